@@ -1,0 +1,42 @@
+// Who runs the chunks of a large tensor: the caller's threads, the default pool, or nobody else.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "dequant/export.h"
+
+namespace dequant {
+
+/// "Call task(context, i) once for every i in [0, count), in any order, on any threads; return when
+/// all are done." A null parallel_for runs them one after another on the calling thread. Neither the
+/// function nor a task may throw. Copies are cheap; `self` must outlive the calls.
+struct Executor {
+  using Task = void (*)(void* context, std::size_t i);
+  void (*parallel_for)(void* self, std::size_t count, Task task, void* context) = nullptr;
+  void* self = nullptr;
+};
+
+/// One thread: the caller's.
+inline Executor sequential_executor() noexcept { return {}; }
+
+/// All processors, by a pool shared by the process. Threads start on the first large tensor.
+DEQUANT_EXPORT Executor default_executor() noexcept;
+
+/// A pool limited to a number of threads, the caller's included; 0 means all processors.
+class DEQUANT_EXPORT ThreadPool {
+ public:
+  explicit ThreadPool(int threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  /// Valid as long as the pool.
+  Executor executor() noexcept;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dequant

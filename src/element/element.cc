@@ -1,0 +1,62 @@
+// Lookups over the element list.
+#include "dequant/element.h"
+
+#include <array>
+
+#include "element/traits.h"
+
+namespace dequant {
+namespace {
+
+constexpr std::array kTraits{
+#define DEQUANT_ELEMENT(name, bits, kind, exponent, mantissa, bias, specials, onnx) \
+  ElementTraits{#name, Kind::kind, onnx, FloatFormat{bits, exponent, mantissa, bias, Specials::specials}},
+#include "dequant/elements.def"
+#undef DEQUANT_ELEMENT
+};
+
+constexpr std::array kElements{
+#define DEQUANT_ELEMENT(name, ...) Element::name,
+#include "dequant/elements.def"
+#undef DEQUANT_ELEMENT
+};
+
+}  // namespace
+
+const ElementTraits& traits(Element element) noexcept {
+  return kTraits[static_cast<size_t>(element)];
+}
+
+std::span<const Element> elements() noexcept { return kElements; }
+
+std::string_view name(Element element) noexcept { return traits(element).name; }
+
+std::optional<Element> element_from_name(std::string_view name) noexcept {
+  for (const Element e : kElements) {
+    if (traits(e).name == name) return e;
+  }
+  return std::nullopt;
+}
+
+int bits(Element element) noexcept { return traits(element).format.bits; }
+
+Kind kind(Element element) noexcept { return traits(element).kind; }
+
+int onnx_code(Element element) noexcept { return traits(element).onnx_code; }
+
+std::optional<Element> element_from_onnx(int64_t code) noexcept {
+  for (const Element e : kElements) {
+    if (code != 0 && traits(e).onnx_code == code) return e;
+  }
+  return std::nullopt;
+}
+
+bool is_output(Element element) noexcept {
+  return element == Element::float32 || element == Element::float16 || element == Element::bfloat16;
+}
+
+bool is_input(Element element) noexcept {
+  return !is_output(element) && element != Element::float8e8m0;
+}
+
+}  // namespace dequant

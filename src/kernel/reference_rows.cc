@@ -1,0 +1,46 @@
+// The table's bottom layer: every row by the scalar reference, slow and obviously right.
+#include "kernel/reference_rows.h"
+
+#include <cstring>
+
+#include "element/codes.h"
+#include "element/reference.h"
+
+namespace dequant {
+namespace {
+
+template <Element kX, Element kY, Leaf kLeaf>
+void reference_row(const RowArgs& a) {
+  const auto* x = reinterpret_cast<const std::byte*>(a.x);
+  const auto size = static_cast<size_t>(bits(kY)) / 8;
+  for (size_t i = 0; i < a.count; ++i) {
+    const size_t side = kLeaf == Leaf::runs ? i / a.run : i;
+    const int64_t zero = kX == Element::uint32 ? static_cast<int64_t>(static_cast<uint32_t>(a.zero[side]))
+                                               : a.zero[side];
+    const uint32_t code = load_code(bits(kX), x, static_cast<int64_t>(i));
+    const uint32_t y = reference_dequantize(kX, code, zero, a.scale[side], kY);
+    std::memcpy(a.y + i * size, &y, size);  // little-endian: the low bytes come first
+  }
+}
+
+template <Element kX>
+void fill_element(Table& table) {
+  using enum Element;
+  table.at(kX, float32, Leaf::runs) = reference_row<kX, float32, Leaf::runs>;
+  table.at(kX, float32, Leaf::varying) = reference_row<kX, float32, Leaf::varying>;
+  table.at(kX, float16, Leaf::runs) = reference_row<kX, float16, Leaf::runs>;
+  table.at(kX, float16, Leaf::varying) = reference_row<kX, float16, Leaf::varying>;
+  table.at(kX, bfloat16, Leaf::runs) = reference_row<kX, bfloat16, Leaf::runs>;
+  table.at(kX, bfloat16, Leaf::varying) = reference_row<kX, bfloat16, Leaf::varying>;
+}
+
+template <size_t... kIndex>
+void fill_all(Table& table, std::index_sequence<kIndex...>) {
+  (fill_element<static_cast<Element>(kIndex)>(table), ...);
+}
+
+}  // namespace
+
+void fill_reference_rows(Table& table) { fill_all(table, std::make_index_sequence<kInputs>{}); }
+
+}  // namespace dequant

@@ -1,0 +1,30 @@
+// Rows of the 8- and 4-bit floats, for every target: one decoder by table for each width.
+#include "kernel/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernel/table_float.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernel/row-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dequant::HWY_NAMESPACE {
+
+void FillFloat([[maybe_unused]] Table& table) {
+#if DEQUANT_VECTOR_PASS
+  for (const Element x : {Element::float8e4m3fn, Element::float8e4m3fnuz, Element::float8e5m2,
+                          Element::float8e5m2fnuz}) {
+    FillElement<Lut8>(table, x);
+  }
+  FillElement<Lut4>(table, Element::float4e2m1);
+#endif
+}
+
+}  // namespace dequant::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dequant {
+void fill_float_rows(int64_t target, Table& table) { DEQUANT_FILL(target, FillFloat, table); }
+}  // namespace dequant
+#endif

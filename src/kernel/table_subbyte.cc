@@ -1,0 +1,29 @@
+// Rows of the 4- and 2-bit integers, for every target.
+#include "kernel/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernel/table_subbyte.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernel/row-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dequant::HWY_NAMESPACE {
+
+void FillSubbyte([[maybe_unused]] Table& table) {
+#if DEQUANT_VECTOR_PASS
+  FillElement<Packed<4, false>>(table, Element::uint4);
+  FillElement<Packed<4, true>>(table, Element::int4);
+  FillElement<Packed<2, false>>(table, Element::uint2);
+  FillElement<Packed<2, true>>(table, Element::int2);
+#endif
+}
+
+}  // namespace dequant::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dequant {
+void fill_subbyte_rows(int64_t target, Table& table) { DEQUANT_FILL(target, FillSubbyte, table); }
+}  // namespace dequant
+#endif

@@ -1,0 +1,47 @@
+// Which instruction sets the kernels are compiled for, and the choice of one at run time. Included
+// before Highway in every kernel file.
+#pragma once
+
+#include <string_view>
+
+#include "kernel/row.h"
+
+// SSSE3 and AVX3_DL add nothing these kernels use; on Arm NEON is the one measured.
+#ifndef HWY_DISABLED_TARGETS
+#define HWY_DISABLED_TARGETS \
+  (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+#endif
+
+// Highway always compiles a pass without vectors. There the reference rows serve: the same bits, and
+// only processors older than SSE4.1 (x86) or NEON (Arm) meet them.
+#define DEQUANT_VECTOR_PASS (HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128)
+
+namespace dequant {
+
+/// The kernels of the active target.
+const Table& active_table() noexcept;
+
+/// The kernels of one of dequant::targets(), for tests; null for any other name.
+const Table* table_of(std::string_view target) noexcept;
+
+/// Makes streamed stores of this thread visible to others; call once after the rows that streamed.
+void flush_streams() noexcept;
+
+// Each fills its elements' rows for one Highway target, if it was compiled for it.
+void fill_int_rows(int64_t target, Table& table);
+void fill_subbyte_rows(int64_t target, Table& table);
+void fill_float_rows(int64_t target, Table& table);
+
+}  // namespace dequant
+
+/// Calls FUNC(table) as compiled for a Highway target that the caller has found to run here.
+#define DEQUANT_FILL(target, FUNC, table)                             \
+  do {                                                                \
+    void (*fill)(Table&) = nullptr;                                   \
+    if ((target) == HWY_AVX3) fill = HWY_CHOOSE_AVX3(FUNC);           \
+    else if ((target) == HWY_AVX2) fill = HWY_CHOOSE_AVX2(FUNC);      \
+    else if ((target) == HWY_SSE4) fill = HWY_CHOOSE_SSE4(FUNC);      \
+    else if ((target) == HWY_NEON) fill = HWY_CHOOSE_NEON(FUNC);      \
+    else fill = HWY_CHOOSE_FALLBACK(FUNC);                            \
+    if (fill != nullptr) fill(table);                                 \
+  } while (false)

@@ -1,0 +1,98 @@
+// Granularity as runs: which scale each element of a range uses, as a short list of segments.
+//
+// The tensor is a sequence of rows. In a row, either every element has a scale of its own (a varying
+// segment), or every `run` elements share one (a segment of runs); scales follow one another.
+//
+//   granularity              row           run     first scale of row r
+//   per tensor               all           row     0
+//   per axis, inner > 1      axis * inner  inner   0
+//   per axis, inner = 1      axis          -       0
+//   blocked, inner = 1       axis          block   r * ceil(axis / block)
+//   blocked, inner > 1       inner         -       (r / axis * ceil(axis / block) + r % axis / block) * inner
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "checked.h"
+#include "dequant/plan.h"
+
+namespace dequant {
+
+/// `count` elements from `begin` on. With run = 0 element i uses scale + i; otherwise the first `run`
+/// elements use `scale`, the next `run` scale + 1, and so on; the last run may be short.
+struct Segment {
+  int64_t begin;
+  int64_t count;
+  int64_t scale;
+  int64_t run;
+
+  friend bool operator==(const Segment&, const Segment&) = default;
+};
+
+struct Layout {
+  int64_t row = 1;            ///< elements of a row, at least 1
+  int64_t run = 0;            ///< elements that share a scale; 0: none do
+  bool rows_share_scales = true;
+  int64_t axis = 1;           ///< of a blocked plan: to find the scale of a row
+  int64_t block = 1;
+  int64_t inner = 1;
+
+  /// The first scale of a row.
+  int64_t row_scale(int64_t r) const noexcept {
+    if (rows_share_scales) return 0;
+    const int64_t blocks = ceil_div(axis, block);
+    return inner == 1 ? r * blocks : (r / axis * blocks + r % axis / block) * inner;
+  }
+
+  /// The scale of an element.
+  int64_t scale_at(int64_t element) const noexcept {
+    const int64_t within = element % row;
+    return row_scale(element / row) + (run == 0 ? within : within / run);
+  }
+};
+
+inline Layout layout_of(const Plan& plan) noexcept {
+  Layout layout;
+  switch (plan.granularity) {
+    case Granularity::per_tensor:
+      layout.row = layout.run = element_count(plan);
+      break;
+    case Granularity::per_axis:
+      layout.row = plan.axis * plan.inner;
+      layout.run = plan.inner == 1 ? 0 : plan.inner;
+      break;
+    case Granularity::blocked:
+      layout.rows_share_scales = false;
+      layout.axis = std::max<int64_t>(plan.axis, 1);
+      layout.block = plan.block;
+      layout.inner = plan.inner;
+      layout.row = plan.inner == 1 ? plan.axis : plan.inner;
+      layout.run = plan.inner == 1 && plan.block > 1 ? plan.block : 0;
+      break;
+  }
+  layout.row = std::max<int64_t>(layout.row, 1);
+  return layout;
+}
+
+/// Calls visit(Segment) for consecutive segments that cover [begin, end) in order.
+template <class Visit>
+void for_each_segment(const Layout& layout, int64_t begin, int64_t end, Visit&& visit) {
+  while (begin < end) {
+    const int64_t r = begin / layout.row;
+    const int64_t within = begin % layout.row;
+    const int64_t scale = layout.row_scale(r);
+    int64_t count = std::min(end - begin, layout.row - within);
+    if (layout.run == 0) {
+      visit(Segment{begin, count, scale + within, 0});
+    } else {
+      // A range may start inside a run: finish that run alone, so that the rest starts with one.
+      const int64_t into = within % layout.run;
+      if (into != 0) count = std::min(count, layout.run - into);
+      visit(Segment{begin, count, scale + within / layout.run, layout.run});
+    }
+    begin += count;
+  }
+}
+
+}  // namespace dequant
