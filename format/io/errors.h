@@ -1,0 +1,40 @@
+// Errors of the file wings: formatted sentences, system errors by name, and names from files made
+// safe to print.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "dequant/status.h"
+
+namespace dequant::format {
+
+template <class... Args>
+Error failure(ErrorCode code, fmt::format_string<Args...> text, Args&&... args) {
+  return Error{code, fmt::format(text, std::forward<Args>(args)...)};
+}
+
+/// The sentence followed by what errno says.
+template <class... Args>
+Error io_error(fmt::format_string<Args...> text, Args&&... args) {
+  const int reason = errno;
+  std::string message = fmt::format(text, std::forward<Args>(args)...);
+  return Error{reason == ENOMEM ? ErrorCode::out_of_memory : ErrorCode::io,
+               fmt::format("{}: {}", message, std::strerror(reason))};
+}
+
+/// The same error with "where: " before its sentence.
+inline Error in(std::string_view where, Error error) {
+  error.message = fmt::format("{}: {}", where, error.message);
+  return error;
+}
+
+/// Text from a file or a path as it may be printed: control characters, quotes and what is not UTF-8
+/// become escapes, and very long text is cut.
+std::string escaped(std::string_view text);
+
+}  // namespace dequant::format

@@ -1,0 +1,94 @@
+// Reading files by position.
+#include "format/io/file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "format/io/errors.h"
+
+namespace dequant::format {
+namespace {
+
+FileIdentity identity(const struct stat& s) {
+  return {static_cast<uint64_t>(s.st_dev), static_cast<uint64_t>(s.st_ino), s.st_size,
+          int64_t{s.st_mtim.tv_sec} * 1'000'000'000 + s.st_mtim.tv_nsec};
+}
+
+}  // namespace
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  if (this != &other) {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = std::exchange(other.fd_, -1);
+  }
+  return *this;
+}
+
+Descriptor::~Descriptor() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Result<InputFile> InputFile::open(const std::string& path) {
+  // O_NONBLOCK: opening a FIFO must not wait for a writer.
+  Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!fd.valid()) return io_error("cannot open {}", escaped(path));
+  return adopt(std::move(fd), path);
+}
+
+Result<InputFile> InputFile::adopt(Descriptor fd, std::string name) {
+  struct stat s {};
+  if (::fstat(fd.get(), &s) != 0) return io_error("cannot stat {}", escaped(name));
+  if (!S_ISREG(s.st_mode)) {
+    return failure(ErrorCode::io, "{} is not a regular file", escaped(name));
+  }
+  InputFile file;
+  file.fd_ = std::move(fd);
+  file.name_ = std::move(name);
+  file.identity_ = identity(s);
+  return file;
+}
+
+Status InputFile::read(int64_t offset, std::span<std::byte> out) const {
+  constexpr size_t kMost = size_t{1} << 30;  // one call reads less than 2 GiB
+  while (!out.empty()) {
+    const ssize_t n = ::pread(fd_.get(), out.data(), std::min(out.size(), kMost), offset);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return io_error("cannot read {} at byte {}", escaped(name_), offset);
+    if (n == 0) {
+      return failure(ErrorCode::malformed, "{} ends at byte {}, {} bytes early: it changed while being read",
+                     escaped(name_), offset, out.size());
+    }
+    offset += n;
+    out = out.subspan(static_cast<size_t>(n));
+  }
+  return {};
+}
+
+Status InputFile::check_unchanged() const {
+  struct stat s {};
+  if (::fstat(fd_.get(), &s) != 0) return io_error("cannot stat {}", escaped(name_));
+  if (identity(s) == identity_) return {};
+  return failure(ErrorCode::malformed, "{} changed while being read", escaped(name_));
+}
+
+Result<std::string> read_small_file(const std::string& path, int64_t max_bytes) {
+  DEQUANT_TRY(const InputFile file, InputFile::open(path));
+  if (file.size() > max_bytes) {
+    return failure(ErrorCode::limit, "{} has {} bytes, more than the {} read here", escaped(path),
+                   file.size(), max_bytes);
+  }
+  std::string bytes(static_cast<size_t>(file.size()), '\0');
+  DEQUANT_CHECK(file.read(0, std::as_writable_bytes(std::span(bytes))));
+  return bytes;
+}
+
+FileIdentity identity_of(const std::string& path) {
+  struct stat s {};
+  if (::stat(path.c_str(), &s) != 0) return {0, 0, -1, 0};
+  return identity(s);
+}
+
+}  // namespace dequant::format

@@ -1,0 +1,54 @@
+// Writing files so that they appear whole or not at all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "format/io/file.h"
+
+namespace dequant::format {
+
+enum class Overwrite { refuse, replace };
+
+/// A file in the making: written without a name, or under a temporary one, in the directory where it
+/// will stand; commit() makes it durable and gives it its name. Destroyed before that, nothing stays.
+class OutputFile {
+ public:
+  /// Fails with io when the directory cannot be written to, when something that is no regular file
+  /// stands at the path, or when a file does and `overwrite` says refuse.
+  static Result<OutputFile> create(const std::string& path, Overwrite overwrite);
+
+  OutputFile(OutputFile&& other) noexcept;
+  OutputFile& operator=(OutputFile&&) = delete;
+  ~OutputFile();
+
+  const std::string& path() const { return path_; }
+  /// Bytes written so far.
+  int64_t size() const { return size_; }
+
+  /// Asks the file system for room, so that a full disk is found before the work. Optional.
+  Status reserve(int64_t bytes);
+
+  Status write(std::span<const std::byte> bytes);
+  Status write(std::string_view bytes) { return write(std::as_bytes(std::span(bytes))); }
+
+  /// Flushes to the disk, then gives the file its name. After this it is there whatever happens.
+  Status commit();
+
+ private:
+  OutputFile() = default;
+  Status link_into_place();
+
+  Descriptor fd_;
+  Descriptor directory_;
+  std::string path_;
+  std::string base_;       ///< last component of the path
+  std::string temporary_;  ///< name in the directory, or empty while the file has none
+  int64_t size_ = 0;
+  Overwrite overwrite_ = Overwrite::refuse;
+};
+
+}  // namespace dequant::format
