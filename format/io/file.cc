@@ -12,7 +12,7 @@
 namespace dequant::format {
 namespace {
 
-FileIdentity identity(const struct stat& s) {
+FileIdentity identity_from(const struct stat& s) {
   return {static_cast<uint64_t>(s.st_dev), static_cast<uint64_t>(s.st_ino), s.st_size,
           int64_t{s.st_mtim.tv_sec} * 1'000'000'000 + s.st_mtim.tv_nsec};
 }
@@ -47,7 +47,7 @@ Result<InputFile> InputFile::adopt(Descriptor fd, std::string name) {
   InputFile file;
   file.fd_ = std::move(fd);
   file.name_ = std::move(name);
-  file.identity_ = identity(s);
+  file.identity_ = identity_from(s);
   return file;
 }
 
@@ -70,7 +70,7 @@ Status InputFile::read(int64_t offset, std::span<std::byte> out) const {
 Status InputFile::check_unchanged() const {
   struct stat s {};
   if (::fstat(fd_.get(), &s) != 0) return io_error("cannot stat {}", escaped(name_));
-  if (identity(s) == identity_) return {};
+  if (identity_from(s) == identity_) return {};
   return failure(ErrorCode::malformed, "{} changed while being read", escaped(name_));
 }
 
@@ -88,7 +88,7 @@ Result<std::string> read_small_file(const std::string& path, int64_t max_bytes) 
 FileIdentity identity_of(const std::string& path) {
   struct stat s {};
   if (::stat(path.c_str(), &s) != 0) return {0, 0, -1, 0};
-  return identity(s);
+  return identity_from(s);
 }
 
 }  // namespace dequant::format

@@ -41,6 +41,10 @@ DEQUANT_EXPORT int onnx_code(Element element) noexcept;
 /// The element with that number in onnx.TensorProto.DataType, if dequant knows it.
 DEQUANT_EXPORT std::optional<Element> element_from_onnx(int64_t code) noexcept;
 
+/// The number that a code stands for, exactly; NaN and infinities for floats that have them. `code` is
+/// the element's bits, zero-extended.
+DEQUANT_EXPORT double value_of(Element element, uint32_t code) noexcept;
+
 /// True for float32, float16 and bfloat16: what dequantization writes.
 DEQUANT_EXPORT bool is_output(Element element) noexcept;
 

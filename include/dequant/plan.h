@@ -73,6 +73,10 @@ struct Buffers {
   std::span<std::byte> y;
 };
 
+/// The check of zero points that run() makes, for those who want to know earlier: a float8 or float4 x
+/// has none but +0 and -0. Looks at all that the span holds, at most scale_count(plan).
+DEQUANT_EXPORT Status check_zero_points(const Plan& plan, std::span<const std::byte> zero_point);
+
 /// How output is stored. It never changes the bits.
 enum class Stores : uint8_t {
   automatic,  ///< streaming when the output outgrows the last-level cache

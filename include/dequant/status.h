@@ -7,6 +7,8 @@
 #include <utility>
 #include <variant>
 
+#include "dequant/export.h"
+
 namespace dequant {
 
 /// Who can act on a failure.
@@ -20,7 +22,7 @@ enum class ErrorCode {
 };
 
 /// The name of a code, as in the enumeration.
-const char* name(ErrorCode code) noexcept;
+DEQUANT_EXPORT const char* name(ErrorCode code) noexcept;
 
 /// A failure: its code and one sentence that names the tensor, the rule and the value.
 struct Error {
@@ -29,7 +31,7 @@ struct Error {
 };
 
 /// What Result::value() throws when there is no value. `what()` is the error's message.
-class Exception : public std::exception {
+class DEQUANT_EXPORT Exception : public std::exception {
  public:
   explicit Exception(Error error) : error_(std::move(error)) {}
   const char* what() const noexcept override { return error_.message.c_str(); }
@@ -95,15 +97,17 @@ using Status = Result<void>;
 
 #define DEQUANT_JOIN_(a, b) a##b
 #define DEQUANT_JOIN(a, b) DEQUANT_JOIN_(a, b)
-#define DEQUANT_TRY_(result, declaration, expression)      \
-  auto result = (expression);                              \
-  if (!result) return std::move(result).error();           \
+#define DEQUANT_TRY_(result, declaration, expression) \
+  auto result = (expression);                         \
+  if (!result) return std::move(result).error();      \
   declaration = *std::move(result)
+#define DEQUANT_CHECK_(status, expression) \
+  if (auto status = (expression); !status) return std::move(status).error()
 
 /// `DEQUANT_TRY(auto x, f());` declares x from a Result, or returns its error from this function.
 #define DEQUANT_TRY(declaration, expression) \
-  DEQUANT_TRY_(DEQUANT_JOIN(dequant_result_, __LINE__), declaration, expression)
+  DEQUANT_TRY_(DEQUANT_JOIN(dequant_result_, __COUNTER__), declaration, expression)
 
 /// `DEQUANT_CHECK(f());` goes on when the Status is good, or returns its error from this function.
 #define DEQUANT_CHECK(expression) \
-  if (auto dequant_status = (expression); !dequant_status) return std::move(dequant_status).error()
+  DEQUANT_CHECK_(DEQUANT_JOIN(dequant_status_, __COUNTER__), expression)

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "element/codes.h"
 #include "element/traits.h"
 
 namespace dequant {
@@ -49,6 +50,11 @@ std::optional<Element> element_from_onnx(int64_t code) noexcept {
     if (code != 0 && traits(e).onnx_code == code) return e;
   }
   return std::nullopt;
+}
+
+double value_of(Element element, uint32_t code) noexcept {
+  if (kind(element) == Kind::floating) return float_value(element, code);
+  return static_cast<double>(integer_value(element, code));
 }
 
 bool is_output(Element element) noexcept {

@@ -36,18 +36,6 @@ Status check_apart(std::string_view what, Bytes input, Bytes y) {
   return invalid("y: overlaps ", what, "; give it memory of its own");
 }
 
-/// Zero points of floats have no meaning but zero; +0 and -0 both are.
-Status check_float_zeros(const Plan& plan, Bytes zero_point, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) {
-    const uint32_t code = load_code(bits(plan.input), zero_point.data(), i);
-    if (!is_zero_float(plan.input, code)) {
-      return invalid("x_zero_point: element ", i, " has code ", code, ", which is not zero; a ",
-                     name(plan.input), " x has no other zero point");
-    }
-  }
-  return {};
-}
-
 Status check_plan(const Plan& plan, Range elements) {
   const int64_t count = element_count(plan);
   if (elements.begin < 0 || elements.end > count || elements.begin > elements.end) {
@@ -74,8 +62,8 @@ Status check_buffers(const Plan& plan, Range elements, Range scales, const Buffe
   }
   DEQUANT_CHECK(check_size("x_zero_point", b.zero_point, plan.input, sides));
   DEQUANT_CHECK(check_apart("x_zero_point", b.zero_point, b.y));
-  if (kind(plan.input) != Kind::floating) return {};
-  return check_float_zeros(plan, b.zero_point, sides);
+  DEQUANT_TRY(const int64_t bytes, packed_bytes(plan.input, sides));
+  return check_zero_points(plan, b.zero_point.first(static_cast<size_t>(bytes)));
 }
 
 bool use_streaming(Stores stores, int64_t y_bytes) {
@@ -95,6 +83,21 @@ struct Chunks {
 };
 
 }  // namespace
+
+Status check_zero_points(const Plan& plan, Bytes zero_point) {
+  if (kind(plan.input) != Kind::floating) return {};
+  const int width = bits(plan.input);
+  const auto held = static_cast<int64_t>(std::min<uint64_t>(zero_point.size(), INT64_MAX / 8));
+  const int64_t count = std::min(held * 8 / width, scale_count(plan));
+  for (int64_t i = 0; i < count; ++i) {
+    const uint32_t code = load_code(width, zero_point.data(), i);
+    if (!is_zero_float(plan.input, code)) {
+      return invalid("x_zero_point: element ", i, " has code ", code, ", which is not zero; a ",
+                     name(plan.input), " x has no other zero point");
+    }
+  }
+  return {};
+}
 
 Status run(const Plan& plan, const Buffers& buffers, const RunOptions& options) {
   return run_range(plan, {0, element_count(plan)}, buffers, options);

@@ -1,0 +1,43 @@
+# What an installation holds: the library, its headers, the command line, a CMake package and a
+# pkg-config file. All of it can be moved as a whole.
+include(CMakePackageConfigHelpers)
+
+get_target_property(library_type dequant TYPE)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dequant)
+set(generated ${PROJECT_BINARY_DIR}/package)
+
+install(TARGETS dequant EXPORT dequantTargets)
+install(DIRECTORY include/dequant DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT dequantTargets NAMESPACE dequant:: DESTINATION ${package_dir})
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+if(TARGET dequant_cli)
+  install(TARGETS dequant_cli)
+  # From the directory of the command to that of the library, wherever both are put.
+  file(RELATIVE_PATH to_library ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+  set_target_properties(dequant_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${to_library}")
+endif()
+
+# A shared library brings what it needs; a static one leaves it to whoever links.
+set(private_packages "")
+set(private_dependencies "")
+if(library_type STREQUAL "STATIC_LIBRARY")
+  set(private_packages "libhwy tbb")
+  set(private_dependencies "find_dependency(hwy)\nfind_dependency(TBB)")
+endif()
+configure_package_config_file(cmake/dequantConfig.cmake.in ${generated}/dequantConfig.cmake
+                              INSTALL_DESTINATION ${package_dir})
+set(compatibility SameMajorVersion)
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+  set(compatibility SameMinorVersion)
+endif()
+write_basic_package_version_file(${generated}/dequantConfigVersion.cmake
+                                 COMPATIBILITY ${compatibility})
+install(FILES ${generated}/dequantConfig.cmake ${generated}/dequantConfigVersion.cmake
+        DESTINATION ${package_dir})
+
+file(RELATIVE_PATH pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" pc_to_prefix ${pc_to_prefix})
+cmake_path(APPEND pc_libdir "\${prefix}" ${CMAKE_INSTALL_LIBDIR})
+cmake_path(APPEND pc_includedir "\${prefix}" ${CMAKE_INSTALL_INCLUDEDIR})
+configure_file(cmake/dequant.pc.in ${generated}/dequant.pc @ONLY)
+install(FILES ${generated}/dequant.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,67 @@
+// Strict JSON: text from outside becomes a document, and a document's members become values, or an
+// error says where it goes wrong. No message names the file.
+#pragma once
+
+#include <fmt/ranges.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "dequant/status.h"
+#include "format/io/errors.h"
+
+namespace dequant::format {
+
+/// Fails with malformed on what is not JSON, on an object with the same key twice, and on nesting
+/// deeper than any case file needs.
+Result<nlohmann::json> parse_json(std::string_view text);
+
+/// The value as it may be quoted in a message.
+std::string shown(const nlohmann::json& value);
+
+/// The member of that name, or null.
+const nlohmann::json* member(const nlohmann::json& object, std::string_view key);
+
+/// Fails unless the value is an object with no other keys.
+Status check_object(const nlohmann::json& value, std::initializer_list<std::string_view> keys);
+
+/// The string that must be there under that key.
+Result<std::string> text_member(const nlohmann::json& object, std::string_view key);
+
+template <class... Args>
+Error bad(fmt::format_string<Args...> text, Args&&... args) {
+  return failure(ErrorCode::malformed, text, std::forward<Args>(args)...);
+}
+
+/// The integer that the value is. 2.0 is none: a case file says what it means.
+template <class T>
+Result<T> integer(const nlohmann::json& value) {
+  constexpr bool kSigned = std::is_signed_v<T>;
+  const bool fits = value.is_number_unsigned()
+                        ? !kSigned || value.get<uint64_t>() <= uint64_t{INT64_MAX}
+                        : kSigned && value.is_number_integer();
+  if (fits) return value.get<T>();
+  return bad("{} is not {} integer of 64 bits", shown(value), kSigned ? "a signed" : "an unsigned");
+}
+
+/// The array of integers that must be there under that key.
+template <class T>
+Result<std::vector<T>> integers(const nlohmann::json& object, std::string_view key) {
+  const nlohmann::json* list = member(object, key);
+  if (list == nullptr) return bad("there is no \"{}\"", key);
+  if (!list->is_array()) return bad("{}: {} is not an array", key, shown(*list));
+  std::vector<T> out;
+  for (const nlohmann::json& value : *list) {
+    auto number = integer<T>(value);
+    if (!number) return in(fmt::format("{}[{}]", key, out.size()), std::move(number).error());
+    out.push_back(*number);
+  }
+  return out;
+}
+
+}  // namespace dequant::format

@@ -1,0 +1,16 @@
+// Running one conformance case through the library.
+#pragma once
+
+#include "dequant/status.h"
+#include "format/cases/cases.h"
+#include "format/cases/outcome.h"
+
+namespace dequant::format {
+
+/// Plans the node, runs it and judges what comes out. The node is planned from types and shapes
+/// before any code is looked at: a node that must be refused may come with data that cannot be.
+/// Dialects that this version does not have are skipped. Fails with malformed when the case
+/// contradicts the case format. Messages do not name the case.
+Result<Outcome> run_case(const Case& c);
+
+}  // namespace dequant::format

@@ -1,0 +1,27 @@
+// The numbers that packed data stand for, one after another.
+#pragma once
+
+#include <bit>
+#include <cstring>
+#include <span>
+
+#include "format/npy/codes.h"
+
+namespace dequant::format {
+
+/// Calls visit(double) for the first `count` elements; all that `bytes` holds if count is negative.
+template <class Visit>
+void for_each_number(Element element, std::span<const std::byte> bytes, Visit&& visit, int64_t count = -1) {
+  if (count < 0) count = static_cast<int64_t>(bytes.size()) * 8 / bits(element);
+  if (element == Element::float32) {  // by far the most numbers: without a lookup each
+    for (int64_t i = 0; i < count; ++i) {
+      float value = 0;
+      std::memcpy(&value, bytes.data() + i * 4, sizeof value);
+      visit(double{value});
+    }
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) visit(value_of(element, load_code(element, bytes, i)));
+}
+
+}  // namespace dequant::format

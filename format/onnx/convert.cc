@@ -1,0 +1,165 @@
+// From a quantized model to a float one: decide for every node, change the graph, write.
+#include "format/onnx/convert.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+
+#include "format/io/errors.h"
+#include "format/onnx/save.h"
+#include "format/onnx/tensor_reader.h"
+
+namespace dequant::format::onnx {
+namespace {
+
+/// The names that --include and --exclude look at: the node's, its output's, and that of x.
+bool matches(const std::string& glob, const Node& node) {
+  const auto match = [&](const std::string& text) {
+    return !text.empty() && ::fnmatch(glob.c_str(), text.c_str(), 0) == 0;
+  };
+  return match(node.name) || (!node.outputs.empty() && match(node.outputs[0].text)) ||
+         (!node.inputs.empty() && match(node.inputs[0].text));
+}
+
+bool wanted(const ConvertOptions& options, const Node& node) {
+  const auto any = [&](const std::vector<std::string>& globs) {
+    return std::any_of(globs.begin(), globs.end(), [&](const auto& g) { return matches(g, node); });
+  };
+  return (options.include.empty() || any(options.include)) && !any(options.exclude);
+}
+
+int64_t stored_bytes(const Constant& c) {
+  if (c.literal) return static_cast<int64_t>(c.literal->bytes.size());
+  const auto count = element_count(c.tensor->dims);
+  const auto bytes = packed_bytes(c.type().element, count ? *count : 0);
+  return bytes ? *bytes : 0;
+}
+
+Folded describe(const Fold& fold) {
+  const Dequantization& d = fold.dequantization;
+  Folded f{d.node->name, d.node->domain, d.node->outputs[0].text, d.x.tensor->name, d.plan,
+           d.x.tensor->dims, 0, fold.bytes};
+  if (f.x.empty()) f.x = d.node->inputs[0].text;
+  f.bytes_before = stored_bytes(d.x) + stored_bytes(d.scale);
+  if (d.zero_point) f.bytes_before += stored_bytes(*d.zero_point);
+  return f;
+}
+
+Status check_output(const Model& model, const std::string& output) {
+  const FileIdentity there = identity_of(output);
+  if (there.size < 0 || !there.same_file(model.source.file().identity())) return {};
+  return failure(ErrorCode::io, "{} is the input itself; name another output", escaped(output));
+}
+
+void warn_of_checksums(const Scopes& scopes, std::vector<std::string>& warnings) {
+  const auto warn = [&](const Tensor& t) {
+    if (t.external && t.external->has_checksum) {
+      warnings.push_back(fmt::format("tensor {}: the checksum of its external data is not verified",
+                                     escaped(t.name)));
+    }
+  };
+  for (const Graph* g : scopes.graphs()) {
+    for (const Initializer& i : g->initializers) warn(i.tensor);
+    for (const Node& n : g->nodes) {
+      for (const Attribute& a : n.attributes) {
+        if (a.tensor) warn(*a.tensor);
+      }
+    }
+  }
+}
+
+class Converter {
+ public:
+  Converter(Model& model, Scopes& scopes, const ConvertOptions& options)
+      : model_(model), files_(model.path), scopes_(scopes), options_(options),
+        rewire_(model, scopes, options.assume_const, model.has_training) {}
+
+  Result<ConvertReport> convert(const std::string& output) {
+    warn_of_checksums(scopes_, report_.warnings);
+    DEQUANT_CHECK(decide());
+    // Only now is the graph touched: a decision looks at the model as it was.
+    for (const Fold& f : folds_) rewire_.remove_node(*f.dequantization.graph, *f.dequantization.node);
+    if (options_.strip_qdq) {
+      const auto touch = [this](const Node& n) { return wanted(options_, n); };
+      DEQUANT_CHECK(strip(model_, files_, rewire_, touch, report_.stripped, report_.left));
+      forget_stripped();
+    }
+    rewire_.finish();
+
+    const SaveOptions save_options{options_.external_data, options_.dry_run, options_.overwrite,
+                                   options_.stream, options_.progress};
+    DEQUANT_TRY(const Saved saved,
+                save(model_, files_, rewire_, rewire_.edit(), folds_, output, save_options));
+    report_.removed_initializers = rewire_.removed_initializers();
+    report_.removed_nodes = rewire_.removed_nodes();
+    report_.bytes_in = model_.source.file().size();
+    report_.bytes_out = saved.model_bytes;
+    report_.data_file = saved.data_file;
+    report_.data_bytes = saved.data_bytes;
+    return std::move(report_);
+  }
+
+ private:
+  Status decide() {
+    for (Graph* graph : scopes_.graphs()) {
+      for (Node& node : graph->nodes) {
+        if (node.is_dequantize()) DEQUANT_CHECK(decide(*graph, node));
+      }
+    }
+    return {};
+  }
+
+  Status decide(Graph& graph, Node& node) {
+    const auto stay = [&](std::string reason) {
+      report_.left.push_back({std::string(node.label()), node.op_type, node.domain,
+                              node.outputs.empty() ? "" : node.outputs[0].text, std::move(reason)});
+    };
+    if (!wanted(options_, node)) {
+      stay("not selected by --include and --exclude");
+      return {};
+    }
+    auto decision = consider(model_, files_, scopes_, graph, node, options_.assume_const);
+    if (!decision) {
+      return in(fmt::format("{}: node {}", escaped(model_.path), escaped(node.label())),
+                std::move(decision).error());
+    }
+    if (!decision->dequantization) {
+      stay(std::move(decision->reason));
+      return {};
+    }
+    Fold fold{*std::move(decision->dequantization), 0};
+    DEQUANT_TRY(fold.bytes, packed_bytes(fold.dequantization.plan.output,
+                                         element_count(fold.dequantization.plan)));
+    report_.folded.push_back(describe(fold));
+    folds_.push_back(std::move(fold));
+    return {};
+  }
+
+  /// A node that stripping took out was not left after all.
+  void forget_stripped() {
+    std::set<std::string> gone;
+    for (const Stripped& s : report_.stripped) gone.insert(s.node);
+    std::erase_if(report_.left, [&](const Left& l) { return gone.contains(l.node); });
+  }
+
+  Model& model_;
+  ExternalFiles files_;
+  Scopes& scopes_;
+  const ConvertOptions& options_;
+  Rewire rewire_;
+  std::vector<Fold> folds_;
+  ConvertReport report_;
+};
+
+}  // namespace
+
+Result<ConvertReport> convert(const std::string& input, const std::string& output,
+                              const ConvertOptions& options) {
+  DEQUANT_TRY(const auto model, read_model(input));
+  DEQUANT_CHECK(check_output(*model, output));
+  auto scopes = Scopes::build(*model);
+  if (!scopes) return in(escaped(input), std::move(scopes).error());
+  return Converter(*model, *scopes, options).convert(output);
+}
+
+}  // namespace dequant::format::onnx

@@ -1,0 +1,56 @@
+// From a quantized model to a float one: every DequantizeLinear of constants becomes a float
+// initializer.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "format/io/output.h"
+#include "format/onnx/stream.h"
+#include "format/onnx/strip.h"
+
+namespace dequant::format::onnx {
+
+struct ConvertOptions {
+  bool assume_const = false;   ///< initializers that are graph inputs count as constant
+  bool strip_qdq = false;      ///< take Q/DQ off activations too
+  bool external_data = false;  ///< float data in a file beside the model, whatever its size
+  bool dry_run = false;        ///< decide and report, write nothing
+  std::vector<std::string> include;  ///< globs over names; none: all
+  std::vector<std::string> exclude;
+  Overwrite overwrite = Overwrite::refuse;
+  StreamOptions stream;
+  std::function<void(int64_t done, int64_t total)> progress;  ///< bytes of output
+};
+
+/// A node that became a constant.
+struct Folded {
+  std::string node;
+  std::string domain;
+  std::string output;
+  std::string x;
+  Plan plan;
+  std::vector<int64_t> shape;
+  int64_t bytes_before = 0;  ///< x, scale and zero point
+  int64_t bytes_after = 0;
+};
+
+struct ConvertReport {
+  std::vector<Folded> folded;
+  std::vector<Stripped> stripped;
+  std::vector<Left> left;
+  size_t removed_initializers = 0;
+  size_t removed_nodes = 0;
+  int64_t bytes_in = 0;        ///< of the model file
+  int64_t bytes_out = 0;
+  std::string data_file;       ///< written beside the output; empty: none
+  int64_t data_bytes = 0;
+  std::vector<std::string> warnings;
+};
+
+/// Reads one model and writes the other, whole or not at all.
+Result<ConvertReport> convert(const std::string& input, const std::string& output,
+                              const ConvertOptions& options);
+
+}  // namespace dequant::format::onnx

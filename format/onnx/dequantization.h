@@ -1,0 +1,60 @@
+// A DequantizeLinear node whose inputs are constant: from a node to a plan and the tensors it takes.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "dequant/plan.h"
+#include "format/io/tensor_data.h"
+#include "format/onnx/external.h"
+#include "format/onnx/model.h"
+#include "format/onnx/scope.h"
+
+namespace dequant::format::onnx {
+
+/// A constant: a tensor of the model, or a few floats written as an attribute.
+struct Constant {
+  const Tensor* tensor = nullptr;
+  std::optional<TensorData> literal;
+
+  TensorType type() const {
+    return literal ? literal->type() : TensorType{tensor->element().value_or(Element::float32), tensor->dims};
+  }
+};
+
+/// A constant, or why there is none.
+struct Resolved {
+  std::optional<Constant> constant;
+  std::string reason;
+};
+
+/// Follows a name to a constant through Identity nodes, outwards from inner graphs. An initializer that
+/// is a graph input counts only with `assume_const`.
+Resolved resolve_constant(const Scopes& scopes, const Graph& graph, std::string_view name,
+                          bool assume_const);
+
+/// All that is needed to compute the output of one node.
+struct Dequantization {
+  Graph* graph = nullptr;
+  Node* node = nullptr;
+  Plan plan;
+  Constant x;
+  Constant scale;
+  std::optional<Constant> zero_point;
+};
+
+/// A dequantization, or why the node must stay.
+struct Decision {
+  std::optional<Dequantization> dequantization;
+  std::string reason;
+};
+
+/// Sets the plan of a node from the types of its inputs. Fails with the dialect's error.
+Result<Plan> plan_node(const Graph& graph, const Node& node, const TensorType& x,
+                       const TensorType& scale, const std::optional<TensorType>& zero_point);
+
+/// Fails only when the file itself is broken.
+Result<Decision> consider(Model& model, ExternalFiles& files, const Scopes& scopes, Graph& graph,
+                          Node& node, bool assume_const);
+
+}  // namespace dequant::format::onnx

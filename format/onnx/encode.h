@@ -1,0 +1,54 @@
+// New protobuf messages: tensors and nodes that take the place of others.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dequant/tensor.h"
+#include "format/onnx/edit.h"
+
+namespace dequant::format::onnx {
+
+/// Field numbers used outside the reader.
+inline constexpr uint32_t kGraphInitializer = 5;
+inline constexpr uint32_t kGraphNode = 1;
+inline constexpr uint32_t kFunctionNode = 7;
+inline constexpr uint32_t kNodeInput = 1;
+
+/// Where data lies in the output's data file.
+struct Place {
+  std::string location;
+  int64_t offset = 0;
+  int64_t length = 0;
+};
+
+/// A field: tag, length, and the pieces of its message.
+Pieces field_of(uint32_t number, Pieces message);
+
+/// A field with text.
+std::string text_field(uint32_t number, std::string_view text);
+
+/// A TensorProto whose raw data is computed while it is written.
+Pieces computed_tensor(std::string_view name, TensorType type, Computed data);
+
+/// A TensorProto whose data lies in the data file.
+Pieces external_tensor(std::string_view name, TensorType type, const Place& place);
+
+/// A TensorProto of one float32, without shape.
+Pieces scalar_tensor(std::string_view name, float value);
+
+/// The external_data fields of a TensorProto.
+std::string external_fields(const Place& place);
+
+/// A NodeProto of the ai.onnx domain, without attributes.
+std::string node_message(std::string_view name, std::string_view op_type,
+                         const std::vector<std::string_view>& inputs, std::string_view output);
+
+/// A Constant node around a TensorProto.
+Pieces constant_node(std::string_view name, std::string_view output, Pieces tensor);
+
+/// A float attribute, as a field of NodeProto.
+std::string float_attribute(std::string_view name, float value);
+
+}  // namespace dequant::format::onnx

@@ -1,0 +1,176 @@
+// Evaluating models made of DequantizeLinear, Constant and Identity only.
+#include "format/onnx/evaluate.h"
+
+#include <map>
+#include <protozero/pbf_writer.hpp>
+
+#include "format/io/errors.h"
+#include "format/onnx/dequantization.h"
+#include "format/onnx/tensor_reader.h"
+
+namespace dequant::format::onnx {
+namespace {
+
+/// These models are for single operators: tensors larger than this belong into `convert`.
+constexpr int64_t kMostBytes = int64_t{1} << 32;
+
+class Evaluator {
+ public:
+  Evaluator(Model& model, const Executor& executor)
+      : model_(model), files_(model.path), executor_(executor) {}
+
+  Result<std::vector<NamedTensor>> run(std::vector<NamedTensor> inputs) {
+    DEQUANT_CHECK(take_inputs(std::move(inputs)));
+    for (const Node& node : model_.graph.nodes) {
+      if (auto status = evaluate(node); !status) {
+        return in(fmt::format("node {}", escaped(node.label())), std::move(status).error());
+      }
+    }
+    std::vector<NamedTensor> outputs;
+    for (const Value& v : model_.graph.outputs) {
+      const auto it = values_.find(v.name);
+      if (it == values_.end()) return failure(ErrorCode::malformed, "output {} is never computed", escaped(v.name));
+      outputs.push_back({v.name, it->second});
+    }
+    return outputs;
+  }
+
+ private:
+  Status take_inputs(std::vector<NamedTensor> inputs) {
+    std::map<std::string, const Value*> wanted;
+    for (const Value& v : model_.graph.inputs) wanted[v.name] = &v;
+    for (NamedTensor& t : inputs) {
+      const auto it = wanted.find(t.name);
+      if (it == wanted.end()) {
+        return failure(ErrorCode::invalid_argument, "the model has no input {}", escaped(t.name));
+      }
+      const int64_t type = it->second->elem_type;
+      if (type != 0 && type != onnx_code(t.data.element)) {
+        const auto want = element_from_onnx(type);
+        return failure(ErrorCode::invalid_argument, "input {} is {}, the model wants {}", escaped(t.name),
+                       name(t.data.element), want ? std::string(name(*want)) : fmt::format("type {}", type));
+      }
+      if (!values_.emplace(t.name, std::move(t.data)).second) {
+        return failure(ErrorCode::invalid_argument, "input {} is given twice", escaped(t.name));
+      }
+    }
+    for (const Initializer& i : model_.graph.initializers) {
+      if (values_.contains(i.tensor.name)) continue;  // an input that overrides it
+      DEQUANT_TRY(TensorData data, read_tensor_data(model_.source, files_, i.tensor, kMostBytes));
+      values_.emplace(i.tensor.name, std::move(data));
+    }
+    for (const Value& v : model_.graph.inputs) {
+      if (!values_.contains(v.name)) {
+        return failure(ErrorCode::invalid_argument, "input {} is missing", escaped(v.name));
+      }
+    }
+    return {};
+  }
+
+  Status evaluate(const Node& node) {
+    if (node.outputs.size() != 1) return failure(ErrorCode::malformed, "{} outputs", node.outputs.size());
+    if (node.is_dequantize()) return dequantize(node);
+    if (node.is("Identity")) {
+      DEQUANT_TRY(const TensorData* x, value(node, 0));
+      values_[node.outputs[0].text] = TensorData(*x);
+      return {};
+    }
+    if (node.is("Constant")) {
+      const Attribute* a = node.attribute("value");
+      if (a == nullptr || !a->tensor) return failure(ErrorCode::unsupported, "a Constant without a tensor");
+      DEQUANT_TRY(values_[node.outputs[0].text],
+                  read_tensor_data(model_.source, files_, *a->tensor, kMostBytes));
+      return {};
+    }
+    return failure(ErrorCode::unsupported,
+                   "operator {}: only DequantizeLinear, Constant and Identity are evaluated", escaped(node.op_type));
+  }
+
+  Result<const TensorData*> value(const Node& node, size_t i) const {
+    const auto it = values_.find(std::string(node.input(i)));
+    if (it != values_.end()) return &it->second;
+    return failure(ErrorCode::malformed, "input {} \"{}\" is not computed before it", i, escaped(node.input(i)));
+  }
+
+  Status dequantize(const Node& node) {
+    if (node.inputs.size() < 2 || node.inputs.size() > 3) {
+      return failure(ErrorCode::malformed, "{} inputs, where 2 or 3 are allowed", node.inputs.size());
+    }
+    DEQUANT_TRY(const TensorData* x, value(node, 0));
+    DEQUANT_TRY(const TensorData* scale, value(node, 1));
+    const TensorData* zero = nullptr;
+    if (!node.input(2).empty()) {
+      DEQUANT_TRY(zero, value(node, 2));
+    }
+    std::optional<TensorType> zero_type;
+    if (zero != nullptr) zero_type = zero->type();
+    auto plan = plan_node(model_.graph, node, x->type(), scale->type(), zero_type);
+    if (!plan) return as_file_error(std::move(plan).error());
+
+    DEQUANT_TRY(const int64_t bytes, packed_bytes(plan->output, element_count(*plan)));
+    if (bytes > kMostBytes) return failure(ErrorCode::limit, "{} bytes of output, over {}", bytes, kMostBytes);
+    TensorData y{plan->output, x->shape, std::vector<std::byte>(static_cast<size_t>(bytes))};
+    Buffers buffers{x->bytes, scale->bytes, {}, y.bytes};
+    if (zero != nullptr) buffers.zero_point = zero->bytes;
+    if (auto status = ::dequant::run(*plan, buffers, {executor_, Stores::automatic}); !status) {
+      return as_file_error(std::move(status).error());
+    }
+    values_[node.outputs[0].text] = std::move(y);
+    return {};
+  }
+
+  /// What a dialect calls an invalid argument is here a node that breaks its specification.
+  static Error as_file_error(Error error) {
+    if (error.code == ErrorCode::invalid_argument) error.code = ErrorCode::malformed;
+    return error;
+  }
+
+  Model& model_;
+  ExternalFiles files_;
+  Executor executor_;
+  std::map<std::string, TensorData> values_;
+};
+
+}  // namespace
+
+Result<NamedTensor> read_tensor_pb(const std::string& path) {
+  DEQUANT_TRY(InputFile file, InputFile::open(path));
+  Source source(std::move(file));
+  ExternalFiles files(path);
+  Tensor tensor;
+  const auto read = [&]() -> Result<NamedTensor> {
+    DEQUANT_CHECK(read_tensor(source, source.all(), tensor));
+    DEQUANT_TRY(TensorData data, read_tensor_data(source, files, tensor, kMostBytes));
+    return NamedTensor{tensor.name, std::move(data)};
+  };
+  auto result = read();
+  if (!result) return in(escaped(path), std::move(result).error());
+  return result;
+}
+
+std::string tensor_pb(const NamedTensor& tensor) {
+  std::string out;
+  protozero::pbf_writer writer(out);
+  for (const int64_t d : tensor.data.shape) writer.add_int64(1, d);
+  writer.add_int32(2, onnx_code(tensor.data.element));
+  writer.add_string(8, tensor.name);
+  writer.add_bytes(9, reinterpret_cast<const char*>(tensor.data.bytes.data()), tensor.data.bytes.size());
+  return out;
+}
+
+Result<std::vector<std::string>> input_names(const std::string& model_path) {
+  DEQUANT_TRY(const auto model, read_model(model_path));
+  std::vector<std::string> names;
+  for (const Value& v : model->graph.inputs) names.push_back(v.name);
+  return names;
+}
+
+Result<std::vector<NamedTensor>> evaluate(const std::string& model_path, std::vector<NamedTensor> inputs,
+                                          const Executor& executor) {
+  DEQUANT_TRY(const auto model, read_model(model_path));
+  auto result = Evaluator(*model, executor).run(std::move(inputs));
+  if (!result) return in(escaped(model_path), std::move(result).error());
+  return result;
+}
+
+}  // namespace dequant::format::onnx

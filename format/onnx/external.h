@@ -1,0 +1,35 @@
+// Opening the files that a model names, and no others.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <string>
+
+#include "dequant/status.h"
+#include "format/io/file.h"
+
+namespace dequant::format::onnx {
+
+/// Opens a file that a model refers to. The location is relative to the model's folder and stays
+/// below it, symbolic links included. One layout outside is accepted: the model and the file are both
+/// links and their targets lie in the same folder, as in the Hugging Face cache. Fails with io.
+Result<InputFile> open_external(const std::string& model_path, const std::string& location);
+
+/// The files of one model, each opened once.
+class ExternalFiles {
+ public:
+  explicit ExternalFiles(std::string model_path) : model_path_(std::move(model_path)) {}
+
+  /// The file stays open while anybody holds it; a few recent ones stay open for the next caller.
+  Result<std::shared_ptr<const InputFile>> open(const std::string& location);
+
+ private:
+  struct Entry {
+    std::string location;
+    std::shared_ptr<const InputFile> file;
+  };
+  std::string model_path_;
+  std::list<Entry> recent_;  ///< most recent first
+};
+
+}  // namespace dequant::format::onnx

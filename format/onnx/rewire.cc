@@ -1,0 +1,111 @@
+// Changing a graph.
+#include "format/onnx/rewire.h"
+
+#include <algorithm>
+
+#include "format/onnx/encode.h"
+
+namespace dequant::format::onnx {
+
+void Rewire::remove_node(Graph& graph, Node& node) {
+  if (!removed_nodes_.insert(&node).second) return;
+  edit_.remove(frame_around(node), node.whole);
+  for (const Name& input : node.inputs) let_go(graph, input.text);
+}
+
+void Rewire::retire_node(Graph& graph, Node& node) {
+  for (const Name& output : node.outputs) gone_.insert({&graph, output.text});
+  remove_node(graph, node);
+}
+
+void Rewire::replace_node(Graph& graph, Node& node, Pieces message,
+                          const std::vector<std::string>& inputs, Pieces before) {
+  for (Piece& p : field_of(field_number(node), std::move(message))) before.push_back(std::move(p));
+  edit_.replace(frame_around(node), node.whole, std::move(before));
+  for (size_t i = 0; i < inputs.size(); ++i) {  // take the new ones before the old ones go
+    if (Definition* d = scopes_.find(graph, inputs[i]); d != nullptr) {
+      d->uses.push_back({&graph, &node, i, false});
+      ++d->live;
+    }
+  }
+  const std::vector<Name> old = std::exchange(node.inputs, {});
+  for (const std::string& name : inputs) node.inputs.push_back({name, {}});
+  for (const Name& input : old) let_go(graph, input.text);
+}
+
+void Rewire::rename_input(Graph& graph, Node& node, size_t input, const std::string& name) {
+  edit_.replace(node.frame, node.inputs[input].field, {text_field(kNodeInput, name)});
+  if (Definition* d = scopes_.find(graph, name); d != nullptr) {
+    d->uses.push_back({&graph, &node, input, false});
+    ++d->live;
+  }
+  const std::string old = std::exchange(node.inputs[input].text, name);
+  let_go(graph, old);
+}
+
+std::vector<Use> Rewire::uses_of(const Graph& graph, std::string_view name) const {
+  std::vector<Use> out;
+  const Definition* d = scopes_.find(graph, name);
+  if (d == nullptr) return out;
+  for (const Use& use : d->uses) {
+    const bool gone = use.node != nullptr && (removed(*use.node) || use.input >= use.node->inputs.size() ||
+                                              use.node->inputs[use.input].text != name);
+    if (!gone) out.push_back(use);
+  }
+  return out;
+}
+
+void Rewire::let_go(const Graph& graph, std::string_view name) {
+  if (name.empty()) return;
+  // Names let go of may let go of others in turn; a list keeps that off the stack.
+  std::vector<std::pair<const Graph*, std::string>> todo{{&graph, std::string(name)}};
+  while (!todo.empty()) {
+    const auto [g, text] = std::move(todo.back());
+    todo.pop_back();
+    Definition* d = scopes_.find(*g, text);
+    if (d == nullptr || d->live == 0 || --d->live != 0 || keep_unused_) continue;
+    if (d->kind == Definition::Kind::initializer) {
+      if (!d->overridable || assume_const_) drop(*d, text);
+      continue;
+    }
+    // Of nodes only those go that did nothing but bring a constant.
+    if (d->kind != Definition::Kind::node || removed(*d->node)) continue;
+    Node& node = *d->node;
+    if (!node.is("Constant") && !node.is("Identity")) continue;
+    removed_nodes_.insert(&node);
+    edit_.remove(frame_around(node), node.whole);
+    gone_.insert({d->graph, node.outputs[0].text});
+    for (const Name& input : node.inputs) todo.emplace_back(d->graph, input.text);
+  }
+}
+
+void Rewire::drop(Definition& d, std::string_view name) {
+  Initializer& i = *d.initializer;
+  removed_tensors_.insert(&i.tensor);
+  gone_.insert({d.graph, i.tensor.name});
+  edit_.remove(model_.frames[static_cast<size_t>(i.tensor.frame)].parent, i.whole);
+  if (!d.overridable) return;
+  for (const Value& v : d.graph->inputs) {  // it was an input only because it had a value
+    if (v.name == name) edit_.remove(v.frame, v.whole);
+  }
+}
+
+void Rewire::finish() {
+  for (Graph* graph : scopes_.graphs()) {
+    std::vector<bool> dropped(graph->annotations.size());
+    for (bool again = true; std::exchange(again, false);) {
+      for (size_t k = 0; k < graph->annotations.size(); ++k) {
+        const Annotation& a = graph->annotations[k];
+        if (dropped[k] || !gone_.contains({graph, a.tensor})) continue;
+        dropped[k] = again = true;
+        edit_.remove(a.frame, a.whole);
+        for (const std::string& name : a.parameters) let_go(*graph, name);
+      }
+    }
+    for (const Value& v : graph->values) {
+      if (gone_.contains({graph, v.name})) edit_.remove(v.frame, v.whole);
+    }
+  }
+}
+
+}  // namespace dequant::format::onnx

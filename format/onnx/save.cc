@@ -1,0 +1,266 @@
+// Writing an edited model. With a data file the order is: data under a fresh name, flushed; then the
+// model that names it. Whoever looks in between finds the old model whole.
+#include "format/onnx/save.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "format/io/errors.h"
+#include "format/onnx/encode.h"
+#include "format/onnx/tensor_reader.h"
+
+namespace dequant::format::onnx {
+namespace {
+
+/// What a protobuf message can be at most: 2 GiB - 1.
+constexpr int64_t kLargestMessage = INT32_MAX;
+/// Tensors under this stay in the model even when there is a data file.
+constexpr int64_t kSmallestExternal = 1024;
+/// Where tensors start in the data file, so that others can map them.
+constexpr int64_t kAlignment = 4096;
+constexpr size_t kCopyBytes = size_t{1} << 20;
+
+int64_t aligned(int64_t offset) { return (offset + kAlignment - 1) / kAlignment * kAlignment; }
+
+class Saver {
+ public:
+  Saver(Model& model, ExternalFiles& files, const Rewire& rewire, const Edit& edit,
+        const std::vector<Fold>& folds, const std::string& path, const SaveOptions& options)
+      : model_(model), files_(files), rewire_(rewire), edit_(edit), folds_(folds), path_(path),
+        options_(options), places_(folds.size()) {}
+
+  Result<Saved> save() {
+    DEQUANT_CHECK(find_survivors());
+    bool external = options_.external_data || has_external_;
+    Pieces pieces;
+    if (!external) {
+      pieces = render();
+      external = size_of(pieces) > kLargestMessage;
+    }
+    if (external) {
+      lay_out();
+      pieces = render();  // with a name that may still change, by a few bytes
+      if (size_of(pieces) > kLargestMessage) {
+        return failure(ErrorCode::unsupported,
+                       "the model would take {} bytes without its large initializers, over protobuf's 2 GiB",
+                       size_of(pieces));
+      }
+    }
+    total_ = size_of(pieces) + data_bytes_;
+    if (options_.dry_run) return Saved{size_of(pieces), data_bytes_ > 0 ? location_ : "", data_bytes_};
+
+    // Opened first: what cannot be written at all is found before the work.
+    DEQUANT_TRY(OutputFile out, OutputFile::create(path_, options_.overwrite));
+    if (data_bytes_ > 0) {
+      DEQUANT_CHECK(write_data());
+      pieces = render();
+    }
+    Status written = write_model(out, pieces);
+    if (!written) {
+      if (data_bytes_ > 0) ::unlink(data_path().c_str());
+      return std::move(written).error();
+    }
+    return Saved{size_of(pieces), data_bytes_ > 0 ? location_ : "", data_bytes_};
+  }
+
+ private:
+  /// A tensor of the input that stays and whose data is in another file.
+  struct Survivor {
+    const Tensor* tensor;
+    Place place;
+  };
+
+  Status find_survivors() {
+    for (const Graph* g : rewire_.scopes().graphs()) {
+      for (const Initializer& i : g->initializers) {
+        DEQUANT_CHECK(add_survivor(i.tensor, rewire_.removed(i.tensor)));
+      }
+      for (const Node& n : g->nodes) {
+        for (const Attribute& a : n.attributes) {
+          if (a.tensor) DEQUANT_CHECK(add_survivor(*a.tensor, rewire_.removed(n)));
+        }
+      }
+    }
+    return {};
+  }
+
+  Status add_survivor(const Tensor& tensor, bool removed) {
+    if (!tensor.external) return {};
+    has_external_ = true;
+    if (removed) return {};
+    const std::string where = fmt::format("tensor {}", escaped(tensor.name));
+    auto file = files_.open(tensor.external->location);
+    if (!file) return in(where, std::move(file).error());
+    const int64_t left = (*file)->size() - tensor.external->offset;
+    const int64_t length = tensor.external->length.value_or(left);
+    if (left < 0 || length > left) {
+      return failure(ErrorCode::malformed, "{}: offset {} and length {} are beyond the {} bytes of {}", where,
+                     tensor.external->offset, length, (*file)->size(), escaped((*file)->name()));
+    }
+    survivors_.push_back({&tensor, {{}, 0, length}});
+    return {};
+  }
+
+  bool needs_node(const Fold& f) const {
+    // Functions have no initializers; before IR 4 those of a graph are its inputs.
+    return f.dequantization.graph->is_function || model_.ir_version < 4;
+  }
+
+  void lay_out() {
+    location_ = path_.substr(path_.find_last_of('/') + 1) + ".data";
+    int64_t at = 0;
+    const auto place = [&](int64_t bytes) {
+      const int64_t offset = aligned(at);
+      at = offset + bytes;
+      return Place{location_, offset, bytes};
+    };
+    for (size_t i = 0; i < folds_.size(); ++i) {
+      if (folds_[i].bytes >= kSmallestExternal && !needs_node(folds_[i])) places_[i] = place(folds_[i].bytes);
+    }
+    for (Survivor& s : survivors_) s.place = place(s.place.length);
+    data_bytes_ = at;
+  }
+
+  std::string data_path() const { return path_.substr(0, path_.find_last_of('/') + 1) + location_; }
+
+  Pieces render() const {
+    Edit edit = edit_;
+    for (size_t i = 0; i < folds_.size(); ++i) insert(edit, i);
+    for (const Survivor& s : survivors_) {
+      if (s.place.location.empty()) continue;
+      for (const Span& field : s.tensor->external_fields) edit.remove(s.tensor->frame, field);
+      Place place = s.place;
+      place.location = location_;
+      edit.append(s.tensor->frame, {external_fields(place)});
+    }
+    return edit.render();
+  }
+
+  void insert(Edit& edit, size_t i) const {
+    const Dequantization& d = folds_[i].dequantization;
+    const std::string& name = d.node->outputs[0].text;
+    const TensorType type{d.plan.output, d.x.tensor->dims};
+    const Computed data{i, folds_[i].bytes};
+    if (needs_node(folds_[i])) {
+      const Frame& frame = model_.frames[static_cast<size_t>(d.node->frame)];
+      edit.replace(frame.parent, d.node->whole,
+                   field_of(frame.number, constant_node(d.node->name, name, computed_tensor(name, type, data))));
+      return;
+    }
+    Pieces tensor;
+    if (places_[i]) {
+      Place place = *places_[i];
+      place.location = location_;
+      tensor = external_tensor(name, type, place);
+    } else {
+      tensor = computed_tensor(name, type, data);
+    }
+    edit.append(d.graph->frame, field_of(kGraphInitializer, std::move(tensor)));
+  }
+
+  /// The data file, under the first name that is free.
+  Status write_data() {
+    const std::string base = location_;
+    for (int attempt = 1;; ++attempt) {
+      auto out = OutputFile::create(data_path(), Overwrite::refuse);
+      if (out) {
+        DEQUANT_CHECK(fill_data(*out));
+        if (identity_of(data_path()).size < 0) return out->commit();
+      } else if (identity_of(data_path()).size < 0) {
+        return std::move(out).error();
+      }
+      location_ = fmt::format("{}.{}", base, attempt);
+    }
+  }
+
+  Status fill_data(OutputFile& out) {
+    DEQUANT_CHECK(out.reserve(data_bytes_));
+    for (size_t i = 0; i < folds_.size(); ++i) {
+      if (!places_[i]) continue;
+      DEQUANT_CHECK(pad(out, places_[i]->offset));
+      DEQUANT_CHECK(compute(out, i));
+    }
+    for (const Survivor& s : survivors_) {
+      DEQUANT_TRY(const auto file, files_.open(s.tensor->external->location));
+      DEQUANT_CHECK(pad(out, s.place.offset));
+      DEQUANT_CHECK(copy(out, *file, s.tensor->external->offset, s.place.length));
+    }
+    return {};
+  }
+
+  Status pad(OutputFile& out, int64_t offset) {
+    const std::vector<std::byte> zeros(static_cast<size_t>(offset - out.size()));
+    return out.write(zeros);
+  }
+
+  Status compute(OutputFile& out, size_t i) {
+    return stream(model_, files_, folds_[i].dequantization, options_.stream,
+                  [&](std::span<const std::byte> bytes) {
+                    advance(static_cast<int64_t>(bytes.size()));
+                    return out.write(bytes);
+                  });
+  }
+
+  Status copy(OutputFile& out, const InputFile& from, int64_t offset, int64_t size) {
+    buffer_.resize(kCopyBytes);
+    while (size > 0) {
+      const auto part = std::span(buffer_).first(
+          static_cast<size_t>(std::min<int64_t>(size, static_cast<int64_t>(kCopyBytes))));
+      DEQUANT_CHECK(from.read(offset, part));
+      DEQUANT_CHECK(out.write(part));
+      offset += static_cast<int64_t>(part.size());
+      size -= static_cast<int64_t>(part.size());
+      advance(static_cast<int64_t>(part.size()));
+    }
+    return {};
+  }
+
+  Status write_model(OutputFile& out, const Pieces& pieces) {
+    DEQUANT_CHECK(out.reserve(size_of(pieces)));
+    for (const Piece& p : pieces) {
+      if (const auto* span = std::get_if<Span>(&p)) {
+        DEQUANT_CHECK(copy(out, model_.source.file(), span->begin, span->size()));
+      } else if (const auto* text = std::get_if<std::string>(&p)) {
+        DEQUANT_CHECK(out.write(*text));
+      } else {
+        DEQUANT_CHECK(compute(out, std::get<Computed>(p).index));
+      }
+    }
+    if (out.size() != size_of(pieces)) {
+      return failure(ErrorCode::malformed, "{} changed while being read", escaped(model_.path));
+    }
+    DEQUANT_CHECK(model_.source.file().check_unchanged());
+    return out.commit();
+  }
+
+  void advance(int64_t bytes) {
+    done_ += bytes;
+    if (options_.progress) options_.progress(done_, total_);
+  }
+
+  Model& model_;
+  ExternalFiles& files_;
+  const Rewire& rewire_;
+  const Edit& edit_;
+  const std::vector<Fold>& folds_;
+  const std::string& path_;
+  const SaveOptions& options_;
+  std::vector<std::optional<Place>> places_;
+  std::vector<Survivor> survivors_;
+  bool has_external_ = false;
+  std::string location_;
+  int64_t data_bytes_ = 0;
+  std::vector<std::byte> buffer_;
+  int64_t done_ = 0;
+  int64_t total_ = 0;
+};
+
+}  // namespace
+
+Result<Saved> save(Model& model, ExternalFiles& files, const Rewire& rewire, const Edit& edit,
+                   const std::vector<Fold>& folds, const std::string& path, const SaveOptions& options) {
+  return Saver(model, files, rewire, edit, folds, path, options).save();
+}
+
+}  // namespace dequant::format::onnx

@@ -1,0 +1,40 @@
+// Writing an edited model: inline while it fits, with a data file beside it otherwise.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "format/io/output.h"
+#include "format/onnx/dequantization.h"
+#include "format/onnx/rewire.h"
+#include "format/onnx/stream.h"
+
+namespace dequant::format::onnx {
+
+/// A dequantization whose result goes into the model under the name of its output.
+struct Fold {
+  Dequantization dequantization;
+  int64_t bytes = 0;  ///< of the result
+};
+
+struct SaveOptions {
+  bool external_data = false;
+  bool dry_run = false;
+  Overwrite overwrite = Overwrite::refuse;
+  StreamOptions stream;
+  std::function<void(int64_t done, int64_t total)> progress;
+};
+
+struct Saved {
+  int64_t model_bytes = 0;
+  std::string data_file;
+  int64_t data_bytes = 0;
+};
+
+/// Puts the folds into the model and writes it. Data files of the input are never referred to: what is
+/// left of them is copied into the data file of the output.
+Result<Saved> save(Model& model, ExternalFiles& files, const Rewire& rewire, const Edit& edit,
+                   const std::vector<Fold>& folds, const std::string& path, const SaveOptions& options);
+
+}  // namespace dequant::format::onnx

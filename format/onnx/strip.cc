@@ -1,0 +1,218 @@
+// Taking QuantizeLinear and DequantizeLinear off activations, so that a plain float model remains.
+#include "format/onnx/strip.h"
+
+#include "format/io/errors.h"
+#include "format/onnx/encode.h"
+#include "format/onnx/quantizer.h"
+
+namespace dequant::format::onnx {
+namespace {
+
+class Stripper {
+ public:
+  Stripper(Model& model, ExternalFiles& files, Rewire& rewire,
+           const std::function<bool(const Node&)>& wanted, std::vector<Stripped>& stripped,
+           std::vector<Left>& left)
+      : rewire_(rewire), facts_(model, files, rewire.scopes()), wanted_(wanted), stripped_(stripped),
+        left_(left) {}
+
+  Status run() {
+    for (Graph* g : rewire_.scopes().graphs()) {
+      for (Node& n : g->nodes) {
+        if (n.is_dequantize() && is_open(n)) DEQUANT_CHECK(strip_dequantize(*g, n));
+      }
+    }
+    for (Graph* g : rewire_.scopes().graphs()) {
+      for (Node& n : g->nodes) {
+        if (n.is_quantize() && is_open(n)) DEQUANT_CHECK(strip_quantize(*g, n));
+      }
+    }
+    return {};
+  }
+
+ private:
+  bool is_open(const Node& n) const {
+    return !rewire_.removed(n) && wanted_(n) && n.inputs.size() >= 2 && n.outputs.size() == 1;
+  }
+
+  void stay(const Node& n, std::string reason) {
+    left_.push_back({std::string(n.label()), n.op_type, n.domain, n.outputs[0].text, std::move(reason)});
+  }
+
+  void done(const Node& n, std::string how) {
+    stripped_.push_back({std::string(n.label()), n.op_type, std::move(how)});
+  }
+
+  Status strip_dequantize(Graph& graph, Node& d) {
+    Definition* x = rewire_.scopes().find(graph, d.input(0));
+    if (x == nullptr) return {};  // stays for a reason that folding has given
+    if (x->kind == Definition::Kind::input && x->graph->owner == nullptr && !x->graph->is_function) {
+      return strip_input(graph, d, *x);
+    }
+    if (x->node == nullptr || !x->node->is_quantize()) return {};
+    Graph& qg = *x->graph;
+    Node& q = *x->node;
+    DEQUANT_TRY(const bool same, facts_.same_parameters(qg, q, graph, d));
+    if (!same) {
+      stay(d, "its scale or zero point is not that of the QuantizeLinear before it");
+      return {};
+    }
+    const std::string source(q.input(0));
+    const auto before = facts_.type_of(qg, source);
+    const Element after = facts_.output_type(graph, d);
+    if (before && *before != after) {
+      stay(d, fmt::format("the pair turns {} into {}", name(*before), name(after)));
+      return {};
+    }
+    DEQUANT_TRY(const bool placed, put_clip(qg, q, graph, d, source));
+    if (!placed) lead_around(graph, d, qg, source);
+    retire_if_unused(qg, q);
+    return {};
+  }
+
+  /// Where the pair was also a Relu or Clip, puts a Clip in the place of `node`.
+  Result<bool> put_clip(Graph& qg, Node& q, Graph& graph, Node& node, const std::string& source) {
+    DEQUANT_TRY(const auto zero, facts_.lowest_zero(qg, q));
+    if (!zero || facts_.cannot_be_negative(qg, source)) return false;
+    const std::string& output = node.outputs[0].text;
+    Pieces before;
+    Pieces message;
+    std::vector<std::string> inputs{source};
+    if (graph.opsets.onnx.value_or(0) < 11) {
+      message = {node_message(node.name, "Clip", {source}, output) + float_attribute("min", 0.0F) +
+                 float_attribute("max", zero->largest)};
+    } else {
+      const std::string low = fresh(graph, output + "_min");
+      const std::string high = fresh(graph, output + "_max");
+      before = scalar(node, low, 0.0F);
+      for (Piece& p : scalar(node, high, zero->largest)) before.push_back(std::move(p));
+      inputs = {source, low, high};
+      message = {node_message(node.name, "Clip", {source, low, high}, output)};
+    }
+    done(node, fmt::format("Clip to [0, {}]", zero->largest));
+    rewire_.replace_node(graph, node, std::move(message), inputs, std::move(before));
+    facts_.add_clip(node);
+    return true;
+  }
+
+  /// A Constant node that yields one float, to stand before `node`.
+  Pieces scalar(const Node& node, const std::string& name, float value) const {
+    return field_of(rewire_.field_number(node), constant_node("", name, scalar_tensor(name, value)));
+  }
+
+  std::string fresh(const Graph& graph, std::string name) {
+    while (rewire_.scopes().find(graph, name) != nullptr || !fresh_.insert(name).second) name += "_";
+    return name;
+  }
+
+  /// Lets the users of d's output read `source` instead; an output of the graph keeps its name.
+  void lead_around(Graph& graph, Node& d, const Graph& source_graph, const std::string& source) {
+    const std::string output = d.outputs[0].text;
+    const Definition* target = rewire_.scopes().find(source_graph, source);
+    const std::vector<Use> uses = rewire_.uses_of(graph, output);
+    bool plain = true;
+    for (const Use& u : uses) {
+      if (u.annotation) continue;
+      plain = plain && u.node != nullptr && rewire_.scopes().find(*u.graph, source) == target;
+    }
+    if (!plain) {
+      done(d, "Identity");
+      rewire_.replace_node(graph, d, {node_message(d.name, "Identity", {source}, output)}, {source});
+      return;
+    }
+    done(d, "nothing");
+    for (const Use& u : uses) {
+      if (u.node != nullptr) rewire_.rename_input(*u.graph, *u.node, u.input, source);
+    }
+    rewire_.retire_node(graph, d);
+  }
+
+  void retire_if_unused(Graph& graph, Node& q) {
+    if (rewire_.removed(q) || !rewire_.uses_of(graph, q.outputs[0].text).empty()) return;
+    done(q, "nothing");
+    rewire_.retire_node(graph, q);
+  }
+
+  /// A quantized input of the model that nobody but DequantizeLinear reads becomes a float input.
+  Status strip_input(Graph& graph, Node& d, Definition& x) {
+    const std::string source(d.input(0));
+    Value* value = nullptr;
+    for (Value& v : x.graph->inputs) {
+      if (v.name == source) value = &v;
+    }
+    const Element type = facts_.output_type(graph, d);
+    for (const Use& u : rewire_.uses_of(graph, source)) {
+      const bool ok = u.node != nullptr && u.node->is_dequantize() && u.input == 0 &&
+                      facts_.output_type(*u.graph, *u.node) == type;
+      if (!ok && !changed_inputs_.contains(source)) {
+        stay(d, fmt::format("the model's input {} has users that need it quantized", escaped(source)));
+        return {};
+      }
+    }
+    if (value == nullptr || !can_set_type(*value)) {
+      stay(d, fmt::format("the model's input {} has no element type", escaped(source)));
+      return {};
+    }
+    if (changed_inputs_.insert(source).second) set_type(*value, type);
+    lead_around(graph, d, *x.graph, source);
+    return {};
+  }
+
+  /// A quantized output of the model that nobody else reads becomes a float output.
+  Status strip_quantize(Graph& graph, Node& q) {
+    const std::string output = q.outputs[0].text;
+    const std::vector<Use> uses = rewire_.uses_of(graph, output);
+    Value* value = nullptr;
+    for (Value& v : graph.outputs) {
+      if (v.name == output) value = &v;
+    }
+    if (graph.owner != nullptr || graph.is_function || value == nullptr) {
+      if (!uses.empty()) stay(q, "its output is used as it is, quantized");
+      return {};
+    }
+    for (const Use& u : uses) {
+      if (u.node == nullptr) continue;
+      stay(q, "its output is used as it is, quantized");
+      return {};
+    }
+    const std::string source(q.input(0));
+    const auto type = facts_.type_of(graph, source);
+    if ((type && !is_output(*type)) || !can_set_type(*value)) {
+      stay(q, "the type of what it quantizes is not float or not known");
+      return {};
+    }
+    set_type(*value, type.value_or(Element::float32));
+    DEQUANT_TRY(const bool placed, put_clip(graph, q, graph, q, source));
+    if (!placed) {
+      done(q, "Identity");
+      rewire_.replace_node(graph, q, {node_message(q.name, "Identity", {source}, output)}, {source});
+    }
+    return {};
+  }
+
+  static bool can_set_type(const Value& value) { return value.elem_type_field.size() == 2; }
+
+  void set_type(const Value& value, Element type) {
+    // Both are one byte as varints, so the lengths of the messages around it hold.
+    std::string field{'\x08', static_cast<char>(onnx_code(type))};
+    rewire_.edit().replace(value.frame, value.elem_type_field, {std::move(field)});
+  }
+
+  Rewire& rewire_;
+  QuantizerFacts facts_;
+  const std::function<bool(const Node&)>& wanted_;
+  std::vector<Stripped>& stripped_;
+  std::vector<Left>& left_;
+  std::set<std::string> fresh_;
+  std::set<std::string> changed_inputs_;
+};
+
+}  // namespace
+
+Status strip(Model& model, ExternalFiles& files, Rewire& rewire,
+             const std::function<bool(const Node&)>& wanted, std::vector<Stripped>& stripped,
+             std::vector<Left>& left) {
+  return Stripper(model, files, rewire, wanted, stripped, left).run();
+}
+
+}  // namespace dequant::format::onnx

@@ -1,0 +1,192 @@
+// The data of a tensor as packed bytes, wherever the model keeps it.
+#include "format/onnx/tensor_reader.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "format/io/errors.h"
+
+namespace dequant::format::onnx {
+namespace {
+
+/// The typed field an element is stored in when it is not raw.
+DataField typed_field(Element element) {
+  switch (element) {
+    case Element::float32: return DataField::float_data;
+    case Element::uint32: return DataField::uint64_data;
+    default: return DataField::int32_data;
+  }
+}
+
+/// Bytes that one entry of the typed field yields: an element, or a byte of packed ones.
+size_t entry_bytes(Element element) { return static_cast<size_t>(std::max(bits(element), 8)) / 8; }
+
+/// True if an entry of int32_data can stand for an element of this type.
+bool entry_fits(Element element, int64_t value) {
+  const int width = bits(element);
+  if (width < 8) return value >= -128 && value < 256;  // a packed byte; some writers sign it
+  if (element == Element::uint32) return value >= 0 && value <= UINT32_MAX;
+  if (kind(element) == Kind::signed_integer) {
+    return value >= -(int64_t{1} << (width - 1)) && value < int64_t{1} << (width - 1);
+  }
+  return value >= 0 && value < int64_t{1} << width;
+}
+
+}  // namespace
+
+Result<TensorReader> TensorReader::open(Source& source, ExternalFiles& files, const Tensor& tensor) {
+  TensorReader reader(source, tensor);
+  const auto where = [&](Error error) {
+    return in(fmt::format("tensor {}", escaped(tensor.name)), std::move(error));
+  };
+  const auto element = tensor.element();
+  if (!element) {
+    return where(failure(ErrorCode::unsupported, "data type {} is not one dequant reads", tensor.data_type));
+  }
+  reader.element_ = *element;
+  auto count = element_count(tensor.dims);
+  if (!count) return where({ErrorCode::malformed, count.error().message});
+  auto bytes = packed_bytes(*element, *count);
+  if (!bytes) return where({ErrorCode::malformed, bytes.error().message});
+  reader.count_ = *count;
+  reader.bytes_ = *bytes;
+  if (auto status = reader.place(files); !status) return where(std::move(status).error());
+  return reader;
+}
+
+Status TensorReader::place(ExternalFiles& files) {
+  const Tensor& t = *tensor_;
+  if (t.has_segment) return failure(ErrorCode::unsupported, "segmented data");
+  if (t.several_data) return failure(ErrorCode::malformed, "data in more than one field");
+  int64_t stored = bytes_;
+  if (t.external) {
+    DEQUANT_TRY(external_, files.open(t.external->location));
+    file_ = external_.get();
+    start_ = t.external->offset;
+    if (start_ > file_->size()) {
+      return failure(ErrorCode::malformed, "offset {} is beyond the {} bytes of {}", start_,
+                     file_->size(), escaped(file_->name()));
+    }
+    stored = t.external->length.value_or(file_->size() - start_);
+    if (stored > file_->size() - start_) {
+      return failure(ErrorCode::malformed, "offset {} and length {} are beyond the {} bytes of {}",
+                     start_, stored, file_->size(), escaped(file_->name()));
+    }
+  } else if (t.data == DataField::raw_data) {
+    file_ = &source_->file();
+    start_ = t.raw.begin;
+    stored = t.raw.size();
+  } else if (t.data == DataField::none) {
+    stored = 0;
+  } else if (t.data == typed_field(element_)) {
+    cursor_.emplace(*source_, t.message);
+  } else {
+    return failure(ErrorCode::malformed, "data in field {} of TensorProto, not that of {}",
+                   static_cast<int>(t.data), name(element_));
+  }
+  if (stored == bytes_) return {};
+  return failure(ErrorCode::malformed, "{} bytes stored, {} needed for {} elements of {}", stored,
+                 bytes_, count_, name(element_));
+}
+
+Status TensorReader::read_at(int64_t offset, std::span<std::byte> out) {
+  return file_->read(start_ + offset, out);
+}
+
+/// The next entry of the typed field as bits; `more` is false at its end.
+Status TensorReader::next_value(uint32_t& code, bool& more) {
+  const auto field = static_cast<uint32_t>(typed_field(element_));
+  const bool floats = element_ == Element::float32;
+  for (;;) {
+    if (packed_at_ < packed_end_) {
+      more = true;
+      if (floats) {
+        DEQUANT_TRY(const auto raw, source_->peek(packed_at_, 4));
+        std::memcpy(&code, raw.data(), 4);
+        packed_at_ += 4;
+        return {};
+      }
+      DEQUANT_TRY(const uint64_t value, read_varint(*source_, packed_at_, packed_end_));
+      field_.value = value;
+      break;
+    }
+    DEQUANT_TRY(more, cursor_->next(field_));
+    if (!more) return {};
+    if (field_.number != field) continue;
+    if (field_.wire == Wire::bytes) {
+      packed_at_ = field_.payload.begin;
+      packed_end_ = field_.payload.end;
+      if (floats && field_.payload.size() % 4 != 0) {
+        return failure(ErrorCode::malformed, "float_data has {} bytes, no multiple of 4",
+                       field_.payload.size());
+      }
+    } else if (field_.wire == (floats ? Wire::fixed32 : Wire::varint)) {
+      if (!floats) break;
+      code = static_cast<uint32_t>(field_.value);
+      return {};
+    } else {
+      return failure(ErrorCode::malformed, "field {} has the wrong wire type", field);
+    }
+  }
+  const auto value = static_cast<int64_t>(field_.value);
+  if (!entry_fits(element_, value)) {
+    return failure(ErrorCode::malformed, "entry {} of field {} does not fit {}", value, field,
+                   name(element_));
+  }
+  code = static_cast<uint32_t>(value);
+  return {};
+}
+
+Status TensorReader::read(std::span<std::byte> out) {
+  if (out.empty()) return {};
+  if (seekable()) {
+    DEQUANT_CHECK(read_at(position_, out));
+    position_ += static_cast<int64_t>(out.size());
+    return {};
+  }
+  const size_t size = entry_bytes(element_);
+  for (size_t i = 0; i < out.size(); i += size) {
+    uint32_t code = 0;
+    bool more = false;
+    DEQUANT_CHECK(next_value(code, more));
+    if (!more) {
+      return failure(ErrorCode::malformed, "tensor {}: only {} of {} bytes are stored",
+                     escaped(tensor_->name), position_, bytes_);
+    }
+    std::memcpy(out.data() + i, &code, size);
+    position_ += static_cast<int64_t>(size);
+  }
+  return {};
+}
+
+Status TensorReader::finish() {
+  if (seekable()) return file_->check_unchanged();
+  if (!cursor_) return {};
+  uint32_t code = 0;
+  bool more = false;
+  DEQUANT_CHECK(next_value(code, more));
+  if (!more) return {};
+  return failure(ErrorCode::malformed, "tensor {}: more data than its shape holds", escaped(tensor_->name));
+}
+
+Result<TensorData> read_tensor_data(Source& source, ExternalFiles& files, const Tensor& tensor,
+                                    int64_t max_bytes) {
+  DEQUANT_TRY(TensorReader reader, TensorReader::open(source, files, tensor));
+  if (reader.bytes() > max_bytes) {
+    return failure(ErrorCode::limit, "tensor {}: {} bytes, more than the {} that may be held in memory",
+                   escaped(tensor.name), reader.bytes(), max_bytes);
+  }
+  // Typed data proves its length only while it is read: let the buffer grow with it.
+  TensorData data{reader.element(), tensor.dims, {}};
+  constexpr int64_t kStep = int64_t{1} << 20;
+  for (int64_t done = 0; done < reader.bytes();) {
+    const int64_t step = reader.seekable() ? reader.bytes() : std::min(kStep, reader.bytes() - done);
+    data.bytes.resize(static_cast<size_t>(done + step));
+    DEQUANT_CHECK(reader.read(std::span(data.bytes).subspan(static_cast<size_t>(done))));
+    done += step;
+  }
+  DEQUANT_CHECK(reader.finish());
+  return data;
+}
+
+}  // namespace dequant::format::onnx

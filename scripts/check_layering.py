@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Who may include whom.
+
+    check_layering.py [--self-test]
+
+Each folder lists all that its files may include besides the standard library, so that a new
+dependency is a decision made here. The most specific folder counts.
+"""
+
+import pathlib
+import re
+import sys
+import tempfile
+
+COMMON = ("checked.h", "text.h")
+ELEMENT = ("dequant/element.h", "dequant/elements.def", "element/")
+ALLOWED = {
+    "include/dequant": ("dequant/",),
+    "src": ("dequant/", *COMMON),
+    "src/element": ELEMENT,
+    "src/plan": (*ELEMENT, "dequant/plan.h", "plan/", *COMMON),
+    "src/dialect": ("dequant/", "element/", "plan/", "dialect/", *COMMON),
+    "src/kernel": (*ELEMENT, "dequant/isa.h", "kernel/", "hwy/", *COMMON),
+    # The only place where plan meets kernel.
+    "src/execute": (*ELEMENT, "dequant/plan.h", "dequant/tensor.h", "dequant/executor.h", "plan/",
+                    "kernel/", "execute/", "tbb/", *COMMON),
+    "format": ("dequant/", "format/", "fmt/", "nlohmann/", "protozero/"),
+    "tools": ("dequant/", "format/", "tools/", "fmt/", "nlohmann/", "CLI/"),
+}
+SYSTEM = re.compile(r"^([\w.]+|(sys|linux)/\w+\.h)$")
+INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
+
+
+def violations(root: pathlib.Path) -> list[str]:
+    found = []
+    for folder in ("include", "src", "format", "tools"):
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix not in (".h", ".cc", ".def") or not path.is_file():
+                continue
+            where = path.relative_to(root)
+            home = next((str(p) for p in where.parents if str(p) in ALLOWED), None)
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                match = INCLUDE.match(line)
+                if match is None or (match[1] == "<" and SYSTEM.match(match[2])):
+                    continue
+                if home is None or not match[2].startswith(ALLOWED[home]):
+                    found.append(f"{where}:{number}: {home or where.parent} may not include {match[2]}")
+    return found
+
+
+def self_test() -> list[str]:
+    """A wrong include of each kind is found, a right one is not."""
+    cases = {
+        "src/kernel/a.cc": ('#include "dequant/plan.h"', '#include "kernel/row.h"'),
+        "src/kernel/b.cc": ('#include "plan/runs.h"', "#include <vector>"),
+        "src/plan/a.cc": ('#include "kernel/row.h"', '#include "element/codes.h"'),
+        "src/element/a.h": ('#include "text.h"', '#include "dequant/element.h"'),
+        "src/dialect/a.cc": ('# include "execute/chunk.h"', '#include "dequant/onnx.h"'),
+        "src/execute/a.cc": ('#include "dialect/axis.h"', "#include <tbb/parallel_for.h>"),
+        "src/a.cc": ("#include <fmt/format.h>", "#include <sys/stat.h>"),
+        "src/new/a.cc": ('#include "kernel/row.h"', '#include "dequant/status.h"'),
+        "format/a.cc": ('#include "element/codes.h"', '#include "format/io/file.h"'),
+        "tools/a.cc": ('#include "plan/runs.h"', "#include <CLI/CLI.hpp>"),
+        "include/dequant/a.h": ('#include "text.h"', '#include "dequant/plan.h"'),
+    }
+    with tempfile.TemporaryDirectory() as root:
+        for name, lines in cases.items():
+            path = pathlib.Path(root, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("\n".join(lines))
+        found = [line.split(": ")[0] for line in violations(pathlib.Path(root))]
+    expected = [f"{name}:1" for name in cases]
+    return sorted(set(found) ^ set(expected))
+
+
+def main() -> int:
+    root = pathlib.Path(__file__).resolve().parent.parent
+    lines = self_test() if "--self-test" in sys.argv[1:] else violations(root)
+    print("\n".join(lines) or "layering: good")
+    return 1 if lines else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Installs what is missing, and only that. A second run is instant.
+#
+#   setup.sh build   to build the library and the command line
+#   setup.sh test    also to build and run all tests (the default)
+#   setup.sh ci      also what .ci/run needs
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+packages_build=(g++ cmake ninja-build libhwy-dev libtbb-dev libfmt-dev libcli11-dev
+                nlohmann-json3-dev libprotozero-dev)
+packages_test=(libgtest-dev libgmock-dev libbenchmark-dev pkg-config binutils python3 python3-venv)
+packages_ci=(clang clang-format-14 libclang-rt-14-dev g++-aarch64-linux-gnu qemu-user git)
+
+# install_packages NAME...: those that are not there yet.
+install_packages() {
+  if ! command -v dpkg-query apt-get >/dev/null; then
+    echo "setup: no apt here; these Debian packages, or their like, must be there: $*" >&2
+    return
+  fi
+  local missing=() name
+  for name in "$@"; do
+    dpkg-query -W -f '${db:Status-Status}\n' "$name" 2>/dev/null | grep -x installed >/dev/null ||
+      missing+=("$name")
+  done
+  [ ${#missing[@]} -eq 0 ] && return
+  echo "setup: installing ${missing[*]}"
+  local as_root=()
+  [ "$(id -u)" -eq 0 ] || as_root=(sudo)
+  "${as_root[@]}" apt-get update -qq
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+    "${missing[@]}" >/dev/null
+}
+
+# The Python of the tests lives apart from any build, in build/venv.
+make_venv() {
+  local venv=build/venv wanted
+  wanted=$(sha256sum scripts/requirements.txt)
+  [ "$(cat "$venv/stamp" 2>/dev/null)" = "$wanted" ] && [ -x "$venv/bin/python" ] && return
+  echo "setup: making $venv"
+  rm -rf "$venv"
+  mkdir -p build
+  /usr/bin/python3 -m venv "$venv" 2>/dev/null || python3 -m venv --clear "$venv"
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r scripts/requirements.txt
+  echo "$wanted" >"$venv/stamp"
+}
+
+case ${1:-test} in
+  build) install_packages "${packages_build[@]}" ;;
+  test)
+    install_packages "${packages_build[@]}" "${packages_test[@]}"
+    make_venv
+    ;;
+  ci)
+    install_packages "${packages_build[@]}" "${packages_test[@]}" "${packages_ci[@]}"
+    make_venv
+    ;;
+  *)
+    echo "usage: setup.sh [build | test | ci]" >&2
+    exit 2
+    ;;
+esac

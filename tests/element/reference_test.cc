@@ -1,0 +1,71 @@
+// The scalar definition of dequantization on numbers worked out by hand.
+#include "element/reference.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "element/codes.h"
+#include "support/float_bits.h"
+#include "support/print.h"
+
+namespace dequant {
+namespace {
+
+using testing::bits_of;
+using testing::float_of;
+using enum Element;
+
+float dequantize(Element x, uint32_t code, int64_t zero_point, float scale) {
+  return float_of(reference_dequantize(x, code, zero_point, scale, float32));
+}
+
+TEST(Reference, SubtractsTheZeroPointThenScales) {
+  EXPECT_EQ(dequantize(uint8, 0, 128, 2.0F), -256.0F);
+  EXPECT_EQ(dequantize(uint8, 3, 128, 2.0F), -250.0F);
+  EXPECT_EQ(dequantize(uint8, 255, 128, 2.0F), 254.0F);
+  EXPECT_EQ(dequantize(int8, 0x80, 127, 1.0F), -255.0F) << "the difference leaves int8";
+  EXPECT_EQ(dequantize(int4, 0x8, 7, 0.5F), -7.5F);
+  EXPECT_EQ(dequantize(uint2, 0, 3, 1.0F), -3.0F);
+  EXPECT_EQ(dequantize(uint16, 0xFFFF, 0, 1.0F), 65535.0F);
+  EXPECT_EQ(dequantize(int16, 0x8000, 32767, 1.0F), -65535.0F);
+}
+
+TEST(Reference, RoundsA33BitDifferenceOnce) {
+  EXPECT_EQ(reference_difference(int32, 0x80000000, INT32_MAX), -4294967295.0F);
+  EXPECT_EQ(reference_difference(int32, 0x7FFFFFFF, INT32_MIN), 4294967295.0F);
+  EXPECT_EQ(reference_difference(uint32, 0, UINT32_MAX), -4294967295.0F);
+  // Each rounded alone, 16777217 - 1 would be 16777215.
+  EXPECT_EQ(reference_difference(int32, 16777217, 1), 16777216.0F);
+  EXPECT_EQ(reference_difference(int32, 16777219, 0), 16777220.0F) << "a tie goes to even";
+  EXPECT_EQ(reference_difference(int32, 16777217, 0), 16777216.0F) << "a tie goes to even";
+}
+
+TEST(Reference, FloatsHaveNoZeroPoint) {
+  EXPECT_EQ(dequantize(float8e4m3fn, 0x7E, 0, 2.0F), 896.0F);
+  EXPECT_EQ(bits_of(dequantize(float8e5m2, 0x80, 0, 1.0F)), 0x80000000u) << "-0 stays -0";
+  EXPECT_EQ(dequantize(float4e2m1, 0xF, 0, 0.5F), -3.0F);
+}
+
+TEST(Reference, FollowsIeeeForSpecialScales) {
+  EXPECT_EQ(bits_of(dequantize(int8, 0xFF, 0, 0.0F)), 0x80000000u) << "-1 * 0 is -0";
+  EXPECT_EQ(dequantize(int8, 1, 0, INFINITY), INFINITY);
+  EXPECT_EQ(bits_of(dequantize(int8, 0, 0, INFINITY)), kCanonicalNan) << "0 * inf";
+  EXPECT_EQ(bits_of(dequantize(int8, 1, 0, float_of(0xFFC12345))), kCanonicalNan);
+  EXPECT_EQ(dequantize(int8, 2, 0, 3.0e38F), INFINITY);
+  EXPECT_EQ(bits_of(dequantize(int8, 3, 0, float_of(1))), 3u) << "subnormals are kept";
+  EXPECT_EQ(dequantize(float8e5m2, 0xFC, 0, -1.0F), INFINITY);
+}
+
+TEST(Reference, NarrowsTheFloat32ProductNotTheExactOne) {
+  // 3 * 0.7F is 2.1000001 in float32; float16 and bfloat16 round that number.
+  EXPECT_EQ(dequantize(uint8, 3, 0, 0.7F), 3.0F * 0.7F);
+  EXPECT_EQ(reference_dequantize(uint8, 3, 0, 0.7F, float16), 0x4033u);
+  EXPECT_EQ(reference_dequantize(uint8, 3, 0, 0.7F, bfloat16), 0x4006u);
+  // 3 * 0x1.001556p0 is 0x1.802001p1, above the tie 0x1.802p1; float32 rounds it to the tie, which
+  // goes down to the even 3. Rounding the exact product once would give 0x4201.
+  EXPECT_EQ(reference_dequantize(uint8, 3, 0, 0x1.001556p0F, float16), 0x4200u);
+}
+
+}  // namespace
+}  // namespace dequant

@@ -1,0 +1,134 @@
+// run_range(): pieces of a tensor, with just their scales, joined are the tensor.
+#include <gtest/gtest.h>
+
+#include "support/example.h"
+#include "support/expect_error.h"
+
+namespace dequant {
+namespace {
+
+using testing::Bytes;
+using testing::Example;
+using testing::expected;
+using testing::Granular;
+using testing::is_invalid;
+using testing::Random;
+using testing::random_example;
+using testing::same_output;
+using enum Element;
+
+/// The bytes of elements [begin, end), where begin lies on a byte.
+Bytes slice(Element element, const Bytes& data, Range range) {
+  const auto begin = static_cast<std::ptrdiff_t>(range.begin * bits(element) / 8);
+  const auto end = static_cast<std::ptrdiff_t>(testing::bytes_for(element, range.end));
+  return {data.begin() + begin, data.begin() + std::max(begin, end)};
+}
+
+/// Runs one range on exact copies of what it needs.
+Bytes run_piece(const Example& e, Range range) {
+  const Range sides = scales_of(e.plan, range);
+  const Bytes x = slice(e.plan.input, e.x, range);
+  const Bytes scale = slice(e.plan.scale, e.scale, sides);
+  const Bytes zero = e.plan.has_zero_point ? slice(e.plan.input, e.zero_point, sides) : Bytes{};
+  Bytes y(testing::bytes_for(e.plan.output, range.end - range.begin));
+  const Status status = run_range(e.plan, range, {x, scale, zero, y});
+  EXPECT_TRUE(status) << status.error().message;
+  return y;
+}
+
+/// All elements, in pieces that start on random multiples of 8.
+Bytes run_in_pieces(Random& random, const Example& e, int64_t max_piece) {
+  Bytes all;
+  for (int64_t begin = 0; begin < e.count();) {
+    const int64_t end = std::min(e.count(), begin + 8 * random.in(1, max_piece));
+    const Bytes y = run_piece(e, {begin, end});
+    all.insert(all.end(), y.begin(), y.end());
+    begin = end;
+  }
+  return all;
+}
+
+TEST(RunRange, PiecesJoinedAreTheTensor) {
+  Random random(1);
+  for (int i = 0; i < 4000; ++i) {
+    const int64_t rank = random.in(0, 4);
+    Granular shapes =
+        testing::random_granular(random, testing::random_dims(random, rank, rank > 2 ? 9 : 70));
+    const Example e = random_example(random, std::move(shapes), testing::random_types(random));
+    ASSERT_TRUE(same_output(e, run_in_pieces(random, e, 20), expected(e)));
+  }
+}
+
+TEST(RunRange, PiecesOfSeveralChunksJoinedAreTheTensor) {
+  Random random(2);
+  for (const Granular& shapes :
+       {Granular{.x = {33, 6'001}, .scale = {33, 182}, .block = 33},
+        Granular{.x = {33, 6'001}, .scale = {6'001}},
+        Granular{.x = {33, 6'001}, .scale = {3, 6'001}, .axis = 0, .block = 13},
+        Granular{.x = {33, 6'001}, .scale = {33}, .axis = 0}}) {
+    for (const Element x : {int4, uint2, float4e2m1, uint8}) {
+      const Example e = random_example(random, shapes, {.x = x});
+      EXPECT_TRUE(same_output(e, run_in_pieces(random, e, 20'000), expected(e)));
+    }
+  }
+}
+
+TEST(RunRange, MayEndAnywhere) {
+  Random random(3);
+  const Example e =
+      random_example(random, {.x = {3, 50}, .scale = {3, 8}, .block = 7}, {.x = int4});
+  const Bytes want = expected(e);
+  for (int64_t begin = 0; begin <= e.count(); begin += 8) {
+    for (int64_t end = begin; end <= e.count(); ++end) {
+      const Bytes piece(want.begin() + begin * 4, want.begin() + end * 4);
+      ASSERT_TRUE(run_piece(e, {begin, end}) == piece) << begin << " to " << end;
+    }
+  }
+}
+
+TEST(RunRange, ReachesTheEndOfTensorsTooLargeForMemory) {
+  // 2^44 elements; the last 16 have the last block's scale.
+  const Plan plan{.input = int2,
+                  .granularity = Granularity::blocked,
+                  .outer = int64_t{1} << 32,
+                  .axis = 4096,
+                  .inner = 1,
+                  .block = 64};
+  const Range range{element_count(plan) - 16, element_count(plan)};
+  const Range sides = scales_of(plan, range);
+  EXPECT_EQ(sides.end, scale_count(plan));
+  std::vector<uint32_t> scales(static_cast<size_t>(sides.end - sides.begin),
+                               testing::bits_of(1.0F));
+  scales.back() = testing::bits_of(0.5F);
+  const Bytes x(4, std::byte{0b10'01'00'11});
+  Bytes y(64);
+  ASSERT_TRUE(run_range(plan, range, {x, testing::pack(float32, scales), {}, y}));
+  const float want[] = {-0.5F, 0.0F, 0.5F, -1.0F};
+  for (int64_t i = 0; i < 16; ++i) {
+    EXPECT_EQ(testing::float_of(testing::code_at(float32, y, i)), want[i % 4]) << i;
+  }
+}
+
+TEST(RunRange, AnEmptyRangeNeedsNoMemory) {
+  const Plan plan{.input = int4, .has_zero_point = true, .inner = 100};
+  EXPECT_TRUE(run_range(plan, {0, 0}, {}));
+  EXPECT_TRUE(run_range(plan, {96, 96}, {}));
+}
+
+TEST(RunRange, RejectsRangesOutsideTheTensorOrOffTheGrid) {
+  Random random(4);
+  const Example e = random_example(random, {.x = {100}, .scale = {}}, {.zero_point = false});
+  Bytes y(400, testing::kUntouched);
+  const Buffers buffers{e.x, e.scale, {}, y};
+  for (const Range outside : {Range{-8, 8}, Range{0, 101}, Range{104, 104}, Range{16, 8},
+                              Range{INT64_MIN, INT64_MAX}, Range{0, INT64_MAX}, Range{0, -1}}) {
+    EXPECT_TRUE(is_invalid(run_range(e.plan, outside, buffers), "elements: "));
+  }
+  for (const int64_t begin : {1, 2, 4, 7, 9, 99}) {
+    EXPECT_TRUE(is_invalid(run_range(e.plan, {begin, 100}, buffers), "multiple of 8"));
+  }
+  EXPECT_EQ(y, Bytes(400, testing::kUntouched));
+}
+
+}  // namespace
+}  // namespace dequant

@@ -1,0 +1,131 @@
+// Calling one row of the kernel table on guarded memory and comparing all of it with the reference.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "dequant/isa.h"
+#include "kernel/lut.h"
+#include "kernel/targets.h"
+#include "support/float_bits.h"
+#include "support/guarded_buffer.h"
+#include "support/print.h"
+#include "support/random.h"
+
+namespace dequant::testing {
+
+/// One row of one target.
+struct Entry {
+  std::string_view target;
+  RowFn row;
+  RowFn reference;
+  Element x;
+  Element y;
+  Leaf leaf;
+};
+
+inline std::string to_string(const Entry& e) {
+  return std::string(e.target) + " " + std::string(name(e.x)) + " to " + std::string(name(e.y)) +
+         (e.leaf == Leaf::runs ? " by runs" : " varying");
+}
+
+/// Every row of every target but the reference itself.
+inline std::vector<Entry> all_entries() {
+  std::vector<Entry> entries;
+  const Table& reference = *table_of("reference");
+  for (const std::string_view target : targets()) {
+    if (target == "reference") continue;
+    for (const Element x : elements().first(kInputs)) {
+      for (const Element y : kOutputElements) {
+        for (const Leaf leaf : {Leaf::runs, Leaf::varying}) {
+          entries.push_back(
+              {target, table_of(target)->at(x, y, leaf), reference.at(x, y, leaf), x, y, leaf});
+        }
+      }
+    }
+  }
+  return entries;
+}
+
+/// Where the data of a call lies, and how it is cut into runs.
+struct Placement {
+  size_t count = 1;
+  size_t run = 1;  ///< of Leaf::runs
+  size_t x_offset = 0;
+  size_t y_offset = 0;
+  bool at_end =
+      false;  ///< x and y end at their guard page; otherwise they start `offset` after one
+  bool stream = false;
+};
+
+/// The smallest run not below `run` that fills whole bytes.
+inline size_t whole_byte_run(Element x, size_t run) {
+  const size_t step = bits(x) < 8 ? 8 / static_cast<size_t>(bits(x)) : 1;
+  return (run + step - 1) / step * step;
+}
+
+/// A zero point of x's type in the form rows take: an extreme of the type or anything within.
+inline int32_t random_zero(Random& random, Element x) {
+  if (kind(x) == Kind::floating) return 0;
+  const bool is_signed = kind(x) == Kind::signed_integer;
+  const int64_t codes = int64_t{1} << bits(x);
+  const int64_t low = is_signed ? -codes / 2 : 0;
+  const int64_t high = low + codes - 1;
+  const int64_t list[] = {low, high, 0, random.in(low, high), random.in(low, high)};
+  return static_cast<int32_t>(static_cast<uint32_t>(list[random.in(0, 4)]));
+}
+
+/// Buffers for rows of up to `max_count` elements.
+class RowCheck {
+ public:
+  explicit RowCheck(size_t max_count, uint64_t seed = 1)
+      : random_(seed),
+        x_(max_count * 4 + 64),
+        y_(max_count * 4 + 64),
+        want_(max_count * 4 + 64),
+        scale_(max_count * 4),
+        zero_(max_count * 4) {}
+
+  /// Runs the row and the reference on random data; true if all bytes in and around y agree.
+  bool agrees(const Entry& e, const Placement& p) {
+    const size_t sides = e.leaf == Leaf::runs ? (p.count + p.run - 1) / p.run : p.count;
+    const size_t x_bytes = (p.count * static_cast<size_t>(bits(e.x)) + 7) / 8;
+    const size_t y_bytes = p.count * static_cast<size_t>(bits(e.y)) / 8;
+
+    uint8_t* x = p.at_end ? x_.before_end(x_bytes) : x_.begin() + p.x_offset;
+    const size_t y_at = p.at_end ? y_.capacity() - y_bytes : p.y_offset;
+    for (size_t i = 0; i < x_bytes; ++i) x[i] = static_cast<uint8_t>(random_.bits());
+    auto* scale = reinterpret_cast<float*>(scale_.before_end(sides * 4));
+    auto* zero = reinterpret_cast<int32_t*>(zero_.before_end(sides * 4));
+    for (size_t i = 0; i < sides; ++i) {
+      scale[i] = float_of(random_scale(random_));
+      zero[i] = random_zero(random_, e.x);
+    }
+
+    y_.fill(kUntouched);
+    want_.fill(kUntouched);
+    RowArgs args{x, y_.begin() + y_at, p.count, p.run, scale, zero, lut_of(e.x), p.stream};
+    e.row(args);
+    flush_streams();
+    args.y = want_.begin() + y_at;
+    e.reference(args);
+    return std::memcmp(y_.begin(), want_.begin(), y_.capacity()) == 0;
+  }
+
+  Random& random() { return random_; }
+
+ private:
+  static constexpr uint8_t kUntouched = 0xA5;
+
+  Random random_;
+  GuardedBuffer x_;
+  GuardedBuffer y_;
+  GuardedBuffer want_;
+  GuardedBuffer scale_;
+  GuardedBuffer zero_;
+};
+
+}  // namespace dequant::testing

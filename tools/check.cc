@@ -1,0 +1,215 @@
+// `dequant check`: runs conformance cases and says which outputs differ from what is expected.
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "format/cases/cases.h"
+#include "format/cases/find.h"
+#include "format/cases/node_dir.h"
+#include "format/cases/run_case.h"
+#include "format/io/errors.h"
+#include "tools/commands.h"
+
+namespace dequant::tools {
+namespace {
+
+using format::Checkable;
+using format::escaped;
+using format::Outcome;
+using format::Verdict;
+using nlohmann::ordered_json;
+
+struct Options {
+  std::vector<std::string> paths;
+  std::vector<std::string> include;
+  std::vector<std::string> exclude;
+  bool json = false;
+  bool verbose = false;
+};
+
+std::string_view name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::passed: return "passed";
+    case Verdict::failed: return "failed";
+    case Verdict::skipped: return "skipped";
+  }
+  return "";
+}
+
+ordered_json to_json(const std::string& path, const Outcome& outcome) {
+  ordered_json difference;  // null
+  if (const auto& d = outcome.difference) {
+    const auto side = [&](uint32_t code) {
+      return ordered_json{{"value", format::describe_value(d->element, code)},
+                          {"bits", format::describe_bits(d->element, code)}};
+    };
+    difference = {{"type", dequant::name(d->element)},
+                  {"differing", d->count},
+                  {"elements", d->total},
+                  {"index", d->index},
+                  {"actual", side(d->actual)},
+                  {"expected", side(d->expected)}};
+  }
+  return {{"path", path},
+          {"name", outcome.name},
+          {"verdict", name(outcome.verdict)},
+          {"reason", outcome.reason},
+          {"difference", difference}};
+}
+
+/// Checks what it is given and keeps the score.
+class Checker {
+ public:
+  explicit Checker(const Options& options) : options_(options) {}
+
+  void check(const std::string& path) {
+    const auto found = format::find_checkables(path);
+    if (!found) return add_error(path, found.error());
+    for (const Checkable& checkable : *found) {
+      if (checkable.kind == Checkable::Kind::node_directory) {
+        check_node(checkable.path);
+      } else {
+        check_cases(checkable.path);
+      }
+      print_skipped(checkable.path);
+    }
+  }
+
+  /// Prints the summary and returns the exit code. An error outweighs a difference: it leaves unknown
+  /// what the cases behind it would have shown.
+  int finish() {
+    if (options_.json) {
+      const ordered_json all{{"passed", count(Verdict::passed)},
+                             {"failed", count(Verdict::failed)},
+                             {"skipped", count(Verdict::skipped)},
+                             {"cases", cases_},
+                             {"errors", errors_}};
+      fmt::print("{}\n", all.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+    } else {
+      fmt::print("{} passed, {} failed, {} skipped\n", count(Verdict::passed),
+                 count(Verdict::failed), count(Verdict::skipped));
+    }
+    if (error_code_ != kDone) return error_code_;
+    if (count(Verdict::failed) > 0) return kDifferences;
+    if (count(Verdict::passed) > 0) return kDone;
+    if (count(Verdict::skipped) > 0) {
+      return report({ErrorCode::unsupported, "nothing was checked: all cases were skipped"});
+    }
+    return report({ErrorCode::invalid_argument, "nothing was checked: no case has such a name"});
+  }
+
+ private:
+  void check_cases(const std::string& path) {
+    const auto file = format::read_cases(path);
+    if (!file) return add_error(path, file.error());
+    for (const format::Case& c : file->cases) {
+      if (!selected(c.name)) continue;
+      auto outcome = format::run_case(c);
+      if (outcome) {
+        add(path, *outcome);
+      } else {
+        add_error(path, format::in(fmt::format("{}: case \"{}\"", escaped(path), escaped(c.name)),
+                                   std::move(outcome).error()));
+      }
+    }
+  }
+
+  void check_node(const std::string& path) {
+    const auto outcome = format::check_node_directory(path);
+    if (!outcome) return add_error(path, outcome.error());
+    for (const Outcome& set : outcome->sets) {
+      if (selected(set.name)) add(path, set);
+    }
+  }
+
+  bool selected(const std::string& case_name) const {
+    const auto matches = [&](const std::string& glob) {
+      return fnmatch(glob.c_str(), case_name.c_str(), 0) == 0;
+    };
+    const auto& [in, out] = std::tie(options_.include, options_.exclude);
+    return (in.empty() || std::any_of(in.begin(), in.end(), matches)) &&
+           std::none_of(out.begin(), out.end(), matches);
+  }
+
+  void add(const std::string& path, const Outcome& outcome) {
+    ++counts_[outcome.verdict];
+    if (options_.json) {
+      cases_.push_back(to_json(path, outcome));
+    } else if (options_.verbose || outcome.verdict == Verdict::failed) {
+      fmt::print("{} {}: {}{}{}\n", name(outcome.verdict), escaped(path), escaped(outcome.name),
+                 outcome.reason.empty() ? "" : ": ", outcome.reason);
+    } else if (outcome.verdict == Verdict::skipped) {
+      ++skipped_[outcome.reason];
+    }
+  }
+
+  /// One line for all cases of a file that were skipped for the same reason.
+  void print_skipped(const std::string& path) {
+    for (const auto& [reason, cases] : skipped_) {
+      fmt::print("skipped {}: {} {}: {}\n", escaped(path), cases, cases == 1 ? "case" : "cases",
+                 reason);
+    }
+    skipped_.clear();
+  }
+
+  void add_error(const std::string& path, const Error& error) {
+    std::fflush(stdout);  // so that errors stand where they belong among the results
+    const int code = report(error);
+    if (error_code_ == kDone) error_code_ = code;
+    errors_.push_back(
+        {{"path", path}, {"code", dequant::name(error.code)}, {"message", error.message}});
+  }
+
+  int64_t count(Verdict verdict) const {
+    const auto found = counts_.find(verdict);
+    return found == counts_.end() ? 0 : found->second;
+  }
+
+  const Options& options_;
+  std::map<Verdict, int64_t> counts_;
+  std::map<std::string, int64_t> skipped_;
+  ordered_json cases_ = ordered_json::array();
+  ordered_json errors_ = ordered_json::array();
+  int error_code_ = kDone;
+};
+
+}  // namespace
+
+void add_check(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* check = app.add_subcommand("check", "Run conformance cases and compare bit for bit");
+  check
+      ->add_option("PATH", options->paths,
+                   "Case file (.json), ONNX node test (a directory with model.onnx and "
+                   "test_data_set_*), or a directory to search for both")
+      ->required();
+  check->add_option("--include", options->include, "Only cases whose name matches this glob")
+      ->type_name("GLOB")
+      ->allow_extra_args(false);
+  check->add_option("--exclude", options->exclude, "No cases whose name matches this glob")
+      ->type_name("GLOB")
+      ->allow_extra_args(false);
+  check->add_flag("--json", options->json, "Print one JSON object instead of lines");
+  check->add_flag("-v,--verbose", options->verbose, "Name every case, not only those that fail");
+  check->footer(
+      "Examples:\n"
+      "  dequant check cases.json\n"
+      "  dequant check -v onnx/backend/test/data/node/test_dequantizelinear_axis\n"
+      "  dequant check --include 'reject/*' --json conformance/\n"
+      "\n"
+      "Exits with 0 when all cases pass, 1 when one fails, 3 when an input is malformed, 4 when "
+      "all\n"
+      "are skipped, 5 when one cannot be read.");
+  check->callback([options, &exit_code] {
+    Checker checker(*options);
+    for (const std::string& path : options->paths) checker.check(path);
+    exit_code = checker.finish();
+  });
+}
+
+}  // namespace dequant::tools

@@ -1,0 +1,76 @@
+// What several subcommands share.
+#include "tools/common.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace dequant::tools {
+
+void Resources::add_to(CLI::App& command) {
+  command.add_option("-T,--threads", threads_, "Threads to use; 0: one for each processor")
+      ->check(CLI::Range(0, 4096))
+      ->capture_default_str();
+  command.add_option("--mem", memory_, "Memory for tensor data, as in 512Mi or 1Gi (default 1Gi)")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("SIZE");
+}
+
+format::onnx::StreamOptions Resources::stream_options() {
+  format::onnx::StreamOptions options;
+  options.memory = static_cast<int64_t>(std::min<uint64_t>(memory_, INT64_MAX));
+  if (threads_ == 1) {
+    options.executor = sequential_executor();
+  } else if (threads_ > 1) {
+    pool_ = std::make_unique<ThreadPool>(threads_);
+    options.executor = pool_->executor();
+  }
+  return options;
+}
+
+Progress::Progress(std::string what)
+    : what_(std::move(what)),
+      terminal_(::isatty(STDERR_FILENO) != 0),
+      start_(std::chrono::steady_clock::now()),
+      last_(start_) {}
+
+Progress::~Progress() {
+  if (shown_) fmt::print(stderr, "\r\033[K");
+}
+
+void Progress::update(int64_t done, int64_t total) {
+  using namespace std::chrono_literals;
+  if (!terminal_ || total <= 0) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - start_ < 1s || now - last_ < 100ms) return;
+  last_ = now;
+  shown_ = true;
+  constexpr int kWidth = 40;
+  const double part = static_cast<double>(done) / static_cast<double>(total);
+  const int filled = static_cast<int>(part * kWidth);
+  const double seconds = std::chrono::duration<double>(now - start_).count();
+  fmt::print(stderr, "\r{} [{:#<{}}{:.<{}}] {:3.0f} %  {:.0f} MB/s\033[K", what_, "", filled, "",
+             kWidth - filled, part * 100, static_cast<double>(done) / seconds / 1e6);
+  std::fflush(stderr);
+}
+
+std::string granularity_text(const Plan& plan) {
+  switch (plan.granularity) {
+    case Granularity::per_tensor: return "per tensor";
+    case Granularity::per_axis: return fmt::format("per axis ({})", plan.axis);
+    case Granularity::blocked: return fmt::format("blocked by {}", plan.block);
+  }
+  return {};
+}
+
+std::string granularity_key(const Plan& plan) {
+  switch (plan.granularity) {
+    case Granularity::per_tensor: return "per_tensor";
+    case Granularity::per_axis: return "per_axis";
+    case Granularity::blocked: return "blocked";
+  }
+  return {};
+}
+
+}  // namespace dequant::tools

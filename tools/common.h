@@ -1,0 +1,50 @@
+// What several subcommands share: threads, memory, progress, and words for plans.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "dequant/executor.h"
+#include "dequant/plan.h"
+#include "format/onnx/stream.h"
+
+namespace dequant::tools {
+
+/// -T and --mem.
+class Resources {
+ public:
+  void add_to(CLI::App& command);
+  /// Valid as long as this object.
+  format::onnx::StreamOptions stream_options();
+
+ private:
+  int threads_ = 0;
+  uint64_t memory_ = uint64_t{1} << 30;
+  std::unique_ptr<ThreadPool> pool_;
+};
+
+/// A bar on standard error, if that is a terminal and the work takes more than a second.
+class Progress {
+ public:
+  explicit Progress(std::string what);
+  ~Progress();
+  void update(int64_t done, int64_t total);
+
+ private:
+  std::string what_;
+  bool terminal_;
+  bool shown_ = false;
+  std::chrono::steady_clock::time_point start_;
+  std::chrono::steady_clock::time_point last_;
+};
+
+/// "per tensor", "per axis (64)", "blocked by 32".
+std::string granularity_text(const Plan& plan);
+
+/// The same as a key for JSON: "per_tensor", "per_axis", "blocked".
+std::string granularity_key(const Plan& plan);
+
+}  // namespace dequant::tools

@@ -1,0 +1,110 @@
+// `dequant extract`: tensors of a model as .npy files.
+#include "format/onnx/extract.h"
+
+#include <fmt/format.h>
+
+#include "format/io/errors.h"
+#include "format/io/output.h"
+#include "format/npy/npy.h"
+#include "tools/commands.h"
+#include "tools/common.h"
+#include "tools/files.h"
+#include "tools/table.h"
+
+namespace dequant::tools {
+namespace {
+
+using format::escaped;
+using format::onnx::Extraction;
+using format::onnx::Extractor;
+
+struct Options {
+  std::string model;
+  std::string name;
+  std::string output;
+  bool all = false;
+  bool raw = false;
+  bool force = false;
+  Resources resources;
+};
+
+/// Streams one tensor into an .npy file: bfloat16 widened unless raw, codes under 8 bits a byte each.
+Status write_npy(Extractor& extractor, const Extraction& what, const std::string& path, Options& o,
+                 const format::onnx::StreamOptions& stream) {
+  const TensorType type = what.type();
+  const bool widen = type.element == Element::bfloat16 && !o.raw;
+  DEQUANT_TRY(format::OutputFile out, format::OutputFile::create(
+                                          path, o.force ? format::Overwrite::replace : format::Overwrite::refuse));
+  DEQUANT_CHECK(out.write(format::npy_header(widen ? Element::float32 : type.element, type.shape)));
+  DEQUANT_TRY(int64_t left, element_count(type.shape));
+  std::vector<std::byte> bytes;
+  DEQUANT_CHECK(extractor.write(what, stream, [&](std::span<const std::byte> part) -> Status {
+    if (widen) {
+      widen_bfloat16(part, bytes);
+      return out.write(bytes);
+    }
+    if (bits(type.element) >= 8) return out.write(part);
+    const int64_t held = static_cast<int64_t>(part.size()) * 8 / bits(type.element);
+    bytes.resize(static_cast<size_t>(std::min(left, held)));
+    left -= static_cast<int64_t>(bytes.size());
+    format::unpack_to_bytes(type.element, part, bytes);
+    return out.write(bytes);
+  }));
+  return out.commit();
+}
+
+Status run(Options& o) {
+  if (o.all == !o.name.empty()) {
+    return format::failure(ErrorCode::invalid_argument, "give either the name of a tensor or --all");
+  }
+  const auto stream = o.resources.stream_options();
+  DEQUANT_TRY(const auto extractor, Extractor::open(o.model));
+  Table table({{"tensor"}, {"type"}, {"shape"}, {"file"}});
+  const auto write = [&](const Extraction& what, const std::string& path) -> Status {
+    DEQUANT_CHECK(write_npy(*extractor, what, path, o, stream));
+    const TensorType type = what.type();
+    table.add({escaped(what.name), std::string(name(type.element)),
+               shape_text({type.shape.begin(), type.shape.end()}), escaped(path)});
+    return {};
+  };
+  if (o.all) {
+    DEQUANT_TRY(const auto all, extractor->all(o.raw));
+    DEQUANT_CHECK(make_folder(o.output));
+    for (size_t i = 0; i < all.size(); ++i) {
+      DEQUANT_CHECK(write(all[i], fmt::format("{}/{}.npy", o.output, numbered_name(i, all[i].name))));
+    }
+  } else {
+    DEQUANT_TRY(const Extraction what, extractor->find(o.name, o.raw));
+    DEQUANT_CHECK(write(what, o.output));
+  }
+  fmt::print("{}", table.text());
+  return {};
+}
+
+}  // namespace
+
+void add_extract(CLI::App& app, int& exit_code) {
+  auto o = std::make_shared<Options>();
+  CLI::App* c = app.add_subcommand("extract", "Write tensors of a model as .npy files");
+  c->add_option("MODEL", o->model, "ONNX model")->required();
+  c->add_option("NAME", o->name, "Output, node or x of a DequantizeLinear, or an initializer");
+  c->add_option("-o,--output", o->output, "File to write; with --all a folder, made if it is not there")
+      ->required();
+  c->add_flag("--all", o->all, "Every DequantizeLinear of constants");
+  c->add_flag("--raw", o->raw, "The stored codes, not the numbers they stand for");
+  c->add_flag("-f,--force", o->force, "Replace files that exist");
+  o->resources.add_to(*c);
+  c->footer(
+      "Examples:\n"
+      "  dequant extract model.onnx conv1.weight -o weight.npy\n"
+      "  dequant extract model.onnx conv1.weight --raw -o codes.npy\n"
+      "  dequant extract model.onnx --all -o weights\n"
+      "\n"
+      "bfloat16 is widened to float32, exactly; raw codes that numpy has no type for are one byte each\n"
+      "(16 bits for bfloat16).");
+  c->callback([o, &exit_code] {
+    if (auto status = run(*o); !status) exit_code = report(status.error());
+  });
+}
+
+}  // namespace dequant::tools

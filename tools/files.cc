@@ -1,0 +1,47 @@
+// Output files of commands that write several.
+#include "tools/files.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "format/io/errors.h"
+
+namespace dequant::tools {
+
+Status make_folder(const std::string& path) {
+  struct stat s {};
+  if (::mkdir(path.c_str(), 0777) == 0) return {};
+  if (errno == EEXIST && ::stat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode)) return {};
+  return format::io_error("cannot make the folder {}", format::escaped(path));
+}
+
+std::string numbered_name(size_t index, const std::string& tensor_name) {
+  // Names come from files: only plain letters, digits, '_', '-' and '.' pass, after the number.
+  constexpr size_t kLongest = 100;
+  std::string out = fmt::format("{:04}-", index);
+  for (const char c : tensor_name.substr(0, kLongest)) {
+    const bool harmless = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                          c == '_' || c == '-' || c == '.';
+    out += harmless ? c : '_';
+  }
+  return out;
+}
+
+void widen_bfloat16(std::span<const std::byte> codes, std::vector<std::byte>& floats) {
+  floats.resize(codes.size() * 2);
+  for (size_t i = 0; i < codes.size(); i += 2) {  // the low half of each float stays zero
+    std::memset(floats.data() + 2 * i, 0, 2);
+    std::memcpy(floats.data() + 2 * i + 2, codes.data() + i, 2);
+  }
+}
+
+format::TensorData numpy_ready(const format::TensorData& data) {
+  if (data.element != Element::bfloat16) return data;
+  format::TensorData out{Element::float32, data.shape, {}};
+  widen_bfloat16(data.bytes, out.bytes);
+  return out;
+}
+
+}  // namespace dequant::tools

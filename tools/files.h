@@ -1,0 +1,24 @@
+// Output files of commands that write several.
+#pragma once
+
+#include <string>
+
+#include "dequant/status.h"
+#include "format/io/tensor_data.h"
+
+namespace dequant::tools {
+
+/// Makes a folder unless it is there.
+Status make_folder(const std::string& path);
+
+/// A file name without extension for the i-th tensor: its number, which makes it unique, and what is
+/// harmless of its name.
+std::string numbered_name(size_t index, const std::string& tensor_name);
+
+/// A tensor in a type that numpy knows: bfloat16 widened to float32, which is exact.
+format::TensorData numpy_ready(const format::TensorData& data);
+
+/// The same for a stretch of packed elements.
+void widen_bfloat16(std::span<const std::byte> codes, std::vector<std::byte>& floats);
+
+}  // namespace dequant::tools

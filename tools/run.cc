@@ -1,0 +1,118 @@
+// `dequant run`: evaluates a model of DequantizeLinear, Constant and Identity nodes.
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include "format/io/errors.h"
+#include "format/io/output.h"
+#include "format/npy/npy.h"
+#include "format/onnx/evaluate.h"
+#include "format/onnx/model.h"
+#include "tools/commands.h"
+#include "tools/common.h"
+#include "tools/files.h"
+#include "tools/table.h"
+
+namespace dequant::tools {
+namespace {
+
+using format::escaped;
+using format::onnx::NamedTensor;
+
+struct Options {
+  std::string model;
+  std::vector<std::string> inputs;
+  std::string folder;
+  std::string kind = "npy";
+  bool force = false;
+  Resources resources;
+};
+
+/// The element type that the model declares for each of its inputs.
+Result<std::optional<Element>> declared_type(const format::onnx::Model& model, const std::string& name) {
+  for (const auto& v : model.graph.inputs) {
+    if (v.name == name) return v.elem_type == 0 ? std::nullopt : element_from_onnx(v.elem_type);
+  }
+  return format::failure(ErrorCode::invalid_argument, "--input {}: the model has no such input", escaped(name));
+}
+
+Result<NamedTensor> read_input(const format::onnx::Model& model, const std::string& argument) {
+  // The name of a tensor may hold '=', a path seldom does: the last one separates.
+  const size_t equals = argument.rfind('=');
+  if (equals == std::string::npos || equals == 0) {
+    return format::failure(ErrorCode::invalid_argument, "--input {}: not of the form NAME=FILE", escaped(argument));
+  }
+  const std::string name = argument.substr(0, equals);
+  const std::string path = argument.substr(equals + 1);
+  DEQUANT_TRY(const auto type, declared_type(model, name));
+  if (path.ends_with(".pb")) {
+    DEQUANT_TRY(NamedTensor tensor, format::onnx::read_tensor_pb(path));
+    tensor.name = name;
+    return tensor;
+  }
+  std::string warning;
+  DEQUANT_TRY(format::TensorData data, format::read_npy(path, type, &warning));
+  if (!warning.empty()) fmt::print(stderr, "dequant: warning: {}\n", warning);
+  return NamedTensor{name, std::move(data)};
+}
+
+Status write_output(const Options& o, size_t index, const NamedTensor& tensor, Table& table) {
+  const std::string file = fmt::format("{}.{}", numbered_name(index, tensor.name), o.kind);
+  const std::string path = fmt::format("{}/{}", o.folder, file);
+  const auto overwrite = o.force ? format::Overwrite::replace : format::Overwrite::refuse;
+  if (o.kind == "npy") {
+    DEQUANT_CHECK(format::write_npy(path, numpy_ready(tensor.data), overwrite));
+  } else {
+    DEQUANT_TRY(format::OutputFile out, format::OutputFile::create(path, overwrite));
+    DEQUANT_CHECK(out.write(format::onnx::tensor_pb(tensor)));
+    DEQUANT_CHECK(out.commit());
+  }
+  table.add({escaped(tensor.name), std::string(name(tensor.data.element)), shape_text(tensor.data.shape), escaped(path)});
+  return {};
+}
+
+Status run(Options& o) {
+  std::vector<NamedTensor> inputs;
+  {
+    DEQUANT_TRY(const auto model, format::onnx::read_model(o.model));
+    for (const std::string& argument : o.inputs) {
+      DEQUANT_TRY(NamedTensor tensor, read_input(*model, argument));
+      inputs.push_back(std::move(tensor));
+    }
+  }
+  DEQUANT_TRY(const auto outputs, format::onnx::evaluate(o.model, std::move(inputs),
+                                                         o.resources.stream_options().executor));
+  DEQUANT_CHECK(make_folder(o.folder));
+  Table table({{"output"}, {"type"}, {"shape"}, {"file"}});
+  for (size_t i = 0; i < outputs.size(); ++i) DEQUANT_CHECK(write_output(o, i, outputs[i], table));
+  fmt::print("{}", table.text());
+  return {};
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, int& exit_code) {
+  auto o = std::make_shared<Options>();
+  CLI::App* c = app.add_subcommand("run", "Evaluate a model of DequantizeLinear, Constant and Identity nodes");
+  c->add_option("MODEL", o->model, "ONNX model")->required();
+  c->add_option("--input", o->inputs, "A graph input and its value, in .npy or ONNX .pb")
+      ->type_name("NAME=FILE")
+      ->allow_extra_args(false);
+  c->add_option("-o,--output", o->folder, "Folder for the outputs, made if it is not there")->required();
+  c->add_option("--format", o->kind, "Kind of the output files: npy or pb")
+      ->check(CLI::IsMember({"npy", "pb"}))
+      ->capture_default_str();
+  c->add_flag("-f,--force", o->force, "Replace output files that exist");
+  o->resources.add_to(*c);
+  c->footer(
+      "Examples:\n"
+      "  dequant run node.onnx --input x=x.npy --input x_scale=scale.npy -o outputs\n"
+      "  dequant run node.onnx --input x=input_0.pb --input x_scale=input_1.pb -o outputs --format pb\n"
+      "\n"
+      "Types that numpy lacks are read as their codes: one byte an element, 16 bits for bfloat16. A\n"
+      "bfloat16 output is widened to float32, exactly, in .npy files.");
+  c->callback([o, &exit_code] {
+    if (auto status = run(*o); !status) exit_code = report(status.error());
+  });
+}
+
+}  // namespace dequant::tools
