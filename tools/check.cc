@@ -80,8 +80,8 @@ class Checker {
     }
   }
 
-  /// Prints the summary and returns the exit code. An error outweighs a difference: it leaves unknown
-  /// what the cases behind it would have shown.
+  /// Prints the summary and returns the exit code. An error outweighs a difference: it leaves
+  /// unknown what the cases behind it would have shown.
   int finish() {
     if (options_.json) {
       const ordered_json all{{"passed", count(Verdict::passed)},

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "dequant/executor.h"
@@ -41,8 +42,8 @@ class Progress {
   std::chrono::steady_clock::time_point last_;
 };
 
-/// "per tensor", "per axis (64)", "blocked by 32".
-std::string granularity_text(const Plan& plan);
+/// "per tensor", "per axis 1", "blocked by 32 on axis 0".
+std::string granularity_text(const Plan& plan, std::optional<int64_t> axis);
 
 /// The same as a key for JSON: "per_tensor", "per_axis", "blocked".
 std::string granularity_key(const Plan& plan);

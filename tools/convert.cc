@@ -48,7 +48,7 @@ void print_text(const Options& o, const ConvertReport& r) {
                  {"bytes", right}, {"as float", right}});
     for (const auto& f : r.folded) {
       table.add({escaped(f.output), escaped(f.x), fmt::format("{} -> {}", name(f.plan.input), name(f.plan.output)),
-                 shape_text(f.shape), granularity_text(f.plan), fmt::format("{}", f.bytes_before),
+                 shape_text(f.shape), granularity_text(f.plan, f.axis), fmt::format("{}", f.bytes_before),
                  fmt::format("{}", f.bytes_after)});
     }
     fmt::print("{}\n", table.text());
@@ -85,6 +85,8 @@ void print_json(const Options& o, const ConvertReport& r) {
                            {"output_type", name(f.plan.output)},
                            {"shape", f.shape},
                            {"granularity", granularity_key(f.plan)},
+                           {"axis", f.axis ? ordered_json(*f.axis) : ordered_json()},
+                           {"block_size", f.plan.granularity == Granularity::blocked ? f.plan.block : 0},
                            {"bytes", f.bytes_before},
                            {"float_bytes", f.bytes_after}});
   }

@@ -75,7 +75,7 @@ void print_text(const InspectReport& report) {
       continue;
     }
     table.add({output, escaped(n.x), fmt::format("{} -> {}", name(n.plan.input), name(n.plan.output)),
-               shape_text(n.shape), std::string(name(n.plan.scale)), granularity_text(n.plan),
+               shape_text(n.shape), std::string(name(n.plan.scale)), granularity_text(n.plan, n.axis),
                range_text(n.scale), range_text(n.zero_point), range_text(n.value),
                fmt::format("{}", n.bytes), fmt::format("{}", n.float_bytes)});
   }
@@ -104,6 +104,7 @@ ordered_json node_json(const DequantizeInfo& n) {
   j["output_type"] = name(n.plan.output);
   j["shape"] = n.shape;
   j["granularity"] = granularity_key(n.plan);
+  j["axis"] = n.axis ? ordered_json(*n.axis) : ordered_json();
   j["block_size"] = n.plan.granularity == Granularity::blocked ? n.plan.block : 0;
   j["scale_count"] = scale_count(n.plan);
   j["scale"] = range_json(n.scale);

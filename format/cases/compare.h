@@ -27,9 +27,9 @@ struct Difference {
   uint32_t expected = 0;
 };
 
-/// Whether two codes of an element are equal under a tolerance. Neighbours among float32, float16 and
-/// bfloat16 are one unit apart, infinity and the largest finite value too. -0 and +0 are zero units
-/// apart, yet differ unless the tolerance ignores it. Other elements have no units.
+/// Whether two codes of an element are equal under a tolerance. Neighbours among float32, float16
+/// and bfloat16 are one unit apart, infinity and the largest finite value too. -0 and +0 are zero
+/// units apart, yet differ unless the tolerance ignores it. Other elements have no units.
 bool close(Element element, uint32_t actual, uint32_t expected, const Tolerance& tolerance);
 
 /// Compares tensors of the same element and shape, whose bytes are as many as those ask for.

@@ -21,9 +21,9 @@ struct Checkable {
 };
 
 /// A file is a case file. A directory is a node test or is searched, with all below it, for node
-/// tests and files named *.json, in the order of their names; links are followed, but no directory is
-/// entered twice. Fails with io when a path cannot be read, with invalid_argument when a directory
-/// holds nothing to check.
+/// tests and files named *.json, in the order of their names; links are followed, but no directory
+/// is entered twice. Fails with io when a path cannot be read, with invalid_argument when a
+/// directory holds nothing to check.
 Result<std::vector<Checkable>> find_checkables(const std::string& path);
 
 /// Names of the files and directories in a directory, sorted. Fails with io.

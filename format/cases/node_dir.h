@@ -1,5 +1,5 @@
-// Checking a node test of ONNX: a directory with model.onnx and, for each test_data_set_*, its inputs
-// and outputs as input_0.pb, output_0.pb and so on.
+// Checking a node test of ONNX: a directory with model.onnx and, for each test_data_set_*, its
+// inputs and outputs as input_0.pb, output_0.pb and so on.
 #pragma once
 
 #include <string>

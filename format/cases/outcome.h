@@ -11,7 +11,7 @@ namespace dequant::format {
 
 enum class Verdict { passed, failed, skipped };
 
-/// The verdict on one case, and why: what is wrong, why it was skipped, or how it was rightly refused.
+/// The verdict on one case, and why: what is wrong, why it was skipped, how it was rightly refused.
 struct Outcome {
   std::string name;
   Verdict verdict = Verdict::passed;

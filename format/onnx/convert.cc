@@ -38,7 +38,7 @@ int64_t stored_bytes(const Constant& c) {
 Folded describe(const Fold& fold) {
   const Dequantization& d = fold.dequantization;
   Folded f{d.node->name, d.node->domain, d.node->outputs[0].text, d.x.tensor->name, d.plan,
-           d.x.tensor->dims, 0, fold.bytes};
+           d.axis, d.x.tensor->dims, 0, fold.bytes};
   if (f.x.empty()) f.x = d.node->inputs[0].text;
   f.bytes_before = stored_bytes(d.x) + stored_bytes(d.scale);
   if (d.zero_point) f.bytes_before += stored_bytes(*d.zero_point);

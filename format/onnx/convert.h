@@ -31,6 +31,7 @@ struct Folded {
   std::string output;
   std::string x;
   Plan plan;
+  std::optional<int64_t> axis;
   std::vector<int64_t> shape;
   int64_t bytes_before = 0;  ///< x, scale and zero point
   int64_t bytes_after = 0;

@@ -114,7 +114,7 @@ Result<Decision> consider(Model& model, ExternalFiles& files, const Scopes& scop
     return stay(fmt::format("{} inputs and {} outputs, where 2 or 3 and 1 are allowed",
                             node.inputs.size(), node.outputs.size()));
   }
-  Dequantization d{&graph, &node, {}, {}, {}, {}};
+  Dequantization d{&graph, &node, {}, {}, {}, {}, {}};
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.input(i).empty()) continue;
     Resolved r = resolve_constant(scopes, graph, node.input(i), assume_const);
@@ -136,6 +136,11 @@ Result<Decision> consider(Model& model, ExternalFiles& files, const Scopes& scop
   auto plan = plan_node(graph, node, d.x.type(), d.scale.type(), zero);
   if (!plan) return stay(plan.error().message);
   d.plan = *plan;
+  if (d.plan.granularity != Granularity::per_tensor) {
+    const Attribute* axis = node.attribute("axis");
+    d.axis = axis == nullptr ? 1 : axis->i;  // within the rank: the plan was made of it
+    if (*d.axis < 0) *d.axis += static_cast<int64_t>(d.x.tensor->dims.size());
+  }
 
   // That the bytes are there is proved before anything is decided on them.
   for (const Tensor* t : {d.x.tensor, d.scale.tensor, zero ? d.zero_point->tensor : nullptr}) {

@@ -38,6 +38,7 @@ struct Dequantization {
   Graph* graph = nullptr;
   Node* node = nullptr;
   Plan plan;
+  std::optional<int64_t> axis;  ///< from the front; none if per tensor
   Constant x;
   Constant scale;
   std::optional<Constant> zero_point;

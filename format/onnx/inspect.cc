@@ -60,6 +60,7 @@ class Inspector {
   Status measure(const Dequantization& d, DequantizeInfo& info) {
     known_.insert(d.x.tensor);
     info.plan = d.plan;
+    info.axis = d.axis;
     info.shape = d.x.tensor->dims;
     DEQUANT_TRY(const int64_t x_bytes, packed_bytes(d.plan.input, element_count(d.plan)));
     DEQUANT_TRY(info.float_bytes, packed_bytes(d.plan.output, element_count(d.plan)));

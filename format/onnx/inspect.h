@@ -30,6 +30,7 @@ struct DequantizeInfo {
   std::string reason;  ///< why it is not constant; empty if it is
   // Of a constant one:
   Plan plan;
+  std::optional<int64_t> axis;
   std::vector<int64_t> shape;
   Extent scale;
   Extent zero_point;

@@ -72,6 +72,16 @@ Element QuantizerFacts::output_type(const Graph& graph, const Node& d) const {
   return type_of(graph, d.input(1)).value_or(Element::float32);
 }
 
+Element QuantizerFacts::quantized_type(const Graph& graph, const Node& q) const {
+  if (!q.input(2).empty()) {
+    const Resolved zero = resolve_constant(scopes_, graph, q.input(2), true);
+    if (zero.constant) return zero.constant->type().element;
+    return type_of(graph, q.input(2)).value_or(Element::uint8);
+  }
+  const int64_t code = int_attribute(q, "output_dtype", 0);
+  return element_from_onnx(code).value_or(Element::uint8);
+}
+
 Result<std::optional<QuantizerFacts::LowestZero>> QuantizerFacts::lowest_zero(const Graph& graph,
                                                                               const Node& node) {
   const std::optional<LowestZero> none;
@@ -80,7 +90,7 @@ Result<std::optional<QuantizerFacts::LowestZero>> QuantizerFacts::lowest_zero(co
   const auto scales = element_count(scale.constant->type().shape);
   if (!scales || *scales != 1) return none;
 
-  Element element = Element::uint8;  // of QuantizeLinear without a zero point
+  Element element = quantized_type(graph, node);
   uint64_t zero = 0;
   if (!node.input(2).empty()) {
     const Resolved point = resolve_constant(scopes_, graph, node.input(2), true);

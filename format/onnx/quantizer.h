@@ -25,6 +25,9 @@ class QuantizerFacts {
   /// The output type of a DequantizeLinear; float32 where the model does not tell.
   Element output_type(const Graph& graph, const Node& d) const;
 
+  /// The type of what a QuantizeLinear yields.
+  Element quantized_type(const Graph& graph, const Node& q) const;
+
   /// The largest value of a per-tensor float32 quantizer whose zero point is its lowest code; nothing
   /// for others.
   struct LowestZero {

@@ -1,6 +1,8 @@
 // Taking QuantizeLinear and DequantizeLinear off activations, so that a plain float model remains.
 #include "format/onnx/strip.h"
 
+#include <algorithm>
+
 #include "format/io/errors.h"
 #include "format/onnx/encode.h"
 #include "format/onnx/quantizer.h"
@@ -49,9 +51,10 @@ class Stripper {
     if (x->kind == Definition::Kind::input && x->graph->owner == nullptr && !x->graph->is_function) {
       return strip_input(graph, d, *x);
     }
-    if (x->node == nullptr || !x->node->is_quantize()) return {};
-    Graph& qg = *x->graph;
-    Node& q = *x->node;
+    const Chain chain = chain_before(*x);
+    if (chain.quantize == nullptr) return {};
+    Graph& qg = *chain.graph;
+    Node& q = *chain.quantize;
     DEQUANT_TRY(const bool same, facts_.same_parameters(qg, q, graph, d));
     if (!same) {
       stay(d, "its scale or zero point is not that of the QuantizeLinear before it");
@@ -66,8 +69,43 @@ class Stripper {
     }
     DEQUANT_TRY(const bool placed, put_clip(qg, q, graph, d, source));
     if (!placed) lead_around(graph, d, qg, source);
-    retire_if_unused(qg, q);
+    for (const auto& [g, node] : chain.between) retire_if_unused(*g, *node, false);
+    retire_if_unused(qg, q, true);
     return {};
+  }
+
+  /// A QuantizeLinear and the nodes after it that change nothing, last first.
+  struct Chain {
+    Graph* graph = nullptr;
+    Node* quantize = nullptr;
+    std::vector<std::pair<Graph*, Node*>> between;
+  };
+
+  /// Goes back from a quantized value through Identity nodes, and Casts to the type it has already, as
+  /// real exports write them.
+  Chain chain_before(Definition& x) {
+    Chain chain;
+    std::vector<int64_t> casts;
+    for (Definition* at = &x; at != nullptr && at->node != nullptr;) {
+      Node& n = *at->node;
+      if (n.is_quantize()) {
+        const Element type = facts_.quantized_type(*at->graph, n);
+        const bool same = std::all_of(casts.begin(), casts.end(),
+                                      [&](int64_t to) { return to == onnx_code(type); });
+        if (same) {
+          chain.graph = at->graph;
+          chain.quantize = &n;
+        }
+        break;
+      }
+      const Attribute* to = n.attribute("to");
+      const bool passes = (n.is("Identity") || (n.is("Cast") && to != nullptr)) && n.inputs.size() == 1;
+      if (!passes) break;
+      if (to != nullptr) casts.push_back(to->i);
+      chain.between.emplace_back(at->graph, &n);
+      at = rewire_.scopes().find(*at->graph, n.input(0));
+    }
+    return chain;
   }
 
   /// Where the pair was also a Relu or Clip, puts a Clip in the place of `node`.
@@ -127,10 +165,10 @@ class Stripper {
     rewire_.retire_node(graph, d);
   }
 
-  void retire_if_unused(Graph& graph, Node& q) {
-    if (rewire_.removed(q) || !rewire_.uses_of(graph, q.outputs[0].text).empty()) return;
-    done(q, "nothing");
-    rewire_.retire_node(graph, q);
+  void retire_if_unused(Graph& graph, Node& node, bool tell) {
+    if (rewire_.removed(node) || !rewire_.uses_of(graph, node.outputs[0].text).empty()) return;
+    if (tell) done(node, "nothing");
+    rewire_.retire_node(graph, node);
   }
 
   /// A quantized input of the model that nobody but DequantizeLinear reads becomes a float input.
