@@ -36,10 +36,15 @@ Result<std::optional<Element>> declared_type(const format::onnx::Model& model, c
 }
 
 Result<NamedTensor> read_input(const format::onnx::Model& model, const std::string& argument) {
-  // The name of a tensor may hold '=', a path seldom does: the last one separates.
-  const size_t equals = argument.rfind('=');
+  // Names and paths may both hold '=': the first that ends the name of an input separates.
+  size_t equals = argument.find('=');
   if (equals == std::string::npos || equals == 0) {
     return format::failure(ErrorCode::invalid_argument, "--input {}: not of the form NAME=FILE", escaped(argument));
+  }
+  for (size_t at = equals; at != std::string::npos; at = argument.find('=', at + 1)) {
+    if (!declared_type(model, argument.substr(0, at))) continue;
+    equals = at;
+    break;
   }
   const std::string name = argument.substr(0, equals);
   const std::string path = argument.substr(equals + 1);

@@ -16,8 +16,8 @@ struct NodeDirOutcome {
 };
 
 /// Evaluates the model on each data set and compares all outputs bit for bit. A model that asks for
-/// more than dequantization is skipped. Fails with io or malformed when the directory's files cannot
-/// be read or do not fit together.
+/// more than dequantization is skipped. Fails with io or malformed when the files cannot be read or
+/// do not fit together.
 Result<NodeDirOutcome> check_node_directory(const std::string& dir);
 
 }  // namespace dequant::format

@@ -12,6 +12,8 @@ namespace {
 /// Output bytes of one stretch: enough for all threads, little enough to stay near the caches.
 constexpr int64_t kLargestStretch = int64_t{32} << 20;
 constexpr int64_t kSmallestStretch = int64_t{1} << 20;
+/// Less than this is not asked for: a stretch and its scales must fit.
+constexpr int64_t kLeastMemory = 8 * kSmallestStretch;
 
 /// Scales or zero points: held whole while they are few, read by stretch where the storage allows.
 class SideInput {
@@ -75,13 +77,14 @@ int64_t stretch_end(const Plan& plan, int64_t begin, int64_t most) {
 Status stream(Model& model, ExternalFiles& files, const Dequantization& d, const StreamOptions& options,
               const Sink& sink) {
   const Plan& plan = d.plan;
-  const int64_t stretch = std::clamp(options.memory / 8, kSmallestStretch, kLargestStretch);
+  const int64_t memory = std::max(options.memory, kLeastMemory);
+  const int64_t stretch = std::clamp(memory / 8, kSmallestStretch, kLargestStretch);
   const int64_t most = stretch / (bits(plan.output) / 8);
   DEQUANT_TRY(TensorReader x, TensorReader::open(model.source, files, *d.x.tensor));
-  DEQUANT_TRY(SideInput scale, SideInput::open(model, files, d.scale, options.memory / 4));
+  DEQUANT_TRY(SideInput scale, SideInput::open(model, files, d.scale, memory / 4));
   std::optional<SideInput> zero;
   if (d.zero_point) {
-    DEQUANT_TRY(zero, SideInput::open(model, files, *d.zero_point, options.memory / 4));
+    DEQUANT_TRY(zero, SideInput::open(model, files, *d.zero_point, memory / 4));
   }
 
   std::vector<std::byte> codes;

@@ -18,16 +18,24 @@ constexpr int64_t kShortSegment = 16;
 /// Elements handled at once by the special cases; a multiple of 8.
 constexpr int64_t kTile = 1024;
 
-/// The whole-byte element that holds the same codes as a packed one, after unpack().
+/// The whole-byte element that holds all values of a packed one, as unpack_codes() leaves them.
 Element unpacked(Element x) {
   switch (x) {
     case Element::uint4:
     case Element::uint2: return Element::uint8;
     case Element::int4:
     case Element::int2: return Element::int8;
-    case Element::float4e2m1: return Element::float8e4m3fn;  // any that looks codes up in `lut`
+    case Element::float4e2m1: return Element::float8e4m3fn;
     default: return x;
   }
+}
+
+/// The float8e4m3fn code of a float4e2m1 value: the exponent's bias grows by 6, the mantissa by two
+/// bits; 0.5, subnormal there, is 2^-1 here.
+uint32_t widened_float4(uint32_t code) {
+  const uint32_t sign = (code & 8) << 4;
+  const uint32_t magnitude = code & 7;
+  return sign | (magnitude >= 2 ? (magnitude << 2) + (6u << 3) : magnitude * 0x30);
 }
 
 class Chunk {
@@ -68,7 +76,7 @@ class Chunk {
             const float* scale, const int32_t* zero) const {
     job_.table.at(x, job_.plan.output, leaf)(
         RowArgs{codes, y_at(begin), static_cast<size_t>(count), static_cast<size_t>(run), scale, zero,
-                lut_of(job_.plan.input), job_.stream});
+                lut_of(x), job_.stream});
   }
 
   /// True if every run of the segment starts on a byte.
@@ -116,12 +124,13 @@ class Chunk {
          side_.scale(s.scale), side_.zero(s.scale));
   }
 
-  /// Packed codes as bytes of the same value: sign-extended where signed.
+  /// Packed codes as codes of unpacked() with the same value.
   void unpack_codes(int64_t begin, int64_t count, uint8_t* bytes) const {
     const int unused = kind(job_.plan.input) == Kind::signed_integer ? 32 - width_ : 0;
     const int64_t first = begin - job_.elements.begin;
     for (int64_t i = 0; i < count; ++i) {
-      const uint32_t code = load_code(width_, job_.buffers.x.data(), first + i);
+      uint32_t code = load_code(width_, job_.buffers.x.data(), first + i);
+      if (job_.plan.input == Element::float4e2m1) code = widened_float4(code);
       bytes[i] = static_cast<uint8_t>(static_cast<int32_t>(code << unused) >> unused);
     }
   }

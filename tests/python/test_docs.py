@@ -1,7 +1,8 @@
 """Every console example of the documents is run, and prints what the document says.
 
 A block marked ```console holds commands after "$ " and their output. The blocks of a document run one
-after another in a folder that has a copy of examples/. Run this file with --update to write the true
+after another in a folder that has a copy of examples/, and of each ```json block that the text before
+it gives a file name ("As `name.json`"). Run this file with --update to write the true
 output into the documents.
 """
 
@@ -16,8 +17,10 @@ import tempfile
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-DOCUMENTS = ["README.md", "docs/cli.md"]
+DOCUMENTS = ["README.md", "docs/cli.md", "docs/cases.md"]
 BLOCK = re.compile(r"```console\n(.*?)```", re.S)
+
+NAMED_JSON = re.compile(r"As `([\w.]+)`[^`]*```json\n(.*?)```", re.S)
 
 
 def commands(block):
@@ -47,6 +50,8 @@ def replayed(document, cli):
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(ROOT / "examples", pathlib.Path(folder) / "examples")
         text = (ROOT / document).read_text()
+        for name, content in NAMED_JSON.findall(text):
+            (pathlib.Path(folder) / name).write_text(content)
         return text, replay(text, folder, cli)
 
 

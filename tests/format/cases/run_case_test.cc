@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "format/io/file.h"
 #include "one_case.h"
 #include "support/expect_error.h"
 
@@ -176,6 +179,26 @@ TEST(RunCase, AttributesAndVersionsAreNumbers) {
                          Verdict::passed, ""));
   EXPECT_TRUE(verdict_is(run_first(case_with(R"("version": 13)", R"("version": 9)")),
                          Verdict::failed, "opset 9"));
+}
+
+TEST(RunCase, TheExampleOfTheManualRuns) {
+  const auto path = std::filesystem::path(__FILE__).parent_path() / "../../../docs/cases.md";
+  const std::string manual = read_small_file(path.string(), 1 << 20).value();
+  const size_t begin = manual.find("```json\n") + 8;
+  const std::string example = manual.substr(begin, manual.find("```", begin) - begin);
+  const auto file = parse_cases(example);
+  ASSERT_TRUE(succeeds(file));
+  for (const Case& c : file->cases) {
+    const auto outcome = run_case(c);
+    EXPECT_TRUE(verdict_is(outcome, Verdict::passed, "")) << c.name;
+    EXPECT_NE(manual.find("passed half.json: " + c.name +
+                          (outcome->reason.empty() ? "\n" : ": " + outcome->reason + "\n")),
+              std::string::npos)
+        << outcome->reason;
+  }
+  const auto wrong = run_first(with(example, "1065353216", "1065353217"));
+  EXPECT_TRUE(verdict_is(wrong, Verdict::failed, "y differs"));
+  EXPECT_NE(manual.find("failed wrong.json: half: " + wrong->reason + "\n"), std::string::npos);
 }
 
 TEST(RunCase, OtherDialectsAreSkippedAndSaySo) {
