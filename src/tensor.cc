@@ -23,7 +23,8 @@ Result<int64_t> element_count(Shape shape) {
   int64_t product = 1;
   bool empty = false;
   for (size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] < 0) return invalid("dimension ", i, " of shape ", to_string(shape), " is negative");
+    if (shape[i] < 0)
+      return invalid("dimension ", i, " of shape ", to_string(shape), " is negative");
     if (shape[i] == 0) {
       empty = true;
       continue;
@@ -40,7 +41,8 @@ Result<int64_t> packed_bytes(Element element, int64_t count) {
   const int width = bits(element);
   if (width < 8) return ceil_div(count, 8 / width);
   const auto bytes = checked_mul(count, width / 8);
-  if (!bytes) return invalid(count, " elements of ", name(element), " take more than 2^63 - 1 bytes");
+  if (!bytes)
+    return invalid(count, " elements of ", name(element), " take more than 2^63 - 1 bytes");
   return *bytes;
 }
 

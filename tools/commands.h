@@ -12,10 +12,10 @@ namespace dequant::tools {
 /// Exit codes, the same for every command.
 enum ExitCode : int {
   kDone = 0,
-  kDifferences = 1,   ///< a check found differences
-  kUsage = 2,         ///< wrong usage or argument
-  kMalformed = 3,     ///< malformed input, or a limit
-  kUnsupported = 4,   ///< valid, but not supported
+  kDifferences = 1,  ///< a check found differences
+  kUsage = 2,        ///< wrong usage or argument
+  kMalformed = 3,    ///< malformed input, or a limit
+  kUnsupported = 4,  ///< valid, but not supported
   kIo = 5,
   kMemory = 6,
 };

@@ -59,7 +59,8 @@ std::string granularity_text(const Plan& plan, std::optional<int64_t> axis) {
   switch (plan.granularity) {
     case Granularity::per_tensor: return "per tensor";
     case Granularity::per_axis: return fmt::format("per axis {}", axis.value_or(0));
-    case Granularity::blocked: return fmt::format("blocked by {} on axis {}", plan.block, axis.value_or(0));
+    case Granularity::blocked:
+      return fmt::format("blocked by {} on axis {}", plan.block, axis.value_or(0));
   }
   return {};
 }

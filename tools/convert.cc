@@ -44,12 +44,18 @@ Totals totals_of(const ConvertReport& report) {
 void print_text(const Options& o, const ConvertReport& r) {
   using enum Align;
   if (!r.folded.empty()) {
-    Table table({{"became a constant"}, {"from"}, {"type"}, {"shape"}, {"granularity"},
-                 {"bytes", right}, {"as float", right}});
+    Table table({{"became a constant"},
+                 {"from"},
+                 {"type"},
+                 {"shape"},
+                 {"granularity"},
+                 {"bytes", right},
+                 {"as float", right}});
     for (const auto& f : r.folded) {
-      table.add({escaped(f.output), escaped(f.x), fmt::format("{} -> {}", name(f.plan.input), name(f.plan.output)),
-                 shape_text(f.shape), granularity_text(f.plan, f.axis), fmt::format("{}", f.bytes_before),
-                 fmt::format("{}", f.bytes_after)});
+      table.add({escaped(f.output), escaped(f.x),
+                 fmt::format("{} -> {}", name(f.plan.input), name(f.plan.output)),
+                 shape_text(f.shape), granularity_text(f.plan, f.axis),
+                 fmt::format("{}", f.bytes_before), fmt::format("{}", f.bytes_after)});
     }
     fmt::print("{}\n", table.text());
   }
@@ -64,31 +70,36 @@ void print_text(const Options& o, const ConvertReport& r) {
     fmt::print("{}\n", table.text());
   }
   const Totals t = totals_of(r);
-  fmt::print("{} DequantizeLinear folded ({} quantized, {} as float), {} nodes taken out, {} left\n",
-             r.folded.size(), human_bytes(t.before), human_bytes(t.after), r.stripped.size(), r.left.size());
-  const std::string data =
-      r.data_file.empty() ? "" : fmt::format(" and {} ({})", escaped(r.data_file), human_bytes(r.data_bytes));
-  fmt::print("{} ({}) -> {} ({}){}{}\n", escaped(o.input), human_bytes(r.bytes_in), escaped(o.output),
-             human_bytes(r.bytes_out), data, o.convert.dry_run ? ", not written (--dry-run)" : "");
+  fmt::print(
+      "{} DequantizeLinear folded ({} quantized, {} as float), {} nodes taken out, {} left\n",
+      r.folded.size(), human_bytes(t.before), human_bytes(t.after), r.stripped.size(),
+      r.left.size());
+  const std::string data = r.data_file.empty() ? ""
+                                               : fmt::format(" and {} ({})", escaped(r.data_file),
+                                                             human_bytes(r.data_bytes));
+  fmt::print("{} ({}) -> {} ({}){}{}\n", escaped(o.input), human_bytes(r.bytes_in),
+             escaped(o.output), human_bytes(r.bytes_out), data,
+             o.convert.dry_run ? ", not written (--dry-run)" : "");
 }
 
 void print_json(const Options& o, const ConvertReport& r) {
   ordered_json j{{"input", o.input}, {"output", o.output}, {"dry_run", o.convert.dry_run}};
   j["folded"] = ordered_json::array();
   for (const auto& f : r.folded) {
-    j["folded"].push_back({{"node", f.node},
-                           {"domain", f.domain},
-                           {"output", f.output},
-                           {"x", f.x},
-                           {"type", name(f.plan.input)},
-                           {"scale_type", name(f.plan.scale)},
-                           {"output_type", name(f.plan.output)},
-                           {"shape", f.shape},
-                           {"granularity", granularity_key(f.plan)},
-                           {"axis", f.axis ? ordered_json(*f.axis) : ordered_json()},
-                           {"block_size", f.plan.granularity == Granularity::blocked ? f.plan.block : 0},
-                           {"bytes", f.bytes_before},
-                           {"float_bytes", f.bytes_after}});
+    j["folded"].push_back(
+        {{"node", f.node},
+         {"domain", f.domain},
+         {"output", f.output},
+         {"x", f.x},
+         {"type", name(f.plan.input)},
+         {"scale_type", name(f.plan.scale)},
+         {"output_type", name(f.plan.output)},
+         {"shape", f.shape},
+         {"granularity", granularity_key(f.plan)},
+         {"axis", f.axis ? ordered_json(*f.axis) : ordered_json()},
+         {"block_size", f.plan.granularity == Granularity::blocked ? f.plan.block : 0},
+         {"bytes", f.bytes_before},
+         {"float_bytes", f.bytes_after}});
   }
   j["stripped"] = ordered_json::array();
   for (const auto& s : r.stripped) {
@@ -96,8 +107,11 @@ void print_json(const Options& o, const ConvertReport& r) {
   }
   j["left"] = ordered_json::array();
   for (const auto& l : r.left) {
-    j["left"].push_back({{"node", l.node}, {"op_type", l.op_type}, {"domain", l.domain},
-                         {"output", l.output}, {"reason", l.reason}});
+    j["left"].push_back({{"node", l.node},
+                         {"op_type", l.op_type},
+                         {"domain", l.domain},
+                         {"output", l.output},
+                         {"reason", l.reason}});
   }
   const Totals t = totals_of(r);
   j["totals"] = {{"folded", r.folded.size()},
@@ -143,13 +157,15 @@ void add_convert(CLI::App& app, int& exit_code) {
               "Also take QuantizeLinear and DequantizeLinear off activations, inputs and outputs");
   c->add_flag("--assume-const", o->convert.assume_const,
               "Take initializers that are graph inputs, and could be overridden, as constant");
-  c->add_flag("--external-data", o->convert.external_data,
-              "Write float tensors of 1 KiB and more to a data file beside the model, whatever its size");
+  c->add_flag(
+      "--external-data", o->convert.external_data,
+      "Write float tensors of 1 KiB and more to a data file beside the model, whatever its size");
   c->add_option("--include", o->convert.include,
                 "Only nodes whose name, output or x matches this glob")
       ->type_name("GLOB")
       ->allow_extra_args(false);
-  c->add_option("--exclude", o->convert.exclude, "No nodes whose name, output or x matches this glob")
+  c->add_option("--exclude", o->convert.exclude,
+                "No nodes whose name, output or x matches this glob")
       ->type_name("GLOB")
       ->allow_extra_args(false);
   c->add_flag("-n,--dry-run", o->convert.dry_run, "Decide and report, but write nothing");
@@ -163,7 +179,8 @@ void add_convert(CLI::App& app, int& exit_code) {
       "  dequant convert quantized.onnx -o float.onnx --strip-qdq\n"
       "  dequant convert quantized.onnx -o float.onnx --include '*weight*' --dry-run\n"
       "\n"
-      "A node that cannot be folded stays as it was and is listed with the reason; that is no error.");
+      "A node that cannot be folded stays as it was and is listed with the reason; that is no "
+      "error.");
   c->callback([o, &exit_code] { exit_code = run(*o); });
 }
 

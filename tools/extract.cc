@@ -33,8 +33,9 @@ Status write_npy(Extractor& extractor, const Extraction& what, const std::string
                  const format::onnx::StreamOptions& stream) {
   const TensorType type = what.type();
   const bool widen = type.element == Element::bfloat16 && !o.raw;
-  DEQUANT_TRY(format::OutputFile out, format::OutputFile::create(
-                                          path, o.force ? format::Overwrite::replace : format::Overwrite::refuse));
+  DEQUANT_TRY(format::OutputFile out,
+              format::OutputFile::create(
+                  path, o.force ? format::Overwrite::replace : format::Overwrite::refuse));
   DEQUANT_CHECK(out.write(format::npy_header(widen ? Element::float32 : type.element, type.shape)));
   DEQUANT_TRY(int64_t left, element_count(type.shape));
   std::vector<std::byte> bytes;
@@ -55,7 +56,8 @@ Status write_npy(Extractor& extractor, const Extraction& what, const std::string
 
 Status run(Options& o) {
   if (o.all == !o.name.empty()) {
-    return format::failure(ErrorCode::invalid_argument, "give either the name of a tensor or --all");
+    return format::failure(ErrorCode::invalid_argument,
+                           "give either the name of a tensor or --all");
   }
   const auto stream = o.resources.stream_options();
   DEQUANT_TRY(const auto extractor, Extractor::open(o.model));
@@ -71,7 +73,8 @@ Status run(Options& o) {
     DEQUANT_TRY(const auto all, extractor->all(o.raw));
     DEQUANT_CHECK(make_folder(o.output));
     for (size_t i = 0; i < all.size(); ++i) {
-      DEQUANT_CHECK(write(all[i], fmt::format("{}/{}.npy", o.output, numbered_name(i, all[i].name))));
+      DEQUANT_CHECK(
+          write(all[i], fmt::format("{}/{}.npy", o.output, numbered_name(i, all[i].name))));
     }
   } else {
     DEQUANT_TRY(const Extraction what, extractor->find(o.name, o.raw));
@@ -88,7 +91,8 @@ void add_extract(CLI::App& app, int& exit_code) {
   CLI::App* c = app.add_subcommand("extract", "Write tensors of a model as .npy files");
   c->add_option("MODEL", o->model, "ONNX model")->required();
   c->add_option("NAME", o->name, "Output, node or x of a DequantizeLinear, or an initializer");
-  c->add_option("-o,--output", o->output, "File to write; with --all a folder, made if it is not there")
+  c->add_option("-o,--output", o->output,
+                "File to write; with --all a folder, made if it is not there")
       ->required();
   c->add_flag("--all", o->all, "Every DequantizeLinear of constants");
   c->add_flag("--raw", o->raw, "The stored codes, not the numbers they stand for");
@@ -100,7 +104,8 @@ void add_extract(CLI::App& app, int& exit_code) {
       "  dequant extract model.onnx conv1.weight --raw -o codes.npy\n"
       "  dequant extract model.onnx --all -o weights\n"
       "\n"
-      "bfloat16 is widened to float32, exactly; raw codes that numpy has no type for are one byte each\n"
+      "bfloat16 is widened to float32, exactly; raw codes that numpy has no type for are one byte "
+      "each\n"
       "(16 bits for bfloat16).");
   c->callback([o, &exit_code] {
     if (auto status = run(*o); !status) exit_code = report(status.error());

@@ -22,8 +22,8 @@ std::string numbered_name(size_t index, const std::string& tensor_name) {
   constexpr size_t kLongest = 100;
   std::string out = fmt::format("{:04}-", index);
   for (const char c : tensor_name.substr(0, kLongest)) {
-    const bool harmless = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                          c == '_' || c == '-' || c == '.';
+    const bool harmless = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                          (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
     out += harmless ? c : '_';
   }
   return out;

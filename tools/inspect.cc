@@ -64,20 +64,30 @@ Totals totals_of(const InspectReport& report) {
 
 void print_text(const InspectReport& report) {
   using enum Align;
-  Table table({{"output"}, {"x"}, {"type"}, {"shape"}, {"scale"}, {"granularity"}, {"scales"},
-               {"zero points"}, {"values"}, {"bytes", right}, {"as float", right}});
+  Table table({{"output"},
+               {"x"},
+               {"type"},
+               {"shape"},
+               {"scale"},
+               {"granularity"},
+               {"scales"},
+               {"zero points"},
+               {"values"},
+               {"bytes", right},
+               {"as float", right}});
   Table open({{"output"}, {"x"}, {"not constant because"}});
   for (const DequantizeInfo& n : report.nodes) {
-    const std::string output = n.graph.empty() ? escaped(n.output)
-                                               : escaped(n.graph) + "/" + escaped(n.output);
+    const std::string output =
+        n.graph.empty() ? escaped(n.output) : escaped(n.graph) + "/" + escaped(n.output);
     if (!n.reason.empty()) {
       open.add({output, escaped(n.x), n.reason});
       continue;
     }
-    table.add({output, escaped(n.x), fmt::format("{} -> {}", name(n.plan.input), name(n.plan.output)),
-               shape_text(n.shape), std::string(name(n.plan.scale)), granularity_text(n.plan, n.axis),
-               range_text(n.scale), range_text(n.zero_point), range_text(n.value),
-               fmt::format("{}", n.bytes), fmt::format("{}", n.float_bytes)});
+    table.add({output, escaped(n.x),
+               fmt::format("{} -> {}", name(n.plan.input), name(n.plan.output)),
+               shape_text(n.shape), std::string(name(n.plan.scale)),
+               granularity_text(n.plan, n.axis), range_text(n.scale), range_text(n.zero_point),
+               range_text(n.value), fmt::format("{}", n.bytes), fmt::format("{}", n.float_bytes)});
   }
   if (!table.empty()) fmt::print("DequantizeLinear of constants\n{}\n", table.text());
   if (!open.empty()) fmt::print("Other DequantizeLinear\n{}\n", open.text());
@@ -91,12 +101,13 @@ void print_text(const InspectReport& report) {
   }
   const Totals t = totals_of(report);
   fmt::print("{} DequantizeLinear, {} of constants: {} elements, {} now, {} as float\n",
-             report.nodes.size(), t.constant, t.elements, human_bytes(t.bytes), human_bytes(t.float_bytes));
+             report.nodes.size(), t.constant, t.elements, human_bytes(t.bytes),
+             human_bytes(t.float_bytes));
 }
 
 ordered_json node_json(const DequantizeInfo& n) {
-  ordered_json j{{"node", n.node},   {"domain", n.domain}, {"graph", n.graph},
-                 {"output", n.output}, {"x", n.x},         {"constant", n.reason.empty()},
+  ordered_json j{{"node", n.node},     {"domain", n.domain}, {"graph", n.graph},
+                 {"output", n.output}, {"x", n.x},           {"constant", n.reason.empty()},
                  {"reason", n.reason}};
   if (!n.reason.empty()) return j;
   j["type"] = name(n.plan.input);
@@ -127,8 +138,11 @@ void print_json(const InspectReport& report) {
         {{"name", o.name}, {"type", name(o.element)}, {"shape", o.shape}, {"bytes", o.bytes}});
   }
   const Totals t = totals_of(report);
-  j["totals"] = {{"nodes", report.nodes.size()}, {"constant", t.constant}, {"elements", t.elements},
-                 {"bytes", t.bytes}, {"float_bytes", t.float_bytes}};
+  j["totals"] = {{"nodes", report.nodes.size()},
+                 {"constant", t.constant},
+                 {"elements", t.elements},
+                 {"bytes", t.bytes},
+                 {"float_bytes", t.float_bytes}};
   fmt::print("{}\n", j.dump(2, ' ', false, ordered_json::error_handler_t::replace));
 }
 
@@ -141,7 +155,8 @@ void add_inspect(CLI::App& app, int& exit_code) {
     Resources resources;
   };
   auto o = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("inspect", "Show what the quantized tensors of a model hold");
+  CLI::App* command =
+      app.add_subcommand("inspect", "Show what the quantized tensors of a model hold");
   command->add_option("MODEL", o->model, "ONNX model")->required();
   command->add_flag("--json", o->json, "Print one JSON object instead of tables");
   o->resources.add_to(*command);

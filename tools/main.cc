@@ -1,6 +1,8 @@
 // The `dequant` command: parses the command line and hands over to a subcommand.
-#include <fmt/format.h>
+#include <fcntl.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -23,11 +25,26 @@ int exit_code(ErrorCode code) {
 }
 
 int report(const Error& error) {
-  fmt::print(stderr, "dequant: error: {}\n", error.message);
+  // Neither throws nor allocates: memory may be short, and standard error closed.
+  std::fprintf(stderr, "dequant: error: %s\n", error.message.c_str());
   return exit_code(error.code);
 }
 
 namespace {
+
+/// What is printed must never go into a file that got the number of a closed standard stream: a
+/// folder takes its place, where writing fails as it would have.
+void occupy_closed_streams() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) < 0 && ::open("/", O_RDONLY | O_DIRECTORY) < 0) return;
+  }
+}
+
+/// A full disk or a reader that went away is an error of the write, with a message and an exit code.
+void ignore_signals_of_writes() {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+}
 
 int run_command(int argc, char** argv) {
   CLI::App app{"Turns quantized numbers back into floats, exactly."};
@@ -43,7 +60,7 @@ int run_command(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? kDone : kUsage;
+    if (app.exit(e) != 0) return kUsage;
   }
   // Results that never reached their reader are not a success.
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
@@ -57,6 +74,8 @@ int run_command(int argc, char** argv) {
 }  // namespace dequant::tools
 
 int main(int argc, char** argv) {
+  dequant::tools::occupy_closed_streams();
+  dequant::tools::ignore_signals_of_writes();
   try {
     return dequant::tools::run_command(argc, argv);
   } catch (const std::bad_alloc&) {

@@ -28,18 +28,21 @@ struct Options {
 };
 
 /// The element type that the model declares for each of its inputs.
-Result<std::optional<Element>> declared_type(const format::onnx::Model& model, const std::string& name) {
+Result<std::optional<Element>> declared_type(const format::onnx::Model& model,
+                                             const std::string& name) {
   for (const auto& v : model.graph.inputs) {
     if (v.name == name) return v.elem_type == 0 ? std::nullopt : element_from_onnx(v.elem_type);
   }
-  return format::failure(ErrorCode::invalid_argument, "--input {}: the model has no such input", escaped(name));
+  return format::failure(ErrorCode::invalid_argument, "--input {}: the model has no such input",
+                         escaped(name));
 }
 
 Result<NamedTensor> read_input(const format::onnx::Model& model, const std::string& argument) {
   // Names and paths may both hold '=': the first that ends the name of an input separates.
   size_t equals = argument.find('=');
   if (equals == std::string::npos || equals == 0) {
-    return format::failure(ErrorCode::invalid_argument, "--input {}: not of the form NAME=FILE", escaped(argument));
+    return format::failure(ErrorCode::invalid_argument, "--input {}: not of the form NAME=FILE",
+                           escaped(argument));
   }
   for (size_t at = equals; at != std::string::npos; at = argument.find('=', at + 1)) {
     if (!declared_type(model, argument.substr(0, at))) continue;
@@ -71,7 +74,8 @@ Status write_output(const Options& o, size_t index, const NamedTensor& tensor, T
     DEQUANT_CHECK(out.write(format::onnx::tensor_pb(tensor)));
     DEQUANT_CHECK(out.commit());
   }
-  table.add({escaped(tensor.name), std::string(name(tensor.data.element)), shape_text(tensor.data.shape), escaped(path)});
+  table.add({escaped(tensor.name), std::string(name(tensor.data.element)),
+             shape_text(tensor.data.shape), escaped(path)});
   return {};
 }
 
@@ -97,12 +101,14 @@ Status run(Options& o) {
 
 void add_run(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<Options>();
-  CLI::App* c = app.add_subcommand("run", "Evaluate a model of DequantizeLinear, Constant and Identity nodes");
+  CLI::App* c = app.add_subcommand(
+      "run", "Evaluate a model of DequantizeLinear, Constant and Identity nodes");
   c->add_option("MODEL", o->model, "ONNX model")->required();
   c->add_option("--input", o->inputs, "A graph input and its value, in .npy or ONNX .pb")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
-  c->add_option("-o,--output", o->folder, "Folder for the outputs, made if it is not there")->required();
+  c->add_option("-o,--output", o->folder, "Folder for the outputs, made if it is not there")
+      ->required();
   c->add_option("--format", o->kind, "Kind of the output files: npy or pb")
       ->check(CLI::IsMember({"npy", "pb"}))
       ->capture_default_str();
@@ -111,9 +117,11 @@ void add_run(CLI::App& app, int& exit_code) {
   c->footer(
       "Examples:\n"
       "  dequant run node.onnx --input x=x.npy --input x_scale=scale.npy -o outputs\n"
-      "  dequant run node.onnx --input x=input_0.pb --input x_scale=input_1.pb -o outputs --format pb\n"
+      "  dequant run node.onnx --input x=input_0.pb --input x_scale=input_1.pb -o outputs --format "
+      "pb\n"
       "\n"
-      "Types that numpy lacks are read as their codes: one byte an element, 16 bits for bfloat16. A\n"
+      "Types that numpy lacks are read as their codes: one byte an element, 16 bits for bfloat16. "
+      "A\n"
       "bfloat16 output is widened to float32, exactly, in .npy files.");
   c->callback([o, &exit_code] {
     if (auto status = run(*o); !status) exit_code = report(status.error());

@@ -8,8 +8,11 @@ namespace {
 size_t utf8_length(std::string_view text, size_t i) {
   const auto byte = [&](size_t k) { return static_cast<unsigned char>(text[k]); };
   const unsigned char first = byte(i);
-  const size_t n = first < 0x80 ? 1 : first >= 0xC2 && first < 0xE0 ? 2 : (first & 0xF0) == 0xE0 ? 3
-                   : first >= 0xF0 && first < 0xF5 ? 4 : 0;
+  const size_t n = first < 0x80                    ? 1
+                   : first >= 0xC2 && first < 0xE0 ? 2
+                   : (first & 0xF0) == 0xE0        ? 3
+                   : first >= 0xF0 && first < 0xF5 ? 4
+                                                   : 0;
   if (n == 0 || i + n > text.size()) return 0;
   for (size_t k = 1; k < n; ++k) {
     if ((byte(i + k) & 0xC0) != 0x80) return 0;

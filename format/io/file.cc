@@ -58,7 +58,8 @@ Status InputFile::read(int64_t offset, std::span<std::byte> out) const {
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return io_error("cannot read {} at byte {}", escaped(name_), offset);
     if (n == 0) {
-      return failure(ErrorCode::malformed, "{} ends at byte {}, {} bytes early: it changed while being read",
+      return failure(ErrorCode::malformed,
+                     "{} ends at byte {}, {} bytes early: it changed while being read",
                      escaped(name_), offset, out.size());
     }
     offset += n;

@@ -11,7 +11,8 @@ namespace dequant::format {
 
 /// Calls visit(double) for the first `count` elements; all that `bytes` holds if count is negative.
 template <class Visit>
-void for_each_number(Element element, std::span<const std::byte> bytes, Visit&& visit, int64_t count = -1) {
+void for_each_number(Element element, std::span<const std::byte> bytes, Visit&& visit,
+                     int64_t count = -1) {
   if (count < 0) count = static_cast<int64_t>(bytes.size()) * 8 / bits(element);
   if (element == Element::float32) {  // by far the most numbers: without a lookup each
     for (int64_t i = 0; i < count; ++i) {

@@ -52,7 +52,9 @@ OutputFile::~OutputFile() {
 
 Result<OutputFile> OutputFile::create(const std::string& path, Overwrite overwrite) {
   const size_t slash = path.find_last_of('/');
-  const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+  const std::string folder = slash == std::string::npos ? "."
+                             : slash == 0               ? "/"
+                                                        : path.substr(0, slash);
   OutputFile out;
   out.path_ = path;
   out.base_ = slash == std::string::npos ? path : path.substr(slash + 1);
@@ -62,7 +64,8 @@ Result<OutputFile> OutputFile::create(const std::string& path, Overwrite overwri
   }
   struct stat s {};
   if (::lstat(path.c_str(), &s) == 0) {
-    if (!S_ISREG(s.st_mode)) return failure(ErrorCode::io, "{} is not a regular file", escaped(path));
+    if (!S_ISREG(s.st_mode))
+      return failure(ErrorCode::io, "{} is not a regular file", escaped(path));
     if (overwrite == Overwrite::refuse) return exists(path);
   }
   out.directory_ = Descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -121,7 +124,8 @@ Status OutputFile::link_into_place() {
     renamed = ::linkat(directory, temporary_.c_str(), directory, base_.c_str(), 0);
     if (renamed == 0) ::unlinkat(directory, temporary_.c_str(), 0);
   }
-  if (renamed != 0) return errno == EEXIST ? exists(path_) : io_error("cannot create {}", escaped(path_));
+  if (renamed != 0)
+    return errno == EEXIST ? exists(path_) : io_error("cannot create {}", escaped(path_));
   temporary_.clear();
   return {};
 }

@@ -37,8 +37,9 @@ int64_t stored_bytes(const Constant& c) {
 
 Folded describe(const Fold& fold) {
   const Dequantization& d = fold.dequantization;
-  Folded f{d.node->name, d.node->domain, d.node->outputs[0].text, d.x.tensor->name, d.plan,
-           d.axis, d.x.tensor->dims, 0, fold.bytes};
+  Folded f{d.node->name, d.node->domain, d.node->outputs[0].text, d.x.tensor->name,
+           d.plan,       d.axis,         d.x.tensor->dims,        0,
+           fold.bytes};
   if (f.x.empty()) f.x = d.node->inputs[0].text;
   f.bytes_before = stored_bytes(d.x) + stored_bytes(d.scale);
   if (d.zero_point) f.bytes_before += stored_bytes(*d.zero_point);
@@ -71,14 +72,18 @@ void warn_of_checksums(const Scopes& scopes, std::vector<std::string>& warnings)
 class Converter {
  public:
   Converter(Model& model, Scopes& scopes, const ConvertOptions& options)
-      : model_(model), files_(model.path), scopes_(scopes), options_(options),
+      : model_(model),
+        files_(model.path),
+        scopes_(scopes),
+        options_(options),
         rewire_(model, scopes, options.assume_const, model.has_training) {}
 
   Result<ConvertReport> convert(const std::string& output) {
     warn_of_checksums(scopes_, report_.warnings);
     DEQUANT_CHECK(decide());
     // Only now is the graph touched: a decision looks at the model as it was.
-    for (const Fold& f : folds_) rewire_.remove_node(*f.dequantization.graph, *f.dequantization.node);
+    for (const Fold& f : folds_)
+      rewire_.remove_node(*f.dequantization.graph, *f.dequantization.node);
     if (options_.strip_qdq) {
       const auto touch = [this](const Node& n) { return wanted(options_, n); };
       DEQUANT_CHECK(strip(model_, files_, rewire_, touch, report_.stripped, report_.left));

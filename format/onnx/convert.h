@@ -13,10 +13,10 @@
 namespace dequant::format::onnx {
 
 struct ConvertOptions {
-  bool assume_const = false;   ///< initializers that are graph inputs count as constant
-  bool strip_qdq = false;      ///< take Q/DQ off activations too
-  bool external_data = false;  ///< float data in a file beside the model, whatever its size
-  bool dry_run = false;        ///< decide and report, write nothing
+  bool assume_const = false;         ///< initializers that are graph inputs count as constant
+  bool strip_qdq = false;            ///< take Q/DQ off activations too
+  bool external_data = false;        ///< float data in a file beside the model, whatever its size
+  bool dry_run = false;              ///< decide and report, write nothing
   std::vector<std::string> include;  ///< globs over names; none: all
   std::vector<std::string> exclude;
   Overwrite overwrite = Overwrite::refuse;
@@ -43,9 +43,9 @@ struct ConvertReport {
   std::vector<Left> left;
   size_t removed_initializers = 0;
   size_t removed_nodes = 0;
-  int64_t bytes_in = 0;        ///< of the model file
+  int64_t bytes_in = 0;  ///< of the model file
   int64_t bytes_out = 0;
-  std::string data_file;       ///< written beside the output; empty: none
+  std::string data_file;  ///< written beside the output; empty: none
   int64_t data_bytes = 0;
   std::vector<std::string> warnings;
 };

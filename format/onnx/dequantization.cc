@@ -25,13 +25,15 @@ TensorData floats(const std::vector<float>& values, bool scalar) {
 Resolved constant_node(const Node& node) {
   if (node.attributes.size() != 1) return {{}, "comes from a Constant node without a single value"};
   const Attribute& a = node.attributes[0];
-  if (!a.reference.empty()) return {{}, "comes from a Constant node that takes a function's attribute"};
+  if (!a.reference.empty())
+    return {{}, "comes from a Constant node that takes a function's attribute"};
   if (a.name == "value" && a.tensor) return {Constant{&*a.tensor, {}}, {}};
   if (a.name == "value_float" && a.floats.size() == 1) {
     return {Constant{nullptr, floats(a.floats, true)}, {}};
   }
   if (a.name == "value_floats") return {Constant{nullptr, floats(a.floats, false)}, {}};
-  return {{}, fmt::format("comes from a Constant node with {}, which is no tensor", escaped(a.name))};
+  return {{},
+          fmt::format("comes from a Constant node with {}, which is no tensor", escaped(a.name))};
 }
 
 Status set_attributes(const Node& node, auto& dialect_node, auto set) {
@@ -63,17 +65,20 @@ Resolved resolve_constant(const Scopes& scopes, const Graph& graph, std::string_
     switch (d->kind) {
       case Definition::Kind::initializer:
         if (d->overridable && !assume_const) {
-          return {{}, fmt::format("{} is a graph input and can be overridden (--assume-const takes its value)",
-                                  escaped(name))};
+          return {{},
+                  fmt::format(
+                      "{} is a graph input and can be overridden (--assume-const takes its value)",
+                      escaped(name))};
         }
         return {Constant{&d->initializer->tensor, {}}, {}};
       case Definition::Kind::sparse_initializer:
         return {{}, fmt::format("{} is a sparse initializer", escaped(name))};
       case Definition::Kind::input:
-        return {{}, fmt::format("{} is an input of {}", escaped(name),
-                                d->graph->is_function       ? "its function"
-                                : d->graph->owner == nullptr ? "the graph"
-                                                             : "its subgraph")};
+        return {{},
+                fmt::format("{} is an input of {}", escaped(name),
+                            d->graph->is_function        ? "its function"
+                            : d->graph->owner == nullptr ? "the graph"
+                                                         : "its subgraph")};
       case Definition::Kind::node: break;
     }
     const Node& node = *d->node;
@@ -94,7 +99,8 @@ Resolved resolve_constant(const Scopes& scopes, const Graph& graph, std::string_
 Result<Plan> plan_node(const Graph& graph, const Node& node, const TensorType& x,
                        const TensorType& scale, const std::optional<TensorType>& zero_point) {
   if (node.domain == "com.microsoft") {
-    ::dequant::microsoft::DequantizeLinear n{graph.opsets.microsoft.value_or(1), x, scale, zero_point, {}};
+    ::dequant::microsoft::DequantizeLinear n{
+        graph.opsets.microsoft.value_or(1), x, scale, zero_point, {}};
     DEQUANT_CHECK(set_attributes(node, n, ::dequant::microsoft::set_attribute));
     return ::dequant::microsoft::dequantize_linear(n);
   }
@@ -148,9 +154,10 @@ Result<Decision> consider(Model& model, ExternalFiles& files, const Scopes& scop
     DEQUANT_TRY(const auto reader, TensorReader::open(model.source, files, *t));
   }
   if (d.zero_point && kind(d.plan.input) == Kind::floating) {
-    DEQUANT_TRY(const TensorData zeros, read_tensor_data(model.source, files, *d.zero_point->tensor,
-                                                         kMostZeroPointBytes));
-    if (auto status = check_zero_points(d.plan, zeros.bytes); !status) return stay(status.error().message);
+    DEQUANT_TRY(const TensorData zeros,
+                read_tensor_data(model.source, files, *d.zero_point->tensor, kMostZeroPointBytes));
+    if (auto status = check_zero_points(d.plan, zeros.bytes); !status)
+      return stay(status.error().message);
   }
   return Decision{std::move(d), {}};
 }

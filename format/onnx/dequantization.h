@@ -18,7 +18,8 @@ struct Constant {
   std::optional<TensorData> literal;
 
   TensorType type() const {
-    return literal ? literal->type() : TensorType{tensor->element().value_or(Element::float32), tensor->dims};
+    return literal ? literal->type()
+                   : TensorType{tensor->element().value_or(Element::float32), tensor->dims};
   }
 };
 

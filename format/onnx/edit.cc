@@ -24,7 +24,8 @@ void copy(Span span, Pieces& out) {
 
 int64_t size_of(const Piece& piece) {
   if (const auto* span = std::get_if<Span>(&piece)) return span->size();
-  if (const auto* text = std::get_if<std::string>(&piece)) return static_cast<int64_t>(text->size());
+  if (const auto* text = std::get_if<std::string>(&piece))
+    return static_cast<int64_t>(text->size());
   return std::get<Computed>(piece).bytes;
 }
 
@@ -66,14 +67,16 @@ Pieces Edit::render() const {
 
 void Edit::render(const Model& model, const Rendering& all, int frame, Pieces& out) {
   const Changes& changes = all.at(frame);
-  const Span payload = frame < 0 ? model.source.all() : model.frames[static_cast<size_t>(frame)].payload;
+  const Span payload =
+      frame < 0 ? model.source.all() : model.frames[static_cast<size_t>(frame)].payload;
   struct Change {
     Span what;
     const Pieces* with;  ///< null: the message of `child`
     int child;
   };
   std::vector<Change> order;
-  for (const auto& [what, with] : changes.replaced) order.push_back({{what.first, what.second}, &with, -1});
+  for (const auto& [what, with] : changes.replaced)
+    order.push_back({{what.first, what.second}, &with, -1});
   for (const int c : changes.children) {
     const Span whole = model.frames[static_cast<size_t>(c)].whole;
     if (!changes.replaced.contains({whole.begin, whole.end})) order.push_back({whole, nullptr, c});
@@ -96,7 +99,8 @@ void Edit::render(const Model& model, const Rendering& all, int frame, Pieces& o
     protozero::add_varint_to_buffer(&head, uint64_t{number} << 3 | 2);
     protozero::add_varint_to_buffer(&head, static_cast<uint64_t>(size_of(inner)));
     out.emplace_back(std::move(head));
-    out.insert(out.end(), std::make_move_iterator(inner.begin()), std::make_move_iterator(inner.end()));
+    out.insert(out.end(), std::make_move_iterator(inner.begin()),
+               std::make_move_iterator(inner.end()));
   }
   copy({at, payload.end}, out);
   out.insert(out.end(), changes.appended.begin(), changes.appended.end());

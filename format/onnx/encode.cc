@@ -37,7 +37,8 @@ std::string tensor_head(std::string_view name, TensorType type) {
 Pieces field_of(uint32_t number, Pieces message) {
   Pieces out;
   out.emplace_back(head(number, size_of(message)));
-  out.insert(out.end(), std::make_move_iterator(message.begin()), std::make_move_iterator(message.end()));
+  out.insert(out.end(), std::make_move_iterator(message.begin()),
+             std::make_move_iterator(message.end()));
   return out;
 }
 
@@ -48,7 +49,8 @@ std::string text_field(uint32_t number, std::string_view text) {
 }
 
 Pieces computed_tensor(std::string_view name, TensorType type, Computed data) {
-  return {tensor_head(name, type) + head(static_cast<uint32_t>(DataField::raw_data), data.bytes), data};
+  return {tensor_head(name, type) + head(static_cast<uint32_t>(DataField::raw_data), data.bytes),
+          data};
 }
 
 std::string external_fields(const Place& place) {
@@ -76,7 +78,8 @@ Pieces scalar_tensor(std::string_view name, float value) {
   char bytes[4];
   const auto bits = std::bit_cast<uint32_t>(value);
   std::memcpy(bytes, &bits, sizeof bytes);
-  protozero::pbf_writer(out).add_bytes(static_cast<uint32_t>(DataField::raw_data), bytes, sizeof bytes);
+  protozero::pbf_writer(out).add_bytes(static_cast<uint32_t>(DataField::raw_data), bytes,
+                                       sizeof bytes);
   return {std::move(out)};
 }
 

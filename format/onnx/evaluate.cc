@@ -29,7 +29,8 @@ class Evaluator {
     std::vector<NamedTensor> outputs;
     for (const Value& v : model_.graph.outputs) {
       const auto it = values_.find(v.name);
-      if (it == values_.end()) return failure(ErrorCode::malformed, "output {} is never computed", escaped(v.name));
+      if (it == values_.end())
+        return failure(ErrorCode::malformed, "output {} is never computed", escaped(v.name));
       outputs.push_back({v.name, it->second});
     }
     return outputs;
@@ -47,8 +48,9 @@ class Evaluator {
       const int64_t type = it->second->elem_type;
       if (type != 0 && type != onnx_code(t.data.element)) {
         const auto want = element_from_onnx(type);
-        return failure(ErrorCode::invalid_argument, "input {} is {}, the model wants {}", escaped(t.name),
-                       name(t.data.element), want ? std::string(name(*want)) : fmt::format("type {}", type));
+        return failure(ErrorCode::invalid_argument, "input {} is {}, the model wants {}",
+                       escaped(t.name), name(t.data.element),
+                       want ? std::string(name(*want)) : fmt::format("type {}", type));
       }
       if (!values_.emplace(t.name, std::move(t.data)).second) {
         return failure(ErrorCode::invalid_argument, "input {} is given twice", escaped(t.name));
@@ -68,7 +70,8 @@ class Evaluator {
   }
 
   Status evaluate(const Node& node) {
-    if (node.outputs.size() != 1) return failure(ErrorCode::malformed, "{} outputs", node.outputs.size());
+    if (node.outputs.size() != 1)
+      return failure(ErrorCode::malformed, "{} outputs", node.outputs.size());
     if (node.is_dequantize()) return dequantize(node);
     if (node.is("Identity")) {
       DEQUANT_TRY(const TensorData* x, value(node, 0));
@@ -77,24 +80,28 @@ class Evaluator {
     }
     if (node.is("Constant")) {
       const Attribute* a = node.attribute("value");
-      if (a == nullptr || !a->tensor) return failure(ErrorCode::unsupported, "a Constant without a tensor");
+      if (a == nullptr || !a->tensor)
+        return failure(ErrorCode::unsupported, "a Constant without a tensor");
       DEQUANT_TRY(values_[node.outputs[0].text],
                   read_tensor_data(model_.source, files_, *a->tensor, kMostBytes));
       return {};
     }
     return failure(ErrorCode::unsupported,
-                   "operator {}: only DequantizeLinear, Constant and Identity are evaluated", escaped(node.op_type));
+                   "operator {}: only DequantizeLinear, Constant and Identity are evaluated",
+                   escaped(node.op_type));
   }
 
   Result<const TensorData*> value(const Node& node, size_t i) const {
     const auto it = values_.find(std::string(node.input(i)));
     if (it != values_.end()) return &it->second;
-    return failure(ErrorCode::malformed, "input {} \"{}\" is not computed before it", i, escaped(node.input(i)));
+    return failure(ErrorCode::malformed, "input {} \"{}\" is not computed before it", i,
+                   escaped(node.input(i)));
   }
 
   Status dequantize(const Node& node) {
     if (node.inputs.size() < 2 || node.inputs.size() > 3) {
-      return failure(ErrorCode::malformed, "{} inputs, where 2 or 3 are allowed", node.inputs.size());
+      return failure(ErrorCode::malformed, "{} inputs, where 2 or 3 are allowed",
+                     node.inputs.size());
     }
     DEQUANT_TRY(const TensorData* x, value(node, 0));
     DEQUANT_TRY(const TensorData* scale, value(node, 1));
@@ -108,7 +115,8 @@ class Evaluator {
     if (!plan) return as_file_error(std::move(plan).error());
 
     DEQUANT_TRY(const int64_t bytes, packed_bytes(plan->output, element_count(*plan)));
-    if (bytes > kMostBytes) return failure(ErrorCode::limit, "{} bytes of output, over {}", bytes, kMostBytes);
+    if (bytes > kMostBytes)
+      return failure(ErrorCode::limit, "{} bytes of output, over {}", bytes, kMostBytes);
     TensorData y{plan->output, x->shape, std::vector<std::byte>(static_cast<size_t>(bytes))};
     Buffers buffers{x->bytes, scale->bytes, {}, y.bytes};
     if (zero != nullptr) buffers.zero_point = zero->bytes;
@@ -154,7 +162,8 @@ std::string tensor_pb(const NamedTensor& tensor) {
   for (const int64_t d : tensor.data.shape) writer.add_int64(1, d);
   writer.add_int32(2, onnx_code(tensor.data.element));
   writer.add_string(8, tensor.name);
-  writer.add_bytes(9, reinterpret_cast<const char*>(tensor.data.bytes.data()), tensor.data.bytes.size());
+  writer.add_bytes(9, reinterpret_cast<const char*>(tensor.data.bytes.data()),
+                   tensor.data.bytes.size());
   return out;
 }
 
@@ -165,7 +174,8 @@ Result<std::vector<std::string>> input_names(const std::string& model_path) {
   return names;
 }
 
-Result<std::vector<NamedTensor>> evaluate(const std::string& model_path, std::vector<NamedTensor> inputs,
+Result<std::vector<NamedTensor>> evaluate(const std::string& model_path,
+                                          std::vector<NamedTensor> inputs,
                                           const Executor& executor) {
   DEQUANT_TRY(const auto model, read_model(model_path));
   auto result = Evaluator(*model, executor).run(std::move(inputs));

@@ -26,7 +26,8 @@ Result<std::vector<std::string>> input_names(const std::string& model_path);
 /// Evaluates a model on inputs given by name; yields the outputs in the order of the graph. An input
 /// with an initializer may be left out. Fails with unsupported on any other node, with malformed when a
 /// node breaks its specification, with invalid_argument on a missing or superfluous input.
-Result<std::vector<NamedTensor>> evaluate(const std::string& model_path, std::vector<NamedTensor> inputs,
+Result<std::vector<NamedTensor>> evaluate(const std::string& model_path,
+                                          std::vector<NamedTensor> inputs,
                                           const Executor& executor = default_executor());
 
 }  // namespace dequant::format::onnx

@@ -29,7 +29,8 @@ Status check_text(const std::string& location) {
   if (location.find('\0') != std::string::npos) return forbidden(location, "contains a NUL byte");
   if (location.find('\\') != std::string::npos) return forbidden(location, "contains a backslash");
   if (location.front() == '/') return forbidden(location, "is an absolute path");
-  if (location.size() >= 2 && location[1] == ':') return forbidden(location, "starts with a drive letter");
+  if (location.size() >= 2 && location[1] == ':')
+    return forbidden(location, "starts with a drive letter");
   if (location.find("_ORT_MEM_ADDR_") != std::string::npos) {
     return forbidden(location, "names memory of another process, not a file");
   }

@@ -17,7 +17,8 @@ TensorType Extraction::type() const {
 Result<std::unique_ptr<Extractor>> Extractor::open(const std::string& path) {
   DEQUANT_TRY(auto model, read_model(path));
   std::unique_ptr<Extractor> extractor(new Extractor(std::move(model)));
-  if (auto status = extractor->collect(); !status) return in(escaped(path), std::move(status).error());
+  if (auto status = extractor->collect(); !status)
+    return in(escaped(path), std::move(status).error());
   return extractor;
 }
 
@@ -44,7 +45,9 @@ Result<Extraction> Extractor::find(const std::string& name, bool raw) {
   };
   search([&](const Dequantization& d) { return d.node->outputs[0].text == name; });
   search([&](const Dequantization& d) { return !d.node->name.empty() && d.node->name == name; });
-  search([&](const Dequantization& d) { return d.x.tensor->name == name || d.node->inputs[0].text == name; });
+  search([&](const Dequantization& d) {
+    return d.x.tensor->name == name || d.node->inputs[0].text == name;
+  });
   if (raw && found.size() > 1) {
     const bool same = std::all_of(found.begin(), found.end(),
                                   [&](const Extraction& e) { return e.stored == found[0].stored; });
@@ -52,23 +55,25 @@ Result<Extraction> Extractor::find(const std::string& name, bool raw) {
   }
   if (found.empty()) {  // a constant that nobody dequantizes, or already a float
     const Definition* d = scopes_->find(model_->graph, name);
-    if (d != nullptr && d->initializer != nullptr) found.push_back({name, {}, &d->initializer->tensor});
+    if (d != nullptr && d->initializer != nullptr)
+      found.push_back({name, {}, &d->initializer->tensor});
   }
   if (found.size() > 1) {
     std::string outputs;
     for (const Extraction& e : found) outputs += (outputs.empty() ? "" : ", ") + escaped(e.name);
-    return failure(ErrorCode::invalid_argument, "{}: several tensors have that name: the outputs {}",
-                   escaped(name), outputs);
+    return failure(ErrorCode::invalid_argument,
+                   "{}: several tensors have that name: the outputs {}", escaped(name), outputs);
   }
   if (found.empty()) {
-    return failure(ErrorCode::invalid_argument, "{}: {} has no constant and no DequantizeLinear of constants of that name",
+    return failure(ErrorCode::invalid_argument,
+                   "{}: {} has no constant and no DequantizeLinear of constants of that name",
                    escaped(name), escaped(model_->path));
   }
   Extraction what = std::move(found[0]);
   if (raw) what.dequantization.reset();
   if (!what.dequantization && !what.stored->element()) {
-    return failure(ErrorCode::unsupported, "{}: data type {} is not one dequant reads", escaped(name),
-                   what.stored->data_type);
+    return failure(ErrorCode::unsupported, "{}: data type {} is not one dequant reads",
+                   escaped(name), what.stored->data_type);
   }
   return what;
 }

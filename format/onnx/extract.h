@@ -36,7 +36,8 @@ class Extractor {
   Status write(const Extraction& what, const StreamOptions& options, const Sink& sink);
 
  private:
-  explicit Extractor(std::unique_ptr<Model> model) : model_(std::move(model)), files_(model_->path) {}
+  explicit Extractor(std::unique_ptr<Model> model)
+      : model_(std::move(model)), files_(model_->path) {}
   Status collect();
 
   std::unique_ptr<Model> model_;

@@ -97,7 +97,8 @@ class Inspector {
     for (const Graph* graph : scopes_.graphs()) {
       for (const Initializer& i : graph->initializers) {
         const auto element = i.tensor.element();
-        if (!element || !is_input(*element) || bits(*element) > 16 || known_.contains(&i.tensor)) continue;
+        if (!element || !is_input(*element) || bits(*element) > 16 || known_.contains(&i.tensor))
+          continue;
         const auto count = element_count(i.tensor.dims);
         const auto bytes = packed_bytes(*element, count ? *count : 0);
         if (bytes) report_.others.push_back({i.tensor.name, *element, i.tensor.dims, *bytes});

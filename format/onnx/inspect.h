@@ -24,7 +24,7 @@ struct Extent {
 struct DequantizeInfo {
   std::string node;
   std::string domain;
-  std::string graph;   ///< empty for the main graph
+  std::string graph;  ///< empty for the main graph
   std::string output;
   std::string x;
   std::string reason;  ///< why it is not constant; empty if it is
@@ -35,7 +35,7 @@ struct DequantizeInfo {
   Extent scale;
   Extent zero_point;
   Extent value;
-  int64_t bytes = 0;        ///< x, scale and zero point
+  int64_t bytes = 0;  ///< x, scale and zero point
   int64_t float_bytes = 0;
 };
 

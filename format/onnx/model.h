@@ -83,7 +83,7 @@ struct Attribute {
   int64_t type = 0;  ///< AttributeProto.AttributeType, also those not named above
   int64_t i = 0;
   std::vector<float> floats;  ///< of value_float one, of value_floats all
-  std::string reference;  ///< ref_attr_name: a function's attribute takes its place
+  std::string reference;      ///< ref_attr_name: a function's attribute takes its place
   std::optional<Tensor> tensor;
   std::vector<std::unique_ptr<Graph>> graphs;
 };
@@ -130,7 +130,7 @@ struct Value {
   int64_t elem_type = 0;  ///< 0: unknown
   Span elem_type_field;   ///< empty if there is none
   Span whole;
-  int frame = -1;         ///< of the graph
+  int frame = -1;  ///< of the graph
 };
 
 /// A quantization annotation: the tensor it is about and those it names.
@@ -151,8 +151,8 @@ struct Opsets {
 struct Graph {
   std::string name;
   bool is_function = false;
-  Graph* outer = nullptr;        ///< the graph whose names this one sees
-  Node* owner = nullptr;         ///< the node whose attribute this graph is
+  Graph* outer = nullptr;  ///< the graph whose names this one sees
+  Node* owner = nullptr;   ///< the node whose attribute this graph is
   Opsets opsets;
   std::deque<Node> nodes;
   std::deque<Initializer> initializers;

@@ -35,8 +35,10 @@ Result<bool> QuantizerFacts::same_constant(const Graph& ga, std::string_view a, 
   const Tensor& tb = *cb.constant->tensor;
   if (&ta == &tb) return true;
   if (ta.data_type != tb.data_type || ta.dims != tb.dims || !ta.element()) return false;
-  DEQUANT_TRY(const TensorData da, read_tensor_data(model_.source, files_, ta, kMostParameterBytes));
-  DEQUANT_TRY(const TensorData db, read_tensor_data(model_.source, files_, tb, kMostParameterBytes));
+  DEQUANT_TRY(const TensorData da,
+              read_tensor_data(model_.source, files_, ta, kMostParameterBytes));
+  DEQUANT_TRY(const TensorData db,
+              read_tensor_data(model_.source, files_, tb, kMostParameterBytes));
   return da.bytes == db.bytes;
 }
 
@@ -94,9 +96,11 @@ Result<std::optional<QuantizerFacts::LowestZero>> QuantizerFacts::lowest_zero(co
   uint64_t zero = 0;
   if (!node.input(2).empty()) {
     const Resolved point = resolve_constant(scopes_, graph, node.input(2), true);
-    if (!point.constant || point.constant->literal || !point.constant->tensor->element()) return none;
-    DEQUANT_TRY(const TensorData data, read_tensor_data(model_.source, files_, *point.constant->tensor,
-                                                        kMostParameterBytes));
+    if (!point.constant || point.constant->literal || !point.constant->tensor->element())
+      return none;
+    DEQUANT_TRY(
+        const TensorData data,
+        read_tensor_data(model_.source, files_, *point.constant->tensor, kMostParameterBytes));
     element = data.element;
     if (data.bytes.empty() || data.bytes.size() > sizeof zero) return none;
     std::memcpy(&zero, data.bytes.data(), data.bytes.size());
@@ -111,27 +115,30 @@ Result<std::optional<QuantizerFacts::LowestZero>> QuantizerFacts::lowest_zero(co
   if (scale.constant->literal) {
     std::memcpy(&s, scale.constant->literal->bytes.data(), sizeof s);
   } else {
-    DEQUANT_TRY(const TensorData data, read_tensor_data(model_.source, files_, *scale.constant->tensor,
-                                                        kMostParameterBytes));
+    DEQUANT_TRY(
+        const TensorData data,
+        read_tensor_data(model_.source, files_, *scale.constant->tensor, kMostParameterBytes));
     std::memcpy(&s, data.bytes.data(), sizeof s);
   }
   if (!(s > 0)) return none;
   return std::optional<LowestZero>(LowestZero{static_cast<float>(codes - 1) * s});
 }
 
-bool QuantizerFacts::cannot_be_negative(const Graph& graph, std::string_view name, int depth) const {
+bool QuantizerFacts::cannot_be_negative(const Graph& graph, std::string_view name,
+                                        int depth) const {
   const Definition* d = scopes_.find(graph, name);
   if (d == nullptr || depth > kDeepestSearch) return false;
   if (d->node == nullptr) return true;  // an input or a constant: nothing was dropped before it
   const Node& n = *d->node;
   if (clips_.contains(&n)) return true;
-  if (one_of(n.op_type, {"Relu", "Sigmoid", "Softmax", "HardSigmoid", "Softplus", "Abs", "Sqrt", "Exp"})) {
+  if (one_of(n.op_type,
+             {"Relu", "Sigmoid", "Softmax", "HardSigmoid", "Softplus", "Abs", "Sqrt", "Exp"})) {
     return true;
   }
-  if (one_of(n.op_type, {"MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Reshape",
-                         "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Identity", "Dropout",
-                         "Slice", "Gather", "ReduceMean", "ReduceMax",
-                         "QuantizeLinear", "DequantizeLinear"})) {
+  if (one_of(n.op_type,
+             {"MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Reshape", "Flatten",
+              "Transpose", "Squeeze", "Unsqueeze", "Identity", "Dropout", "Slice", "Gather",
+              "ReduceMean", "ReduceMax", "QuantizeLinear", "DequantizeLinear"})) {
     return cannot_be_negative(*d->graph, n.input(0), depth + 1);
   }
   if (one_of(n.op_type, {"Concat", "Add", "Mul", "Max"})) {

@@ -42,7 +42,8 @@ class QuantizerFacts {
   bool cannot_be_negative(const Graph& graph, std::string_view name, int depth = 0) const;
 
  private:
-  Result<bool> same_constant(const Graph& ga, std::string_view a, const Graph& gb, std::string_view b);
+  Result<bool> same_constant(const Graph& ga, std::string_view a, const Graph& gb,
+                             std::string_view b);
 
   Model& model_;
   ExternalFiles& files_;

@@ -34,8 +34,13 @@ class Reader {
     DEQUANT_CHECK(for_each_field(source_, source_.all(), [&](const Field& f) -> Status {
       switch (f.number) {
         case 1: model_.ir_version = static_cast<int64_t>(f.value); return {};
-        case 7: graphs.push_back(f); has_graph = true; return expect_bytes(f, "graph");
-        case 8: DEQUANT_CHECK(expect_bytes(f, "opset_import")); return read_opset(f.payload, model_.opsets);
+        case 7:
+          graphs.push_back(f);
+          has_graph = true;
+          return expect_bytes(f, "graph");
+        case 8:
+          DEQUANT_CHECK(expect_bytes(f, "opset_import"));
+          return read_opset(f.payload, model_.opsets);
         case 20: model_.has_training = true; return {};
         case 25:
           if (functions.size() == kMostFunctions) {
@@ -56,8 +61,8 @@ class Reader {
  private:
   Status expect_bytes(const Field& f, const char* what) const {
     if (f.wire == Wire::bytes) return {};
-    return failure(ErrorCode::malformed, "field {} ({}) at byte {} has the wrong wire type", f.number,
-                   what, f.whole.begin);
+    return failure(ErrorCode::malformed, "field {} ({}) at byte {} has the wrong wire type",
+                   f.number, what, f.whole.begin);
   }
 
   Status text(const Field& f, std::string& out) {
@@ -279,7 +284,8 @@ Result<std::unique_ptr<Model>> read_model(const std::string& path) {
   DEQUANT_TRY(InputFile file, InputFile::open(path));
   auto model = std::make_unique<Model>(Source(std::move(file)));
   model->path = path;
-  if (auto status = Reader(*model).read(); !status) return in(escaped(path), std::move(status).error());
+  if (auto status = Reader(*model).read(); !status)
+    return in(escaped(path), std::move(status).error());
   return model;
 }
 

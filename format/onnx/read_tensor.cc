@@ -45,7 +45,9 @@ struct ExternalEntries {
         DEQUANT_TRY(value, source.text(f.payload));
       }
     }
-    const auto twice = [&] { return failure(ErrorCode::malformed, "external_data: {} given twice", key); };
+    const auto twice = [&] {
+      return failure(ErrorCode::malformed, "external_data: {} given twice", key);
+    };
     if (key == "location") {
       if (std::exchange(has_location, true)) return twice();
       external.location = value;
@@ -87,7 +89,13 @@ Status read_tensor(Source& source, Span message, Tensor& tensor) {
         break;
       case 2: tensor.data_type = static_cast<int32_t>(f.value); break;
       case 3: tensor.has_segment = true; break;
-      case 4: case 5: case 6: case 7: case 9: case 10: case 11: {
+      case 4:
+      case 5:
+      case 6:
+      case 7:
+      case 9:
+      case 10:
+      case 11: {
         const auto field = static_cast<DataField>(f.number);
         // An empty packed field holds nothing, and so says nothing.
         if (f.wire == Wire::bytes && f.payload.empty() && field != DataField::raw_data &&
@@ -95,7 +103,8 @@ Status read_tensor(Source& source, Span message, Tensor& tensor) {
           break;
         }
         if (field == DataField::raw_data) {
-          if (f.wire != Wire::bytes) return failure(ErrorCode::malformed, "raw_data is no bytes field");
+          if (f.wire != Wire::bytes)
+            return failure(ErrorCode::malformed, "raw_data is no bytes field");
           tensor.raw = f.payload;
         }
         if (tensor.data != DataField::none && tensor.data != field) tensor.several_data = true;
@@ -125,7 +134,8 @@ Status read_tensor(Source& source, Span message, Tensor& tensor) {
     tensor.external = std::move(entries.external);
     tensor.external_fields = std::move(entries.fields);
   } else if (entries.count != 0) {
-    return failure(ErrorCode::malformed, "tensor {}: external_data, but data_location is not EXTERNAL", name);
+    return failure(ErrorCode::malformed,
+                   "tensor {}: external_data, but data_location is not EXTERNAL", name);
   }
   return {};
 }

@@ -48,8 +48,9 @@ std::vector<Use> Rewire::uses_of(const Graph& graph, std::string_view name) cons
   const Definition* d = scopes_.find(graph, name);
   if (d == nullptr) return out;
   for (const Use& use : d->uses) {
-    const bool gone = use.node != nullptr && (removed(*use.node) || use.input >= use.node->inputs.size() ||
-                                              use.node->inputs[use.input].text != name);
+    const bool gone =
+        use.node != nullptr && (removed(*use.node) || use.input >= use.node->inputs.size() ||
+                                use.node->inputs[use.input].text != name);
     if (!gone) out.push_back(use);
   }
   return out;

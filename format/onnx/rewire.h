@@ -17,7 +17,10 @@ class Rewire {
  public:
   /// With `keep_unused` nothing goes but what is asked for.
   Rewire(Model& model, Scopes& scopes, bool assume_const, bool keep_unused)
-      : model_(model), scopes_(scopes), edit_(model), assume_const_(assume_const),
+      : model_(model),
+        scopes_(scopes),
+        edit_(model),
+        assume_const_(assume_const),
         keep_unused_(keep_unused) {}
 
   Edit& edit() { return edit_; }
@@ -31,8 +34,8 @@ class Rewire {
 
   /// Puts a NodeProto in the place of a node, whose inputs are let go of. `inputs` are the new ones,
   /// `before` are fields that stand before it.
-  void replace_node(Graph& graph, Node& node, Pieces message, const std::vector<std::string>& inputs,
-                    Pieces before = {});
+  void replace_node(Graph& graph, Node& node, Pieces message,
+                    const std::vector<std::string>& inputs, Pieces before = {});
 
   /// The field number of a node in the message around it.
   uint32_t field_number(const Node& node) const {

@@ -27,8 +27,14 @@ class Saver {
  public:
   Saver(Model& model, ExternalFiles& files, const Rewire& rewire, const Edit& edit,
         const std::vector<Fold>& folds, const std::string& path, const SaveOptions& options)
-      : model_(model), files_(files), rewire_(rewire), edit_(edit), folds_(folds), path_(path),
-        options_(options), places_(folds.size()) {}
+      : model_(model),
+        files_(files),
+        rewire_(rewire),
+        edit_(edit),
+        folds_(folds),
+        path_(path),
+        options_(options),
+        places_(folds.size()) {}
 
   Result<Saved> save() {
     DEQUANT_CHECK(find_survivors());
@@ -42,13 +48,15 @@ class Saver {
       lay_out();
       pieces = render();  // with a name that may still change, by a few bytes
       if (size_of(pieces) > kLargestMessage) {
-        return failure(ErrorCode::unsupported,
-                       "the model would take {} bytes without its large initializers, over protobuf's 2 GiB",
-                       size_of(pieces));
+        return failure(
+            ErrorCode::unsupported,
+            "the model would take {} bytes without its large initializers, over protobuf's 2 GiB",
+            size_of(pieces));
       }
     }
     total_ = size_of(pieces) + data_bytes_;
-    if (options_.dry_run) return Saved{size_of(pieces), data_bytes_ > 0 ? location_ : "", data_bytes_};
+    if (options_.dry_run)
+      return Saved{size_of(pieces), data_bytes_ > 0 ? location_ : "", data_bytes_};
 
     // Opened first: what cannot be written at all is found before the work.
     DEQUANT_TRY(OutputFile out, OutputFile::create(path_, options_.overwrite));
@@ -95,7 +103,8 @@ class Saver {
     const int64_t left = (*file)->size() - tensor.external->offset;
     const int64_t length = tensor.external->length.value_or(left);
     if (left < 0 || length > left) {
-      return failure(ErrorCode::malformed, "{}: offset {} and length {} are beyond the {} bytes of {}", where,
+      return failure(ErrorCode::malformed,
+                     "{}: offset {} and length {} are beyond the {} bytes of {}", where,
                      tensor.external->offset, length, (*file)->size(), escaped((*file)->name()));
     }
     survivors_.push_back({&tensor, {{}, 0, length}});
@@ -116,7 +125,8 @@ class Saver {
       return Place{location_, offset, bytes};
     };
     for (size_t i = 0; i < folds_.size(); ++i) {
-      if (folds_[i].bytes >= kSmallestExternal && !needs_node(folds_[i])) places_[i] = place(folds_[i].bytes);
+      if (folds_[i].bytes >= kSmallestExternal && !needs_node(folds_[i]))
+        places_[i] = place(folds_[i].bytes);
     }
     for (Survivor& s : survivors_) s.place = place(s.place.length);
     data_bytes_ = at;
@@ -145,7 +155,8 @@ class Saver {
     if (needs_node(folds_[i])) {
       const Frame& frame = model_.frames[static_cast<size_t>(d.node->frame)];
       edit.replace(frame.parent, d.node->whole,
-                   field_of(frame.number, constant_node(d.node->name, name, computed_tensor(name, type, data))));
+                   field_of(frame.number,
+                            constant_node(d.node->name, name, computed_tensor(name, type, data))));
       return;
     }
     Pieces tensor;
@@ -259,7 +270,8 @@ class Saver {
 }  // namespace
 
 Result<Saved> save(Model& model, ExternalFiles& files, const Rewire& rewire, const Edit& edit,
-                   const std::vector<Fold>& folds, const std::string& path, const SaveOptions& options) {
+                   const std::vector<Fold>& folds, const std::string& path,
+                   const SaveOptions& options) {
   return Saver(model, files, rewire, edit, folds, path, options).save();
 }
 

@@ -35,6 +35,7 @@ struct Saved {
 /// Puts the folds into the model and writes it. Data files of the input are never referred to: what is
 /// left of them is copied into the data file of the output.
 Result<Saved> save(Model& model, ExternalFiles& files, const Rewire& rewire, const Edit& edit,
-                   const std::vector<Fold>& folds, const std::string& path, const SaveOptions& options);
+                   const std::vector<Fold>& folds, const std::string& path,
+                   const SaveOptions& options);
 
 }  // namespace dequant::format::onnx

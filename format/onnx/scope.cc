@@ -35,7 +35,8 @@ void Scopes::collect(Graph& graph) {
 Status Scopes::define(Graph& graph) {
   Names& names = names_[&graph];
   const auto twice = [&](std::string_view name) {
-    return failure(ErrorCode::malformed, "{}: the name {} is defined twice", where(graph), escaped(name));
+    return failure(ErrorCode::malformed, "{}: the name {} is defined twice", where(graph),
+                   escaped(name));
   };
   for (const Value& v : graph.inputs) {
     Definition d;
@@ -135,7 +136,8 @@ Status Scopes::check_order(Graph& graph) const {
   if (done == graph.nodes.size()) return {};
   for (const Node& n : graph.nodes) {
     if (const auto it = waits_for.find(&n); it != waits_for.end() && it->second != 0) {
-      return failure(ErrorCode::malformed, "{}: node {} depends on itself", where(graph), escaped(n.label()));
+      return failure(ErrorCode::malformed, "{}: node {} depends on itself", where(graph),
+                     escaped(n.label()));
     }
   }
   return {};

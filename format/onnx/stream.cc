@@ -40,10 +40,12 @@ class SideInput {
     DEQUANT_TRY(const int64_t before, packed_bytes(element, range.begin));
     DEQUANT_TRY(const int64_t size, packed_bytes(element, range.end - range.begin));
     const auto length = static_cast<size_t>(size);
-    if (whole_) return std::span<const std::byte>(whole_->bytes).subspan(static_cast<size_t>(before), length);
+    if (whole_)
+      return std::span<const std::byte>(whole_->bytes).subspan(static_cast<size_t>(before), length);
     if (size > max_bytes_) {
-      return failure(ErrorCode::limit, "{} bytes of scales at once, more than the {} that --mem leaves",
-                     size, max_bytes_);
+      return failure(ErrorCode::limit,
+                     "{} bytes of scales at once, more than the {} that --mem leaves", size,
+                     max_bytes_);
     }
     slice_.resize(length);
     DEQUANT_CHECK(reader_->read_at(before, slice_));
@@ -74,8 +76,8 @@ int64_t stretch_end(const Plan& plan, int64_t begin, int64_t most) {
 
 }  // namespace
 
-Status stream(Model& model, ExternalFiles& files, const Dequantization& d, const StreamOptions& options,
-              const Sink& sink) {
+Status stream(Model& model, ExternalFiles& files, const Dequantization& d,
+              const StreamOptions& options, const Sink& sink) {
   const Plan& plan = d.plan;
   const int64_t memory = std::max(options.memory, kLeastMemory);
   const int64_t stretch = std::clamp(memory / 8, kSmallestStretch, kLargestStretch);
@@ -97,7 +99,8 @@ Status stream(Model& model, ExternalFiles& files, const Dequantization& d, const
     DEQUANT_CHECK(x.read(codes));
     output.resize(static_cast<size_t>((part.end - part.begin) * (bits(plan.output) / 8)));
 
-    const Range scales = part == Range{0, count} ? Range{0, scale_count(plan)} : scales_of(plan, part);
+    const Range scales =
+        part == Range{0, count} ? Range{0, scale_count(plan)} : scales_of(plan, part);
     Buffers buffers{codes, {}, {}, output};
     DEQUANT_TRY(buffers.scale, scale.get(plan.scale, scales));
     if (zero) {

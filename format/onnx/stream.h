@@ -18,7 +18,7 @@ struct StreamOptions {
 using Sink = std::function<Status(std::span<const std::byte>)>;
 
 /// Computes the output of a dequantization and hands it to the sink in order, as packed bytes.
-Status stream(Model& model, ExternalFiles& files, const Dequantization& d, const StreamOptions& options,
-              const Sink& sink);
+Status stream(Model& model, ExternalFiles& files, const Dequantization& d,
+              const StreamOptions& options, const Sink& sink);
 
 }  // namespace dequant::format::onnx

@@ -15,7 +15,10 @@ class Stripper {
   Stripper(Model& model, ExternalFiles& files, Rewire& rewire,
            const std::function<bool(const Node&)>& wanted, std::vector<Stripped>& stripped,
            std::vector<Left>& left)
-      : rewire_(rewire), facts_(model, files, rewire.scopes()), wanted_(wanted), stripped_(stripped),
+      : rewire_(rewire),
+        facts_(model, files, rewire.scopes()),
+        wanted_(wanted),
+        stripped_(stripped),
         left_(left) {}
 
   Status run() {
@@ -38,7 +41,8 @@ class Stripper {
   }
 
   void stay(const Node& n, std::string reason) {
-    left_.push_back({std::string(n.label()), n.op_type, n.domain, n.outputs[0].text, std::move(reason)});
+    left_.push_back(
+        {std::string(n.label()), n.op_type, n.domain, n.outputs[0].text, std::move(reason)});
   }
 
   void done(const Node& n, std::string how) {
@@ -48,7 +52,8 @@ class Stripper {
   Status strip_dequantize(Graph& graph, Node& d) {
     Definition* x = rewire_.scopes().find(graph, d.input(0));
     if (x == nullptr) return {};  // stays for a reason that folding has given
-    if (x->kind == Definition::Kind::input && x->graph->owner == nullptr && !x->graph->is_function) {
+    if (x->kind == Definition::Kind::input && x->graph->owner == nullptr &&
+        !x->graph->is_function) {
       return strip_input(graph, d, *x);
     }
     const Chain chain = chain_before(*x);
@@ -99,7 +104,8 @@ class Stripper {
         break;
       }
       const Attribute* to = n.attribute("to");
-      const bool passes = (n.is("Identity") || (n.is("Cast") && to != nullptr)) && n.inputs.size() == 1;
+      const bool passes =
+          (n.is("Identity") || (n.is("Cast") && to != nullptr)) && n.inputs.size() == 1;
       if (!passes) break;
       if (to != nullptr) casts.push_back(to->i);
       chain.between.emplace_back(at->graph, &n);
@@ -135,11 +141,13 @@ class Stripper {
 
   /// A Constant node that yields one float, to stand before `node`.
   Pieces scalar(const Node& node, const std::string& name, float value) const {
-    return field_of(rewire_.field_number(node), constant_node("", name, scalar_tensor(name, value)));
+    return field_of(rewire_.field_number(node),
+                    constant_node("", name, scalar_tensor(name, value)));
   }
 
   std::string fresh(const Graph& graph, std::string name) {
-    while (rewire_.scopes().find(graph, name) != nullptr || !fresh_.insert(name).second) name += "_";
+    while (rewire_.scopes().find(graph, name) != nullptr || !fresh_.insert(name).second)
+      name += "_";
     return name;
   }
 
@@ -155,7 +163,8 @@ class Stripper {
     }
     if (!plain) {
       done(d, "Identity");
-      rewire_.replace_node(graph, d, {node_message(d.name, "Identity", {source}, output)}, {source});
+      rewire_.replace_node(graph, d, {node_message(d.name, "Identity", {source}, output)},
+                           {source});
       return;
     }
     done(d, "nothing");
@@ -183,7 +192,8 @@ class Stripper {
       const bool ok = u.node != nullptr && u.node->is_dequantize() && u.input == 0 &&
                       facts_.output_type(*u.graph, *u.node) == type;
       if (!ok && !changed_inputs_.contains(source)) {
-        stay(d, fmt::format("the model's input {} has users that need it quantized", escaped(source)));
+        stay(d,
+             fmt::format("the model's input {} has users that need it quantized", escaped(source)));
         return {};
       }
     }
@@ -223,7 +233,8 @@ class Stripper {
     DEQUANT_TRY(const bool placed, put_clip(graph, q, graph, q, source));
     if (!placed) {
       done(q, "Identity");
-      rewire_.replace_node(graph, q, {node_message(q.name, "Identity", {source}, output)}, {source});
+      rewire_.replace_node(graph, q, {node_message(q.name, "Identity", {source}, output)},
+                           {source});
     }
     return {};
   }

@@ -34,14 +34,16 @@ bool entry_fits(Element element, int64_t value) {
 
 }  // namespace
 
-Result<TensorReader> TensorReader::open(Source& source, ExternalFiles& files, const Tensor& tensor) {
+Result<TensorReader> TensorReader::open(Source& source, ExternalFiles& files,
+                                        const Tensor& tensor) {
   TensorReader reader(source, tensor);
   const auto where = [&](Error error) {
     return in(fmt::format("tensor {}", escaped(tensor.name)), std::move(error));
   };
   const auto element = tensor.element();
   if (!element) {
-    return where(failure(ErrorCode::unsupported, "data type {} is not one dequant reads", tensor.data_type));
+    return where(
+        failure(ErrorCode::unsupported, "data type {} is not one dequant reads", tensor.data_type));
   }
   reader.element_ = *element;
   auto count = element_count(tensor.dims);
@@ -166,21 +168,24 @@ Status TensorReader::finish() {
   bool more = false;
   DEQUANT_CHECK(next_value(code, more));
   if (!more) return {};
-  return failure(ErrorCode::malformed, "tensor {}: more data than its shape holds", escaped(tensor_->name));
+  return failure(ErrorCode::malformed, "tensor {}: more data than its shape holds",
+                 escaped(tensor_->name));
 }
 
 Result<TensorData> read_tensor_data(Source& source, ExternalFiles& files, const Tensor& tensor,
                                     int64_t max_bytes) {
   DEQUANT_TRY(TensorReader reader, TensorReader::open(source, files, tensor));
   if (reader.bytes() > max_bytes) {
-    return failure(ErrorCode::limit, "tensor {}: {} bytes, more than the {} that may be held in memory",
+    return failure(ErrorCode::limit,
+                   "tensor {}: {} bytes, more than the {} that may be held in memory",
                    escaped(tensor.name), reader.bytes(), max_bytes);
   }
   // Typed data proves its length only while it is read: let the buffer grow with it.
   TensorData data{reader.element(), tensor.dims, {}};
   constexpr int64_t kStep = int64_t{1} << 20;
   for (int64_t done = 0; done < reader.bytes();) {
-    const int64_t step = reader.seekable() ? reader.bytes() : std::min(kStep, reader.bytes() - done);
+    const int64_t step =
+        reader.seekable() ? reader.bytes() : std::min(kStep, reader.bytes() - done);
     data.bytes.resize(static_cast<size_t>(done + step));
     DEQUANT_CHECK(reader.read(std::span(data.bytes).subspan(static_cast<size_t>(done))));
     done += step;

@@ -22,8 +22,8 @@ class TensorReader {
   static Result<TensorReader> open(Source& source, ExternalFiles& files, const Tensor& tensor);
 
   Element element() const { return element_; }
-  int64_t count() const { return count_; }   ///< elements
-  int64_t bytes() const { return bytes_; }   ///< packed
+  int64_t count() const { return count_; }  ///< elements
+  int64_t bytes() const { return bytes_; }  ///< packed
 
   /// True if read_at() works: the bytes lie in a file as they are.
   bool seekable() const { return file_ != nullptr; }
@@ -49,11 +49,11 @@ class TensorReader {
   int64_t bytes_ = 0;
   int64_t position_ = 0;
 
-  const InputFile* file_ = nullptr;                 ///< raw bytes: where they are
+  const InputFile* file_ = nullptr;  ///< raw bytes: where they are
   std::shared_ptr<const InputFile> external_;
   int64_t start_ = 0;
 
-  std::optional<Cursor> cursor_;                    ///< typed fields: where the walk stands
+  std::optional<Cursor> cursor_;  ///< typed fields: where the walk stands
   Field field_;
   int64_t packed_at_ = 0;
   int64_t packed_end_ = 0;

@@ -24,11 +24,12 @@ Result<std::span<const char>> Source::peek(int64_t offset, size_t want) {
   if (offset < begin_ || offset + need > end_) {
     const int64_t size = std::min(left, static_cast<int64_t>(kWindow));
     end_ = begin_ = offset;  // nothing is there should the read fail
-    DEQUANT_CHECK(file_.read(offset, std::as_writable_bytes(
-                                         std::span(window_.data(), static_cast<size_t>(size)))));
+    DEQUANT_CHECK(file_.read(
+        offset, std::as_writable_bytes(std::span(window_.data(), static_cast<size_t>(size)))));
     end_ = offset + size;
   }
-  return std::span<const char>(window_.data() + (offset - begin_), static_cast<size_t>(end_ - offset));
+  return std::span<const char>(window_.data() + (offset - begin_),
+                               static_cast<size_t>(end_ - offset));
 }
 
 Result<std::string> Source::text(Span span, int64_t max_bytes) {
@@ -48,16 +49,19 @@ Result<std::string> Source::text(Span span, int64_t max_bytes) {
 
 Result<uint64_t> read_varint(Source& source, int64_t& at, int64_t end) {
   const auto bad = [&] {
-    return failure(ErrorCode::malformed, "{}: no valid varint at byte {}",
-                   escaped(source.file().name()), at);
+    return failure(ErrorCode::malformed, "no valid varint at byte {}", at);
   };
   if (at >= end) return bad();
   const auto want = static_cast<size_t>(std::min<int64_t>(kLongestVarint, end - at));
   DEQUANT_TRY(const auto bytes, source.peek(at, want));
   const char* begin = bytes.data();
   try {
-    const uint64_t value = protozero::decode_varint(&begin, bytes.data() + std::min(want, bytes.size()));
-    at += begin - bytes.data();
+    const uint64_t value =
+        protozero::decode_varint(&begin, bytes.data() + std::min(want, bytes.size()));
+    const auto length = static_cast<size_t>(begin - bytes.data());
+    // The tenth byte has room for one bit more.
+    if (length == kLongestVarint && static_cast<unsigned char>(begin[-1]) > 1) return bad();
+    at += static_cast<int64_t>(length);
     return value;
   } catch (const protozero::exception&) {
     return bad();
@@ -65,7 +69,7 @@ Result<uint64_t> read_varint(Source& source, int64_t& at, int64_t end) {
 }
 
 Error Cursor::broken(const char* what) const {
-  return failure(ErrorCode::malformed, "{}: {} at byte {}", escaped(source_->file().name()), what, at_);
+  return failure(ErrorCode::malformed, "{} at byte {}", what, at_);
 }
 
 Result<bool> Cursor::next(Field& field) {
@@ -102,7 +106,8 @@ Status Cursor::read_one(Field& field) {
     case 2: {
       field.wire = Wire::bytes;
       DEQUANT_TRY(const uint64_t length, read_varint(*source_, at_, end_));
-      if (length > static_cast<uint64_t>(end_ - at_)) return broken("a length beyond the end of its message");
+      if (length > static_cast<uint64_t>(end_ - at_))
+        return broken("a length beyond the end of its message");
       field.payload = {at_, at_ + static_cast<int64_t>(length)};
       at_ = field.payload.end;
       return {};

@@ -20,9 +20,9 @@ struct DequantizeLinear {
   TensorType x;
   TensorType x_scale;
   std::optional<TensorType> x_zero_point;
-  std::optional<int64_t> axis;             ///< since 13, default 1, negative counts from the back
-  std::optional<int64_t> block_size;       ///< since 21, default 0: not blocked
-  std::optional<int64_t> output_dtype;     ///< since 23, onnx_code() of the type; 0: that of x_scale
+  std::optional<int64_t> axis;          ///< since 13, default 1, negative counts from the back
+  std::optional<int64_t> block_size;    ///< since 21, default 0: not blocked
+  std::optional<int64_t> output_dtype;  ///< since 23, onnx_code() of the type; 0: that of x_scale
 };
 
 /// Sets an attribute by name. Fails with invalid_argument on a name that no version has.

@@ -36,7 +36,8 @@ Status check_types(const LinearVersion& v, const LinearNode& node) {
     return invalid("x: element type ", name(node.x.element), " is not allowed in ", v.name);
   }
   if (!v.scale.contains(node.scale.element)) {
-    return invalid("x_scale: element type ", name(node.scale.element), " is not allowed in ", v.name);
+    return invalid("x_scale: element type ", name(node.scale.element), " is not allowed in ",
+                   v.name);
   }
   if (node.zero_point && node.zero_point->element != node.x.element) {
     return invalid("x_zero_point: element type ", name(node.zero_point->element),
@@ -126,10 +127,11 @@ Status set_granularity(Plan& plan, const LinearVersion& v, const LinearNode& nod
   }
   if (scale.size() > 1) {
     return invalid("x_scale: shape ", to_string(scale), " of rank ", scale.size(),
-                   v.has_block_size ? " needs a block_size" : " must be a scalar or 1-D", " (", v.name,
-                   ")");
+                   v.has_block_size ? " needs a block_size" : " must be a scalar or 1-D", " (",
+                   v.name, ")");
   }
-  if (!v.has_axis) return invalid("x_scale: must be a scalar in ", v.name, ", not ", to_string(scale));
+  if (!v.has_axis)
+    return invalid("x_scale: must be a scalar in ", v.name, ", not ", to_string(scale));
   DEQUANT_TRY(const int64_t axis,
               normalize_axis(node.axis.value_or(1), static_cast<int64_t>(x.size())));
   const int64_t size = x[static_cast<size_t>(axis)];

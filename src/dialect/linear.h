@@ -31,7 +31,7 @@ class ElementSet {
 
 /// What one version of a DequantizeLinear allows.
 struct LinearVersion {
-  std::string_view name;   ///< as the specification calls it, for messages
+  std::string_view name;  ///< as the specification calls it, for messages
   int64_t since;
   ElementSet x;
   ElementSet scale;

@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::array kTraits{
 #define DEQUANT_ELEMENT(name, bits, kind, exponent, mantissa, bias, specials, onnx) \
-  ElementTraits{#name, Kind::kind, onnx, FloatFormat{bits, exponent, mantissa, bias, Specials::specials}},
+  ElementTraits{#name, Kind::kind, onnx,                                            \
+                FloatFormat{bits, exponent, mantissa, bias, Specials::specials}},
 #include "dequant/elements.def"
 #undef DEQUANT_ELEMENT
 };

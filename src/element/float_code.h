@@ -97,8 +97,7 @@ constexpr uint32_t encode_float(FloatFormat f, float value) {
   }
   // `kept` carries its leading one, so adding it to the exponent field one below makes the carry of
   // the mantissa into the exponent come out by itself.
-  const uint64_t code =
-      kept + (static_cast<uint64_t>(step - smallest) << f.mantissa_bits);
+  const uint64_t code = kept + (static_cast<uint64_t>(step - smallest) << f.mantissa_bits);
   return sign | (code >= infinity ? infinity : static_cast<uint32_t>(code));
 }
 

@@ -3,6 +3,7 @@
 #include "execute/chunk.h"
 
 #include <algorithm>
+#include <array>
 
 #include "element/codes.h"
 #include "execute/float_environment.h"
@@ -18,7 +19,7 @@ constexpr int64_t kShortSegment = 16;
 /// Elements handled at once by the special cases; a multiple of 8.
 constexpr int64_t kTile = 1024;
 
-/// The whole-byte element that holds all values of a packed one, as unpack_codes() leaves them.
+/// The whole-byte element that holds the same codes as a packed one, after unpack().
 Element unpacked(Element x) {
   switch (x) {
     case Element::uint4:
@@ -30,13 +31,20 @@ Element unpacked(Element x) {
   }
 }
 
-/// The float8e4m3fn code of a float4e2m1 value: the exponent's bias grows by 6, the mantissa by two
-/// bits; 0.5, subnormal there, is 2^-1 here.
-uint32_t widened_float4(uint32_t code) {
-  const uint32_t sign = (code & 8) << 4;
-  const uint32_t magnitude = code & 7;
-  return sign | (magnitude >= 2 ? (magnitude << 2) + (6u << 3) : magnitude * 0x30);
-}
+/// The float8e4m3fn code of every float4e2m1 code: it holds them all.
+constexpr auto kFloat8OfFloat4 = [] {
+  constexpr FloatFormat narrow{4, 2, 1, 1, Specials::none};
+  constexpr FloatFormat wide{8, 4, 3, 7, Specials::fn};
+  std::array<uint8_t, 16> codes{};
+  for (uint32_t code = 0; code < 0x100; ++code) {
+    for (uint32_t i = 0; i < codes.size(); ++i) {
+      const bool same =
+          (code >> 7) == (i >> 3) && decode_float(wide, code) == decode_float(narrow, i);
+      if (same) codes[i] = static_cast<uint8_t>(code);
+    }
+  }
+  return codes;
+}();
 
 class Chunk {
  public:
@@ -74,9 +82,9 @@ class Chunk {
 
   void call(Element x, Leaf leaf, const uint8_t* codes, int64_t begin, int64_t count, int64_t run,
             const float* scale, const int32_t* zero) const {
-    job_.table.at(x, job_.plan.output, leaf)(
-        RowArgs{codes, y_at(begin), static_cast<size_t>(count), static_cast<size_t>(run), scale, zero,
-                lut_of(x), job_.stream});
+    job_.table.at(x, job_.plan.output,
+                  leaf)(RowArgs{codes, y_at(begin), static_cast<size_t>(count),
+                                static_cast<size_t>(run), scale, zero, lut_of(x), job_.stream});
   }
 
   /// True if every run of the segment starts on a byte.
@@ -89,23 +97,21 @@ class Chunk {
   /// Cuts a segment to what the side row and the unpack buffer hold, and runs the pieces.
   void run_segment(Segment s) noexcept {
     const bool unpack = !starts_on_bytes(s);
+    const int64_t run = std::max<int64_t>(s.run, 1);
+    int64_t into = 0;  // elements of the first run that are done: only runs beyond a tile are cut
     while (s.count > 0) {
-      const int64_t run = std::max<int64_t>(s.run, 1);
       int64_t limit = std::min(s.count / run + 1, SideRow::kCapacity) * run;
-      if (unpack) limit = run >= kTile ? kTile : std::min(limit, kTile / run * run);
+      if (unpack)
+        limit = run > kTile ? std::min(kTile, run - into) : std::min(limit, kTile / run * run);
       Segment piece = s;
       piece.count = std::min(s.count, limit);
       run_piece(piece, unpack);
 
       s.begin += piece.count;
       s.count -= piece.count;
-      if (s.run == 0) {
-        s.scale += piece.count;
-      } else if (piece.count % run == 0) {
-        s.scale += piece.count / run;
-      } else {
-        s.run -= piece.count;  // within one long run: what is left of it stays one run
-      }
+      into += piece.count;
+      s.scale += into / run;
+      into %= run;
     }
   }
 
@@ -124,14 +130,15 @@ class Chunk {
          side_.scale(s.scale), side_.zero(s.scale));
   }
 
-  /// Packed codes as codes of unpacked() with the same value.
+  /// Packed codes as codes of the same value of unpacked(): sign-extended where signed.
   void unpack_codes(int64_t begin, int64_t count, uint8_t* bytes) const {
     const int unused = kind(job_.plan.input) == Kind::signed_integer ? 32 - width_ : 0;
     const int64_t first = begin - job_.elements.begin;
     for (int64_t i = 0; i < count; ++i) {
-      uint32_t code = load_code(width_, job_.buffers.x.data(), first + i);
-      if (job_.plan.input == Element::float4e2m1) code = widened_float4(code);
-      bytes[i] = static_cast<uint8_t>(static_cast<int32_t>(code << unused) >> unused);
+      const uint32_t code = load_code(width_, job_.buffers.x.data(), first + i);
+      bytes[i] = job_.plan.input == Element::float4e2m1
+                     ? kFloat8OfFloat4[code]
+                     : static_cast<uint8_t>(static_cast<int32_t>(code << unused) >> unused);
     }
   }
 

@@ -1,6 +1,7 @@
 // The default pool: oneTBB's, which the process shares.
 #include "dequant/executor.h"
 
+#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -27,9 +28,11 @@ struct ThreadPool::Impl {
   tbb::task_arena arena;
 };
 
+// More threads than processors gain nothing, and oneTBB would complain of them on stderr.
 ThreadPool::ThreadPool(int threads)
     : impl_(std::make_unique<Impl>(
-          Impl{tbb::task_arena(threads > 0 ? threads : int{tbb::task_arena::automatic})})) {}
+          Impl{tbb::task_arena(threads > 0 ? std::min(threads, tbb::info::default_concurrency())
+                                           : int{tbb::task_arena::automatic})})) {}
 
 ThreadPool::~ThreadPool() = default;
 

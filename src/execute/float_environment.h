@@ -1,5 +1,5 @@
 // The floating-point state the promises of docs/numerics.md need: round to nearest, subnormals kept,
-// no traps. Set for the length of a scope, then given back as it was.
+// no traps. Set for the length of a scope, then given back as it was, exception flags included.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,15 @@ class FloatEnvironment {
   FloatEnvironment() noexcept : saved_(read()) {
     if (saved_ != kDefault) write(kDefault);
   }
-  ~FloatEnvironment() {
-    if (saved_ != kDefault) write(saved_);
-  }
+  ~FloatEnvironment() { write(saved_); }
   FloatEnvironment(const FloatEnvironment&) = delete;
   FloatEnvironment& operator=(const FloatEnvironment&) = delete;
 
  private:
 #if defined(__SSE__)
-  // MXCSR without its sticky flags: all exceptions masked, nearest even, no FTZ, no DAZ.
+  // MXCSR: all exceptions masked, nearest even, no FTZ, no DAZ, no flag raised.
   static constexpr uint64_t kDefault = 0x1F80;
-  static uint64_t read() noexcept { return _mm_getcsr() & 0xFFC0u; }
+  static uint64_t read() noexcept { return _mm_getcsr(); }
   static void write(uint64_t state) noexcept { _mm_setcsr(static_cast<uint32_t>(state)); }
 #elif defined(__aarch64__)
   static constexpr uint64_t kDefault = 0;

@@ -32,7 +32,7 @@ const float* lut_or_null() {
 const float* lut_of(Element element) noexcept {
   switch (element) {
 #define DEQUANT_ELEMENT(name, bits, kind, exponent, mantissa, bias, specials, onnx) \
-  case Element::name:                                                              \
+  case Element::name:                                                               \
     return lut_or_null<bits, Kind::kind, exponent, mantissa, bias, Specials::specials>();
 #include "dequant/elements.def"
 #undef DEQUANT_ELEMENT

@@ -15,8 +15,9 @@ void reference_row(const RowArgs& a) {
   const auto size = static_cast<size_t>(bits(kY)) / 8;
   for (size_t i = 0; i < a.count; ++i) {
     const size_t side = kLeaf == Leaf::runs ? i / a.run : i;
-    const int64_t zero = kX == Element::uint32 ? static_cast<int64_t>(static_cast<uint32_t>(a.zero[side]))
-                                               : a.zero[side];
+    const int64_t zero = kX == Element::uint32
+                             ? static_cast<int64_t>(static_cast<uint32_t>(a.zero[side]))
+                             : a.zero[side];
     const uint32_t code = load_code(bits(kX), x, static_cast<int64_t>(i));
     const uint32_t y = reference_dequantize(kX, code, zero, a.scale[side], kY);
     std::memcpy(a.y + i * size, &y, size);  // little-endian: the low bytes come first

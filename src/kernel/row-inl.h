@@ -73,14 +73,23 @@ struct Stretch {
   }
 
   template <class Side>
-  static HWY_INLINE hn::Vec<D> Vector(const uint8_t* x, const Side& side, size_t i, const float* lut) {
-    return Out::Narrow(Scale(In::Load(x + i * In::kBits / 8, side.ZeroAt(i), lut), side.ScaleAt(i)));
+  static HWY_INLINE hn::Vec<D> Vector(const uint8_t* x, const Side& side, size_t i,
+                                      const float* lut) {
+    return Out::Narrow(
+        Scale(In::Load(x + i * In::kBits / 8, side.ZeroAt(i), lut), side.ScaleAt(i)));
   }
 
-  /// Elements before y reaches a vector boundary, if whole bytes of x lie before them.
-  static HWY_INLINE size_t Head(const uint8_t* y, size_t lanes) {
+  /// Elements before y reaches a vector boundary, if whole bytes of x lie before them; SIZE_MAX if
+  /// streaming is not worth it. A line of the cache that is streamed only in part costs more than a
+  /// hundred plain ones, so short stretches stream whole lines or not at all.
+  static HWY_INLINE size_t Head(const uint8_t* y, size_t count, size_t lanes) {
+    constexpr size_t kLine = 64;
+    constexpr size_t kLong = 4096;
+    const auto at = reinterpret_cast<uintptr_t>(y);
+    if (count * sizeof(T) < kLong && (at % kLine != 0 || count * sizeof(T) % kLine != 0))
+      return SIZE_MAX;
     const size_t vector = lanes * sizeof(T);
-    const size_t bytes = (vector - reinterpret_cast<uintptr_t>(y) % vector) % vector;
+    const size_t bytes = (vector - at % vector) % vector;
     const size_t head = bytes / sizeof(T);
     const bool reachable = bytes % sizeof(T) == 0 && head * In::kBits % 8 == 0;
     return reachable ? head : SIZE_MAX;
@@ -92,7 +101,7 @@ struct Stretch {
     const size_t lanes = hn::Lanes(DF());
     size_t i = 0;
     if constexpr (kMaxLanes * sizeof(T) >= 16) {  // streaming writes at least 16 bytes
-      const size_t head = stream ? Head(y, lanes) : SIZE_MAX;
+      const size_t head = stream ? Head(y, count, lanes) : SIZE_MAX;
       if (head < count) {
         if (head != 0) Part(x, y, head, side, 0, lut);
         for (i = head; i + lanes <= count; i += lanes) {

@@ -15,12 +15,12 @@ namespace dequant {
 struct RowArgs {
   const uint8_t* x;
   uint8_t* y;
-  size_t count;           ///< elements, at least 1
-  size_t run;             ///< Leaf::runs: elements per scale; the last run may be short
+  size_t count;  ///< elements, at least 1
+  size_t run;    ///< Leaf::runs: elements per scale; the last run may be short
   const float* scale;
-  const int32_t* zero;    ///< integers: the zero point (of uint32: its bit pattern); floats: unused
-  const float* lut;       ///< floats: the value of every code
-  bool stream;            ///< store past the caches where alignment allows
+  const int32_t* zero;  ///< integers: the zero point (of uint32: its bit pattern); floats: unused
+  const float* lut;     ///< floats: the value of every code
+  bool stream;          ///< store past the caches where alignment allows
 };
 
 using RowFn = void (*)(const RowArgs&);

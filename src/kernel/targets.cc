@@ -22,8 +22,8 @@ struct Target {
 
 // Best first.
 constexpr std::array kKnown{
-    Target{"avx512", HWY_AVX3},     Target{"avx2", HWY_AVX2}, Target{"sse4", HWY_SSE4},
-    Target{"neon", HWY_NEON},       Target{"reference", 0},
+    Target{"avx512", HWY_AVX3}, Target{"avx2", HWY_AVX2}, Target{"sse4", HWY_SSE4},
+    Target{"neon", HWY_NEON},   Target{"reference", 0},
 };
 
 /// The targets that run here with their tables; immutable after construction but for the choice.

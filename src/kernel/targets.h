@@ -35,13 +35,18 @@ void fill_float_rows(int64_t target, Table& table);
 }  // namespace dequant
 
 /// Calls FUNC(table) as compiled for a Highway target that the caller has found to run here.
-#define DEQUANT_FILL(target, FUNC, table)                             \
-  do {                                                                \
-    void (*fill)(Table&) = nullptr;                                   \
-    if ((target) == HWY_AVX3) fill = HWY_CHOOSE_AVX3(FUNC);           \
-    else if ((target) == HWY_AVX2) fill = HWY_CHOOSE_AVX2(FUNC);      \
-    else if ((target) == HWY_SSE4) fill = HWY_CHOOSE_SSE4(FUNC);      \
-    else if ((target) == HWY_NEON) fill = HWY_CHOOSE_NEON(FUNC);      \
-    else fill = HWY_CHOOSE_FALLBACK(FUNC);                            \
-    if (fill != nullptr) fill(table);                                 \
+#define DEQUANT_FILL(target, FUNC, table) \
+  do {                                    \
+    void (*fill)(Table&) = nullptr;       \
+    if ((target) == HWY_AVX3)             \
+      fill = HWY_CHOOSE_AVX3(FUNC);       \
+    else if ((target) == HWY_AVX2)        \
+      fill = HWY_CHOOSE_AVX2(FUNC);       \
+    else if ((target) == HWY_SSE4)        \
+      fill = HWY_CHOOSE_SSE4(FUNC);       \
+    else if ((target) == HWY_NEON)        \
+      fill = HWY_CHOOSE_NEON(FUNC);       \
+    else                                  \
+      fill = HWY_CHOOSE_FALLBACK(FUNC);   \
+    if (fill != nullptr) fill(table);     \
   } while (false)

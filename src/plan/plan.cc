@@ -19,7 +19,8 @@ int64_t scale_count(const Plan& plan) noexcept {
 }
 
 std::string to_string(const Plan& plan) {
-  std::string out = concat(name(plan.input), "[", plan.outer, ", ", plan.axis, ", ", plan.inner, "]");
+  std::string out =
+      concat(name(plan.input), "[", plan.outer, ", ", plan.axis, ", ", plan.inner, "]");
   switch (plan.granularity) {
     case Granularity::per_tensor: out += " per tensor"; break;
     case Granularity::per_axis: out += " per axis"; break;

@@ -31,10 +31,10 @@ struct Segment {
 };
 
 struct Layout {
-  int64_t row = 1;            ///< elements of a row, at least 1
-  int64_t run = 0;            ///< elements that share a scale; 0: none do
+  int64_t row = 1;  ///< elements of a row, at least 1
+  int64_t run = 0;  ///< elements that share a scale; 0: none do
   bool rows_share_scales = true;
-  int64_t axis = 1;           ///< of a blocked plan: to find the scale of a row
+  int64_t axis = 1;  ///< of a blocked plan: to find the scale of a row
   int64_t block = 1;
   int64_t inner = 1;
 
@@ -55,9 +55,7 @@ struct Layout {
 inline Layout layout_of(const Plan& plan) noexcept {
   Layout layout;
   switch (plan.granularity) {
-    case Granularity::per_tensor:
-      layout.row = layout.run = element_count(plan);
-      break;
+    case Granularity::per_tensor: layout.row = layout.run = element_count(plan); break;
     case Granularity::per_axis:
       layout.row = plan.axis * plan.inner;
       layout.run = plan.inner == 1 ? 0 : plan.inner;

@@ -6,8 +6,9 @@ import pytest
 from onnx import TensorProto
 
 import wire
-from support import (BITS, assert_same, codes, convert, dequant, dequantized, floats, initializer, linear,
-                     model, node, onnx_code, random_codes, save)
+from arithmetic import (BITS, assert_same, codes, dequantized, element_of, floats, onnx_code,
+                        random_codes)
+from support import convert, dequant, initializer, linear, model, node, save, value
 
 ELEMENTS = ["uint8", "int8", "uint16", "int16", "int32", "uint4", "int4", "uint2", "int2", "float4e2m1",
             "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"]
@@ -31,8 +32,9 @@ def typed(what, name, signed=False):
 def convert_tensors(folder, x, scale, *zero):
     """Converts a model of one node of these TensorProtos and returns the constant."""
     names = "x scale zero" if zero else "x scale"
-    made = model([node("DequantizeLinear", names, "y", axis=0)], initializers=[x, scale, *zero], opset=25,
-                 ir_version=13)
+    y = value("y", element_of(scale.data_type), x.dims)
+    made = model([node("DequantizeLinear", names, "y", axis=0)], outputs=[y], initializers=[x, scale, *zero],
+                 opset=25, ir_version=13)
     converted, report = convert(save(made, folder / "in.onnx"))
     assert report["totals"]["folded"] == 1
     return initializer(converted, "y")
@@ -55,11 +57,12 @@ def test_packed_entries_may_be_negative(element, tmp_path):
     assert_same(convert_tensors(tmp_path, tensor, typed(scale, "scale")), dequantized(x, scale))
 
 
-@pytest.mark.parametrize("scale", ["float16", "bfloat16"])
-def test_scales_of_16_bits_are_read_from_int32_data(scale, tmp_path):
+@pytest.mark.parametrize("element", ["float16", "bfloat16"])
+def test_scales_of_16_bits_are_read_from_int32_data(element, tmp_path):
     rng = np.random.default_rng(3)
-    x, s = random_codes(rng, "int8", [4, 5]), floats(rng.normal(size=4), scale)
-    assert_same(convert_tensors(tmp_path, x.tensor("x"), typed(s, "scale")), dequantized(x, s, axis=0))
+    x, scale = random_codes(rng, "int8", [4, 5]), floats(rng.normal(size=4), element)
+    y = convert_tensors(tmp_path, x.tensor("x"), typed(scale, "scale"))
+    assert_same(y, dequantized(x, scale, axis=0))
 
 
 @pytest.mark.parametrize("entries", [
@@ -68,7 +71,8 @@ def test_scales_of_16_bits_are_read_from_int32_data(scale, tmp_path):
     wire.field(5, 1) + wire.field(5, bytes([2, 3])) + wire.field(5, b"") + wire.field(5, bytes([100, 5]))])
 def test_repeated_fields_may_be_packed_or_not_or_both(entries, tmp_path):
     x, scale = TensorProto(name="x", data_type=TensorProto.INT8, dims=[5]), floats(2.0)
-    made = model([node("DequantizeLinear", "x scale", "y")], initializers=[x, scale.tensor("scale")])
+    made = model([node("DequantizeLinear", "x scale", "y")], outputs=[value("y", shape=[5])],
+                 initializers=[x, scale.tensor("scale")])
     source = tmp_path / "in.onnx"
     source.write_bytes(wire.change(made.SerializeToString(), [wire.MODEL_GRAPH, wire.GRAPH_INITIALIZER],
                                    lambda t: t + entries if t == x.SerializeToString() else t))

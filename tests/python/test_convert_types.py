@@ -6,8 +6,9 @@ import onnx
 import pytest
 from onnx.reference import ReferenceEvaluator
 
-from support import (BITS, assert_same, codes, codes_of, convert, dequantized, floats, initializer,
-                     linear, onnx_code, random_codes)
+from arithmetic import (BITS, assert_same, codes, codes_of, dequantized, element_of, floats,
+                        onnx_code, random_codes)
+from support import convert, initializer, linear
 
 INT8, FLOAT8 = ["uint8", "int8", "int32"], ["float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"]
 SMALL = ["uint16", "int16", "uint4", "int4"]
@@ -58,10 +59,8 @@ def check(folder, x, scale, zero, opset, domain="", **attributes):
     converted, report = convert(source)
     assert report["totals"]["folded"] == 1 and not converted.graph.node
     y = initializer(converted, "y")
-    out = attributes.get("output_dtype")
-    output = next((e for e in ["float32", "float16", "bfloat16"] if out == onnx_code(e)), None)
-    assert_same(y, dequantized(x, scale, zero, attributes.get("axis", 1), attributes.get("block_size", 0),
-                               output))
+    output = element_of(attributes.pop("output_dtype", onnx_code(scale.element)))
+    assert_same(y, dequantized(x, scale, zero, output=output, **attributes))
     return source, y
 
 

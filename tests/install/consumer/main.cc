@@ -59,7 +59,9 @@ void keep_bits() {
                                              .block_size = {},
                                              .output_dtype = {}};
   const dequant::Plan plan = dequant::onnx::dequantize_linear(node).value();
-  dequant::run(plan, {std::as_bytes(std::span(x)), std::as_bytes(std::span(scale)), {},
+  dequant::run(plan, {std::as_bytes(std::span(x)),
+                      std::as_bytes(std::span(scale)),
+                      {},
                       std::as_writable_bytes(std::span(y))})
       .value();
   expect(y == std::array{0x7FC00000U, 0x00001000U, 0x80000000U, 0x03E00000U}, "bits");
