@@ -23,6 +23,9 @@ size_t utf8_length(std::string_view text, size_t i) {
   if (first == 0xF0 && byte(i + 1) < 0x90) return 0;
   if (first == 0xF4 && byte(i + 1) > 0x8F) return 0;
   if (first == 0xC2 && byte(i + 1) < 0xA0) return 0;
+  // What ends a line, or turns its direction: U+2028 to U+202E, U+2066 to U+2069.
+  if (first == 0xE2 && byte(i + 1) == 0x80 && byte(i + 2) >= 0xA8 && byte(i + 2) <= 0xAE) return 0;
+  if (first == 0xE2 && byte(i + 1) == 0x81 && byte(i + 2) >= 0xA6 && byte(i + 2) <= 0xA9) return 0;
   return n;
 }
 

@@ -33,8 +33,8 @@ inline Error in(std::string_view where, Error error) {
   return error;
 }
 
-/// Text from a file or a path as it may be printed: control characters, quotes and what is not UTF-8
-/// become escapes, and very long text is cut.
+/// Text from a file or a path as it may be printed, on one line: control characters, backslashes and
+/// what is not UTF-8 become escapes, and very long text is cut.
 std::string escaped(std::string_view text);
 
 }  // namespace dequant::format

@@ -26,6 +26,12 @@ std::string temporary_name() {
   return fmt::format(".dq-tmp-{:08x}{:08x}", random(), random());
 }
 
+/// The path by which an open file without a name can be linked; nothing where /proc is not mounted.
+std::string link_source(int fd) {
+  std::string path = fmt::format("/proc/self/fd/{}", fd);
+  return ::access(path.c_str(), F_OK) == 0 ? path : std::string();
+}
+
 int rename_no_replace(int directory, const char* from, const char* to) {
   return static_cast<int>(
       ::syscall(SYS_renameat2, directory, from, directory, to, RENAME_NOREPLACE));
@@ -44,7 +50,8 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
       base_(std::move(other.base_)),
       temporary_(std::exchange(other.temporary_, {})),
       size_(other.size_),
-      overwrite_(other.overwrite_) {}
+      overwrite_(other.overwrite_),
+      in_place_(other.in_place_) {}
 
 OutputFile::~OutputFile() {
   if (!temporary_.empty()) ::unlinkat(directory_.get(), temporary_.c_str(), 0);
@@ -60,7 +67,7 @@ Result<OutputFile> OutputFile::create(const std::string& path, Overwrite overwri
   out.base_ = slash == std::string::npos ? path : path.substr(slash + 1);
   out.overwrite_ = overwrite;
   if (out.base_.empty() || out.base_ == "." || out.base_ == "..") {
-    return failure(ErrorCode::io, "{} is no file name", escaped(path));
+    return failure(ErrorCode::io, "\"{}\" is no file name", escaped(path));
   }
   struct stat s {};
   if (::lstat(path.c_str(), &s) == 0) {
@@ -72,7 +79,9 @@ Result<OutputFile> OutputFile::create(const std::string& path, Overwrite overwri
   if (!out.directory_.valid()) return io_error("cannot open the folder {}", escaped(folder));
 
   out.fd_ = Descriptor(::openat(out.directory_.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666));
-  if (!out.fd_.valid() && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
+  const bool named = out.fd_.valid() ? link_source(out.fd_.get()).empty()
+                                     : errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL;
+  if (named) {
     out.temporary_ = temporary_name();
     out.fd_ = Descriptor(::openat(out.directory_.get(), out.temporary_.c_str(),
                                   O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666));
@@ -103,7 +112,7 @@ Status OutputFile::write(std::span<const std::byte> bytes) {
 Status OutputFile::link_into_place() {
   const int directory = directory_.get();
   if (temporary_.empty()) {
-    const std::string self = fmt::format("/proc/self/fd/{}", fd_.get());
+    const std::string self = link_source(fd_.get());
     const auto link_as = [&](const std::string& name) {
       return ::linkat(AT_FDCWD, self.c_str(), directory, name.c_str(), AT_SYMLINK_FOLLOW);
     };
@@ -133,6 +142,7 @@ Status OutputFile::link_into_place() {
 Status OutputFile::commit() {
   if (::fsync(fd_.get()) != 0) return io_error("cannot flush {} to disk", escaped(path_));
   DEQUANT_CHECK(link_into_place());
+  in_place_ = true;
   if (::close(fd_.release()) != 0) return io_error("cannot close {}", escaped(path_));
   if (::fsync(directory_.get()) != 0 && errno != EINVAL) {
     return io_error("{} is in place, but its folder could not be flushed to disk", escaped(path_));

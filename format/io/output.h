@@ -26,6 +26,8 @@ class OutputFile {
   ~OutputFile();
 
   const std::string& path() const { return path_; }
+  /// True once the file has its name, even when commit() failed after that.
+  bool in_place() const { return in_place_; }
   /// Bytes written so far.
   int64_t size() const { return size_; }
 
@@ -49,6 +51,7 @@ class OutputFile {
   std::string temporary_;  ///< name in the directory, or empty while the file has none
   int64_t size_ = 0;
   Overwrite overwrite_ = Overwrite::refuse;
+  bool in_place_ = false;
 };
 
 }  // namespace dequant::format

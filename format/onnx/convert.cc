@@ -46,27 +46,42 @@ Folded describe(const Fold& fold) {
   return f;
 }
 
-Status check_output(const Model& model, const std::string& output) {
+/// Calls visit(const Tensor&) for every tensor of the model.
+template <class Visit>
+void for_each_tensor(const Scopes& scopes, Visit&& visit) {
+  for (const Graph* g : scopes.graphs()) {
+    for (const Initializer& i : g->initializers) visit(i.tensor);
+    for (const Node& n : g->nodes) {
+      for (const Attribute& a : n.attributes) {
+        if (a.tensor) visit(*a.tensor);
+      }
+    }
+  }
+}
+
+/// Not even --force replaces the input or one of its data files.
+Status check_output(const Model& model, const Scopes& scopes, const std::string& output) {
   const FileIdentity there = identity_of(output);
-  if (there.size < 0 || !there.same_file(model.source.file().identity())) return {};
-  return failure(ErrorCode::io, "{} is the input itself; name another output", escaped(output));
+  if (there.size < 0) return {};
+  if (there.same_file(model.source.file().identity())) {
+    return failure(ErrorCode::io, "{} is the input itself; name another output", escaped(output));
+  }
+  const std::string folder = model.path.substr(0, model.path.find_last_of('/') + 1);
+  bool taken = false;
+  for_each_tensor(scopes, [&](const Tensor& t) {
+    taken = taken || (t.external && there.same_file(identity_of(folder + t.external->location)));
+  });
+  if (!taken) return {};
+  return failure(ErrorCode::io, "{} holds data of the input; name another output", escaped(output));
 }
 
 void warn_of_checksums(const Scopes& scopes, std::vector<std::string>& warnings) {
-  const auto warn = [&](const Tensor& t) {
+  for_each_tensor(scopes, [&](const Tensor& t) {
     if (t.external && t.external->has_checksum) {
       warnings.push_back(fmt::format("tensor {}: the checksum of its external data is not verified",
                                      escaped(t.name)));
     }
-  };
-  for (const Graph* g : scopes.graphs()) {
-    for (const Initializer& i : g->initializers) warn(i.tensor);
-    for (const Node& n : g->nodes) {
-      for (const Attribute& a : n.attributes) {
-        if (a.tensor) warn(*a.tensor);
-      }
-    }
-  }
+  });
 }
 
 class Converter {
@@ -161,9 +176,9 @@ class Converter {
 Result<ConvertReport> convert(const std::string& input, const std::string& output,
                               const ConvertOptions& options) {
   DEQUANT_TRY(const auto model, read_model(input));
-  DEQUANT_CHECK(check_output(*model, output));
   auto scopes = Scopes::build(*model);
   if (!scopes) return in(escaped(input), std::move(scopes).error());
+  DEQUANT_CHECK(check_output(*model, *scopes, output));
   return Converter(*model, *scopes, options).convert(output);
 }
 

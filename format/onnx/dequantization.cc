@@ -137,6 +137,11 @@ Result<Decision> consider(Model& model, ExternalFiles& files, const Scopes& scop
     return stay("x or x_zero_point is a float attribute");
   }
 
+  // That the bytes are those of the shape is proved before anything is decided on them.
+  for (const Tensor* t : {d.x.tensor, d.scale.tensor, d.zero_point ? d.zero_point->tensor : nullptr}) {
+    if (t == nullptr) continue;
+    DEQUANT_TRY(const auto reader, TensorReader::open(model.source, files, *t));
+  }
   std::optional<TensorType> zero;
   if (d.zero_point) zero = d.zero_point->type();
   auto plan = plan_node(graph, node, d.x.type(), d.scale.type(), zero);
@@ -148,11 +153,6 @@ Result<Decision> consider(Model& model, ExternalFiles& files, const Scopes& scop
     if (*d.axis < 0) *d.axis += static_cast<int64_t>(d.x.tensor->dims.size());
   }
 
-  // That the bytes are there is proved before anything is decided on them.
-  for (const Tensor* t : {d.x.tensor, d.scale.tensor, zero ? d.zero_point->tensor : nullptr}) {
-    if (t == nullptr) continue;
-    DEQUANT_TRY(const auto reader, TensorReader::open(model.source, files, *t));
-  }
   if (d.zero_point && kind(d.plan.input) == Kind::floating) {
     DEQUANT_TRY(const TensorData zeros,
                 read_tensor_data(model.source, files, *d.zero_point->tensor, kMostZeroPointBytes));

@@ -23,27 +23,6 @@ Error forbidden(const std::string& location, const char* why) {
   return failure(ErrorCode::io, "external data location \"{}\" {}", escaped(location), why);
 }
 
-/// What no location may look like, before any file system is asked.
-Status check_text(const std::string& location) {
-  if (location.empty()) return forbidden(location, "is empty");
-  if (location.find('\0') != std::string::npos) return forbidden(location, "contains a NUL byte");
-  if (location.find('\\') != std::string::npos) return forbidden(location, "contains a backslash");
-  if (location.front() == '/') return forbidden(location, "is an absolute path");
-  if (location.size() >= 2 && location[1] == ':')
-    return forbidden(location, "starts with a drive letter");
-  if (location.find("_ORT_MEM_ADDR_") != std::string::npos) {
-    return forbidden(location, "names memory of another process, not a file");
-  }
-  for (size_t begin = 0; begin <= location.size();) {
-    const size_t end = std::min(location.find('/', begin), location.size());
-    const std::string_view part(location.data() + begin, end - begin);
-    if (part == "..") return forbidden(location, "leaves the model's folder");
-    if (part == "." && location == ".") return forbidden(location, "is a folder");
-    begin = end + 1;
-  }
-  return {};
-}
-
 int open_beneath(int folder, const char* path) {
   open_how how{};
   how.flags = static_cast<uint64_t>(kOpenFlags);
@@ -85,15 +64,38 @@ int open_beside_target(const std::string& model_path, const std::filesystem::pat
 
 }  // namespace
 
+Status check_location(const std::string& location) {
+  if (location.empty()) return forbidden(location, "is empty");
+  if (location.find('\0') != std::string::npos) return forbidden(location, "contains a NUL byte");
+  if (location.find('\\') != std::string::npos) return forbidden(location, "contains a backslash");
+  if (location.front() == '/') return forbidden(location, "is an absolute path");
+  if (location.size() >= 2 && location[1] == ':')
+    return forbidden(location, "starts with a drive letter");
+  if (location.find("_ORT_MEM_ADDR_") != std::string::npos) {
+    return forbidden(location, "names memory of another process, not a file");
+  }
+  for (size_t begin = 0; begin <= location.size();) {
+    const size_t end = std::min(location.find('/', begin), location.size());
+    const std::string_view part(location.data() + begin, end - begin);
+    if (part == "..") return forbidden(location, "leaves the model's folder");
+    if (part == "." && location == ".") return forbidden(location, "is a folder");
+    begin = end + 1;
+  }
+  return {};
+}
+
 Result<InputFile> open_external(const std::string& model_path, const std::string& location) {
-  DEQUANT_CHECK(check_text(location));
+  DEQUANT_CHECK(check_location(location));
   std::filesystem::path folder_path = std::filesystem::path(model_path).parent_path();
   if (folder_path.empty()) folder_path = ".";
   const Descriptor folder(::open(folder_path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder.valid()) return io_error("cannot open the folder {}", escaped(folder_path.native()));
 
   Descriptor fd(open_beneath(folder.get(), location.c_str()));
-  if (!fd.valid() && errno == ENOSYS) fd = Descriptor(open_without_links(folder.get(), location));
+  if (!fd.valid() && (errno == ENOSYS || errno == EPERM)) {  // or what sandboxes answer instead
+    fd = Descriptor(open_without_links(folder.get(), location));
+    if (!fd.valid() && errno == ELOOP) errno = EXDEV;  // who knows where the link leads
+  }
   if (!fd.valid() && errno == EXDEV) {
     fd = Descriptor(open_beside_target(model_path, folder_path / location));
     if (!fd.valid()) return forbidden(location, "is a link that leaves the model's folder");

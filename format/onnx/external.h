@@ -10,6 +10,9 @@
 
 namespace dequant::format::onnx {
 
+/// Fails with io when no model may name a file like that: only what is relative, and goes down.
+Status check_location(const std::string& location);
+
 /// Opens a file that a model refers to. The location is relative to the model's folder and stays
 /// below it, symbolic links included. One layout outside is accepted: the model and the file are both
 /// links and their targets lie in the same folder, as in the Hugging Face cache. Fails with io.

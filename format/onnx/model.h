@@ -84,7 +84,7 @@ struct Attribute {
   int64_t i = 0;
   std::vector<float> floats;  ///< of value_float one, of value_floats all
   std::string reference;      ///< ref_attr_name: a function's attribute takes its place
-  std::optional<Tensor> tensor;
+  std::unique_ptr<Tensor> tensor;
   std::vector<std::unique_ptr<Graph>> graphs;
 };
 
@@ -92,6 +92,7 @@ struct Node {
   std::string name;
   std::string op_type;
   std::string domain;
+  std::string overload;  ///< tells functions of one name apart
   std::vector<Name> inputs;
   std::vector<Name> outputs;
   std::vector<Attribute> attributes;
@@ -150,6 +151,8 @@ struct Opsets {
 /// A graph, a subgraph, or the body of a function.
 struct Graph {
   std::string name;
+  std::string domain;    ///< of a function
+  std::string overload;  ///< of a function
   bool is_function = false;
   Graph* outer = nullptr;  ///< the graph whose names this one sees
   Node* owner = nullptr;   ///< the node whose attribute this graph is

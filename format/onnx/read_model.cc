@@ -10,6 +10,8 @@ namespace {
 constexpr int kDeepestGraph = 64;
 constexpr size_t kMostNodes = size_t{1} << 22;
 constexpr size_t kMostFunctions = 10'000;
+/// Each takes over a KiB, and two bytes of a file make one.
+constexpr size_t kMostGraphs = size_t{1} << 15;
 
 /// Fields of a message one after another: `visit(field)` for each, stopping at the first error.
 template <class Visit>
@@ -33,8 +35,9 @@ class Reader {
     std::vector<Field> graphs;
     DEQUANT_CHECK(for_each_field(source_, source_.all(), [&](const Field& f) -> Status {
       switch (f.number) {
-        case 1: model_.ir_version = static_cast<int64_t>(f.value); return {};
+        case 1: return number(f, model_.ir_version);
         case 7:
+          DEQUANT_CHECK(count_graph());
           graphs.push_back(f);
           has_graph = true;
           return expect_bytes(f, "graph");
@@ -65,6 +68,17 @@ class Reader {
                    f.number, what, f.whole.begin);
   }
 
+  Status number(const Field& f, int64_t& out) const {
+    DEQUANT_CHECK(expect(f, Wire::varint));
+    out = static_cast<int64_t>(f.value);
+    return {};
+  }
+
+  Status count_graph() {
+    if (++graphs_ <= kMostGraphs) return {};
+    return failure(ErrorCode::limit, "more than {} graphs", kMostGraphs);
+  }
+
   Status text(const Field& f, std::string& out) {
     DEQUANT_CHECK(expect_bytes(f, "a text"));
     DEQUANT_TRY(out, source_.text(f.payload));
@@ -81,8 +95,7 @@ class Reader {
     int64_t version = 0;
     DEQUANT_CHECK(for_each_field(source_, message, [&](const Field& f) -> Status {
       if (f.number == 1) return text(f, domain);
-      if (f.number == 2) version = static_cast<int64_t>(f.value);
-      return {};
+      return f.number == 2 ? number(f, version) : Status{};
     }));
     std::optional<int64_t>* slot = domain.empty() || domain == "ai.onnx" ? &opsets.onnx
                                    : domain == "com.microsoft"           ? &opsets.microsoft
@@ -107,11 +120,13 @@ class Reader {
         case 1: return read_node(f, frame, graph, depth);
         case 2: return text(f, graph.name);
         case 5: return read_initializer(f, frame, graph);
-        case 11: return read_value(f, frame, graph.inputs);
+        case 11:
+          DEQUANT_CHECK(read_value(f, frame, graph.inputs));
+          return check_named(graph.inputs.back().name, "input", f);
         case 12: return read_value(f, frame, graph.outputs);
         case 13: return read_value(f, frame, graph.values);
         case 14: return read_annotation(f, frame, graph);
-        case 15: return read_sparse(f, graph);
+        case 15: return read_sparse(f, &graph.sparse_initializers);
         default: return {};
       }
     });
@@ -122,7 +137,13 @@ class Reader {
     Initializer& initializer = graph.initializers.emplace_back();
     initializer.whole = f.whole;
     initializer.tensor.frame = add_frame(f, frame);
-    return read_tensor(source_, f.payload, initializer.tensor);
+    DEQUANT_CHECK(read_tensor(source_, f.payload, initializer.tensor));
+    return check_named(initializer.tensor.name, "initializer", f);
+  }
+
+  Status check_named(const std::string& name, const char* what, const Field& f) const {
+    if (!name.empty()) return {};
+    return failure(ErrorCode::malformed, "{} at byte {} has no name", what, f.whole.begin);
   }
 
   Status read_node(const Field& field, int graph_frame, Graph& graph, int depth) {
@@ -141,11 +162,11 @@ class Reader {
           DEQUANT_CHECK(expect_bytes(f, "attribute"));
           return read_attribute(f, node, graph, depth);
         case 7: return text(f, node.domain);
+        case 8: return text(f, node.overload);
         default: return {};
       }
     }));
-    if (!node.op_type.empty()) return {};
-    return failure(ErrorCode::malformed, "node at byte {} has no op_type", field.whole.begin);
+    return check_named(node.op_type, "operator of the node", field);
   }
 
   Status read_attribute(const Field& field, Node& node, Graph& graph, int depth) {
@@ -153,6 +174,7 @@ class Reader {
     const int frame = add_frame(field, node.frame);
     const auto subgraph = [&](const Field& f, bool merge) -> Status {
       DEQUANT_CHECK(expect_bytes(f, "graph"));
+      DEQUANT_CHECK(count_graph());
       if (!merge || a.graphs.empty()) {
         a.graphs.push_back(std::make_unique<Graph>());
         a.graphs.back()->outer = &graph;
@@ -161,24 +183,52 @@ class Reader {
       }
       return read_graph(f, frame, *a.graphs.back(), depth + 1);
     };
-    return for_each_field(source_, field.payload, [&](const Field& f) -> Status {
+    DEQUANT_CHECK(for_each_field(source_, field.payload, [&](const Field& f) -> Status {
       switch (f.number) {
         case 1: return text(f, a.name);
-        case 2: a.floats = {std::bit_cast<float>(static_cast<uint32_t>(f.value))}; return {};
-        case 3: a.i = static_cast<int64_t>(f.value); return {};
-        case 5:
-          DEQUANT_CHECK(expect_bytes(f, "tensor"));
-          if (!a.tensor) a.tensor.emplace();
-          a.tensor->frame = add_frame(f, frame);
-          return read_tensor(source_, f.payload, *a.tensor);
+        case 2:
+          DEQUANT_CHECK(expect(f, Wire::fixed32));
+          a.floats = {std::bit_cast<float>(static_cast<uint32_t>(f.value))};
+          return {};
+        case 3: return number(f, a.i);
+        case 5: return read_attribute_tensor(f, frame, a);
         case 6: return subgraph(f, true);
         case 7: return read_floats(f, a);
+        case 10: return refuse_external(f);
         case 11: return subgraph(f, false);
-        case 20: a.type = static_cast<int64_t>(f.value); return {};
+        case 20: return number(f, a.type);
         case 21: return text(f, a.reference);
+        case 22:
+        case 23: return read_sparse(f, nullptr);
         default: return {};
       }
-    });
+    }));
+    return check_named(a.name, "attribute", field);
+  }
+
+  Status read_attribute_tensor(const Field& f, int frame, Attribute& a) {
+    DEQUANT_CHECK(expect_bytes(f, "tensor"));
+    if (a.tensor) {  // protobuf would merge the two; no writer splits one
+      return failure(ErrorCode::unsupported, "attribute {} has its tensor in two parts",
+                     escaped(a.name));
+    }
+    a.tensor = std::make_unique<Tensor>();
+    a.tensor->frame = add_frame(f, frame);
+    return read_tensor(source_, f.payload, *a.tensor);
+  }
+
+  /// For tensors that stay as they are: they must not refer to a file that the output has no more.
+  Status refuse_external(const Field& f, std::string* name = nullptr) {
+    DEQUANT_CHECK(expect_bytes(f, "tensor"));
+    Tensor tensor;
+    DEQUANT_CHECK(read_tensor(source_, f.payload, tensor));
+    if (tensor.external) {
+      return failure(ErrorCode::unsupported,
+                     "tensor {} has external data, in a sparse tensor or a list of tensors",
+                     escaped(tensor.name));
+    }
+    if (name != nullptr) *name = std::move(tensor.name);
+    return {};
   }
 
   Status read_floats(const Field& f, Attribute& a) {
@@ -229,17 +279,15 @@ class Reader {
     });
   }
 
-  Status read_sparse(const Field& field, Graph& graph) {
-    DEQUANT_CHECK(expect_bytes(field, "sparse_initializer"));
+  /// A sparse tensor; of an initializer, the name goes to `names`.
+  Status read_sparse(const Field& field, std::vector<std::string>* names) {
+    DEQUANT_CHECK(expect_bytes(field, "sparse tensor"));
     return for_each_field(source_, field.payload, [&](const Field& f) -> Status {
-      if (f.number != 1 || f.wire != Wire::bytes) return {};
-      Tensor values;
-      DEQUANT_CHECK(read_tensor(source_, f.payload, values));
-      if (values.external) {
-        return failure(ErrorCode::unsupported, "sparse initializer {} has external data",
-                       escaped(values.name));
-      }
-      graph.sparse_initializers.push_back(std::move(values.name));
+      if (f.number == 2) return refuse_external(f);
+      if (f.number != 1) return {};
+      std::string name;
+      DEQUANT_CHECK(refuse_external(f, &name));
+      if (names != nullptr) names->push_back(std::move(name));
       return {};
     });
   }
@@ -260,7 +308,9 @@ class Reader {
         case 4: return text(f, body.inputs.emplace_back().name);
         case 5: return text(f, body.outputs.emplace_back().name);
         case 7: return read_node(f, body.frame, body, 0);
+        case 10: return text(f, body.domain);
         case 12: return read_value(f, body.frame, body.values);
+        case 13: return text(f, body.overload);
         default: return {};
       }
     });
@@ -269,6 +319,7 @@ class Reader {
   Model& model_;
   Source& source_;
   size_t nodes_ = 0;
+  size_t graphs_ = 0;
 };
 
 }  // namespace

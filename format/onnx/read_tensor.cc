@@ -1,6 +1,7 @@
 // TensorProto, without its data.
 #include <charconv>
 
+#include "dequant/tensor.h"
 #include "format/io/errors.h"
 #include "format/onnx/model.h"
 
@@ -38,12 +39,9 @@ struct ExternalEntries {
     for (Field f;;) {
       DEQUANT_TRY(const bool more, cursor.next(f));
       if (!more) break;
-      if (f.wire != Wire::bytes) continue;
-      if (f.number == 1) {
-        DEQUANT_TRY(key, source.text(f.payload));
-      } else if (f.number == 2) {
-        DEQUANT_TRY(value, source.text(f.payload));
-      }
+      if (f.number != 1 && f.number != 2) continue;
+      DEQUANT_CHECK(expect(f, Wire::bytes));
+      DEQUANT_TRY((f.number == 1 ? key : value), source.text(f.payload));
     }
     const auto twice = [&] {
       return failure(ErrorCode::malformed, "external_data: {} given twice", key);
@@ -67,16 +65,29 @@ struct ExternalEntries {
   }
 };
 
-}  // namespace
+/// Notes where a field holds data.
+Status add_data(const Field& f, Tensor& tensor) {
+  const auto field = static_cast<DataField>(f.number);
+  // An empty packed field holds nothing, and so says nothing.
+  if (f.wire == Wire::bytes && f.payload.empty() && field != DataField::raw_data &&
+      field != DataField::string_data) {
+    return {};
+  }
+  if (field == DataField::raw_data) {
+    DEQUANT_CHECK(expect(f, Wire::bytes));
+    tensor.raw = f.payload;
+  }
+  if (tensor.data != DataField::none && tensor.data != field) tensor.several_data = true;
+  tensor.data = field;
+  return {};
+}
 
-Status read_tensor(Source& source, Span message, Tensor& tensor) {
-  tensor.message = message;
-  ExternalEntries entries;
-  bool is_external = false;
+Status read_fields(Source& source, Span message, Tensor& tensor, ExternalEntries& entries,
+                   bool& is_external) {
   Cursor cursor(source, message);
   for (Field f;;) {
     DEQUANT_TRY(const bool more, cursor.next(f));
-    if (!more) break;
+    if (!more) return {};
     switch (f.number) {
       case 1:
         DEQUANT_CHECK(for_each_varint(source, f, [&](int64_t d) -> Status {
@@ -87,7 +98,10 @@ Status read_tensor(Source& source, Span message, Tensor& tensor) {
           return {};
         }));
         break;
-      case 2: tensor.data_type = static_cast<int32_t>(f.value); break;
+      case 2:
+        DEQUANT_CHECK(expect(f, Wire::varint));
+        tensor.data_type = static_cast<int32_t>(f.value);
+        break;
       case 3: tensor.has_segment = true; break;
       case 4:
       case 5:
@@ -95,49 +109,55 @@ Status read_tensor(Source& source, Span message, Tensor& tensor) {
       case 7:
       case 9:
       case 10:
-      case 11: {
-        const auto field = static_cast<DataField>(f.number);
-        // An empty packed field holds nothing, and so says nothing.
-        if (f.wire == Wire::bytes && f.payload.empty() && field != DataField::raw_data &&
-            field != DataField::string_data) {
-          break;
-        }
-        if (field == DataField::raw_data) {
-          if (f.wire != Wire::bytes)
-            return failure(ErrorCode::malformed, "raw_data is no bytes field");
-          tensor.raw = f.payload;
-        }
-        if (tensor.data != DataField::none && tensor.data != field) tensor.several_data = true;
-        tensor.data = field;
-        break;
-      }
+      case 11: DEQUANT_CHECK(add_data(f, tensor)); break;
       case 8: {
-        if (f.wire != Wire::bytes) return failure(ErrorCode::malformed, "a tensor name is no text");
+        DEQUANT_CHECK(expect(f, Wire::bytes));
         DEQUANT_TRY(tensor.name, source.text(f.payload));
         break;
       }
       case 13:
-        if (f.wire == Wire::bytes) DEQUANT_CHECK(entries.add(source, f));
+        DEQUANT_CHECK(expect(f, Wire::bytes));
+        DEQUANT_CHECK(entries.add(source, f));
         break;
-      case 14: is_external = f.value == 1; break;
+      case 14:
+        DEQUANT_CHECK(expect(f, Wire::varint));
+        is_external = f.value == 1;
+        break;
       default: break;
     }
   }
-  const std::string name = escaped(tensor.name);
-  if (is_external) {
-    if (!entries.has_location) {
-      return failure(ErrorCode::malformed, "tensor {}: external data without a location", name);
-    }
-    if (tensor.data != DataField::none) {
-      return failure(ErrorCode::malformed, "tensor {}: external data and data in the model", name);
-    }
-    tensor.external = std::move(entries.external);
-    tensor.external_fields = std::move(entries.fields);
-  } else if (entries.count != 0) {
-    return failure(ErrorCode::malformed,
-                   "tensor {}: external_data, but data_location is not EXTERNAL", name);
+}
+
+/// What the fields say together.
+Status check_together(Tensor& tensor, ExternalEntries& entries, bool is_external) {
+  if (const auto count = element_count(tensor.dims); !count) {
+    return Error{ErrorCode::malformed, count.error().message};
   }
+  if (!is_external && entries.count == 0) return {};
+  if (!is_external) {
+    return Error{ErrorCode::malformed, "external_data, but data_location is not EXTERNAL"};
+  }
+  if (!entries.has_location) {
+    return Error{ErrorCode::malformed, "external data without a location"};
+  }
+  if (tensor.data != DataField::none) {
+    return Error{ErrorCode::malformed, "external data and data in the model"};
+  }
+  tensor.external = std::move(entries.external);
+  tensor.external_fields = std::move(entries.fields);
   return {};
+}
+
+}  // namespace
+
+Status read_tensor(Source& source, Span message, Tensor& tensor) {
+  tensor.message = message;
+  ExternalEntries entries;
+  bool is_external = false;
+  auto status = read_fields(source, message, tensor, entries, is_external);
+  if (status) status = check_together(tensor, entries, is_external);
+  if (status || tensor.name.empty()) return status;
+  return in(fmt::format("tensor {}", escaped(tensor.name)), std::move(status).error());
 }
 
 }  // namespace dequant::format::onnx

@@ -20,6 +20,8 @@ constexpr int64_t kSmallestExternal = 1024;
 /// Where tensors start in the data file, so that others can map them.
 constexpr int64_t kAlignment = 4096;
 constexpr size_t kCopyBytes = size_t{1} << 20;
+/// More than any disk holds, and far enough from the end of int64_t to add to.
+constexpr int64_t kMostBytes = int64_t{1} << 60;
 
 int64_t aligned(int64_t offset) { return (offset + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -38,6 +40,7 @@ class Saver {
 
   Result<Saved> save() {
     DEQUANT_CHECK(find_survivors());
+    DEQUANT_CHECK(check_sizes());
     bool external = options_.external_data || has_external_;
     Pieces pieces;
     if (!external) {
@@ -56,20 +59,20 @@ class Saver {
     }
     total_ = size_of(pieces) + data_bytes_;
     if (options_.dry_run)
-      return Saved{size_of(pieces), data_bytes_ > 0 ? location_ : "", data_bytes_};
+      return Saved{size_of(pieces), has_data_ ? location_ : "", data_bytes_};
 
     // Opened first: what cannot be written at all is found before the work.
     DEQUANT_TRY(OutputFile out, OutputFile::create(path_, options_.overwrite));
-    if (data_bytes_ > 0) {
+    if (has_data_) {
       DEQUANT_CHECK(write_data());
       pieces = render();
     }
     Status written = write_model(out, pieces);
     if (!written) {
-      if (data_bytes_ > 0) ::unlink(data_path().c_str());
+      if (has_data_ && !out.in_place()) ::unlink(data_path().c_str());
       return std::move(written).error();
     }
-    return Saved{size_of(pieces), data_bytes_ > 0 ? location_ : "", data_bytes_};
+    return Saved{size_of(pieces), has_data_ ? location_ : "", data_bytes_};
   }
 
  private:
@@ -78,6 +81,21 @@ class Saver {
     const Tensor* tensor;
     Place place;
   };
+
+  Status check_sizes() const {
+    int64_t sum = 0;
+    const auto add = [&](int64_t bytes) -> Status {
+      if (bytes <= kMostBytes - sum) {
+        sum += bytes;
+        return {};
+      }
+      return failure(ErrorCode::limit, "{}: over {} bytes of output", escaped(model_.path),
+                     kMostBytes);
+    };
+    for (const Fold& f : folds_) DEQUANT_CHECK(add(f.bytes));
+    for (const Survivor& s : survivors_) DEQUANT_CHECK(add(s.place.length));
+    return {};
+  }
 
   Status find_survivors() {
     for (const Graph* g : rewire_.scopes().graphs()) {
@@ -97,7 +115,8 @@ class Saver {
     if (!tensor.external) return {};
     has_external_ = true;
     if (removed) return {};
-    const std::string where = fmt::format("tensor {}", escaped(tensor.name));
+    const std::string where =
+        fmt::format("{}: tensor {}", escaped(model_.path), escaped(tensor.name));
     auto file = files_.open(tensor.external->location);
     if (!file) return in(where, std::move(file).error());
     const int64_t left = (*file)->size() - tensor.external->offset;
@@ -117,9 +136,13 @@ class Saver {
   }
 
   void lay_out() {
-    location_ = path_.substr(path_.find_last_of('/') + 1) + ".data";
+    const std::string base = path_.substr(path_.find_last_of('/') + 1);
+    // The model will name the file, so it must have a name that a model may hold.
+    const bool plain = escaped(base) == base && check_location(base);
+    location_ = (plain ? base : "model.onnx") + ".data";
     int64_t at = 0;
     const auto place = [&](int64_t bytes) {
+      if (bytes == 0) return Place{location_, 0, 0};  // ONNX Runtime takes no other place for nothing
       const int64_t offset = aligned(at);
       at = offset + bytes;
       return Place{location_, offset, bytes};
@@ -130,6 +153,7 @@ class Saver {
     }
     for (Survivor& s : survivors_) s.place = place(s.place.length);
     data_bytes_ = at;
+    has_data_ = at > 0 || !survivors_.empty();  // even empty tensors want their file to be there
   }
 
   std::string data_path() const { return path_.substr(0, path_.find_last_of('/') + 1) + location_; }
@@ -177,7 +201,11 @@ class Saver {
       auto out = OutputFile::create(data_path(), Overwrite::refuse);
       if (out) {
         DEQUANT_CHECK(fill_data(*out));
-        if (identity_of(data_path()).size < 0) return out->commit();
+        if (identity_of(data_path()).size < 0) {
+          Status committed = out->commit();
+          if (!committed && out->in_place()) ::unlink(data_path().c_str());
+          return committed;
+        }
       } else if (identity_of(data_path()).size < 0) {
         return std::move(out).error();
       }
@@ -193,9 +221,11 @@ class Saver {
       DEQUANT_CHECK(compute(out, i));
     }
     for (const Survivor& s : survivors_) {
+      if (s.place.length == 0) continue;
       DEQUANT_TRY(const auto file, files_.open(s.tensor->external->location));
       DEQUANT_CHECK(pad(out, s.place.offset));
       DEQUANT_CHECK(copy(out, *file, s.tensor->external->offset, s.place.length));
+      DEQUANT_CHECK(file->check_unchanged());
     }
     return {};
   }
@@ -206,11 +236,14 @@ class Saver {
   }
 
   Status compute(OutputFile& out, size_t i) {
-    return stream(model_, files_, folds_[i].dequantization, options_.stream,
-                  [&](std::span<const std::byte> bytes) {
-                    advance(static_cast<int64_t>(bytes.size()));
-                    return out.write(bytes);
-                  });
+    const Dequantization& d = folds_[i].dequantization;
+    auto status = stream(model_, files_, d, options_.stream, [&](std::span<const std::byte> bytes) {
+      advance(static_cast<int64_t>(bytes.size()));
+      return out.write(bytes);
+    });
+    if (status || status.error().code == ErrorCode::io) return status;  // which names its file
+    return in(fmt::format("{}: node {}", escaped(model_.path), escaped(d.node->label())),
+              std::move(status).error());
   }
 
   Status copy(OutputFile& out, const InputFile& from, int64_t offset, int64_t size) {
@@ -262,6 +295,7 @@ class Saver {
   bool has_external_ = false;
   std::string location_;
   int64_t data_bytes_ = 0;
+  bool has_data_ = false;
   std::vector<std::byte> buffer_;
   int64_t done_ = 0;
   int64_t total_ = 0;

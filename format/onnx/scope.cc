@@ -2,6 +2,7 @@
 #include "format/onnx/scope.h"
 
 #include "format/io/errors.h"
+#include "format/onnx/functions.h"
 
 namespace dequant::format::onnx {
 namespace {
@@ -16,6 +17,7 @@ Result<Scopes> Scopes::build(Model& model) {
   Scopes scopes;
   scopes.collect(model.graph);
   for (Graph& f : model.functions) scopes.collect(f);
+  DEQUANT_CHECK(check_functions(model, scopes.graphs_));
   for (Graph* g : scopes.graphs_) DEQUANT_CHECK(scopes.define(*g));
   for (Graph* g : scopes.graphs_) scopes.use(*g);
   scopes.count_uses();

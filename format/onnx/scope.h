@@ -35,7 +35,9 @@ struct Definition {
 /// All names of a model.
 class Scopes {
  public:
-  /// Fails with malformed when a name is defined twice in a graph or nodes depend on themselves.
+  /// Fails with malformed when a name is defined twice in a graph, when nodes depend on themselves
+  /// or functions call themselves; with unsupported when a function redefines an operator that
+  /// dequant evaluates.
   static Result<Scopes> build(Model& model);
 
   /// What the name stands for as seen from a graph, or null.

@@ -32,14 +32,16 @@ bool entry_fits(Element element, int64_t value) {
   return value >= 0 && value < int64_t{1} << width;
 }
 
+Error of(const Tensor& tensor, Error error) {
+  return in(fmt::format("tensor {}", escaped(tensor.name)), std::move(error));
+}
+
 }  // namespace
 
 Result<TensorReader> TensorReader::open(Source& source, ExternalFiles& files,
                                         const Tensor& tensor) {
   TensorReader reader(source, tensor);
-  const auto where = [&](Error error) {
-    return in(fmt::format("tensor {}", escaped(tensor.name)), std::move(error));
-  };
+  const auto where = [&](Error error) { return of(tensor, std::move(error)); };
   const auto element = tensor.element();
   if (!element) {
     return where(
@@ -81,6 +83,13 @@ Status TensorReader::place(ExternalFiles& files) {
   } else if (t.data == DataField::none) {
     stored = 0;
   } else if (t.data == typed_field(element_)) {
+    // Entries are counted while they are read. That the message can hold as many is known now, so
+    // that nobody makes room for what a few bytes claim to be.
+    const int64_t entries = bytes_ / static_cast<int64_t>(entry_bytes(element_));
+    if (t.message.size() / (element_ == Element::float32 ? 4 : 1) < entries) {
+      return failure(ErrorCode::malformed, "{} elements of {} in a message of {} bytes", count_,
+                     name(element_), t.message.size());
+    }
     cursor_.emplace(*source_, t.message);
   } else {
     return failure(ErrorCode::malformed, "data in field {} of TensorProto, not that of {}",
@@ -150,10 +159,12 @@ Status TensorReader::read(std::span<std::byte> out) {
   for (size_t i = 0; i < out.size(); i += size) {
     uint32_t code = 0;
     bool more = false;
-    DEQUANT_CHECK(next_value(code, more));
+    if (auto status = next_value(code, more); !status) {
+      return of(*tensor_, std::move(status).error());
+    }
     if (!more) {
-      return failure(ErrorCode::malformed, "tensor {}: only {} of {} bytes are stored",
-                     escaped(tensor_->name), position_, bytes_);
+      return of(*tensor_,
+                failure(ErrorCode::malformed, "only {} of {} bytes are stored", position_, bytes_));
     }
     std::memcpy(out.data() + i, &code, size);
     position_ += static_cast<int64_t>(size);
@@ -166,10 +177,11 @@ Status TensorReader::finish() {
   if (!cursor_) return {};
   uint32_t code = 0;
   bool more = false;
-  DEQUANT_CHECK(next_value(code, more));
+  if (auto status = next_value(code, more); !status) {
+    return of(*tensor_, std::move(status).error());
+  }
   if (!more) return {};
-  return failure(ErrorCode::malformed, "tensor {}: more data than its shape holds",
-                 escaped(tensor_->name));
+  return of(*tensor_, {ErrorCode::malformed, "more data than its shape holds"});
 }
 
 Result<TensorData> read_tensor_data(Source& source, ExternalFiles& files, const Tensor& tensor,

@@ -18,6 +18,12 @@ constexpr size_t kDeepestGroup = 64;
 
 }  // namespace
 
+Status expect(const Field& field, Wire wire) {
+  if (field.wire == wire) return {};
+  return failure(ErrorCode::malformed, "field {} at byte {} has the wrong wire type", field.number,
+                 field.whole.begin);
+}
+
 Result<std::span<const char>> Source::peek(int64_t offset, size_t want) {
   const int64_t left = file_.size() - offset;
   const int64_t need = std::min(static_cast<int64_t>(want), left);
@@ -34,8 +40,8 @@ Result<std::span<const char>> Source::peek(int64_t offset, size_t want) {
 
 Result<std::string> Source::text(Span span, int64_t max_bytes) {
   if (span.size() > max_bytes) {
-    return failure(ErrorCode::limit, "{}: a text of {} bytes at byte {}, over the {} allowed",
-                   escaped(file_.name()), span.size(), span.begin, max_bytes);
+    return failure(ErrorCode::limit, "a text of {} bytes at byte {}, over the {} allowed",
+                   span.size(), span.begin, max_bytes);
   }
   std::string out(static_cast<size_t>(span.size()), '\0');
   if (out.size() <= kWindow / 4) {
@@ -48,9 +54,7 @@ Result<std::string> Source::text(Span span, int64_t max_bytes) {
 }
 
 Result<uint64_t> read_varint(Source& source, int64_t& at, int64_t end) {
-  const auto bad = [&] {
-    return failure(ErrorCode::malformed, "no valid varint at byte {}", at);
-  };
+  const auto bad = [&] { return failure(ErrorCode::malformed, "no valid varint at byte {}", at); };
   if (at >= end) return bad();
   const auto want = static_cast<size_t>(std::min<int64_t>(kLongestVarint, end - at));
   DEQUANT_TRY(const auto bytes, source.peek(at, want));

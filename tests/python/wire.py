@@ -31,23 +31,32 @@ def read_varint(data, at):
             return value, at
 
 
+def read_field(message, at):
+    """(number, payload of a length-delimited field or None, where the next field begins)"""
+    tag, at = read_varint(message, at)
+    payload = None
+    if tag & 7 == 0:
+        _, at = read_varint(message, at)
+    elif tag & 7 == 2:
+        length, at = read_varint(message, at)
+        payload, at = message[at:at + length], at + length
+    elif tag & 7 == 3:  # a group: fields up to its end tag
+        while not message.startswith(varint(tag + 1), at):
+            _, _, at = read_field(message, at)
+        at += len(varint(tag + 1))
+    else:
+        at += {1: 8, 5: 4}[tag & 7]
+    return tag >> 3, payload, at
+
+
 def fields(message):
     """[(number, whole field, payload)] in order; the payload of a field that is not length-delimited is
     None."""
     out, at = [], 0
     while at < len(message):
         begin = at
-        tag, at = read_varint(message, at)
-        payload = None
-        if tag & 7 == 0:
-            _, at = read_varint(message, at)
-        elif tag & 7 == 2:
-            length, at = read_varint(message, at)
-            payload = message[at:at + length]
-            at += length
-        else:
-            at += {1: 8, 5: 4}[tag & 7]
-        out.append((tag >> 3, message[begin:at], payload))
+        number, payload, at = read_field(message, at)
+        out.append((number, message[begin:at], payload))
     return out
 
 

@@ -1,0 +1,88 @@
+// The functions of a model, as far as dequant must understand them: whether their calls end.
+#include "format/onnx/functions.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "format/io/errors.h"
+
+namespace dequant::format::onnx {
+namespace {
+
+std::string_view standard(std::string_view domain) { return domain == "ai.onnx" ? "" : domain; }
+
+/// What tells functions apart, and what calls go by.
+using FunctionName = std::tuple<std::string_view, std::string_view, std::string_view>;
+
+Result<std::map<FunctionName, size_t>> function_names(const Model& model) {
+  // Whether such a function or the operator itself is meant, each runtime decides for itself.
+  constexpr std::array<std::string_view, 4> kOwn{"DequantizeLinear", "QuantizeLinear", "Identity",
+                                                 "Constant"};
+  std::map<FunctionName, size_t> names;
+  for (const Graph& f : model.functions) {
+    const std::string_view domain = standard(f.domain);
+    if (!names.emplace(FunctionName{domain, f.name, f.overload}, names.size()).second) {
+      return failure(ErrorCode::malformed, "function {} of domain \"{}\" is defined twice",
+                     escaped(f.name), escaped(f.domain));
+    }
+    const bool own = std::find(kOwn.begin(), kOwn.end(), f.name) != kOwn.end();
+    if (own && (domain.empty() || domain == "com.microsoft")) {
+      return failure(ErrorCode::unsupported, "function {} redefines an operator of that name",
+                     escaped(f.name));
+    }
+  }
+  return names;
+}
+
+/// Which functions each function calls, from its subgraphs too.
+std::vector<std::vector<size_t>> calls_of(const std::vector<Graph*>& graphs,
+                                          const std::map<FunctionName, size_t>& names) {
+  std::vector<std::vector<size_t>> calls(names.size());
+  for (const Graph* g : graphs) {
+    const Graph* body = g;
+    while (body->outer != nullptr) body = body->outer;
+    if (!body->is_function) continue;
+    auto& from = calls[names.at({standard(body->domain), body->name, body->overload})];
+    for (const Node& n : g->nodes) {
+      const auto callee = names.find({standard(n.domain), n.op_type, n.overload});
+      if (callee != names.end()) from.push_back(callee->second);
+    }
+  }
+  return calls;
+}
+
+}  // namespace
+
+Status check_functions(const Model& model, const std::vector<Graph*>& graphs) {
+  DEQUANT_TRY(const auto names, function_names(model));
+  const auto calls = calls_of(graphs, names);
+  // Down every chain of calls: one that meets itself never ends.
+  enum class State : uint8_t { unseen, open, closed };
+  std::vector<State> states(calls.size());
+  std::vector<std::pair<size_t, size_t>> chain;  // a function, and which of its calls is next
+  for (size_t start = 0; start < calls.size(); ++start) {
+    if (states[start] == State::unseen) chain.emplace_back(start, 0);
+    while (!chain.empty()) {
+      auto& [function, next] = chain.back();
+      states[function] = State::open;
+      if (next == calls[function].size()) {
+        states[function] = State::closed;
+        chain.pop_back();
+        continue;
+      }
+      const size_t callee = calls[function][next++];
+      if (states[callee] == State::open) {
+        return failure(ErrorCode::malformed, "function {} calls itself",
+                       escaped(model.functions[callee].name));
+      }
+      if (states[callee] == State::unseen) chain.emplace_back(callee, 0);
+    }
+  }
+  return {};
+}
+
+}  // namespace dequant::format::onnx

@@ -1,0 +1,217 @@
+"""Bytes that are no protobuf message, or one that nobody writes: refused with exit code 3, or read as
+protobuf reads them."""
+
+import concurrent.futures
+import itertools
+import os
+import struct
+import subprocess
+
+import onnx
+import pytest
+
+from hostile_support import (CLI, DEQUANTIZE, INT8, MIB, SCALE, X, ZERO, annotation, assert_refused,
+                             attribute, convert, fixed32, graph, initializer, int_attribute, key,
+                             listing, model, node, num, packed, quantized, run, sub, tensor, value,
+                             varint)
+
+
+def unknown(data):
+    """The data as an unknown field of the model."""
+    return quantized(more=data)
+
+
+NO_MODEL = {
+    "empty file": b"",
+    "text": b"This is not a model.\n" * 20,
+    "zip": b"PK\3\4" + bytes(100),
+    "zeros": bytes(1000),
+    "ones": b"\xff" * 1000,
+    "varint of 11 bytes": unknown(key(99, 0) + b"\x80" * 10 + b"\1"),
+    "varint of 65 bits": unknown(key(99, 0) + b"\xff" * 9 + b"\x02"),
+    "varint without end": unknown(key(99, 0) + b"\x80"),
+    "tag of 65 bits": unknown(b"\xf8" + b"\xff" * 8 + b"\x7f\0"),
+    "field number 0": unknown(b"\0\0"),
+    "field number 0, overlong": unknown(b"\x80\0\0"),
+    "field number 2^29": unknown(varint(1 << 32) + b"\0"),
+    "end of no group": unknown(key(99, 4)),
+    "wire type 6": unknown(key(99, 6) + bytes(8)),
+    "wire type 7": unknown(key(99, 7) + bytes(8)),
+    "fixed32 cut": unknown(key(99, 5) + bytes(3)),
+    "fixed64 cut": unknown(key(99, 1) + bytes(7)),
+    "group without end": unknown(key(99, 3) + num(1, 1)),
+    "end of another group": unknown(key(99, 3) + key(98, 4)),
+    "end in a group within a message": quantized(dq=sub(1, key(99, 3)) + key(99, 4)),
+    "10^6 groups": unknown(key(99, 3) * 10**6),
+    "10^6 groups with ends": unknown(key(99, 3) * 10**6 + key(99, 4) * 10**6),
+    **{f"length {n}": unknown(key(99, 2) + varint(n) + b"abc") for n in (4, 1 << 31, 1 << 63, -1)},
+    **{f"length {n} in a tensor": quantized(x=X + key(9, 2) + varint(n))
+       for n in (1, 1 << 31, 1 << 63, -1)},
+}
+
+
+@pytest.mark.parametrize("name", NO_MODEL)
+def test_bytes_that_are_no_message_are_refused(tmp_path, name):
+    assert_refused(tmp_path, NO_MODEL[name], 3)
+
+
+X_HEAD = num(1, 2) + num(1, 3) + num(2, INT8) + sub(8, "x")
+WRONG_TYPES = {
+    "ir_version as bytes": quantized(more=sub(1, b"\x0a")),
+    "graph as a number": num(1, 10) + num(7, 1),
+    "opset version as bytes": quantized(more=sub(8, sub(2, b"\x15"))),
+    "node as a number": quantized(num(1, 3)),
+    "initializer as a number": quantized(num(5, 3)),
+    "input as fixed32": quantized(fixed32(11, 1.0)),
+    "op_type as a number": quantized(sub(1, num(4, 4))),
+    "data_type as bytes": quantized(x=X + sub(2, b"\3")),
+    "data_type as fixed32": quantized(x=X + fixed32(2, 0)),
+    "data_location as fixed32": quantized(x=X + fixed32(14, 0)),
+    "tensor name as a number": quantized(x=X + num(8, 1)),
+    "raw_data as a number": quantized(x=X_HEAD + num(9, 1)),
+    "external_data as a number": quantized(x=X + num(13, 1)),
+    "external key as a number": quantized(x=X_HEAD + sub(13, num(1, 1)) + num(14, 1)),
+    "dims as fixed32": quantized(x=X + fixed32(1, 0)),
+    "int32_data as fixed32": quantized(x=X_HEAD + fixed32(5, 0) * 6),
+    "attribute number as fixed32": quantized(
+        dq=node("DequantizeLinear", ["x", "s", "z"], ["y"], attribute("axis", fixed32(3, 0), kind=2))),
+    "attribute float as a number": quantized(node("Foo", [], ["foo"], attribute("f", num(2, 0)))),
+    "attribute name as a number": quantized(node("Foo", [], ["foo"], sub(5, num(1, 1)))),
+    "function as a number": quantized(more=num(25, 1)),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_TYPES)
+def test_known_fields_of_the_wrong_wire_type_are_refused(tmp_path, name):
+    assert_refused(tmp_path, WRONG_TYPES[name], 3)
+
+
+FIRST = [DEQUANTIZE, initializer(X), initializer(SCALE)]
+SECOND = [node("Relu", ["y"], ["out"]), initializer(ZERO), value(12, "out", dims=(2, 3))]
+LEGAL = {
+    "graph in two parts": num(1, 10) + sub(7, graph(*FIRST)) + sub(8, num(2, 21)) + sub(7, graph(*SECOND)),
+    "scalar given twice": quantized(x=num(2, 99) + X),
+    "raw_data given twice": quantized(x=sub(9, bytes(99)) + X),
+    "dims packed and not": quantized(x=num(1, 2) + packed(1, [3]) + num(2, INT8) + sub(8, "x") + sub(9, X[-6:])),
+    "varint of 10 bytes": unknown(num(99, -1)),
+    "varint with needless bytes": unknown(key(99, 0) + b"\x80\x80\0"),
+    "64 groups": unknown(key(99, 3) * 64 + key(99, 4) * 64),
+    "largest field number": unknown(num((1 << 29) - 1, 1)),
+    "the same opset twice": quantized(more=sub(8, num(2, 21))),
+}
+
+
+@pytest.mark.parametrize("name", LEGAL)
+def test_unusual_but_legal_messages_are_read_as_protobuf_reads_them(tmp_path, name):
+    outcome = convert(tmp_path, LEGAL[name])
+    assert outcome.code == 0, outcome
+    proto = onnx.load(tmp_path / "out.onnx")
+    y = next(t for t in proto.graph.initializer if t.name == "y")
+    assert onnx.numpy_helper.to_array(y).tolist() == [[0, 0.5, 1], [-2, -1.5, -1]]
+    assert [n.op_type for n in proto.graph.node] == ["Relu"]
+
+
+MANY = MIB // 2
+CROWDS = {  # a few bytes each, over and over
+    "nodes": (3, model(sub(1) * MANY)),
+    "nodes of one letter": (0, model(sub(1, sub(4, "A")) * (MIB // 5))),
+    "inputs": (3, model(sub(11) * MANY)),
+    "outputs": (0, model(sub(12) * MANY)),
+    "initializers": (3, model(sub(5) * MANY)),
+    "graphs": (3, model() + sub(7) * MANY),
+    "functions": (3, model(more=sub(25) * MANY)),
+    "annotations": (0, model(sub(14) * MANY)),
+    "attributes": (3, model(sub(1, sub(4, "A"), sub(5) * MANY))),
+    "names in a node": (0, model(sub(1, sub(4, "A"), sub(1) * MANY))),
+    "subgraphs": (3, model(sub(1, sub(4, "A"), sub(5, sub(1, "a"), sub(11) * MANY)))),
+    "dims": (3, quantized(x=X + num(1, 1) * MANY)),
+    "external_data entries": (3, quantized(x=X + sub(13) * MANY)),
+}
+
+
+@pytest.mark.parametrize("name", CROWDS)
+def test_a_mebibyte_of_tiny_messages_does_not_fill_the_memory(tmp_path, name):
+    code, data = CROWDS[name]
+    outcome = convert(tmp_path, data, address_space=160 * MIB)
+    assert outcome.code == code, outcome
+
+
+def nested(depth):
+    """Graphs within If within graphs."""
+    inner = graph(node("Relu", ["y"], ["deep"]))
+    for _ in range(depth):
+        inner = graph(node("If", ["c"], ["deep"], attribute("then_branch", sub(6, inner), kind=5)))
+    return num(1, 10) + sub(7, inner) + sub(8, num(2, 21))
+
+
+@pytest.mark.parametrize("depth, code", [(64, 0), (65, 3), (10_000, 3)])
+def test_subgraphs_nest_up_to_64_deep(tmp_path, depth, code):
+    outcome = convert(tmp_path, nested(depth), preexec_fn=None)
+    assert outcome.code == code, outcome
+    assert code == 0 or "nested more than 64 deep" in outcome.err
+
+
+# A model with some of everything that is read, for the tests that damage it.
+WHOLE = quantized(
+    node("Constant", [], ["c"], attribute("value", sub(5, tensor("", [], INT8, raw=b"\1")), kind=4)),
+    node("If", ["out"], ["w"], attribute("then_branch", sub(6, graph(
+        node("DequantizeLinear", ["x", "s"], ["w"], int_attribute("axis", 0)), value(12, "w"))), kind=5)),
+    initializer(tensor("f", [2], INT8, packed(5, [1, 2]))),
+    node("DequantizeLinear", ["f", "fs"], ["ff"]),
+    initializer(tensor("fs", [], 1, sub(4, struct.pack("<f", 2)))),
+    value(13, "ff", dims=(2,)), annotation("y", "z"), value(11, "in"),
+    more=sub(25, sub(1, "F"), sub(5, "o"), sub(7, sub(2, "o"), sub(4, "Foo")), sub(9, num(2, 21)),
+             sub(10, "f")))
+
+
+def parses(data):
+    try:
+        onnx.load_model_from_string(data)
+        return True
+    except Exception:  # pylint: disable=broad-except
+        return False
+
+
+def converts_or_refuses(folder, name, data):
+    """Exit code 0 with a loadable output, or 3, 4 or 5 without one."""
+    source, target = folder / f"{name}.onnx", folder / f"{name}.out"
+    source.write_bytes(data)
+    done = subprocess.run([CLI, "convert", source, "-o", target, "-q", "-T1"], timeout=10, check=False,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    assert done.returncode in (0, 3, 4, 5), (name, done)
+    assert target.exists() == (done.returncode == 0), (name, done)
+    if done.returncode == 0:
+        assert parses(target.read_bytes()) or not parses(data), name
+        os.unlink(target)
+    os.unlink(source)
+    return done.returncode
+
+
+def all_of(folder, variants):
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        codes = list(pool.map(lambda v: converts_or_refuses(folder, *v), variants))
+    assert listing(folder) == []
+    return codes
+
+
+def test_a_model_cut_anywhere_is_converted_or_refused(tmp_path):
+    codes = all_of(tmp_path, ((i, WHOLE[:i]) for i in range(len(WHOLE) + 1)))
+    assert set(codes) <= {0, 3} and codes[-1] == 0
+    assert codes.count(0) < 10  # where a cut falls between the fields behind the graph
+
+
+def test_a_model_with_any_byte_changed_is_converted_or_refused(tmp_path):
+    def variants():
+        for i, change in itertools.product(range(len(WHOLE)), (0x01, 0x04, 0x80, 0xFF)):
+            yield f"{i}-{change}", WHOLE[:i] + bytes([WHOLE[i] ^ change]) + WHOLE[i + 1:]
+    codes = all_of(tmp_path, variants())
+    assert codes.count(3) > 100 and codes.count(0) > 100
+
+
+def test_an_input_that_is_no_file_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    for path in (tmp_path, tmp_path / "fifo", tmp_path / "missing", "/dev/zero", "/dev/stdin", ""):
+        for command in ("inspect", "convert"):
+            outcome = run(command, path, *(["-o", tmp_path / "out.onnx"] if command == "convert" else []))
+            assert outcome.code == 5 and outcome.err.startswith("dequant: error: "), (path, outcome)
+    assert listing(tmp_path) == ["fifo"]
