@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "format/npy/codes.h"
+#include "format/io/codes.h"
 
 namespace dequant::format {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "dequant/microsoft.h"
 #include "dequant/onnx.h"
+#include "format/io/codes.h"
 #include "format/io/errors.h"
-#include "format/npy/codes.h"
 
 namespace dequant::format {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <span>
 
-#include "format/npy/codes.h"
+#include "format/io/codes.h"
 
 namespace dequant::format {
 

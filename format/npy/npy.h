@@ -8,9 +8,9 @@
 
 #include "dequant/status.h"
 #include "dequant/tensor.h"
+#include "format/io/codes.h"
 #include "format/io/output.h"
 #include "format/io/tensor_data.h"
-#include "format/npy/codes.h"
 #include "format/npy/header.h"
 
 namespace dequant::format {

@@ -138,7 +138,8 @@ Result<Decision> consider(Model& model, ExternalFiles& files, const Scopes& scop
   }
 
   // That the bytes are those of the shape is proved before anything is decided on them.
-  for (const Tensor* t : {d.x.tensor, d.scale.tensor, d.zero_point ? d.zero_point->tensor : nullptr}) {
+  for (const Tensor* t :
+       {d.x.tensor, d.scale.tensor, d.zero_point ? d.zero_point->tensor : nullptr}) {
     if (t == nullptr) continue;
     DEQUANT_TRY(const auto reader, TensorReader::open(model.source, files, *t));
   }

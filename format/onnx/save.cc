@@ -58,8 +58,7 @@ class Saver {
       }
     }
     total_ = size_of(pieces) + data_bytes_;
-    if (options_.dry_run)
-      return Saved{size_of(pieces), has_data_ ? location_ : "", data_bytes_};
+    if (options_.dry_run) return Saved{size_of(pieces), has_data_ ? location_ : "", data_bytes_};
 
     // Opened first: what cannot be written at all is found before the work.
     DEQUANT_TRY(OutputFile out, OutputFile::create(path_, options_.overwrite));
@@ -142,7 +141,8 @@ class Saver {
     location_ = (plain ? base : "model.onnx") + ".data";
     int64_t at = 0;
     const auto place = [&](int64_t bytes) {
-      if (bytes == 0) return Place{location_, 0, 0};  // ONNX Runtime takes no other place for nothing
+      if (bytes == 0)
+        return Place{location_, 0, 0};  // ONNX Runtime takes no other place for nothing
       const int64_t offset = aligned(at);
       at = offset + bytes;
       return Place{location_, offset, bytes};

@@ -1,5 +1,5 @@
 // Packed codes: little-endian from 8 bits on, lowest bits first below.
-#include "format/npy/codes.h"
+#include "format/io/codes.h"
 
 namespace dequant::format {
 
