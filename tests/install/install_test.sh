@@ -39,6 +39,18 @@ consume_by_pkg_config() {
   LD_LIBRARY_PATH=$libdir "$out"
 }
 
+# The C++ example of the README builds as it stands there and prints what its comment says.
+readme_example() {
+  awk '/^```cpp$/ { on = 1; next } /^```$/ { on = 0 } on' "$source_dir/README.md" >"$work/readme.cc"
+  local libdir said
+  libdir=$(dirname "$(find_in "$1" 'libdequant.*')")
+  # shellcheck disable=SC2046,SC2086
+  PKG_CONFIG_PATH=$libdir/pkgconfig "$CXX" $flags -std=c++20 -Wall -Wextra -Werror "$work/readme.cc" \
+    -o "$work/readme" $(PKG_CONFIG_PATH=$libdir/pkgconfig pkg-config --static --cflags --libs dequant)
+  said=$(sed -n 's|.*printf("%g ", v);  // ||p' "$work/readme.cc")
+  [ -n "$said" ] && [ "$("$work/readme")" = "$said " ]
+}
+
 check_headers() {
   local header
   for header in "$1"/include/dequant/*.h; do
@@ -61,6 +73,7 @@ check_headers "$work/static"
 [ "$("$work/static/bin/dequant" --version)" = "dequant $version" ]
 consume_by_cmake "$work/static" static
 consume_by_pkg_config "$work/static" static --static
+readme_example "$work/static"
 
 say "shared, built within another project that is careless with floats"
 quiet cmake -S "$here/embedded" -B "$work/embedded" "-DDEQUANT_SOURCE_DIR=$source_dir" \

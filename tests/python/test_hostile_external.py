@@ -12,7 +12,7 @@ import onnx
 import pytest
 
 from hostile_support import (CLI, INT8, MIB, assert_error, assert_refused, convert, entry, external,
-                             initializer, listing, model, node, num, quantized, run, sub, tensor, value)
+                             initializer, listing, model, node, quantized, run, sub, tensor)
 
 CODES = bytes([1, 2, 3, 253, 254, 255])
 Y = [[0, 0.5, 1], [-2, -1.5, -1]]
@@ -56,7 +56,7 @@ def test_without_a_length_the_data_is_the_rest_of_the_file(folder):
 
 
 ENTRIES = {
-    "also raw_data": at("w.bin") and with_external(sub(9, CODES), location="w.bin", length="6"),
+    "also raw_data": with_external(sub(9, CODES), location="w.bin", length="6"),
     "also empty raw_data": with_external(sub(9, b""), location="w.bin", length="6"),
     "no location": with_external(offset="0"),
     "entries of inner data": quantized(x=tensor("x", [2, 3], INT8, entry("location", "w.bin"), raw=CODES)),
@@ -249,12 +249,23 @@ def test_terabytes_of_zeros_are_refused_before_they_are_written(folder):
     """A sparse file can claim any size."""
     with open(folder / "sparse", "wb") as sparse:
         sparse.truncate(1 << 43)
+    if subprocess.run(["fallocate", "-l", "4096", folder / "out"], check=False).returncode != 0:
+        pytest.skip("NO FALLOCATE: this file system would be filled with zeros")
+    (folder / "out").unlink()
     x = initializer(external("x", [1 << 43], INT8, location="sparse"))
-    parts = [node("DequantizeLinear", ["x", "s"], [f"y{i}"]) for i in range(1 << 15)]
+    parts = [node("DequantizeLinear", ["x", "s"], [f"y{i}"]) for i in range((1 << 15) + 1)]
     scale = initializer(tensor("s", [], 1, raw=b"\0\0\x80\x3f"))
     assert_error(convert(folder, model(scale, x, *parts[:2])), 5, "no room")
     assert_error(convert(folder, model(scale, x, *parts)), 3, "of output")
     assert listing(folder) == ["hostile.onnx", "sparse", "w.bin", "w6.bin"]
+
+
+def has_open(process, name):
+    fds = f"/proc/{process.pid}/fd"
+    try:
+        return any(os.readlink(f"{fds}/{fd}").endswith(f"/{name}") for fd in os.listdir(fds))
+    except OSError:  # one was closed meanwhile
+        return False
 
 
 @pytest.mark.parametrize("change", ["shorter", "longer", "touched"])
@@ -267,14 +278,15 @@ def test_data_that_changes_while_it_is_read_is_noticed(folder, change):
     (folder / "hostile.onnx").write_bytes(data)
     process = subprocess.Popen([CLI, "convert", folder / "hostile.onnx", "-o", folder / "out.onnx", "-q",
                                 "-T1", "--mem", "8Mi"], stderr=subprocess.PIPE)
-    threading.Event().wait(0.05)
+    while not has_open(process, "big"):
+        assert process.poll() is None
     if change == "touched":
         os.utime(path)
     else:
         os.truncate(path, MIB if change == "shorter" else size + 1)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 3, (process.returncode, err)
-    assert b"changed while being read" in err or b"stored" in err
+    assert b"changed while being read" in err
     assert "out.onnx" not in listing(folder)
 
 
@@ -319,4 +331,3 @@ def test_survivors_of_the_input_are_copied_and_checked(folder):
         (folder / "sub").mkdir(exist_ok=True)
         outcome = convert(folder, quantized(initializer(broken), node("Foo", ["kept"], ["foo"])), "--force")
         assert_error(outcome, 3, "tensor kept")
-    assert num(14, 1) in kept and value(12, "kept")
