@@ -121,9 +121,9 @@ Status OutputFile::link_into_place() {
       if (errno == EEXIST) return exists(path_);
       return io_error("cannot create {}", escaped(path_));
     }
-    const std::string name = temporary_name();
+    std::string name = temporary_name();
     if (link_as(name) != 0) return io_error("cannot create {}", escaped(path_));
-    temporary_ = name;
+    temporary_ = std::move(name);  // which cannot fail: from here on there is a name to take away
   }
   int renamed = overwrite_ == Overwrite::replace
                     ? ::renameat(directory, temporary_.c_str(), directory, base_.c_str())
@@ -141,9 +141,14 @@ Status OutputFile::link_into_place() {
 
 Status OutputFile::commit() {
   if (::fsync(fd_.get()) != 0) return io_error("cannot flush {} to disk", escaped(path_));
+  // A file under a temporary name is closed before it gets its own; one without a name is linked by
+  // its descriptor, and what is flushed is not lost by closing.
+  if (!temporary_.empty() && ::close(fd_.release()) != 0) {
+    return io_error("cannot close {}", escaped(path_));
+  }
   DEQUANT_CHECK(link_into_place());
   in_place_ = true;
-  if (::close(fd_.release()) != 0) return io_error("cannot close {}", escaped(path_));
+  fd_ = Descriptor();
   if (::fsync(directory_.get()) != 0 && errno != EINVAL) {
     return io_error("{} is in place, but its folder could not be flushed to disk", escaped(path_));
   }

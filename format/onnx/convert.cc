@@ -101,10 +101,10 @@ class Converter {
       rewire_.remove_node(*f.dequantization.graph, *f.dequantization.node);
     if (options_.strip_qdq) {
       const auto touch = [this](const Node& n) { return wanted(options_, n); };
-      DEQUANT_CHECK(strip(model_, files_, rewire_, touch, report_.stripped, report_.left));
-      forget_stripped();
+      DEQUANT_CHECK(strip(model_, files_, rewire_, touch, report_.stripped, reasons_));
     }
     rewire_.finish();
+    list_left();
 
     const SaveOptions save_options{options_.external_data, options_.dry_run, options_.overwrite,
                                    options_.stream, options_.progress};
@@ -130,10 +130,7 @@ class Converter {
   }
 
   Status decide(Graph& graph, Node& node) {
-    const auto stay = [&](std::string reason) {
-      report_.left.push_back({std::string(node.label()), node.op_type, node.domain,
-                              node.outputs.empty() ? "" : node.outputs[0].text, std::move(reason)});
-    };
+    const auto stay = [&](std::string reason) { reasons_[&node] = std::move(reason); };
     if (!wanted(options_, node)) {
       stay("not selected by --include and --exclude");
       return {};
@@ -155,11 +152,16 @@ class Converter {
     return {};
   }
 
-  /// A node that stripping took out was not left after all.
-  void forget_stripped() {
-    std::set<std::string> gone;
-    for (const Stripped& s : report_.stripped) gone.insert(s.node);
-    std::erase_if(report_.left, [&](const Left& l) { return gone.contains(l.node); });
+  /// Lists the nodes that stay in the order of the model.
+  void list_left() {
+    for (const Graph* graph : scopes_.graphs()) {
+      for (const Node& n : graph->nodes) {
+        const auto reason = reasons_.find(&n);
+        if (reason == reasons_.end()) continue;
+        report_.left.push_back({std::string(n.label()), n.op_type, n.domain,
+                                n.outputs.empty() ? "" : n.outputs[0].text, reason->second});
+      }
+    }
   }
 
   Model& model_;
@@ -168,6 +170,7 @@ class Converter {
   const ConvertOptions& options_;
   Rewire rewire_;
   std::vector<Fold> folds_;
+  Reasons reasons_;
   ConvertReport report_;
 };
 

@@ -37,6 +37,15 @@ struct Folded {
   int64_t bytes_after = 0;
 };
 
+/// A node that stays, and why.
+struct Left {
+  std::string node;
+  std::string op_type;
+  std::string domain;
+  std::string output;
+  std::string reason;
+};
+
 struct ConvertReport {
   std::vector<Folded> folded;
   std::vector<Stripped> stripped;

@@ -22,20 +22,6 @@ TensorData floats(const std::vector<float>& values, bool scalar) {
   return data;
 }
 
-Resolved constant_node(const Node& node) {
-  if (node.attributes.size() != 1) return {{}, "comes from a Constant node without a single value"};
-  const Attribute& a = node.attributes[0];
-  if (!a.reference.empty())
-    return {{}, "comes from a Constant node that takes a function's attribute"};
-  if (a.name == "value" && a.tensor) return {Constant{&*a.tensor, {}}, {}};
-  if (a.name == "value_float" && a.floats.size() == 1) {
-    return {Constant{nullptr, floats(a.floats, true)}, {}};
-  }
-  if (a.name == "value_floats") return {Constant{nullptr, floats(a.floats, false)}, {}};
-  return {{},
-          fmt::format("comes from a Constant node with {}, which is no tensor", escaped(a.name))};
-}
-
 Status set_attributes(const Node& node, auto& dialect_node, auto set) {
   for (size_t i = 0; i < node.attributes.size(); ++i) {
     const Attribute& a = node.attributes[i];
@@ -55,6 +41,20 @@ Status set_attributes(const Node& node, auto& dialect_node, auto set) {
 }
 
 }  // namespace
+
+Resolved constant_of(const Node& node) {
+  if (node.attributes.size() != 1) return {{}, "comes from a Constant node without a single value"};
+  const Attribute& a = node.attributes[0];
+  if (!a.reference.empty())
+    return {{}, "comes from a Constant node that takes a function's attribute"};
+  if (a.name == "value" && a.tensor) return {Constant{&*a.tensor, {}}, {}};
+  if (a.name == "value_float" && a.floats.size() == 1) {
+    return {Constant{nullptr, floats(a.floats, true)}, {}};
+  }
+  if (a.name == "value_floats") return {Constant{nullptr, floats(a.floats, false)}, {}};
+  return {{},
+          fmt::format("comes from a Constant node with {}, which is no tensor", escaped(a.name))};
+}
 
 Resolved resolve_constant(const Scopes& scopes, const Graph& graph, std::string_view name,
                           bool assume_const) {
@@ -90,7 +90,7 @@ Resolved resolve_constant(const Scopes& scopes, const Graph& graph, std::string_
     if (!node.is("Constant")) {
       return {{}, fmt::format("{} is computed by {}", escaped(name), escaped(node.op_type))};
     }
-    Resolved r = constant_node(node);
+    Resolved r = constant_of(node);
     if (!r.constant) r.reason = fmt::format("{} {}", escaped(name), r.reason);
     return r;
   }

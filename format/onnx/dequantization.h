@@ -29,6 +29,9 @@ struct Resolved {
   std::string reason;
 };
 
+/// What a Constant node yields.
+Resolved constant_of(const Node& node);
+
 /// Follows a name to a constant through Identity nodes, outwards from inner graphs. An initializer that
 /// is a graph input counts only with `assume_const`.
 Resolved resolve_constant(const Scopes& scopes, const Graph& graph, std::string_view name,

@@ -1,8 +1,6 @@
 // New protobuf messages: tensors and nodes that take the place of others.
 #include "format/onnx/encode.h"
 
-#include <bit>
-#include <cstring>
 #include <iterator>
 #include <protozero/buffer_string.hpp>
 #include <protozero/pbf_writer.hpp>
@@ -73,13 +71,10 @@ Pieces external_tensor(std::string_view name, TensorType type, const Place& plac
   return {std::move(out)};
 }
 
-Pieces scalar_tensor(std::string_view name, float value) {
-  std::string out = tensor_head(name, {Element::float32, {}});
-  char bytes[4];
-  const auto bits = std::bit_cast<uint32_t>(value);
-  std::memcpy(bytes, &bits, sizeof bytes);
-  protozero::pbf_writer(out).add_bytes(static_cast<uint32_t>(DataField::raw_data), bytes,
-                                       sizeof bytes);
+Pieces scalar_tensor(std::string_view name, Element element, std::span<const std::byte> code) {
+  std::string out = tensor_head(name, {element, {}});
+  protozero::pbf_writer(out).add_bytes(static_cast<uint32_t>(DataField::raw_data),
+                                       reinterpret_cast<const char*>(code.data()), code.size());
   return {std::move(out)};
 }
 

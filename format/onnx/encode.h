@@ -1,6 +1,7 @@
 // New protobuf messages: tensors and nodes that take the place of others.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,8 +36,8 @@ Pieces computed_tensor(std::string_view name, TensorType type, Computed data);
 /// A TensorProto whose data lies in the data file.
 Pieces external_tensor(std::string_view name, TensorType type, const Place& place);
 
-/// A TensorProto of one float32, without shape.
-Pieces scalar_tensor(std::string_view name, float value);
+/// A TensorProto of one number, without shape; `code` are its bytes.
+Pieces scalar_tensor(std::string_view name, Element element, std::span<const std::byte> code);
 
 /// The external_data fields of a TensorProto.
 std::string external_fields(const Place& place);

@@ -79,11 +79,14 @@ class Evaluator {
       return {};
     }
     if (node.is("Constant")) {
-      const Attribute* a = node.attribute("value");
-      if (a == nullptr || !a->tensor)
-        return failure(ErrorCode::unsupported, "a Constant without a tensor");
-      DEQUANT_TRY(values_[node.outputs[0].text],
-                  read_tensor_data(model_.source, files_, *a->tensor, kMostBytes));
+      Resolved r = constant_of(node);
+      if (!r.constant) return failure(ErrorCode::unsupported, "its value {}", r.reason);
+      TensorData& y = values_[node.outputs[0].text];
+      if (r.constant->literal) {
+        y = *std::move(r.constant->literal);
+      } else {
+        DEQUANT_TRY(y, read_tensor_data(model_.source, files_, *r.constant->tensor, kMostBytes));
+      }
       return {};
     }
     return failure(ErrorCode::unsupported,

@@ -54,9 +54,10 @@ Result<Extraction> Extractor::find(const std::string& name, bool raw) {
     if (same) found.resize(1);
   }
   if (found.empty()) {  // a constant that nobody dequantizes, or already a float
-    const Definition* d = scopes_->find(model_->graph, name);
-    if (d != nullptr && d->initializer != nullptr)
-      found.push_back({name, {}, &d->initializer->tensor});
+    const Resolved r = resolve_constant(*scopes_, model_->graph, name, true);
+    if (r.constant && r.constant->tensor != nullptr) {
+      found.push_back({name, {}, r.constant->tensor});
+    }
   }
   if (found.size() > 1) {
     std::string outputs;

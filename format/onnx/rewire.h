@@ -25,6 +25,7 @@ class Rewire {
 
   Edit& edit() { return edit_; }
   const Scopes& scopes() const { return scopes_; }
+  bool assume_const() const { return assume_const_; }
 
   /// Takes a node out and lets go of its inputs. Its outputs are somebody else's business.
   void remove_node(Graph& graph, Node& node);

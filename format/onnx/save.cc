@@ -25,6 +25,16 @@ constexpr int64_t kMostBytes = int64_t{1} << 60;
 
 int64_t aligned(int64_t offset) { return (offset + kAlignment - 1) / kAlignment * kAlignment; }
 
+/// Takes a data file away again unless the model that names it came to stand, whatever else happens.
+struct DataGuard {
+  const OutputFile& model;
+  const std::optional<OutputFile>& data;
+
+  ~DataGuard() {
+    if (data && data->in_place() && !model.in_place()) ::unlink(data->path().c_str());
+  }
+};
+
 class Saver {
  public:
   Saver(Model& model, ExternalFiles& files, const Rewire& rewire, const Edit& edit,
@@ -62,15 +72,13 @@ class Saver {
 
     // Opened first: what cannot be written at all is found before the work.
     DEQUANT_TRY(OutputFile out, OutputFile::create(path_, options_.overwrite));
+    std::optional<OutputFile> data;
+    const DataGuard guard{out, data};
     if (has_data_) {
-      DEQUANT_CHECK(write_data());
+      DEQUANT_CHECK(write_data(data));
       pieces = render();
     }
-    Status written = write_model(out, pieces);
-    if (!written) {
-      if (has_data_ && !out.in_place()) ::unlink(data_path().c_str());
-      return std::move(written).error();
-    }
+    DEQUANT_CHECK(write_model(out, pieces));
     return Saved{size_of(pieces), has_data_ ? location_ : "", data_bytes_};
   }
 
@@ -195,17 +203,14 @@ class Saver {
   }
 
   /// The data file, under the first name that is free.
-  Status write_data() {
+  Status write_data(std::optional<OutputFile>& data) {
     const std::string base = location_;
     for (int attempt = 1;; ++attempt) {
       auto out = OutputFile::create(data_path(), Overwrite::refuse);
       if (out) {
-        DEQUANT_CHECK(fill_data(*out));
-        if (identity_of(data_path()).size < 0) {
-          Status committed = out->commit();
-          if (!committed && out->in_place()) ::unlink(data_path().c_str());
-          return committed;
-        }
+        data.emplace(*std::move(out));
+        DEQUANT_CHECK(fill_data(*data));
+        if (identity_of(data_path()).size < 0) return data->commit();
       } else if (identity_of(data_path()).size < 0) {
         return std::move(out).error();
       }

@@ -4,22 +4,26 @@
 #include <algorithm>
 
 #include "format/io/errors.h"
+#include "format/io/numbers.h"
 #include "format/onnx/encode.h"
 #include "format/onnx/quantizer.h"
 
 namespace dequant::format::onnx {
 namespace {
 
+constexpr const char* kNoSingleClip =
+    "it may stand for a Relu, and no single Clip can take its place";
+
 class Stripper {
  public:
   Stripper(Model& model, ExternalFiles& files, Rewire& rewire,
            const std::function<bool(const Node&)>& wanted, std::vector<Stripped>& stripped,
-           std::vector<Left>& left)
+           Reasons& reasons)
       : rewire_(rewire),
-        facts_(model, files, rewire.scopes()),
+        facts_(model, files, rewire.scopes(), rewire.assume_const()),
         wanted_(wanted),
         stripped_(stripped),
-        left_(left) {}
+        reasons_(reasons) {}
 
   Status run() {
     for (Graph* g : rewire_.scopes().graphs()) {
@@ -40,12 +44,10 @@ class Stripper {
     return !rewire_.removed(n) && wanted_(n) && n.inputs.size() >= 2 && n.outputs.size() == 1;
   }
 
-  void stay(const Node& n, std::string reason) {
-    left_.push_back(
-        {std::string(n.label()), n.op_type, n.domain, n.outputs[0].text, std::move(reason)});
-  }
+  void stay(const Node& n, std::string reason) { reasons_[&n] = std::move(reason); }
 
   void done(const Node& n, std::string how) {
+    reasons_.erase(&n);
     stripped_.push_back({std::string(n.label()), n.op_type, std::move(how)});
   }
 
@@ -66,14 +68,22 @@ class Stripper {
       return {};
     }
     const std::string source(q.input(0));
-    const auto before = facts_.type_of(qg, source);
+    const auto before = facts_.source_type(qg, q);
     const Element after = facts_.output_type(graph, d);
+    if (!is_output(after)) return {};  // no such DequantizeLinear is known
     if (before && *before != after) {
       stay(d, fmt::format("the pair turns {} into {}", name(*before), name(after)));
       return {};
     }
-    DEQUANT_TRY(const bool placed, put_clip(qg, q, graph, d, source));
-    if (!placed) lead_around(graph, d, qg, source);
+    DEQUANT_TRY(const auto zero, facts_.lowest_zero(qg, q, after));
+    if (!zero || facts_.cannot_be_negative(qg, source)) {
+      lead_around(graph, d, qg, source);
+    } else if (zero->largest) {
+      put_clip(graph, d, source, *zero->largest);
+    } else {
+      stay(d, kNoSingleClip);
+      return {};
+    }
     for (const auto& [g, node] : chain.between) retire_if_unused(*g, *node, false);
     retire_if_unused(qg, q, true);
     return {};
@@ -114,40 +124,54 @@ class Stripper {
     return chain;
   }
 
-  /// Where the pair was also a Relu or Clip, puts a Clip in the place of `node`.
-  Result<bool> put_clip(Graph& qg, Node& q, Graph& graph, Node& node, const std::string& source) {
-    DEQUANT_TRY(const auto zero, facts_.lowest_zero(qg, q));
-    if (!zero || facts_.cannot_be_negative(qg, source)) return false;
+  /// Puts a Clip from zero to `largest` in the place of `node`.
+  void put_clip(Graph& graph, Node& node, const std::string& source, const TensorData& largest) {
     const std::string& output = node.outputs[0].text;
+    float high_value = 0;
+    for_each_number(largest.element, largest.bytes,
+                    [&](double v) { high_value = static_cast<float>(v); });
     Pieces before;
     Pieces message;
     std::vector<std::string> inputs{source};
-    if (graph.opsets.onnx.value_or(0) < 11) {
+    if (graph.opsets.onnx.value_or(0) < 11) {  // whose QuantizeLinear knows float32 alone
       message = {node_message(node.name, "Clip", {source}, output) + float_attribute("min", 0.0F) +
-                 float_attribute("max", zero->largest)};
+                 float_attribute("max", high_value)};
     } else {
-      const std::string low = fresh(graph, output + "_min");
-      const std::string high = fresh(graph, output + "_max");
-      before = scalar(node, low, 0.0F);
-      for (Piece& p : scalar(node, high, zero->largest)) before.push_back(std::move(p));
+      const std::string low = fresh(output + "_min");
+      const std::string high = fresh(output + "_max");
+      const std::vector<std::byte> zero(largest.bytes.size());
+      before = scalar(node, low, largest.element, zero);
+      for (Piece& p : scalar(node, high, largest.element, largest.bytes)) {
+        before.push_back(std::move(p));
+      }
       inputs = {source, low, high};
       message = {node_message(node.name, "Clip", {source, low, high}, output)};
     }
-    done(node, fmt::format("Clip to [0, {}]", zero->largest));
+    done(node, fmt::format("Clip to [0, {}]", high_value));
     rewire_.replace_node(graph, node, std::move(message), inputs, std::move(before));
     facts_.add_clip(node);
-    return true;
   }
 
-  /// A Constant node that yields one float, to stand before `node`.
-  Pieces scalar(const Node& node, const std::string& name, float value) const {
+  /// A Constant node that yields one number, to stand before `node`.
+  Pieces scalar(const Node& node, const std::string& name, Element element,
+                std::span<const std::byte> code) const {
     return field_of(rewire_.field_number(node),
-                    constant_node("", name, scalar_tensor(name, value)));
+                    constant_node("", name, scalar_tensor(name, element, code)));
   }
 
-  std::string fresh(const Graph& graph, std::string name) {
-    while (rewire_.scopes().find(graph, name) != nullptr || !fresh_.insert(name).second)
-      name += "_";
+  /// A name that no graph of the model has: one within this could hide it.
+  std::string fresh(std::string name) {
+    if (names_.empty()) {
+      for (const Graph* g : rewire_.scopes().graphs()) {
+        for (const Value& v : g->inputs) names_.insert(v.name);
+        for (const Initializer& i : g->initializers) names_.insert(i.tensor.name);
+        names_.insert(g->sparse_initializers.begin(), g->sparse_initializers.end());
+        for (const Node& n : g->nodes) {
+          for (const Name& output : n.outputs) names_.insert(output.text);
+        }
+      }
+    }
+    while (!names_.insert(name).second) name += "_";
     return name;
   }
 
@@ -188,10 +212,14 @@ class Stripper {
       if (v.name == source) value = &v;
     }
     const Element type = facts_.output_type(graph, d);
-    for (const Use& u : rewire_.uses_of(graph, source)) {
-      const bool ok = u.node != nullptr && u.node->is_dequantize() && u.input == 0 &&
-                      facts_.output_type(*u.graph, *u.node) == type;
-      if (!ok && !changed_inputs_.contains(source)) {
+    if (!changed_inputs_.contains(source)) {  // then all its users were found to be the same
+      for (const Use& u : rewire_.uses_of(graph, source)) {
+        bool ok = u.node != nullptr && u.node->is_dequantize() && u.input == 0 &&
+                  is_open(*u.node) && facts_.output_type(*u.graph, *u.node) == type;
+        if (ok) {
+          DEQUANT_TRY(ok, facts_.same_parameters(*u.graph, *u.node, graph, d));
+        }
+        if (ok) continue;
         stay(d,
              fmt::format("the model's input {} has users that need it quantized", escaped(source)));
         return {};
@@ -224,14 +252,21 @@ class Stripper {
       return {};
     }
     const std::string source(q.input(0));
-    const auto type = facts_.type_of(graph, source);
-    if ((type && !is_output(*type)) || !can_set_type(*value)) {
+    const Element type = facts_.source_type(graph, q).value_or(Element::float32);
+    if (!is_output(type) || !can_set_type(*value)) {
       stay(q, "the type of what it quantizes is not float or not known");
       return {};
     }
-    set_type(*value, type.value_or(Element::float32));
-    DEQUANT_TRY(const bool placed, put_clip(graph, q, graph, q, source));
-    if (!placed) {
+    DEQUANT_TRY(const auto zero, facts_.lowest_zero(graph, q, type));
+    const bool clips = zero && !facts_.cannot_be_negative(graph, source);
+    if (clips && !zero->largest) {
+      stay(q, kNoSingleClip);
+      return {};
+    }
+    set_type(*value, type);
+    if (clips) {
+      put_clip(graph, q, source, *zero->largest);
+    } else {
       done(q, "Identity");
       rewire_.replace_node(graph, q, {node_message(q.name, "Identity", {source}, output)},
                            {source});
@@ -241,7 +276,8 @@ class Stripper {
 
   static bool can_set_type(const Value& value) { return value.elem_type_field.size() == 2; }
 
-  void set_type(const Value& value, Element type) {
+  void set_type(Value& value, Element type) {
+    value.elem_type = onnx_code(type);
     // Both are one byte as varints, so the lengths of the messages around it hold.
     std::string field{'\x08', static_cast<char>(onnx_code(type))};
     rewire_.edit().replace(value.frame, value.elem_type_field, {std::move(field)});
@@ -251,8 +287,8 @@ class Stripper {
   QuantizerFacts facts_;
   const std::function<bool(const Node&)>& wanted_;
   std::vector<Stripped>& stripped_;
-  std::vector<Left>& left_;
-  std::set<std::string> fresh_;
+  Reasons& reasons_;
+  std::set<std::string> names_;  ///< all of the model, once one was needed
   std::set<std::string> changed_inputs_;
 };
 
@@ -260,8 +296,8 @@ class Stripper {
 
 Status strip(Model& model, ExternalFiles& files, Rewire& rewire,
              const std::function<bool(const Node&)>& wanted, std::vector<Stripped>& stripped,
-             std::vector<Left>& left) {
-  return Stripper(model, files, rewire, wanted, stripped, left).run();
+             Reasons& reasons) {
+  return Stripper(model, files, rewire, wanted, stripped, reasons).run();
 }
 
 }  // namespace dequant::format::onnx

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "format/onnx/external.h"
@@ -17,21 +18,16 @@ struct Stripped {
   std::string how;
 };
 
-/// A node that stays, and why.
-struct Left {
-  std::string node;
-  std::string op_type;
-  std::string domain;
-  std::string output;
-  std::string reason;
-};
+/// Why nodes stay.
+using Reasons = std::unordered_map<const Node*, std::string>;
 
 /// Takes out pairs QuantizeLinear -> DequantizeLinear with the same scale and zero point, and those
 /// that dangle at the model's inputs and outputs, whose type becomes float. A pair whose zero point is
 /// the lowest code also cut off what is below zero, which quantizers use to drop a Relu or Clip: in
-/// its place stands a Clip to the pair's range. `wanted` says which nodes to touch.
+/// its place stands a Clip to the pair's range. `wanted` says which nodes to touch. `reasons` holds those
+/// of the nodes that folding left, and afterwards those of all that stay.
 Status strip(Model& model, ExternalFiles& files, Rewire& rewire,
              const std::function<bool(const Node&)>& wanted, std::vector<Stripped>& stripped,
-             std::vector<Left>& left);
+             Reasons& reasons);
 
 }  // namespace dequant::format::onnx

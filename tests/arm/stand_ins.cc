@@ -11,12 +11,17 @@ int64_t SupportedTargets() { return HWY_NEON; }
 
 namespace dequant {
 
-struct ThreadPool::Impl {};
+Executor default_executor() noexcept {
+  return {[](void*, std::size_t count, Executor::Task task, void* context) {
+            for (std::size_t i = 0; i < count; ++i) task(context, i);
+          },
+          nullptr};
+}
 
-Executor default_executor() noexcept { return {}; }
+struct ThreadPool::Impl {};
 
 ThreadPool::ThreadPool(int) {}
 ThreadPool::~ThreadPool() = default;
-Executor ThreadPool::executor() noexcept { return {}; }
+Executor ThreadPool::executor() noexcept { return default_executor(); }
 
 }  // namespace dequant

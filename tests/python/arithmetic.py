@@ -16,6 +16,8 @@ BITS = {"uint8": 8, "int8": 8, "uint16": 16, "int16": 16, "int32": 32, "uint4": 
         "uint2": 2, "int2": 2, "float4e2m1": 4, "float8e4m3fn": 8, "float8e4m3fnuz": 8,
         "float8e5m2": 8, "float8e5m2fnuz": 8, "float8e8m0": 8, "float32": 32, "float16": 16,
         "bfloat16": 16}
+INPUTS = ["uint8", "int8", "uint16", "int16", "int32", "uint4", "int4", "uint2", "int2",
+          "float4e2m1", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"]
 FLOAT4 = np.array([0, .5, 1, 1.5, 2, 3, 4, 6])
 
 
@@ -49,7 +51,8 @@ class Codes:
         return codes.astype(np.float64)
 
     def packed(self):
-        """The bytes of raw_data: little-endian, small elements from the low bits of each byte on."""
+        """The bytes of raw_data: little-endian, small elements from the low bits of each byte
+        on."""
         width = BITS[self.element]
         codes = self.codes.reshape(-1).astype(np.uint64)
         if width >= 8:
@@ -59,8 +62,17 @@ class Codes:
         shifts = np.arange(held, dtype=np.uint64) * np.uint64(width)
         return (codes << shifts).sum(axis=1).astype(np.uint8).tobytes()
 
+    def array(self):
+        """As numpy has it: its own type, or codes in bytes or 16 bits."""
+        if self.element in ("int2", "int4", "int8", "int16", "int32"):
+            return self.values().astype(f"i{max(BITS[self.element] // 8, 1)}")
+        if self.element in ("float16", "float32"):
+            return self.values().astype(FLOATS[self.element])
+        return self.codes.astype("u1" if BITS[self.element] <= 8 else "u2")
+
     def tensor(self, name):
-        return helper.make_tensor(name, onnx_code(self.element), self.codes.shape, self.packed(), raw=True)
+        return helper.make_tensor(name, onnx_code(self.element), self.codes.shape, self.packed(),
+                                  raw=True)
 
 
 def codes(element, array):
@@ -80,8 +92,8 @@ def random_codes(rng, element, shape):
 
 
 def dequantized(x, scale, zero_point=None, axis=1, block_size=0, output=None):
-    """y = narrow(fl32(fl32(x - zero_point) * fl32(scale))): one rounding of the difference, which is
-    exact for all types but int32, one of the product, one to the output. Returns Codes."""
+    """y = narrow(fl32(fl32(x - zero_point) * fl32(scale))): one rounding of the difference, which
+    is exact for all types but int32, one of the product, one to the output. Returns Codes."""
     def expand(values):
         if values.size == 1 and block_size == 0:
             return values.reshape(())
@@ -104,8 +116,10 @@ def dequantized(x, scale, zero_point=None, axis=1, block_size=0, output=None):
 def assert_same(actual, expected):
     """The same type, shape and bits; any NaN is like any other."""
     assert (actual.element, actual.codes.shape) == (expected.element, expected.codes.shape)
-    different = (actual.codes != expected.codes) & ~(np.isnan(actual.values()) & np.isnan(expected.values()))
-    assert not different.any(), f"{different.sum()} of {different.size} differ, first at {np.argwhere(different)[0]}"
+    nan = np.isnan(actual.values()) & np.isnan(expected.values())
+    different = (actual.codes != expected.codes) & ~nan
+    assert not different.any(), (
+        f"{different.sum()} of {different.size} differ, first at {np.argwhere(different)[0]}")
 
 
 def codes_of(array):

@@ -17,7 +17,8 @@ EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 def node(op_type, inputs, outputs, name="", domain="", **attributes):
     """A node; inputs and outputs are names separated by spaces, "-" is an input left out."""
     inputs = ["" if i == "-" else i for i in inputs.split()]
-    return helper.make_node(op_type, inputs, outputs.split(), name=name, domain=domain, **attributes)
+    return helper.make_node(op_type, inputs, outputs.split(), name=name, domain=domain,
+                            **attributes)
 
 
 def value(name, element="float32", shape=(2, 3)):
@@ -32,7 +33,8 @@ def model(nodes, inputs=(), outputs=("y",), initializers=(), opset=21, ir_versio
         return [value(v) if isinstance(v, str) else v for v in values]
     graph = helper.make_graph(nodes, "g", infos(inputs), infos(outputs), initializers, **more)
     imports = [helper.make_opsetid("", opset), *(helper.make_opsetid(d, 1) for d in domains)]
-    return helper.make_model(graph, opset_imports=imports, ir_version=ir_version, functions=functions,
+    return helper.make_model(graph, opset_imports=imports, ir_version=ir_version,
+                             functions=functions,
                              producer_name="tests")
 
 
@@ -81,8 +83,8 @@ def dequant(*arguments, code=0, cwd=None):
 
 
 def convert(source, *options, to="out.onnx"):
-    """Converts a saved model into `to` beside it; returns the new model and the report. Every output
-    must please onnx.checker."""
+    """Converts a saved model into `to` beside it; returns the new model and the report. Every
+    output must please onnx.checker."""
     target = source.parent / to
     report = json.loads(dequant("convert", source, "-o", target, "--json", *options).stdout)
     onnx.checker.check_model(str(target), full_check=True)
@@ -94,15 +96,23 @@ def reasons(report):
 
 
 def session(path):
-    """A session that computes a model as it is written. Besides graph optimizations, prepacking is off:
-    ONNX Runtime multiplies by constant (prepacked) matrices in another order of additions than by
-    computed ones, so the same weights would give other last bits once they are initializers."""
+    """A session that computes a model as it is written. Besides graph optimizations, prepacking is
+    off: ONNX Runtime multiplies by constant (prepacked) matrices in another order of additions than
+    by computed ones, so the same weights would give other last bits once they are initializers."""
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.add_session_config_entry("session.disable_prepacking", "1")
     options.log_severity_level = 3
     options.intra_op_num_threads = 1
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def digits_accuracy(path):
+    """Per cent of the test images that a digits model recognizes."""
+    images = np.load(EXAMPLES / "digits_test_images.npy")
+    labels = np.load(EXAMPLES / "digits_test_labels.npy")
+    [logits] = session(path).run(None, {"image": images})
+    return (logits.argmax(axis=1) == labels).mean() * 100
 
 
 def random_feeds(runtime, rng, batch=1):

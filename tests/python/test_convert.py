@@ -1,5 +1,5 @@
-"""`dequant convert` on real models: ONNX Runtime computes the same bits from the float model as from the
-quantized one."""
+"""`dequant convert` on real models: ONNX Runtime computes the same bits from the float model as
+from the quantized one."""
 
 import pytest
 

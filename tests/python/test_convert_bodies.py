@@ -6,14 +6,15 @@ import pytest
 from onnx import helper, numpy_helper
 
 from arithmetic import assert_same, codes, codes_of, dequantized
-from support import (SCALE, TENSORS, X, Y, ZERO, assert_same_outputs, constant, convert, dq, model,
-                     names, node, reasons, save, value)
+from support import (SCALE, TENSORS, X, Y, ZERO, assert_same_outputs, constant, convert, dequant,
+                     dq, model, names, node, reasons, save, value)
 
 FLAG = helper.make_tensor_value_info("flag", onnx.TensorProto.BOOL, [])
 
 
 def body(nodes, inputs=(), outputs=("y",), initializers=()):
-    infos = [[value(v) if isinstance(v, str) else v for v in values] for values in (inputs, outputs)]
+    infos = [[value(v) if isinstance(v, str) else v for v in values]
+             for values in (inputs, outputs)]
     return helper.make_graph(nodes, "body", *infos, initializers)
 
 
@@ -44,7 +45,8 @@ def loop_with_outer_constants():
     inside = [helper.make_tensor_value_info("i", onnx.TensorProto.INT64, []),
               helper.make_tensor_value_info("c", onnx.TensorProto.BOOL, []), "sum"]
     outside = [helper.make_tensor_value_info("d", onnx.TensorProto.BOOL, []), "next"]
-    loop = body([node("Identity", "c", "d"), dq(), node("Add", "sum y", "next")], inside, outside, TENSORS[2:])
+    loop = body([node("Identity", "c", "d"), dq(), node("Add", "sum y", "next")], inside, outside,
+                TENSORS[2:])
     trips = numpy_helper.from_array(np.array(3), "trips")
     return model([node("Loop", "trips - start", "out", body=loop)], ["start"], ["out"],
                  [trips, *TENSORS[:2]]), 1
@@ -53,7 +55,8 @@ def loop_with_outer_constants():
 def scan_with_own_constants():
     inside, outside = [value("row", shape=[3])], [value("sum")]
     scan = body([dq(), node("Add", "row y", "sum")], inside, outside, TENSORS)
-    return model([node("Scan", "rows", "out", num_scan_inputs=1, body=scan)], [value("rows", shape=[4, 3])],
+    return model([node("Scan", "rows", "out", num_scan_inputs=1, body=scan)],
+                 [value("rows", shape=[4, 3])],
                  [value("out", shape=[4, 2, 3])]), 1
 
 
@@ -70,7 +73,8 @@ def test_node_in_a_body_becomes_an_initializer_of_the_body(make, tmp_path):
 
 
 def test_input_of_a_body_is_not_constant(tmp_path):
-    scan = body([dq(), node("Add", "y y", "sum")], [value("x", "int8", [3])], [value("sum", shape=[3])])
+    scan = body([dq(), node("Add", "y y", "sum")], [value("x", "int8", [3])],
+                [value("sum", shape=[3])])
     n = node("Scan", "rows", "out", num_scan_inputs=1, body=scan)
     source = save(model([n], [value("rows", "int8")], ["out"], TENSORS[1:]), tmp_path / "in.onnx")
     _, report = convert(source)
@@ -79,14 +83,16 @@ def test_input_of_a_body_is_not_constant(tmp_path):
 
 
 def test_constant_of_a_body_hides_the_one_outside(tmp_path):
-    """Names of the outer graph may be used again within bodies that do not see them: here siblings."""
+    """Names of the outer graph may be used again within bodies that do not see them: here
+    siblings."""
     other = codes("int8", [[9, 8, 7], [6, 5, 4]])
     then = body([constant("x", X), dq(outputs="then", name="a")], outputs=["then"])
     otherwise = body([constant("x", other), dq(outputs="else", name="b")], outputs=["else"])
     n = node("If", "flag", "out", then_branch=then, else_branch=otherwise)
     source = save(model([n], [FLAG], ["out"], TENSORS[1:]), tmp_path / "in.onnx")
     converted, _ = convert(source)
-    folded = {a.g.initializer[0].name: a.g.initializer[0] for a in converted.graph.node[0].attribute}
+    folded = {a.g.initializer[0].name: a.g.initializer[0]
+              for a in converted.graph.node[0].attribute}
     assert_same(codes_of(numpy_helper.to_array(folded["then"])), Y)
     assert_same(codes_of(numpy_helper.to_array(folded["else"])), dequantized(other, SCALE, ZERO))
     assert_same_outputs(source, tmp_path / "out.onnx", runs=5)
@@ -115,6 +121,19 @@ def test_node_in_a_function_becomes_a_constant_node(tmp_path):
     assert_same_outputs(source, tmp_path / "out.onnx", runs=5)
 
 
+def test_function_has_operator_sets_of_its_own(tmp_path):
+    """The model's own does not know int2."""
+    x = codes("int2", [[-2, -1, 0], [1, 0, 1]])
+    body_ = function([constant("x", x), constant("scale", SCALE), dq("x scale")], [])
+    body_.opset_import[0].version = 25
+    proto = calling(body_)
+    proto.ir_version = 13
+    (tmp_path / "in.onnx").write_bytes(proto.SerializeToString())
+    dequant("convert", tmp_path / "in.onnx", "-o", tmp_path / "out.onnx")
+    [left] = onnx.load(tmp_path / "out.onnx").functions[0].node
+    assert_same(codes_of(numpy_helper.to_array(left.attribute[0].t)), dequantized(x, SCALE))
+
+
 def test_body_in_a_function_gets_an_initializer(tmp_path):
     flag = node("Constant", "", "flag", value=numpy_helper.from_array(np.array(True)))
     nodes = [flag, constant("x", X), constant("scale", SCALE), constant("zero", ZERO),
@@ -127,7 +146,8 @@ def test_body_in_a_function_gets_an_initializer(tmp_path):
 
 
 def test_input_of_a_function_is_not_constant(tmp_path):
-    source = save(calling(function([dq()], ["x", "scale", "zero"]), "x scale zero"), tmp_path / "in.onnx")
+    source = save(calling(function([dq()], ["x", "scale", "zero"]), "x scale zero"),
+                  tmp_path / "in.onnx")
     _, report = convert(source)
     assert reasons(report) == {"dq": "x is an input of its function"}
     assert (tmp_path / "out.onnx").read_bytes() == source.read_bytes()
@@ -141,5 +161,6 @@ def test_attribute_of_a_function_is_not_constant(tmp_path):
     source = save(calling(function(nodes, [], attributes=["weights"]), weights=X.tensor("x")),
                   tmp_path / "in.onnx")
     _, report = convert(source)
-    assert reasons(report) == {"dq": "x comes from a Constant node that takes a function's attribute"}
+    assert reasons(report) == {
+        "dq": "x comes from a Constant node that takes a function's attribute"}
     assert (tmp_path / "out.onnx").read_bytes() == source.read_bytes()

@@ -1,11 +1,13 @@
-"""`dequant convert` as a command: options, the report, exit codes, and files that are never lost."""
+"""`dequant convert` as a command: options, the report, exit codes, and files that are never
+lost."""
 
 import json
 
 import pytest
 
 from arithmetic import codes
-from support import TENSORS, convert, dequant, dq, model, names, node, op_types, reasons, save, value
+from support import (TENSORS, convert, dequant, dq, model, names, node, op_types, reasons, save,
+                     value)
 
 
 @pytest.fixture
@@ -13,7 +15,8 @@ def source(tmp_path):
     """A model with three nodes: two of constants, one of an input."""
     nodes = [dq(name="first"), dq("w scale zero", "z", "second"), dq("in scale zero", "v", "third")]
     w = codes("int8", [[3, 1, 4], [1, 5, 9]]).tensor("w")
-    return save(model(nodes, [value("in", "int8")], ["y", "z", "v"], [*TENSORS, w]), tmp_path / "in.onnx")
+    return save(model(nodes, [value("in", "int8")], ["y", "z", "v"], [*TENSORS, w]),
+                tmp_path / "in.onnx")
 
 
 @pytest.mark.parametrize("options, folded", [
@@ -52,11 +55,14 @@ def test_dry_run_reports_the_same_and_writes_nothing(source, tmp_path):
 
 def test_report_has_exactly_these_keys(source, tmp_path):
     _, report = convert(source)
-    assert list(report) == ["input", "output", "dry_run", "folded", "stripped", "left", "totals", "warnings"]
+    assert list(report) == ["input", "output", "dry_run", "folded", "stripped", "left", "totals",
+                            "warnings"]
     assert [list(f) for f in report["folded"]] == 2 * [
-        ["node", "domain", "output", "x", "type", "scale_type", "output_type", "shape", "granularity",
+        ["node", "domain", "output", "x", "type", "scale_type", "output_type", "shape",
+         "granularity",
          "axis", "block_size", "bytes", "float_bytes"]]
-    assert [list(left) for left in report["left"]] == [["node", "op_type", "domain", "output", "reason"]]
+    assert [list(left) for left in report["left"]] == [["node", "op_type", "domain", "output",
+                                                        "reason"]]
     assert list(report["totals"]) == [
         "folded", "stripped", "left", "removed_initializers", "removed_nodes", "quantized_bytes",
         "float_bytes", "model_bytes_in", "model_bytes_out", "data_file", "data_bytes"]
@@ -65,7 +71,8 @@ def test_report_has_exactly_these_keys(source, tmp_path):
 def test_report_tells_what_was_done(source, tmp_path):
     _, report = convert(source)
     assert report["folded"][0] == {
-        "node": "first", "domain": "", "output": "y", "x": "x", "type": "int8", "scale_type": "float32",
+        "node": "first", "domain": "", "output": "y", "x": "x", "type": "int8",
+        "scale_type": "float32",
         "output_type": "float32", "shape": [2, 3], "granularity": "per_tensor", "axis": None,
         "block_size": 0, "bytes": 6 + 4 + 1, "float_bytes": 24}
     assert report["totals"] == {
@@ -76,7 +83,8 @@ def test_report_tells_what_was_done(source, tmp_path):
 
 def test_report_for_people_names_every_node(source, tmp_path):
     text = dequant("convert", source, "-o", tmp_path / "out.onnx").stdout
-    for word in ["y", "z", "third", "in is an input of the graph", "int8 -> float32", "[2, 3]", "per tensor",
+    for word in ["y", "z", "third", "in is an input of the graph", "int8 -> float32", "[2, 3]",
+                 "per tensor",
                  "2 DequantizeLinear folded", "1 left"]:
         assert word in text
 
@@ -105,7 +113,8 @@ def test_input_is_never_the_output(source, options, tmp_path):
     before = source.read_bytes()
     (tmp_path / "link.onnx").hardlink_to(source)
     for path in [source, tmp_path / "link.onnx", tmp_path / "." / "in.onnx"]:
-        assert "is the input itself" in dequant("convert", source, "-o", path, *options, code=5).stderr
+        assert "is the input itself" in dequant("convert", source, "-o", path, *options,
+                                                code=5).stderr
     assert source.read_bytes() == before
 
 
@@ -119,8 +128,10 @@ def test_missing_input_is_an_error(tmp_path):
     assert "none.onnx" in done.stderr and not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("arguments", [[], ["in.onnx"], ["in.onnx", "-o"], ["in.onnx", "-o", "a", "b"],
-                                       ["in.onnx", "-o", "a", "-T", "-1"], ["in.onnx", "-o", "a", "--what"]])
+@pytest.mark.parametrize("arguments", [[], ["in.onnx"], ["in.onnx", "-o"],
+                                       ["in.onnx", "-o", "a", "b"],
+                                       ["in.onnx", "-o", "a", "-T", "-1"],
+                                       ["in.onnx", "-o", "a", "--what"]])
 def test_wrong_usage_is_an_error(arguments, tmp_path):
     assert dequant("convert", *arguments, code=2, cwd=tmp_path).stderr
     assert not list(tmp_path.iterdir())

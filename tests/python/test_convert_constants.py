@@ -1,5 +1,5 @@
-"""`dequant convert` finds constants in initializers, Constant nodes, and behind Identity nodes, and does
-not take for constant what a caller can change."""
+"""`dequant convert` finds constants in initializers, Constant nodes, and behind Identity nodes, and
+does not take for constant what a caller can change."""
 
 import onnx
 import pytest
@@ -38,16 +38,20 @@ def test_constants_are_found_through_identity_nodes(tmp_path):
 
 
 def test_identity_that_others_read_stays(tmp_path):
-    nodes = [node("Identity", "zero", "z"), dq("x scale z"), node("Cast", "z", "w", to=onnx.TensorProto.FLOAT)]
-    source = save(model(nodes, outputs=["y", value("w", shape=[])], initializers=TENSORS), tmp_path / "in.onnx")
+    nodes = [node("Identity", "zero", "z"), dq("x scale z"),
+             node("Cast", "z", "w", to=onnx.TensorProto.FLOAT)]
+    source = save(model(nodes, outputs=["y", value("w", shape=[])], initializers=TENSORS),
+                  tmp_path / "in.onnx")
     converted, _ = convert(source)
     assert (op_types(converted), names(converted)) == (["Identity", "Cast"], ["zero", "y"])
     assert_same_outputs(source, tmp_path / "out.onnx", runs=1)
 
 
 def overridable(overridden=("x", "scale", "zero"), ir_version=10, nodes=(), outputs=("y",)):
-    shapes = {"x": value("x", "int8"), "scale": value("scale", shape=[]), "zero": value("zero", "int8", [])}
-    return model([dq(), *nodes], ["in", *(shapes[name] for name in overridden)], [*outputs, "out"], TENSORS,
+    shapes = {"x": value("x", "int8"), "scale": value("scale", shape=[]),
+              "zero": value("zero", "int8", [])}
+    return model([dq(), *nodes], ["in", *(shapes[name] for name in overridden)], [*outputs, "out"],
+                 TENSORS,
                  ir_version=ir_version)
 
 
@@ -73,7 +77,8 @@ def test_assume_const_leaves_an_input_that_others_read(tmp_path):
     cast = node("Cast", "zero", "w", to=onnx.TensorProto.FLOAT)
     proto = overridable(nodes=[ABS, cast], outputs=["y", value("w", shape=[])])
     converted, _ = convert(save(proto, tmp_path / "in.onnx"), "--assume-const")
-    assert ([i.name for i in converted.graph.input], names(converted)) == (["in", "zero"], ["zero", "y"])
+    assert ([i.name for i in converted.graph.input], names(converted)) == (["in", "zero"],
+                                                                           ["zero", "y"])
 
 
 def test_ir_version_3_model_gets_a_constant_node(tmp_path):

@@ -1,5 +1,5 @@
-"""`dequant convert` and external data: read in all its forms, written on request or where a model would
-outgrow protobuf, and never shared between the two models."""
+"""`dequant convert` and external data: read in all its forms, written on request or where a model
+would outgrow protobuf, and never shared between the two models."""
 
 import hashlib
 import json
@@ -8,10 +8,10 @@ import shutil
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, external_data_helper, helper
+from onnx import TensorProto, external_data_helper
 
 import wire
-from arithmetic import assert_same, codes, dequantized, floats, random_codes
+from arithmetic import assert_same, dequantized, floats, random_codes
 from support import (assert_same_outputs, convert, dequant, dq, initializer, model, node, save,
                      session, value)
 
@@ -23,18 +23,21 @@ EXPECTED = dequantized(WEIGHT, SCALES, axis=0)
 
 
 def network(nodes=(), outputs=(), initializers=()):
-    """in[2, 64] -> MatMul weight (quantized) -> Add bias (quantized) -> MatMul matrix (float) -> out."""
+    """in[2, 64] -> MatMul weight (quantized) -> Add bias (quantized) -> MatMul matrix (float) ->
+    out."""
     tensors = [WEIGHT.tensor("weight"), SCALES.tensor("scales"), BIAS.tensor("bias"),
                floats(0.5).tensor("scale"), MATRIX.tensor("matrix")]
-    layers = [dq("weight scales", "w", "dq_w", axis=0), dq("bias scale", "b", "dq_b"), node("MatMul", "in w", "p"),
+    layers = [dq("weight scales", "w", "dq_w", axis=0), dq("bias scale", "b", "dq_b"),
+              node("MatMul", "in w", "p"),
               node("Add", "p b", "s"), node("MatMul", "s matrix", "out")]
-    return model([*layers, *nodes], [value("in", shape=[2, 64])], [value("out", shape=[2, 32]), *outputs],
+    return model([*layers, *nodes], [value("in", shape=[2, 64])],
+                 [value("out", shape=[2, 32]), *outputs],
                  [*tensors, *initializers])
 
 
 def externalize(proto, folder, entries):
-    """Moves the data of some initializers into files. `entries`: name -> the external_data entries; each
-    file is as long as its furthest tensor, with other bytes between them."""
+    """Moves the data of some initializers into files. `entries`: name -> the external_data entries;
+    each file is as long as its furthest tensor, with other bytes between them."""
     for tensor in proto.graph.initializer:
         if tensor.name not in entries:
             continue
@@ -86,7 +89,8 @@ def test_places_in_files_are_understood(entries, tmp_path):
 
 
 def test_tensors_may_share_bytes(tmp_path):
-    proto = network([dq("again scales", "v", "dq_v", axis=0)], [value("v", shape=[64, 48])], [WEIGHT.tensor("again")])
+    proto = network([dq("again scales", "v", "dq_v", axis=0)], [value("v", shape=[64, 48])],
+                    [WEIGHT.tensor("again")])
     entry = {"location": "one.bin", "offset": "8", "length": "3072"}
     converted, _ = convert(externalize(proto, tmp_path, {"weight": entry, "again": entry}))
     assert_same(initializer(converted, "v"), EXPECTED)
@@ -123,7 +127,8 @@ def test_data_file_of_the_input_is_never_the_output(options, tmp_path):
 def test_output_in_another_folder_needs_nothing_of_the_input(tmp_path):
     for name in ("from", "to"):
         (tmp_path / name).mkdir()
-    source = externalize(network(), tmp_path / "from", {n: {"location": f"{n}.bin"} for n in ("weight", "matrix")})
+    source = externalize(network(), tmp_path / "from",
+                         {n: {"location": f"{n}.bin"} for n in ("weight", "matrix")})
     feeds = {"in": RNG.normal(size=[2, 64]).astype("f4")}
     [before] = session(source).run(None, feeds)
     dequant("convert", source, "-o", tmp_path / "to" / "out.onnx")
@@ -148,7 +153,8 @@ def test_external_data_is_written_on_request(tmp_path):
 
 def test_small_tensors_stay_in_the_model(tmp_path):
     source = save(model([dq("bias scale", "y")], outputs=[value("y", shape=[48])],
-                        initializers=[BIAS.tensor("bias"), floats(0.5).tensor("scale")]), tmp_path / "in.onnx")
+                        initializers=[BIAS.tensor("bias"), floats(0.5).tensor("scale")]),
+                  tmp_path / "in.onnx")
     _, report = convert(source, "--external-data")
     assert report["totals"]["data_file"] == ""
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in.onnx", "out.onnx"]
@@ -157,12 +163,13 @@ def test_small_tensors_stay_in_the_model(tmp_path):
 @pytest.mark.parametrize("options", [[], ["--force"]])
 def test_data_file_never_takes_a_name_that_is_taken(options, tmp_path):
     source = save(network(), tmp_path / "in.onnx")
-    for name in ("out.onnx.data", "out.onnx.data.1"):
-        (tmp_path / name).write_text("precious")
+    taken = [tmp_path / "out.onnx.data", tmp_path / "out.onnx.data.1"]
+    for path in taken:
+        path.write_text("precious")
     converted, report = convert(source, "--external-data", *options)
     assert report["totals"]["data_file"] == "out.onnx.data.2"
     assert_same(initializer(converted, "w"), EXPECTED)
-    assert (tmp_path / "out.onnx.data").read_text() == (tmp_path / "out.onnx.data.1").read_text() == "precious"
+    assert [path.read_text() for path in taken] == ["precious", "precious"]
 
 
 def test_model_replaced_by_force_gets_a_data_file_of_its_own(tmp_path):
@@ -177,7 +184,8 @@ def test_model_replaced_by_force_gets_a_data_file_of_its_own(tmp_path):
 
 def stored(path, name):
     """The external_data entries of an initializer."""
-    [found] = [t for t in onnx.load(path, load_external_data=False).graph.initializer if t.name == name]
+    [found] = [t for t in onnx.load(path, load_external_data=False).graph.initializer
+               if t.name == name]
     return {e.key: e.value for e in found.external_data}
 
 
@@ -196,7 +204,8 @@ def test_unknown_keys_of_external_data_stay_and_a_checksum_goes(tmp_path):
     entry = {"location": "m.bin", "length": "6144", "note": "kept", "checksum": "0" * 40}
     source = externalize(network(), tmp_path, {"matrix": entry})
     _, report = convert(source)
-    assert report["warnings"] == ["tensor matrix: the checksum of its external data is not verified"]
+    assert report["warnings"] == [
+        "tensor matrix: the checksum of its external data is not verified"]
     where = stored(tmp_path / "out.onnx", "matrix")
     assert where["note"] == "kept" and "checksum" not in where
 
@@ -206,7 +215,8 @@ def test_empty_tensor_with_external_data_stays_readable(others, tmp_path):
     empty = TensorProto(name="empty", data_type=TensorProto.FLOAT, dims=[0], raw_data=b"")
     layers = [dq("bias scale", "b"), node("Abs", "empty", "e")]
     tensors = [BIAS.tensor("bias"), floats(0.5).tensor("scale"), MATRIX.tensor("matrix"), empty]
-    proto = model(layers, outputs=[value("b", shape=[48]), value("e", shape=[0])], initializers=tensors)
+    proto = model(layers, outputs=[value("b", shape=[48]), value("e", shape=[0])],
+                  initializers=tensors)
     source = externalize(proto, tmp_path, {"empty": {"location": "e.bin", "length": "0"}, **others})
     convert(source)
     assert_same_outputs(source, tmp_path / "out.onnx", runs=1)
@@ -218,18 +228,21 @@ def test_data_that_cannot_be_read_is_an_error(keys, tmp_path):
     folder.mkdir()
     source = externalize(network(), folder, {"weight": {"location": "w.bin"}})
     shutil.move(folder / "w.bin", tmp_path / "w.bin")
-    source.write_bytes(wire.change(source.read_bytes(), [7, 5, 13], lambda entry: wire.field(1, "location")
+    source.write_bytes(wire.change(source.read_bytes(), [7, 5, 13],
+                                   lambda entry: wire.field(1, "location")
                                    + wire.field(2, keys["location"])))
     assert "weight" in dequant("convert", source, "-o", folder / "out.onnx", code=5).stderr
     assert [p.name for p in folder.iterdir()] == ["in.onnx"]
 
 
 def test_model_over_2_gib_gets_external_data(tmp_path):
-    """A dry run, on a file that is mostly a hole: 2^29 + 4 int2 elements are 2 GiB + 16 bytes of floats."""
+    """A dry run, on a file that is mostly a hole: 2^29 + 4 int2 elements are 2 GiB + 16 bytes of
+    floats."""
     count = 2**29 + 4
     x = TensorProto(name="x", data_type=TensorProto.INT2, dims=[count]).SerializeToString()
     raw = wire.varint(9 << 3 | 2) + wire.varint(count // 4)
-    proto = model([dq("x scale")], outputs=[value("y", shape=[count])], initializers=[floats(0.5).tensor("scale")],
+    proto = model([dq("x scale")], outputs=[value("y", shape=[count])],
+                  initializers=[floats(0.5).tensor("scale")],
                   opset=25, ir_version=13)
     rest = proto.graph.SerializeToString()
     size = len(x) + len(raw) + count // 4
@@ -237,9 +250,11 @@ def test_model_over_2_gib_gets_external_data(tmp_path):
     proto.ClearField("graph")
     with (tmp_path / "in.onnx").open("wb") as file:
         file.write(proto.SerializeToString())
-        file.write(wire.varint(7 << 3 | 2) + wire.varint(len(rest) + len(head) + count // 4) + rest + head)
+        file.write(wire.varint(7 << 3 | 2) + wire.varint(len(rest) + len(head) + count // 4) + rest
+                   + head)
         file.truncate(file.tell() + count // 4)
-    done = dequant("convert", tmp_path / "in.onnx", "-o", tmp_path / "out.onnx", "--dry-run", "--json")
+    done = dequant("convert", tmp_path / "in.onnx", "-o", tmp_path / "out.onnx", "--dry-run",
+                   "--json")
     totals = json.loads(done.stdout)["totals"]
     assert (totals["data_file"], totals["data_bytes"]) == ("out.onnx.data", 4 * count)
     assert totals["model_bytes_out"] < 1000

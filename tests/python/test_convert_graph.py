@@ -1,5 +1,5 @@
-"""`dequant convert` and what stands around a node: what nothing uses any more goes, what others use stays,
-and a node that cannot be folded stays with the reason."""
+"""`dequant convert` and what stands around a node: what nothing uses any more goes, what others use
+stays, and a node that cannot be folded stays with the reason."""
 
 import json
 
@@ -66,7 +66,8 @@ def test_tensor_dequantized_twice_becomes_two_constants(tmp_path):
 def test_constant_computed_outside_is_seen_in_a_body(tmp_path):
     """The body reads y by its name alone: it must go on meaning the same."""
     flag = helper.make_tensor_value_info("flag", TensorProto.BOOL, [])
-    both = {b: helper.make_graph([node("Add", "y in", b)], b, [], [value(b)]) for b in ("then", "else")}
+    both = {b: helper.make_graph([node("Add", "y in", b)], b, [], [value(b)])
+            for b in ("then", "else")}
     choice = node("If", "flag", "out", then_branch=both["then"], else_branch=both["else"])
     source = save(model([dq(), choice], [flag, "in"], ["out"], TENSORS), tmp_path / "in.onnx")
     converted, _ = convert(source)
@@ -118,7 +119,8 @@ def test_value_info_of_what_is_gone_goes(tmp_path):
 
 def test_model_with_training_information_keeps_its_initializers(tmp_path):
     proto = model([dq()], initializers=TENSORS)
-    algorithm = helper.make_graph([node("Identity", "x", "next")], "algorithm", [], [value("next", "int8")])
+    algorithm = helper.make_graph([node("Identity", "x", "next")], "algorithm", [],
+                                  [value("next", "int8")])
     proto.training_info.add(algorithm=algorithm)
     proto.training_info[0].update_binding.add(key="x", value="next")
     source = save(proto, tmp_path / "in.onnx")
@@ -130,8 +132,8 @@ def test_model_with_training_information_keeps_its_initializers(tmp_path):
 # Nodes that cannot be folded.
 
 def left(tmp_path, nodes, initializers=TENSORS, inputs=(), outputs=("y",), **more):
-    """The reason why the node dq was left in a model that came out byte for byte as it was. Such nodes
-    are wrong, so onnx.checker is not asked."""
+    """The reason why the node dq was left in a model that came out byte for byte as it was. Such
+    nodes are wrong, so onnx.checker is not asked."""
     source = save(model(nodes, inputs, outputs, initializers, **more), tmp_path / "in.onnx")
     done = dequant("convert", source, "-o", tmp_path / "out.onnx", "--json")
     assert (tmp_path / "out.onnx").read_bytes() == source.read_bytes()
@@ -169,15 +171,18 @@ def test_node_without_constants_is_left_with_the_reason(nodes, reason, tmp_path)
     ("x scale", {}, 9, "opset"),
     ("x scale", {}, 99, "opset"),
 ])
-def test_node_that_breaks_its_specification_is_left_with_the_reason(inputs, attributes, opset, named, tmp_path):
+def test_node_that_breaks_its_specification_is_left_with_the_reason(inputs, attributes, opset,
+                                                                    named, tmp_path):
     tensors = [*TENSORS, floats([1, 2]).tensor("vector"), Y.tensor("float"),
-               codes("float8e4m3fn", [1, 2]).tensor("float8"), codes("float8e4m3fn", 1).tensor("float8zero")]
+               codes("float8e4m3fn", [1, 2]).tensor("float8"),
+               codes("float8e4m3fn", 1).tensor("float8zero")]
     reason = left(tmp_path, [dq(inputs, **attributes)], tensors, opset=opset)
     assert named in reason
 
 
 def test_sparse_initializer_is_left(tmp_path):
-    values, indices = codes("int8", [7]).tensor("x"), helper.make_tensor("i", TensorProto.INT64, [1], [2])
+    values = codes("int8", [7]).tensor("x")
+    indices = helper.make_tensor("i", TensorProto.INT64, [1], [2])
     sparse = helper.make_sparse_tensor(values, indices, [6])
     reason = left(tmp_path, [dq("x scale zero")], TENSORS[1:], sparse_initializer=[sparse])
     assert reason == "x is a sparse initializer"

@@ -1,27 +1,24 @@
-"""`dequant convert` reads tensor data wherever a TensorProto can keep it: raw, in typed fields packed or
-not, with negative entries, and larger than the memory it may use."""
+"""`dequant convert` reads tensor data wherever a TensorProto can keep it: raw, in typed fields
+packed or not, with negative entries, and larger than the memory it may use."""
 
 import numpy as np
 import pytest
 from onnx import TensorProto
 
 import wire
-from arithmetic import (BITS, assert_same, codes, dequantized, element_of, floats, onnx_code,
-                        random_codes)
+from arithmetic import (BITS, INPUTS, assert_same, codes, dequantized, element_of, floats,
+                        onnx_code, random_codes)
 from support import convert, dequant, initializer, linear, model, node, save, value
 
-ELEMENTS = ["uint8", "int8", "uint16", "int16", "int32", "uint4", "int4", "uint2", "int2", "float4e2m1",
-            "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"]
-
-
 def typed(what, name, signed=False):
-    """A TensorProto with the data in its typed field; packed types have one entry a byte. `signed`: bytes
-    of packed types as int8, as onnx 1.16 wrote them."""
+    """A TensorProto with the data in its typed field; packed types have one entry a byte. `signed`:
+    bytes of packed types as int8, as onnx 1.16 wrote them."""
     tensor = TensorProto(name=name, data_type=onnx_code(what.element), dims=what.codes.shape)
     if what.element == "float32":
         tensor.float_data.extend(what.values().reshape(-1))
     elif BITS[what.element] < 8:
-        tensor.int32_data.extend(np.frombuffer(what.packed(), np.int8 if signed else np.uint8).tolist())
+        kind = np.int8 if signed else np.uint8
+        tensor.int32_data.extend(np.frombuffer(what.packed(), kind).tolist())
     elif what.element.startswith("int"):
         tensor.int32_data.extend(what.values().astype(int).reshape(-1))
     else:
@@ -33,18 +30,20 @@ def convert_tensors(folder, x, scale, *zero):
     """Converts a model of one node of these TensorProtos and returns the constant."""
     names = "x scale zero" if zero else "x scale"
     y = value("y", element_of(scale.data_type), x.dims)
-    made = model([node("DequantizeLinear", names, "y", axis=0)], outputs=[y], initializers=[x, scale, *zero],
+    made = model([node("DequantizeLinear", names, "y", axis=0)], outputs=[y],
+                 initializers=[x, scale, *zero],
                  opset=25, ir_version=13)
     converted, report = convert(save(made, folder / "in.onnx"))
     assert report["totals"]["folded"] == 1
     return initializer(converted, "y")
 
 
-@pytest.mark.parametrize("element", ELEMENTS)
+@pytest.mark.parametrize("element", INPUTS)
 def test_typed_fields_are_read(element, tmp_path):
     rng = np.random.default_rng(1)
     x, scale = random_codes(rng, element, [5, 3]), floats(rng.normal(size=5))
-    zero = codes(element, np.zeros(5, int)) if element.startswith("float") else random_codes(rng, element, [5])
+    is_float = element.startswith("float")
+    zero = codes(element, np.zeros(5, int)) if is_float else random_codes(rng, element, [5])
     y = convert_tensors(tmp_path, typed(x, "x"), typed(scale, "scale"), typed(zero, "zero"))
     assert_same(y, dequantized(x, scale, zero, 0))
 
@@ -68,13 +67,15 @@ def test_scales_of_16_bits_are_read_from_int32_data(element, tmp_path):
 @pytest.mark.parametrize("entries", [
     wire.field(5, bytes([1, 2, 3, 100, 5])),
     b"".join(wire.field(5, v) for v in (1, 2, 3, 100, 5)),
-    wire.field(5, 1) + wire.field(5, bytes([2, 3])) + wire.field(5, b"") + wire.field(5, bytes([100, 5]))])
+    wire.field(5, 1) + wire.field(5, bytes([2, 3])) + wire.field(5, b"")
+    + wire.field(5, bytes([100, 5]))])
 def test_repeated_fields_may_be_packed_or_not_or_both(entries, tmp_path):
     x, scale = TensorProto(name="x", data_type=TensorProto.INT8, dims=[5]), floats(2.0)
     made = model([node("DequantizeLinear", "x scale", "y")], outputs=[value("y", shape=[5])],
                  initializers=[x, scale.tensor("scale")])
     source = tmp_path / "in.onnx"
-    source.write_bytes(wire.change(made.SerializeToString(), [wire.MODEL_GRAPH, wire.GRAPH_INITIALIZER],
+    source.write_bytes(wire.change(made.SerializeToString(),
+                                   [wire.MODEL_GRAPH, wire.GRAPH_INITIALIZER],
                                    lambda t: t + entries if t == x.SerializeToString() else t))
     converted, _ = convert(source)
     assert_same(initializer(converted, "y"), dequantized(codes("int8", [1, 2, 3, 100, 5]), scale))
@@ -95,4 +96,5 @@ def test_tensor_larger_than_the_memory_comes_out_the_same(tmp_path):
 def test_typed_tensor_larger_than_the_memory_comes_out_the_same(element, tmp_path):
     rng = np.random.default_rng(5)
     x, scale = random_codes(rng, element, [3, 200_003]), floats(rng.normal(size=3))
-    assert_same(convert_tensors(tmp_path, typed(x, "x"), typed(scale, "scale")), dequantized(x, scale, axis=0))
+    assert_same(convert_tensors(tmp_path, typed(x, "x"), typed(scale, "scale")),
+                dequantized(x, scale, axis=0))

@@ -1,5 +1,6 @@
-"""`dequant convert` on one DequantizeLinear of every type, version and granularity: the bits are those of
-the formula in support.py and, where it computes that formula, of ONNX's reference implementation."""
+"""`dequant convert` on one DequantizeLinear of every type, version and granularity: the bits are
+those of the formula in arithmetic.py and, where it computes that formula, of ONNX's reference
+implementation."""
 
 import numpy as np
 import onnx
@@ -10,7 +11,8 @@ from arithmetic import (BITS, assert_same, codes, codes_of, dequantized, element
                         onnx_code, random_codes)
 from support import convert, initializer, linear
 
-INT8, FLOAT8 = ["uint8", "int8", "int32"], ["float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"]
+INT8 = ["uint8", "int8", "int32"]
+FLOAT8 = ["float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"]
 SMALL = ["uint16", "int16", "uint4", "int4"]
 TYPES = {10: INT8, 13: INT8, 19: INT8 + FLOAT8, 21: INT8 + FLOAT8 + SMALL,
          23: INT8 + FLOAT8 + SMALL + ["float4e2m1"], 24: INT8 + FLOAT8 + SMALL + ["float4e2m1"],
@@ -64,7 +66,8 @@ def check(folder, x, scale, zero, opset, domain="", **attributes):
     return source, y
 
 
-CASES = [(o, t, g) for o, types in TYPES.items() for t in types for g in GRANULARITIES if allowed(o, g)]
+CASES = [(opset, element, granularity) for opset, elements in TYPES.items() for element in elements
+         for granularity in GRANULARITIES if allowed(opset, granularity)]
 
 
 @pytest.mark.parametrize("opset, element, granularity", CASES)
@@ -109,7 +112,8 @@ def test_output_dtype_decides_the_type(element, scale, output, tmp_path):
     rng = np.random.default_rng(9)
     shape, attributes = GRANULARITIES["blocked on the first axis"]
     x, zero = random_codes(rng, element, SHAPE), zero_points(rng, element, shape)
-    check(tmp_path, x, some_scales(rng, scale, shape), zero, 25, output_dtype=onnx_code(output), **attributes)
+    check(tmp_path, x, some_scales(rng, scale, shape), zero, 25, output_dtype=onnx_code(output),
+          **attributes)
 
 
 @pytest.mark.parametrize("element", ["uint8", "int8", "uint16", "int16", "int32", "uint4", "int4"])
@@ -132,4 +136,5 @@ def test_scalars_and_empty_tensors_become_constants(element, shape, tmp_path):
 @pytest.mark.parametrize("scale_shape, zero_shape", [([], [1]), ([1], [])])
 def test_scalar_and_tensor_of_one_element_mix(scale_shape, zero_shape, tmp_path):
     x = random_codes(np.random.default_rng(12), "int8", [9])
-    check(tmp_path, x, floats(np.full(scale_shape, 0.3)), codes("int8", np.full(zero_shape, -7)), 21)
+    check(tmp_path, x, floats(np.full(scale_shape, 0.3)), codes("int8", np.full(zero_shape, -7)),
+          21)

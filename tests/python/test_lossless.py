@@ -1,5 +1,6 @@
-"""What `dequant convert` does not fold survives byte for byte: unknown fields and operators, metadata,
-the order of everything. Messages are compared as bytes, not as what a library makes of them."""
+"""What `dequant convert` does not fold survives byte for byte: unknown fields and operators,
+metadata, the order of everything. Messages are compared as bytes, not as what a library makes of
+them."""
 
 import struct
 
@@ -8,8 +9,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import wire
-from support import (TENSORS, assert_same_outputs, convert, dequant, dq, model, names, node,
-                     save, value)
+from support import TENSORS, assert_same_outputs, convert, dequant, dq, model, names, node, value
 
 UNKNOWN = (wire.field(1999, "from a later version") + wire.field(2001, 1 << 60)
            + wire.varint(2002 << 3 | 5) + struct.pack("<f", 1.5)
@@ -107,7 +107,8 @@ def test_fields_in_an_unusual_order_stay(tmp_path):
 def test_lengths_longer_than_they_need_to_be_stay(tmp_path):
     def stretched(graph):
         """Node names with their length in two bytes where one would do."""
-        return graph.replace(b"\x1a\x03abs", b"\x1a\x83\x00abs").replace(b"\x1a\x05magic", b"\x1a\x85\x00magic")
+        graph = graph.replace(b"\x1a\x03abs", b"\x1a\x83\x00abs")
+        return graph.replace(b"\x1a\x05magic", b"\x1a\x85\x00magic")
     before = rich().SerializeToString()
     before = wire.change(before, [7, 1], stretched)
     assert before.count(b"\x83\x00abs") == before.count(b"\x85\x00magic") == 1
@@ -116,7 +117,8 @@ def test_lengths_longer_than_they_need_to_be_stay(tmp_path):
 
 def test_graph_in_two_pieces_is_one_graph(tmp_path):
     """Protobuf merges the pieces of a message that is no repeated field."""
-    before = model([dq(), node("Neg", "y", "z")], outputs=["z"], initializers=TENSORS).SerializeToString()
+    before = model([dq(), node("Neg", "y", "z")], outputs=["z"],
+                   initializers=TENSORS).SerializeToString()
     [graph] = wire.payloads(before, 7)
     nodes = b"".join(whole for number, whole, _ in wire.fields(graph) if number == wire.GRAPH_NODE)
     others = b"".join(whole for number, whole, _ in wire.fields(graph) if number != wire.GRAPH_NODE)
@@ -130,15 +132,18 @@ def test_graph_in_two_pieces_is_one_graph(tmp_path):
 def test_everything_around_a_node_folded_in_a_body_stays(tmp_path):
     flag = helper.make_tensor_value_info("flag", TensorProto.BOOL, [])
     both = {b: helper.make_graph([node("Magic", "", f"{b}m", domain="custom"), dq(),
-                                  node("Neg", "y", b)], b, [], [value(b)], TENSORS) for b in ("then", "else")}
+                                  node("Neg", "y", b)], b, [], [value(b)], TENSORS)
+            for b in ("then", "else")}
     choice = node("If", "flag", "out", then_branch=both["then"], else_branch=both["else"])
     proto = model([choice], [flag], ["out"], domains=["custom"])
     before = wire.change(proto.SerializeToString(), [7, 1, 5, 6, 1], lambda m: m + UNKNOWN)
     after = converted_bytes(tmp_path, wire.change(before, [7, 1, 5], lambda m: UNKNOWN + m))
-    for old, new in zip(wire.payloads(before, 7, 1, 5, 6), wire.payloads(after, 7, 1, 5, 6), strict=True):
+    for old, new in zip(wire.payloads(before, 7, 1, 5, 6), wire.payloads(after, 7, 1, 5, 6),
+                        strict=True):
         old, new = ([whole for _, whole, _ in wire.fields(body)] for body in (old, new))
         assert new[:2] == [old[0], old[2]]      # of three nodes dq went
-        assert new[2:-1] == [whole for whole in old[3:] if whole[0] != wire.GRAPH_INITIALIZER << 3 | 2]
+        assert new[2:-1] == [whole for whole in old[3:]
+                             if whole[0] != wire.GRAPH_INITIALIZER << 3 | 2]
         assert b"\x42\x01y" in new[-1]
     assert all(m.startswith(UNKNOWN) for m in wire.payloads(after, 7, 1, 5))
 
@@ -146,7 +151,8 @@ def test_everything_around_a_node_folded_in_a_body_stays(tmp_path):
 def test_node_replaced_by_a_constant_stays_in_its_place(tmp_path):
     constants = [node("Constant", "", t.name, value=t) for t in TENSORS]
     nodes = [node("Abs", "in", "a"), *constants, dq(), node("Add", "a y", "b")]
-    local = helper.make_function("local", "Call", ["in"], ["b"], nodes, [helper.make_opsetid("", 21)])
+    local = helper.make_function("local", "Call", ["in"], ["b"], nodes,
+                                 [helper.make_opsetid("", 21)])
     proto = model([node("Call", "in", "out", domain="local")], ["in"], ["out"], functions=[local],
                   domains=["local"])
     before = proto.SerializeToString()

@@ -50,8 +50,8 @@ def read_field(message, at):
 
 
 def fields(message):
-    """[(number, whole field, payload)] in order; the payload of a field that is not length-delimited is
-    None."""
+    """[(number, whole field, payload)] in order; the payload of a field that is not
+    length-delimited is None."""
     out, at = [], 0
     while at < len(message):
         begin = at
@@ -61,7 +61,8 @@ def fields(message):
 
 
 def change(message, path, function):
-    """The message with function(payload) for the payload of every field on the path of field numbers."""
+    """The message with function(payload) for the payload of every field on the path of field
+    numbers."""
     if not path:
         return function(message)
     return b"".join(field(number, change(payload, path[1:], function))

@@ -1,0 +1,304 @@
+"""Where outputs go: whole or not at all, never in the place of what must stay, and exit code 5 when they
+cannot be written."""
+
+import os
+import pathlib
+import resource
+import signal
+import subprocess
+import time
+
+import onnx
+import pytest
+
+from hostile_support import (CLI, FLOAT, INT8, MIB, assert_error, convert, external, initializer,
+                             listing, model, node, quantized, run, tensor)
+
+SMALL = quantized()
+
+
+def large(mebibytes):
+    """A model whose output is four times this."""
+    size = mebibytes * MIB
+    return model(node("DequantizeLinear", ["x", "s"], ["y"]),
+                 initializer(tensor("x", [size], INT8, raw=bytes(range(256)) * (size // 256))),
+                 initializer(tensor("s", [], FLOAT, raw=b"\0\0\x80\x3f")))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "in.onnx").write_bytes(SMALL)
+    return tmp_path
+
+
+def convert_to(folder, target, *options, **more):
+    return run("convert", "in.onnx", "-o", target, "-q", "-T1", *options, cwd=folder, **more)
+
+
+def assert_loads(path):
+    onnx.load(path)
+    outcome = run("inspect", path)
+    assert outcome.code == 0, outcome
+
+
+# What stands in the way.
+
+@pytest.mark.parametrize("options", [[], ["--force"]], ids=["", "force"])
+@pytest.mark.parametrize("target", ["in.onnx", "./in.onnx", "../{}/in.onnx", "soft", "hard"])
+def test_the_output_is_never_the_input(folder, target, options):
+    (folder / "soft").symlink_to("in.onnx")
+    os.link(folder / "in.onnx", folder / "hard")
+    before = listing(folder)
+    assert_error(convert_to(folder, target.format(folder.name), *options), 5, "input itself")
+    assert listing(folder) == before and (folder / "in.onnx").read_bytes() == SMALL
+
+
+def test_an_existing_output_is_replaced_only_by_force(folder):
+    (folder / "out.onnx").write_bytes(b"old")
+    assert_error(convert_to(folder, "out.onnx"), 5, "out.onnx", "--force")
+    assert (folder / "out.onnx").read_bytes() == b"old"
+    assert convert_to(folder, "out.onnx", "--force").code == 0
+    assert_loads(folder / "out.onnx")
+    assert listing(folder) == ["in.onnx", "out.onnx"]
+
+
+@pytest.mark.parametrize("options", [[], ["--force"]], ids=["", "force"])
+@pytest.mark.parametrize("kind", ["directory", "fifo", "socket", "link", "dangling", "link to directory"])
+def test_only_regular_files_are_replaced(folder, kind, options):
+    target = folder / "out.onnx"
+    (folder / "other").write_bytes(b"old")
+    (folder / "folder").mkdir()
+    {"directory": target.mkdir, "fifo": lambda: os.mkfifo(target),
+     "socket": lambda: os.mknod(target, 0o140644), "link": lambda: target.symlink_to("other"),
+     "dangling": lambda: target.symlink_to("missing"),
+     "link to directory": lambda: target.symlink_to("folder")}[kind]()
+    before = listing(folder)
+    assert_error(convert_to(folder, "out.onnx", *options), 5, "out.onnx")
+    assert listing(folder) == before
+    assert (folder / "other").read_bytes() == b"old" and listing(folder / "folder") == []
+
+
+@pytest.mark.parametrize("target", ["/dev/null", "/dev/full", "missing/out.onnx", "in.onnx/out.onnx", "",
+                                    "folder/", "folder/.", "..", "/", "x" * 256, "x/" * 3000 + "y"])
+def test_places_where_no_file_can_be_are_errors(folder, target):
+    (folder / "folder").mkdir()
+    assert_error(convert_to(folder, target, "--force"), 5)
+    assert listing(folder) == ["folder", "in.onnx"] and listing(folder / "folder") == []
+
+
+@pytest.mark.parametrize("name", ["x" * 255, "--help.onnx", "-", " ", "line\nbreak", "\\", "\u30e2\u30c7\u30eb",
+                                  b"\xff\xfe", "*", "out.onnx.data", ".dq-tmp-0"])
+@pytest.mark.parametrize("options", [[], ["--external-data"]], ids=["inner", "external"])
+def test_any_file_name_will_do(folder, name, options):
+    (folder / "in.onnx").write_bytes(large(1))
+    name = os.fsdecode(name)
+    if len(name) == 255 and options:
+        name = name[:250]
+    assert convert_to(folder, f"./{name}", *options).code == 0
+    proto = onnx.load_model_from_string((folder / name).read_bytes())
+    if options:
+        onnx.load_external_data_for_model(proto, str(folder))
+    assert len(proto.graph.initializer[0].raw_data) == 4 * MIB
+    assert len(listing(folder)) == (3 if options else 2)
+
+
+def test_a_folder_without_permission_is_an_error(folder):
+    if os.getuid() == 0:
+        pytest.skip("ROOT: permissions do not hold root back")
+    (folder / "closed").mkdir(mode=0o555)
+    assert_error(convert_to(folder, "closed/out.onnx"), 5, "closed")
+
+
+def test_foreign_data_files_are_never_overwritten(folder):
+    (folder / "in.onnx").write_bytes(large(1))
+    (folder / "out.onnx.data").write_bytes(b"mine")
+    (folder / "out.onnx.data.1").mkdir()
+    (folder / "out.onnx.data.2").symlink_to("in.onnx")
+    outcome = run("convert", "in.onnx", "-o", "out.onnx", "--external-data", "--force", "--json", cwd=folder)
+    assert outcome.code == 0 and '"data_file": "out.onnx.data.3"' in outcome.out, outcome
+    assert (folder / "out.onnx.data").read_bytes() == b"mine"
+    assert (folder / "in.onnx").read_bytes() == large(1)
+    assert (folder / "out.onnx.data.3").stat().st_size == 4 * MIB
+    onnx.load(folder / "out.onnx")
+
+
+def test_a_model_over_two_gibibytes_goes_to_a_data_file(folder):
+    with open(folder / "sparse", "wb") as sparse:
+        sparse.truncate(600 * MIB)
+    data = model(node("DequantizeLinear", ["x", "s"], ["y"]),
+                 initializer(external("x", [600 * MIB], INT8, location="sparse")),
+                 initializer(tensor("s", [], FLOAT, raw=b"\0\0\x80\x3f")))
+    (folder / "in.onnx").write_bytes(data)
+    outcome = run("convert", "in.onnx", "-o", "out.onnx", "--dry-run", "--json", cwd=folder)
+    assert outcome.code == 0 and f'"data_bytes": {2400 * MIB}' in outcome.out, outcome
+    assert listing(folder) == ["in.onnx", "sparse"]
+
+
+@pytest.mark.parametrize("umask, mode", [(0o022, 0o644), (0o077, 0o600), (0o777, 0)])
+def test_the_mode_of_outputs_follows_the_umask(folder, umask, mode):
+    assert convert_to(folder, "out.onnx", umask=umask).code == 0
+    assert (folder / "out.onnx").stat().st_mode & 0o777 == mode
+
+
+# No room.
+
+def test_a_full_disk_leaves_nothing(folder):
+    """A file system of every size from nothing to enough, in 64 KiB steps, old file and all."""
+    if os.getuid() != 0 or subprocess.run(["unshare", "-m", "true"], check=False).returncode != 0:
+        pytest.skip("NOT ROOT: a full disk needs a file system of its own")
+    (folder / "in.onnx").write_bytes(large(1))
+    (folder / "mnt").mkdir()
+    script = """
+      mount -t tmpfs -o size=$1k tmpfs mnt || exit 99
+      [ -z "$3" ] || echo old > mnt/out.onnx || exit 98
+      $2 convert in.onnx -o mnt/out.onnx -q -T1 $3 $4; code=$?
+      if [ $code = 0 ]; then $2 inspect mnt/out.onnx > /dev/null || exit 97
+      elif [ -n "$3" ]; then [ "$(cat mnt/out.onnx)" = old ] && [ "$(ls -A mnt)" = out.onnx ] || exit 96
+      else [ -z "$(ls -A mnt)" ] || exit 95; fi
+      exit $code"""
+    codes = []
+    for size in range(4, 6 * 1024, 192):
+        for force in ("", "--force"):
+            for external_data in ("", "--external-data"):
+                done = subprocess.run(["unshare", "-m", "bash", "-c", script, "-", str(size), CLI, force,
+                                       external_data], cwd=folder, stderr=subprocess.PIPE, timeout=60,
+                                      check=False)
+                assert done.returncode in (0, 5), (size, force, external_data, done)
+                assert (done.returncode == 5) == (b"No space left" in done.stderr), done
+                codes.append(done.returncode)
+    assert codes[0] == 5 and codes[-1] == 0
+
+
+def test_the_file_size_limit_is_an_error_and_no_signal(folder):
+    (folder / "in.onnx").write_bytes(large(1))
+    target = folder / "out.onnx"
+    for size in [0, 1, 100, 4096, *range(0, 4 * MIB + 65536, 262144)]:
+        done = subprocess.run(["prlimit", f"--fsize={size}", CLI, "convert", "in.onnx", "-o", "out.onnx",
+                               "-q"], cwd=folder, stderr=subprocess.PIPE, check=False)
+        assert done.returncode == (0 if size > 4 * MIB else 5), done
+        assert done.returncode == 0 or b"File too large" in done.stderr, done
+        assert target.exists() == (done.returncode == 0)
+
+
+# Standard streams.
+
+@pytest.mark.parametrize("arguments", [["inspect", "in.onnx"], ["inspect", "in.onnx", "--json"], ["--help"],
+                                       ["--version"], ["convert", "--help"],
+                                       ["convert", "in.onnx", "-o", "out.onnx", "--json"]])
+@pytest.mark.parametrize("redirection", [">/dev/full", ">&-", "| true"])
+def test_results_that_reach_nobody_are_errors(folder, arguments, redirection):
+    script = f'"$0" "$@" {redirection}; echo ${{PIPESTATUS[0]}} >&2'
+    if redirection == "| true":  # a reader that is gone before anything is written
+        script = '{ sleep 0.05; "$0" "$@"; echo $? >&2; } | true'
+    done = subprocess.run(["bash", "-c", script, CLI, *arguments], cwd=folder, stderr=subprocess.PIPE,
+                          check=False, timeout=10)
+    *message, code = done.stderr.decode().splitlines()
+    assert code == "5" and message == ["dequant: error: cannot write to standard output"], done
+
+
+@pytest.mark.parametrize("redirection", ["2>&-", "2>/dev/full", "<&- >&- 2>&-"])
+def test_errors_that_reach_nobody_keep_their_exit_code(folder, redirection):
+    script = f'"$0" "$@" {redirection}'
+    for arguments, code in ((["inspect", "missing"], 5), (["inspect", CLI], 3), (["--unknown"], 2)):
+        done = subprocess.run(["bash", "-c", script, CLI, *arguments], cwd=folder, check=False)
+        assert done.returncode == code
+
+
+@pytest.mark.parametrize("options", [[], ["-q"], ["--external-data"], ["--json"]], ids=str)
+def test_nothing_is_printed_into_a_file_in_the_place_of_a_closed_stream(folder, options):
+    (folder / "in.onnx").write_bytes(large(1))
+    assert convert_to(folder, "expected.onnx").code == 0
+    script = '"$0" convert in.onnx -o expected.onnx "$@"; "$0" convert in.onnx -o out.onnx "$@"'
+    for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+        subprocess.run(["bash", "-c", f"({script}) {closed}", CLI, *options], cwd=folder, check=False,
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        proto = onnx.load(folder / "out.onnx")
+        assert len(proto.graph.initializer[0].raw_data) == 4 * MIB
+        for path in folder.glob("out.onnx*"):
+            path.unlink()
+
+
+# Signals.
+
+def started_conversion(folder, *options):
+    """A conversion of some seconds that has begun to write."""
+    process = subprocess.Popen([CLI, "convert", "in.onnx", "-o", "out.onnx", "-q", *options], cwd=folder,
+                               stderr=subprocess.PIPE)
+    fds = pathlib.Path(f"/proc/{process.pid}/fd")
+    while process.poll() is None:
+        try:
+            if any("deleted" in os.readlink(f) or "/.dq-tmp-" in os.readlink(f) for f in fds.iterdir()):
+                break
+        except OSError:  # closed meanwhile
+            continue
+    return process
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+@pytest.mark.parametrize("options", [[], ["--external-data"]], ids=["inner", "external"])
+def test_a_signal_ends_a_conversion_that_leaves_nothing(folder, number, options):
+    (folder / "in.onnx").write_bytes(large(64))
+    process = started_conversion(folder, *options)
+    process.send_signal(number)
+    process.communicate(timeout=10)
+    assert process.returncode == -number
+    assert listing(folder) == ["in.onnx"]
+
+
+@pytest.mark.parametrize("options", [[], ["--force"], ["--external-data"]], ids=["new", "force", "external"])
+def test_a_killed_conversion_leaves_the_old_or_the_new_whole(folder, options):
+    """Killed at a random moment, 150 times."""
+    (folder / "in.onnx").write_bytes(large(1))
+    target = folder / "out.onnx"
+    assert convert_to(folder, "out.onnx", *options).code == 0
+    new = target.read_bytes()
+    old = b"old" if "--force" in options else None
+    started = time.monotonic()
+    convert_to(folder, "timed.onnx", *options)
+    span = time.monotonic() - started
+    ends = {"old": 0, "new": 0}
+    for i in range(150):
+        for path in [*folder.glob("out.onnx*"), *folder.glob(".dq-tmp-*")]:
+            path.unlink()
+        if old is not None:
+            target.write_bytes(old)
+        process = subprocess.Popen([CLI, "convert", "in.onnx", "-o", "out.onnx", "-q", "-T1", *options],
+                                   cwd=folder)
+        time.sleep(span * (i % 50) / 40)
+        process.kill()
+        process.wait()
+        found = target.read_bytes() if target.exists() else None
+        assert found in (old, new)
+        ends["new" if found == new else "old"] += 1
+        if found == new and "--external-data" in options:
+            assert (folder / "out.onnx.data").stat().st_size == 4 * MIB
+        assert {p for p in listing(folder) if p.startswith(".")} == {
+            p for p in listing(folder) if p.startswith(".dq-tmp-")}
+    assert min(ends.values()) > 0, ends
+
+
+def test_conversions_that_race_for_one_output_have_one_winner(folder):
+    (folder / "in.onnx").write_bytes(large(1))
+    for _ in range(10):
+        racers = [subprocess.Popen([CLI, "convert", "in.onnx", "-o", "out.onnx", "-q"], cwd=folder,
+                                   stderr=subprocess.DEVNULL) for _ in range(4)]
+        codes = sorted(r.wait() for r in racers)
+        assert codes == [0, 5, 5, 5]
+        assert_loads(folder / "out.onnx")
+        assert listing(folder) == ["in.onnx", "out.onnx"]
+        (folder / "out.onnx").unlink()
+
+
+def test_no_descriptor_is_left_behind_in_the_limits_of_a_process(folder):
+    """From too few descriptors to enough: an error of files, never a crash."""
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    assert soft > 16
+    codes = []
+    for count in range(4, 16):
+        done = subprocess.run(["prlimit", f"--nofile={count}", CLI, "convert", "in.onnx", "-o", "out.onnx",
+                               "-q", "--force"], cwd=folder, stderr=subprocess.PIPE, check=False)
+        codes.append(done.returncode)
+        assert done.returncode in (0, 5, 127), done  # 127: the loader found no room for a library
+    assert codes[-1] == 0
+    assert listing(folder) == ["in.onnx", "out.onnx"]
+    assert convert(folder, SMALL, "--force").code == 0
