@@ -1,5 +1,6 @@
 // The `dequant` command: parses the command line and hands over to a subcommand.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -8,6 +9,7 @@
 #include <new>
 
 #include "dequant/dequant.h"
+#include "format/io/errors.h"
 #include "tools/commands.h"
 
 namespace dequant::tools {
@@ -51,12 +53,23 @@ int run_command(int argc, char** argv) {
   app.name("dequant");
   app.require_subcommand(1);
   app.set_version_flag("--version", "dequant " DEQUANT_VERSION);
+  app.failure_message([](const CLI::App*, const CLI::Error& e) {
+    return fmt::format("dequant: error: {}\nRun with --help for more information.\n", e.what());
+  });
   int code = kDone;
   add_inspect(app, code);
   add_convert(app, code);
   add_extract(app, code);
   add_run(app, code);
   add_check(app, code);
+  const auto is_command = [&](const std::string& name) {
+    return !app.get_subcommands([&](CLI::App* c) { return c->get_name() == name; }).empty();
+  };
+  if (argc > 1 && argv[1][0] != '-' && !is_command(argv[1])) {
+    return report(
+        {ErrorCode::invalid_argument,
+         fmt::format("no command {}; dequant --help lists them", format::escaped(argv[1]))});
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -120,11 +120,11 @@ class Outcome:
         return f"exit code {self.code}\n{self.out[-2000:]}{self.err[-2000:]}"
 
 
-def run(*arguments, address_space=512 * MIB, timeout=10, **options):
-    """The command under a limit on its addresses; more than ten seconds fail the test."""
+def run(*arguments, address_space=512 * MIB, timeout=60, **options):
+    """The command under a limit on its addresses, and of ten seconds of processor time."""
     command = [CLI, *map(os.fspath, arguments)]
-    if LIMITED and address_space:
-        command = ["prlimit", f"--as={address_space}", "--", *command]
+    if LIMITED:
+        command = ["prlimit", "--cpu=10", f"--as={address_space}", "--", *command]
     options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
                "timeout": timeout, **options}
     return Outcome(subprocess.run(command, check=False, **options))

@@ -10,6 +10,7 @@ from arithmetic import (BITS, INPUTS, assert_same, codes, dequantized, element_o
                         onnx_code, random_codes)
 from support import convert, dequant, initializer, linear, model, node, save, value
 
+
 def typed(what, name, signed=False):
     """A TensorProto with the data in its typed field; packed types have one entry a byte. `signed`:
     bytes of packed types as int8, as onnx 1.16 wrote them."""

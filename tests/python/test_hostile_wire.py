@@ -146,7 +146,7 @@ def nested(depth):
 
 @pytest.mark.parametrize("depth, code", [(64, 0), (65, 3), (10_000, 3)])
 def test_subgraphs_nest_up_to_64_deep(tmp_path, depth, code):
-    outcome = convert(tmp_path, nested(depth), preexec_fn=None)
+    outcome = convert(tmp_path, nested(depth))
     assert outcome.code == code, outcome
     assert code == 0 or "nested more than 64 deep" in outcome.err
 
