@@ -90,7 +90,7 @@ void add_extract(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<Options>();
   CLI::App* c = app.add_subcommand("extract", "Write tensors of a model as .npy files");
   c->add_option("MODEL", o->model, "ONNX model")->required();
-  c->add_option("NAME", o->name, "Output, node or x of a DequantizeLinear, or an initializer");
+  c->add_option("NAME", o->name, "Output, node or x of a DequantizeLinear, or another constant");
   c->add_option("-o,--output", o->output,
                 "File to write; with --all a folder, made if it is not there")
       ->required();

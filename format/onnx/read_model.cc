@@ -44,7 +44,7 @@ class Reader {
         case 8:
           DEQUANT_CHECK(expect_bytes(f, "opset_import"));
           return read_opset(f.payload, model_.opsets);
-        case 20: model_.has_training = true; return {};
+        case 20: model_.has_training = true; return read_training(f);
         case 25:
           if (functions.size() == kMostFunctions) {
             return failure(ErrorCode::limit, "more than {} functions", kMostFunctions);
@@ -54,7 +54,7 @@ class Reader {
         default: return {};
       }
     }));
-    if (!has_graph) return failure(ErrorCode::malformed, "no graph: this is not an ONNX model");
+    if (!has_graph) return failure(ErrorCode::malformed, "it has no graph");
     model_.graph.opsets = model_.opsets;
     for (const Field& f : graphs) DEQUANT_CHECK(read_graph(f, -1, model_.graph, 0));
     for (const Field& f : functions) DEQUANT_CHECK(read_function(f));
@@ -224,7 +224,7 @@ class Reader {
     DEQUANT_CHECK(read_tensor(source_, f.payload, tensor));
     if (tensor.external) {
       return failure(ErrorCode::unsupported,
-                     "tensor {} has external data, in a sparse tensor or a list of tensors",
+                     "tensor {} has external data, in a sparse tensor, a list or a training graph",
                      escaped(tensor.name));
     }
     if (name != nullptr) *name = std::move(tensor.name);
@@ -292,6 +292,17 @@ class Reader {
     });
   }
 
+  /// TrainingInfoProto: its graphs stay as they are.
+  Status read_training(const Field& field) {
+    DEQUANT_CHECK(expect_bytes(field, "training_info"));
+    return for_each_field(source_, field.payload, [&](const Field& graph) -> Status {
+      if ((graph.number != 1 && graph.number != 2) || graph.wire != Wire::bytes) return {};
+      return for_each_field(source_, graph.payload, [&](const Field& f) -> Status {
+        return f.number == 5 ? refuse_external(f) : Status{};
+      });
+    });
+  }
+
   Status read_function(const Field& field) {
     Graph& body = model_.functions.emplace_back();
     body.is_function = true;
@@ -335,8 +346,11 @@ Result<std::unique_ptr<Model>> read_model(const std::string& path) {
   DEQUANT_TRY(InputFile file, InputFile::open(path));
   auto model = std::make_unique<Model>(Source(std::move(file)));
   model->path = path;
-  if (auto status = Reader(*model).read(); !status)
-    return in(escaped(path), std::move(status).error());
+  if (auto status = Reader(*model).read(); !status) {
+    Error error = std::move(status).error();
+    if (error.code == ErrorCode::malformed) error = in("no ONNX model, or a damaged one", std::move(error));
+    return in(escaped(path), std::move(error));
+  }
   return model;
 }
 

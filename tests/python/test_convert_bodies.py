@@ -5,7 +5,7 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from arithmetic import assert_same, codes, codes_of, dequantized
+from arithmetic import assert_same, codes, codes_of, dequantized, random_codes
 from support import (SCALE, TENSORS, X, Y, ZERO, assert_same_outputs, constant, convert, dequant,
                      dq, model, names, node, reasons, save, value)
 
@@ -70,6 +70,21 @@ def test_node_in_a_body_becomes_an_initializer_of_the_body(make, tmp_path):
     assert b"DequantizeLinear" not in converted.SerializeToString()
     assert not {"x", "scale", "zero"} & set(names(converted))
     assert_same_outputs(source, tmp_path / "out.onnx", runs=5)
+
+
+def test_initializers_of_bodies_may_be_external_data(tmp_path):
+    x = random_codes(np.random.default_rng(1), "int8", [64, 48])
+    bodies = {b: body([dq("x scale", "w", f"dq_{b}"), node("MatMul", "in w", b)],
+                      outputs=[value(b, shape=[2, 48])], initializers=[x.tensor("x")])
+              for b in ("then", "else")}
+    choice = node("If", "flag", "out", then_branch=bodies["then"], else_branch=bodies["else"])
+    source = save(model([choice], [FLAG, value("in", shape=[2, 64])], [value("out", shape=[2, 48])],
+                        [SCALE.tensor("scale")]), tmp_path / "in.onnx")
+    _, report = convert(source, "--external-data")
+    assert report["totals"]["data_bytes"] == 2 * 64 * 48 * 4
+    assert_same_outputs(source, tmp_path / "out.onnx", runs=5)
+    convert(tmp_path / "out.onnx", to="again.onnx")  # where the data of bodies is copied
+    assert_same_outputs(source, tmp_path / "again.onnx", runs=5)
 
 
 def test_input_of_a_body_is_not_constant(tmp_path):

@@ -1,6 +1,7 @@
 // Reading files by position.
 #include "format/io/file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
 // Files that a model may name, and those it may not.
 #include "format/onnx/external.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -49,7 +50,7 @@ TEST_F(OpenExternalTest, OpensWhatLiesBelowTheModelsFolder) {
   EXPECT_EQ(read("sub/w"), "below");
   EXPECT_EQ(read("sub//./w"), "below");
   for (const std::string name : {"weights..bin", "..data", "...", "a b", "~", "%2e%2e", "*", "-"}) {
-    scratch_.write("model/" + name, name);
+    scratch_.write(std::string("model/") + name, name);
     EXPECT_EQ(read(name), name);
   }
 }
@@ -129,8 +130,8 @@ TEST_F(OpenExternalTest, KeepsAFileOpenForWhoeverHoldsIt) {
   const auto first = files.open("w").value();
   EXPECT_EQ(files.open("w").value(), first);
   for (int i = 0; i < 100; ++i) {
-    scratch_.write("model/f" + std::to_string(i), "x");
-    EXPECT_TRUE(succeeds(files.open("f" + std::to_string(i))));
+    scratch_.write(fmt::format("model/f{}", i), "x");
+    EXPECT_TRUE(succeeds(files.open(fmt::format("f{}", i))));
   }
   EXPECT_NE(files.open("w").value(), first);  // others came in between
   std::byte letter[1];

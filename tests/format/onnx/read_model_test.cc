@@ -1,5 +1,6 @@
 // Models under random damage: read or refused, within a memory that the file earns, and edited without
 // a byte that was not there.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -23,7 +24,7 @@ template <class Visit>
 auto with_model(std::string_view bytes, Visit&& visit) {
   Descriptor fd(::memfd_create("model", MFD_CLOEXEC));
   EXPECT_EQ(::write(fd.get(), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
-  return visit(read_model("/proc/self/fd/" + std::to_string(fd.get())));
+  return visit(read_model(fmt::format("/proc/self/fd/{}", fd.get())));
 }
 
 std::string tensor(std::string_view name, int64_t type, const std::string& data) {

@@ -123,7 +123,7 @@ TEST_P(TypedTest, RawDataIsTakenAsItIsAndMustFitExactly) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, TypedTest, ::testing::ValuesIn(kTyped),
-                         [](const auto& info) { return std::string(name(info.param.element)); });
+                         [](const auto& test) { return std::string(name(test.param.element)); });
 
 TEST(TypedFloatTest, FloatsAreReadPackedAndSingle) {
   const std::string start = head(Element::float32, {2});

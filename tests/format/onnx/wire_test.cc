@@ -1,6 +1,7 @@
 // The protobuf wire format: every field that is one, and nothing else, wherever the window ends.
 #include "format/onnx/wire.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -55,7 +56,7 @@ TEST(CursorTest, ReadsVarintsOfUpTo64BitsInUpTo10Bytes) {
   for (int bits = 0; bits < 64; ++bits) {
     for (const uint64_t value :
          {uint64_t{1} << bits, (uint64_t{1} << bits) - 1, ~uint64_t{0} >> bits}) {
-      EXPECT_EQ(fields_of(key(1, 0) + varint(value)), "1v" + std::to_string(value) + " ");
+      EXPECT_EQ(fields_of(key(1, 0) + varint(value)), fmt::format("1v{} ", value));
     }
   }
   EXPECT_EQ(fields_of(key(1, 0) + std::string("\x81\x80\x80\x80\x80\x80\x80\x80\x80\x00", 10)),
