@@ -348,7 +348,8 @@ Result<std::unique_ptr<Model>> read_model(const std::string& path) {
   model->path = path;
   if (auto status = Reader(*model).read(); !status) {
     Error error = std::move(status).error();
-    if (error.code == ErrorCode::malformed) error = in("no ONNX model, or a damaged one", std::move(error));
+    if (error.code == ErrorCode::malformed)
+      error = in("no ONNX model, or a damaged one", std::move(error));
     return in(escaped(path), std::move(error));
   }
   return model;

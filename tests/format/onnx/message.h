@@ -23,12 +23,14 @@ inline std::string key(uint64_t number, unsigned wire) { return varint(number <<
 
 /// A varint field.
 inline std::string num(uint64_t number, int64_t value) {
-  return key(number, 0) + varint(static_cast<uint64_t>(value));
+  std::string out = key(number, 0);
+  return out.append(varint(static_cast<uint64_t>(value)));
 }
 
 /// A length-delimited field.
 inline std::string sub(uint64_t number, std::string_view payload) {
-  return key(number, 2) + varint(payload.size()) + std::string(payload);
+  std::string out = key(number, 2);
+  return out.append(varint(payload.size())).append(payload);
 }
 
 /// A file in memory; nothing of it is left when it is closed.

@@ -125,7 +125,7 @@ TEST(DamagedModelTest, RandomDamageIsSurvived) {
         case 3: bytes.insert(at, std::string(size, '\xFF')); break;
         default: std::swap(bytes[at], bytes[other]); break;
       }
-      if (bytes.empty()) bytes = "x";
+      if (bytes.empty()) bytes.push_back(whole[0]);
     }
     good += survives(bytes);
   }
