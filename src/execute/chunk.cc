@@ -1,141 +1,225 @@
-// Walking the segments of a chunk. Two special cases, both here: runs shorter than a few vectors get
-// their scales expanded, one per element; packed runs that start within a byte get unpacked first.
+// Walking the elements of a chunk: each granularity in the way that costs least besides the kernels.
 #include "execute/chunk.h"
 
 #include <algorithm>
+#include <cstring>
+#include <numeric>
 
 #include "element/codes.h"
 #include "execute/float_environment.h"
 #include "execute/ranges.h"
+#include "execute/rows.h"
 #include "execute/side_row.h"
 #include "execute/strided.h"
 #include "execute/unpack.h"
-#include "kernel/lut.h"
 #include "kernel/targets.h"
 
 namespace dequant {
 namespace {
 
-/// Segments shorter than this cost more in calls than in work.
-constexpr int64_t kShortSegment = 16;
-/// Elements handled at once by the special cases; a multiple of 8.
+/// Elements handled at once where sides are expanded or codes unpacked; a multiple of 8.
 constexpr int64_t kTile = 1024;
+/// Entries of sides that are repeated for many rows.
+constexpr int64_t kPeriod = 2048;
+/// Rows below this are done many at once.
+constexpr int64_t kShortRow = 256;
+/// Elements that fill bytes and lines whatever the types.
+constexpr int64_t kAligned = 64;
+
+/// One side for each element of a tile.
+struct Expanded {
+  alignas(64) float scale[kPeriod + Moves::kSlack];
+  alignas(64) int32_t zero[kPeriod + Moves::kSlack];
+  alignas(64) float offset[kPeriod + Moves::kSlack];
+};
 
 class Chunk {
  public:
   Chunk(const Job& job, Range part) noexcept
       : job_(job),
+        rows_(job),
         part_(part),
         layout_(layout_of(job.plan)),
         width_(bits(job.plan.input)),
-        y_bytes_(bits(job.plan.output) / 8),
-        adds_(adds_offset(job.plan.rule)),
-        side_(job.plan, job.buffers, job.first_scale) {}
+        side_(job.plan, job.buffers, job.table.moves, job.first_scale) {}
 
   void run() noexcept {
-    if (is_documented(job_.plan.rule)) {
-      run_line();
-    } else if (is_short()) {
-      run_expanded();
-    } else {
-      for_each_segment(layout_, part_.begin, part_.end, [this](Segment s) { run_segment(s); });
+    if (is_documented(job_.plan.rule)) return run_line();
+    if (const int64_t period = period_of(); period != 0) return run_periodic(period);
+    if (layout_.run != 0) {
+      const bool on_bytes = layout_.run >= layout_.row || layout_.run * width_ % 8 == 0;
+      if (on_bytes && rows_.is_good_run(layout_.run)) return run_runs();
+    } else if (layout_.inner == 1 || layout_.block == 1 || layout_.row >= kShortRow) {
+      return run_rows();
     }
+    run_expanded();
   }
 
  private:
-  bool is_short() const {
-    const int64_t typical = layout_.run == 0 ? layout_.row : std::min(layout_.row, layout_.run);
-    return typical < kShortSegment;
-  }
-
   const uint8_t* x_at(int64_t element) const {
     return reinterpret_cast<const uint8_t*>(job_.buffers.x.data()) +
            (element - job_.elements.begin) * width_ / 8;
   }
   uint8_t* y_at(int64_t element) const {
     return reinterpret_cast<uint8_t*>(job_.buffers.y.data()) +
-           (element - job_.elements.begin) * y_bytes_;
+           (element - job_.elements.begin) * rows_.y_size();
   }
+  bool on_byte(int64_t element) const { return (element - job_.elements.begin) * width_ % 8 == 0; }
 
-  /// Sides of one call: an entry for each run, or for each element.
-  struct Sides {
-    const float* scale;
-    const int32_t* zero;
-    const float* offset;
-  };
-
-  void call(Element x, Leaf leaf, const uint8_t* codes, int64_t begin, int64_t count, int64_t run,
-            const Sides& sides) const {
-    const Element y = job_.plan.output;
-    const RowFn row = adds_ ? job_.table.range_at(x, y, leaf) : job_.table.at(x, y, leaf);
-    row({codes, y_at(begin), static_cast<size_t>(count), static_cast<size_t>(run), sides.scale,
-         sides.zero, lut_of(x), job_.stream, adds_ ? sides.offset : nullptr});
-  }
-
-  /// True if every run of the segment starts on a byte.
-  bool starts_on_bytes(const Segment& s) const {
-    const bool first = (s.begin - job_.elements.begin) * width_ % 8 == 0;
-    const bool others = s.run == 0 || s.count <= s.run || s.run * width_ % 8 == 0;
-    return first && others;
-  }
-
-  /// Cuts a segment to what the side row and the unpack buffer hold, and runs the pieces.
-  void run_segment(Segment s) noexcept {
-    const bool unpack = !starts_on_bytes(s);
-    const int64_t run = std::max<int64_t>(s.run, 1);
-    int64_t into = 0;  // elements of the first run that are done: only runs beyond a tile are cut
-    while (s.count > 0) {
-      int64_t limit = std::min(s.count / run + 1, SideRow::kCapacity) * run;
-      if (unpack)
-        limit = run > kTile ? std::min(kTile, run - into) : std::min(limit, kTile / run * run);
-      Segment piece = s;
-      piece.count = std::min(s.count, limit);
-      run_piece(piece, unpack);
-
-      s.begin += piece.count;
-      s.count -= piece.count;
-      into += piece.count;
-      s.scale += into / run;
-      into %= run;
+  /// One call, or, of codes that start within a byte, one for each tile of unpacked codes. These are
+  /// varying or have one scale.
+  void call(Leaf leaf, int64_t begin, int64_t count, int64_t run, Sides sides) const noexcept {
+    const Element x = job_.plan.input;
+    if (on_byte(begin)) return rows_.call(x, leaf, x_at(begin), y_at(begin), count, run, sides);
+    alignas(64) uint8_t codes[kTile];
+    for (int64_t i = 0; i < count; i += kTile) {
+      const int64_t n = std::min(kTile, count - i);
+      unpack(x, job_.buffers.x.data(), begin + i - job_.elements.begin, 1, n, codes);
+      rows_.call(unpacked(x), leaf, codes, y_at(begin + i), n, std::max(run, n), sides);
+      if (leaf == Leaf::runs) continue;
+      sides.scale += n;
+      sides.zero += n;
+      if (sides.offset != nullptr) sides.offset += n;
     }
   }
 
-  void run_piece(const Segment& s, bool unpack) noexcept {
-    const int64_t scales = s.run == 0 ? s.count : ceil_div(s.count, s.run);
-    side_.load(s.scale, scales);
-    Element element = job_.plan.input;
-    const uint8_t* codes = x_at(s.begin);
-    alignas(64) uint8_t bytes[kTile];
-    if (unpack) {
-      dequant::unpack(element, job_.buffers.x.data(), s.begin - job_.elements.begin, 1, s.count,
-                      bytes);
-      element = unpacked(element);
-      codes = bytes;
+  /// Long runs, and short ones that kernels like.
+  void run_runs() noexcept {
+    for_each_segment(layout_, part_.begin, part_.end, [this](Segment s) {
+      while (s.count > 0) {
+        const int64_t run = std::min(s.run, s.count);
+        // A run beyond the kernels' liking gets calls of its own if it starts within a byte.
+        const bool single = !on_byte(s.begin) || run == s.count;
+        const int64_t runs = single ? 1 : std::min(s.count / run, SideRow::kCapacity);
+        const int64_t count = single ? run : runs * run;
+        call(Leaf::runs, s.begin, count, run, side_.load(s.scale, runs));
+        s.begin += count;
+        s.count -= count;
+        s.scale += runs;
+      }
+    });
+  }
+
+  /// A scale for each element of a row: the same part of all rows, then the next part, so that sides
+  /// that rows share are loaded once.
+  void run_rows() noexcept {
+    const int64_t row = layout_.row;
+    const int64_t first = part_.begin / row;
+    const int64_t last = (part_.end - 1) / row;
+    const int64_t width = std::min(row, SideRow::kCapacity);
+    // Of a single row only the columns that are in the chunk.
+    const int64_t from = first == last ? part_.begin % row : 0;
+    const int64_t to = first == last ? (part_.end - 1) % row + 1 : row;
+    for (int64_t column = from; column < to; column += width) {
+      const int64_t end = std::min(column + width, to);
+      for (int64_t r = first; r <= last; ++r) {
+        const int64_t begin = std::max(r * row + column, part_.begin);
+        const int64_t count = std::min(r * row + end, part_.end) - begin;
+        if (count <= 0) continue;
+        const int64_t scale = layout_.row_scale(r) + begin - r * row;
+        call(Leaf::varying, begin, count, 1, side_.load(scale, count));
+      }
     }
-    call(element, s.run == 0 ? Leaf::varying : Leaf::runs, codes, s.begin, s.count, s.run,
-         {side_.scale(s.scale), side_.zero(s.scale), side_.offset(s.scale)});
+  }
+
+  /// Elements after which everything repeats, and how many of these make a tile: 0 unless rows that
+  /// share scales are short.
+  int64_t period_of() const {
+    if (!layout_.rows_share_scales || layout_.row >= part_.end - part_.begin) return 0;
+    for (const int64_t aligned : {kAligned, int64_t{8}}) {
+      const int64_t period = std::lcm(std::min(layout_.row, kPeriod), aligned);
+      if (layout_.row <= kPeriod / 2 && period <= kPeriod) return kPeriod / period * period;
+    }
+    return 0;
+  }
+
+  void run_periodic(int64_t period) noexcept {
+    Expanded expanded;
+    const int64_t count = std::min(period, part_.end - part_.begin);
+    expand(part_.begin, std::min(layout_.row, count), expanded);
+    const Sides sides = sides_of(expanded);
+    echo(expanded, 0, layout_.row, count, sides.offset != nullptr);
+    for (int64_t begin = part_.begin; begin < part_.end; begin += period) {
+      call(Leaf::varying, begin, std::min(period, part_.end - begin), 1, sides);
+    }
   }
 
   void run_expanded() noexcept {
-    alignas(64) float scale[kTile];
-    alignas(64) int32_t zero[kTile];
-    alignas(64) float offset[kTile];
+    Expanded expanded;
     for (int64_t begin = part_.begin; begin < part_.end; begin += kTile) {
       const int64_t count = std::min(kTile, part_.end - begin);
-      for_each_segment(layout_, begin, begin + count, [&](const Segment& s) {
-        const int64_t run = s.run == 0 ? 1 : s.run;
-        const int64_t scales = ceil_div(s.count, run);
-        side_.load(s.scale, scales);
-        for (int64_t k = 0; k < scales; ++k) {
-          const int64_t at = s.begin - begin + k * run;
-          const int64_t n = std::min(run, s.count - k * run);
-          std::fill_n(scale + at, n, *side_.scale(s.scale + k));
-          std::fill_n(zero + at, n, *side_.zero(s.scale + k));
-          if (adds_) std::fill_n(offset + at, n, *side_.offset(s.scale + k));
-        }
-      });
-      call(job_.plan.input, Leaf::varying, x_at(begin), begin, count, 1, {scale, zero, offset});
+      if (layout_.run == 0 && layout_.row < kTile) {
+        expand_rows(begin, count, expanded);
+      } else {
+        expand(begin, count, expanded);
+      }
+      call(Leaf::varying, begin, count, 1, sides_of(expanded));
     }
+  }
+
+  Sides sides_of(const Expanded& e) const {
+    return {e.scale, e.zero, adds_offset(job_.plan.rule) ? e.offset : nullptr, plain_};
+  }
+
+  /// From `at` on the first `period` of `count` entries are there; makes the others repeat them.
+  static void echo(Expanded& e, int64_t at, int64_t period, int64_t count, bool offsets) {
+    for (int64_t done = period; done < count;) {
+      const int64_t n = std::min(done, count - done);
+      std::copy_n(e.scale + at, n, e.scale + at + done);
+      std::copy_n(e.zero + at, n, e.zero + at + done);
+      if (offsets) std::copy_n(e.offset + at, n, e.offset + at + done);
+      done += n;
+    }
+  }
+
+  /// One side for each of `count` elements.
+  void expand(int64_t begin, int64_t count, Expanded& out) noexcept {
+    plain_ = true;
+    // Segments start with a run but for the first.
+    int64_t into = layout_.run == 0 ? 0 : begin % layout_.row % layout_.run;
+    for_each_segment(layout_, begin, begin + count, [&](const Segment& s) {
+      const int64_t run = std::max<int64_t>(s.run, 1);
+      put(s.scale, run, into, s.count, out, s.begin - begin);
+      into = 0;
+    });
+  }
+
+  /// The same where rows of a block share the sides of a row.
+  void expand_rows(int64_t begin, int64_t count, Expanded& out) noexcept {
+    plain_ = true;
+    const int64_t row = layout_.row;
+    for (int64_t done = 0; done < count;) {
+      const int64_t r = (begin + done) / row;
+      const int64_t within = (begin + done) % row;
+      const int64_t in_axis = r % layout_.axis;
+      const int64_t rows =
+          std::min(layout_.block - in_axis % layout_.block, layout_.axis - in_axis);
+      const int64_t n = std::min(rows * row - within, count - done);
+      // The rest of this row and, if that is not all, its first part.
+      const int64_t rest = std::min(row - within, n);
+      put(layout_.row_scale(r) + within, 1, 0, rest, out, done);
+      if (n > rest) {
+        put(layout_.row_scale(r), 1, 0, std::min(within, n - rest), out, done + rest);
+        echo(out, done, row, n, adds_offset(job_.plan.rule));
+      }
+      done += n;
+    }
+  }
+
+  /// Puts the sides from `scale` on, `run` times each but for the first, `into` times less, at `at`.
+  void put(int64_t scale, int64_t run, int64_t into, int64_t count, Expanded& out,
+           int64_t at) noexcept {
+    const auto repeat = [&](const auto* from, auto* to) {
+      if (run == 1) return static_cast<void>(std::copy_n(from, count, to + at));
+      job_.table.moves.repeat(reinterpret_cast<const uint32_t*>(from), static_cast<size_t>(run),
+                              static_cast<size_t>(into), reinterpret_cast<uint32_t*>(to + at),
+                              static_cast<size_t>(count));
+    };
+    const Sides sides = side_.load(scale, ceil_div(count + into, run));
+    plain_ = plain_ && sides.plain;
+    repeat(sides.scale, out.scale);
+    repeat(sides.zero, out.zero);
+    if (sides.offset != nullptr) repeat(sides.offset, out.offset);
   }
 
   void run_line() const noexcept {
@@ -145,19 +229,15 @@ class Chunk {
     const Buffers& b = job_.buffers;
     const Element x = job_.plan.input;
     const Line line = documented_line(job_.plan.rule, x, range(b.min_range), range(b.max_range));
-    RowArgs args{x_at(part_.begin), y_at(part_.begin),
-                 static_cast<size_t>(part_.end - part_.begin)};
-    args.stream = job_.stream;
-    args.line = &line;
-    job_.table.line_at(x)(args);
+    rows_.line(x, x_at(part_.begin), y_at(part_.begin), part_.end - part_.begin, line);
   }
 
   const Job& job_;
+  Rows rows_;
   Range part_;
   Layout layout_;
   int width_;
-  int64_t y_bytes_;
-  bool adds_;
+  bool plain_ = true;  ///< of what expand() expanded
   SideRow side_;
 };
 

@@ -7,6 +7,8 @@
 
 #include "element/codes.h"
 #include "execute/ranges.h"
+#include "execute/unpack.h"
+#include "kernel/lut.h"
 
 namespace dequant {
 namespace {
@@ -19,6 +21,22 @@ void widen(const std::byte* data, int64_t i, int64_t count, int32_t* out) {
     T value;
     std::memcpy(&value, first + k * static_cast<int64_t>(sizeof(T)), sizeof value);
     out[k] = static_cast<int32_t>(value);
+  }
+}
+
+/// Neighbouring integers of less than a byte, by way of bytes.
+void widen_packed(Element x, const std::byte* data, int64_t i, int64_t count, int32_t* out) {
+  constexpr int64_t kPiece = 512;
+  uint8_t bytes[kPiece];
+  const auto* first = reinterpret_cast<const std::byte*>(bytes);
+  for (int64_t done = 0; done < count; done += kPiece) {
+    const int64_t n = std::min(kPiece, count - done);
+    unpack(x, data, i + done, 1, n, bytes);
+    if (unpacked(x) == Element::int8) {
+      widen<int8_t>(first, 0, n, out + done);
+    } else {
+      widen<uint8_t>(first, 0, n, out + done);
+    }
   }
 }
 
@@ -63,6 +81,10 @@ void load_scales(const Plan& plan, const Buffers& buffers, int64_t i, int64_t st
     return widen_floats<bfloat16_value>(data, i, count, out);
   }
   const FloatFormat format = traits(plan.scale).format;
+  if (const float* values = lut_of(plan.scale); values != nullptr && format.bits == 8) {
+    for (int64_t k = 0; k < count; ++k) out[k] = values[static_cast<uint8_t>(data[i + k * stride])];
+    return;
+  }
   for (int64_t k = 0; k < count; ++k) {
     out[k] = decode_float(format, load_code(format.bits, data, i + k * stride));
   }
@@ -88,6 +110,7 @@ void load_zeros(const Plan& plan, const Buffers& buffers, int64_t i, int64_t str
     }
   }
   const int width = bits(plan.input);
+  if (stride == 1) return widen_packed(plan.input, buffers.zero_point.data(), i, count, out);
   const int unused = kind(plan.input) == Kind::signed_integer ? 32 - width : 0;
   const std::byte* data = buffers.zero_point.data();
   for (int64_t k = 0; k < count; ++k) {
@@ -95,15 +118,45 @@ void load_zeros(const Plan& plan, const Buffers& buffers, int64_t i, int64_t str
   }
 }
 
-void SideRow::load(int64_t begin, int64_t count) noexcept {
-  if (begin_ <= begin && begin + count <= end_) return;
-  begin_ = begin;
-  end_ = begin + count;
-  if (takes_ranges(plan_.rule)) {
-    load_ranges(count);
-  } else {
-    load_scales(plan_, buffers_, begin - first_, 1, count, scale_);
-    load_zeros(plan_, buffers_, begin - first_, 1, count, zero_);
+SideRow::SideRow(const Plan& plan, const Buffers& buffers, const Moves& moves,
+                 int64_t first) noexcept
+    : plan_(plan),
+      buffers_(buffers),
+      moves_(moves),
+      first_(first),
+      in_place_(plan.scale == Element::float32 && !takes_ranges(plan.rule) &&
+                reinterpret_cast<uintptr_t>(buffers.scale.data()) % alignof(float) == 0),
+      constant_zeros_(!plan.has_zero_point || kind(plan.input) == Kind::floating) {}
+
+Sides SideRow::load(int64_t begin, int64_t count) noexcept {
+  if (begin < begin_ || begin + count > end_) {
+    begin_ = begin;
+    end_ = begin + count;
+    load_zero_points(count);
+    if (takes_ranges(plan_.rule)) {
+      load_ranges(count);
+    } else if (in_place_) {
+      scales_ = reinterpret_cast<const float*>(buffers_.scale.data()) + (begin - first_);
+    } else {
+      load_scales(plan_, buffers_, begin - first_, 1, count, scale_);
+      scales_ = scale_;
+    }
+    const auto n = static_cast<size_t>(count);
+    plain_ = moves_.all_plain(scales_, n, !has_infinity(plan_.input)) &&
+             (!adds_offset(plan_.rule) || moves_.all_plain(offset_, n, true));
+  }
+  const int64_t at = begin - begin_;
+  return {scales_ + at, zero_ + at, adds_offset(plan_.rule) ? offset_ + at : nullptr, plain_};
+}
+
+void SideRow::load_zero_points(int64_t count) noexcept {
+  if (!constant_zeros_) {
+    load_zeros(plan_, buffers_, begin_ - first_, 1, count, zero_);
+  } else if (zeros_set_ < count) {
+    const int32_t zero =
+        takes_ranges(plan_.rule) ? shift_of(plan_.rule, plan_.input) : plan_.implicit_zero_point;
+    std::fill_n(zero_, count, zero);
+    zeros_set_ = count;
   }
 }
 
@@ -111,13 +164,13 @@ void SideRow::load_ranges(int64_t count) noexcept {
   const auto value = [&](std::span<const std::byte> ranges, int64_t k) {
     return float_value(Element::float32, load_code(32, ranges.data(), begin_ - first_ + k));
   };
-  std::fill_n(zero_, count, shift_of(plan_.rule, plan_.input));
   for (int64_t k = 0; k < count; ++k) {
     const RangeSide side = range_side(plan_.rule, plan_.input, value(buffers_.min_range, k),
                                       value(buffers_.max_range, k));
     scale_[k] = side.scale;
     offset_[k] = side.offset;
   }
+  scales_ = scale_;
 }
 
 }  // namespace dequant

@@ -6,8 +6,17 @@
 #include <cstdint>
 
 #include "dequant/plan.h"
+#include "kernel/row.h"
 
 namespace dequant {
+
+/// Scales, zero points and, of rules that add one, offsets of neighbours.
+struct Sides {
+  const float* scale;
+  const int32_t* zero;
+  const float* offset;
+  bool plain;  ///< is_plain() of all scales and offsets
+};
 
 /// `count` scales as float32, the first at index i, the others `stride` apart.
 void load_scales(const Plan& plan, const Buffers& buffers, int64_t i, int64_t stride, int64_t count,
@@ -20,28 +29,30 @@ void load_zeros(const Plan& plan, const Buffers& buffers, int64_t i, int64_t str
 class SideRow {
  public:
   /// Entries of a window; the window lives on the stack.
-  static constexpr int64_t kCapacity = 1536;
+  static constexpr int64_t kCapacity = 2048;
 
   /// `first` is the index of the first scale that the buffers hold.
-  SideRow(const Plan& plan, const Buffers& buffers, int64_t first) noexcept
-      : plan_(plan), buffers_(buffers), first_(first) {}
+  SideRow(const Plan& plan, const Buffers& buffers, const Moves& moves, int64_t first) noexcept;
 
-  /// Makes [begin, begin + count) available, count <= kCapacity; keeps what is there already.
-  void load(int64_t begin, int64_t count) noexcept;
-
-  const float* scale(int64_t i) const noexcept { return scale_ + (i - begin_); }
-  const int32_t* zero(int64_t i) const noexcept { return zero_ + (i - begin_); }
-  /// Of the rules that add one.
-  const float* offset(int64_t i) const noexcept { return offset_ + (i - begin_); }
+  /// The sides from `begin` on, count <= kCapacity of them, until the next call. Keeps what is there
+  /// already.
+  Sides load(int64_t begin, int64_t count) noexcept;
 
  private:
   void load_ranges(int64_t count) noexcept;
+  void load_zero_points(int64_t count) noexcept;
 
   const Plan& plan_;
   const Buffers& buffers_;
+  const Moves& moves_;
   int64_t first_;
+  bool in_place_;          ///< scales are used where they are
+  bool constant_zeros_;    ///< the same for all elements
+  int64_t zeros_set_ = 0;  ///< how many of these there are
   int64_t begin_ = 0;
   int64_t end_ = 0;
+  bool plain_ = false;
+  const float* scales_ = nullptr;  ///< that of begin_
   alignas(64) float scale_[kCapacity];
   alignas(64) int32_t zero_[kCapacity];
   alignas(64) float offset_[kCapacity];

@@ -9,10 +9,9 @@
 
 #include "execute/gather.h"
 #include "execute/odometer.h"
-#include "execute/ranges.h"
+#include "execute/rows.h"
 #include "execute/side_row.h"
 #include "execute/unpack.h"
-#include "kernel/lut.h"
 #include "plan/strided.h"
 
 namespace dequant {
@@ -50,6 +49,7 @@ class Strided {
  public:
   Strided(const Job& job, Range part) noexcept
       : job_(job),
+        rows_(job),
         plan_(job.plan),
         inner_(job.plan.dimensions.back()),
         outer_(job.plan.dimensions.size() > 1 ? *(job.plan.dimensions.end() - 2) : Dimension{}),
@@ -100,11 +100,11 @@ class Strided {
     return run_tile(std::min(end_ - next_, kTile));
   }
 
-  void call(Element x, Leaf leaf, const uint8_t* codes, uint8_t* y, int64_t count, int64_t run,
-            bool stream) const {
-    job_.table.at(x, plan_.output,
-                  leaf)({codes, y, static_cast<size_t>(count), static_cast<size_t>(run), scale_,
-                         zero_, lut_of(x), stream});
+  /// The first `scales` sides.
+  Sides sides(int64_t scales) const {
+    const bool plain =
+        job_.table.moves.all_plain(scale_, static_cast<size_t>(scales), !has_infinity(plan_.input));
+    return {scale_, zero_, nullptr, plain};
   }
 
   int64_t run_rows(int64_t rows) noexcept {
@@ -115,9 +115,9 @@ class Strided {
     }
     loaded_ = false;
     if (!x_follows_) gather_codes(plan_, job_.buffers, patch(rows, inner_.size), codes_);
-    call(x_follows_ ? plan_.input : unpacked(plan_.input), Leaf::runs,
-         x_follows_ ? x_at(at.x) : codes_, y_at(at.y), rows * inner_.size, inner_.size,
-         job_.stream);
+    rows_.call(x_follows_ ? plan_.input : unpacked(plan_.input), Leaf::runs,
+               x_follows_ ? x_at(at.x) : codes_, y_at(at.y), rows * inner_.size, inner_.size,
+               sides(rows));
     here_.advance_rows(rows);
     return rows * inner_.size;
   }
@@ -130,7 +130,7 @@ class Strided {
       at_ = at;
       loaded_ = true;
     }
-    call(plan_.input, Leaf::runs, x_at(at.x), y_at(at.y), count, count, job_.stream);
+    rows_.call(plan_.input, Leaf::runs, x_at(at.x), y_at(at.y), count, count, sides(1));
     here_.advance(count);
     return count;
   }
@@ -170,9 +170,12 @@ class Strided {
     }
     const Element x = direct ? plan_.input : unpacked(plan_.input);
     const uint8_t* codes = direct ? x_at(start.place().x) : codes_;
-    uint8_t* y = neighbours ? y_at(start.place().y) : y_;
-    call(x, Leaf::varying, codes, y, count, count, neighbours && job_.stream);
-    if (!neighbours) scatter(start, count);
+    if (neighbours) {
+      rows_.call(x, Leaf::varying, codes, y_at(start.place().y), count, 1, sides(count));
+    } else {
+      rows_.call_cached(x, Leaf::varying, codes, y_, count, 1, sides(count));
+      scatter(start, count);
+    }
     return count;
   }
 
@@ -201,6 +204,7 @@ class Strided {
   }
 
   const Job& job_;
+  Rows rows_;
   const Plan& plan_;
   Dimension inner_;
   Dimension outer_;

@@ -1,6 +1,6 @@
-// One struct per way of storing codes: kBits, and Load(), which reads the next Lanes(df) codes and
-// yields fl32(x - zero) for each. Reads exactly Lanes(df) * kBits / 8 bytes. Those that the rules of
-// ranges use have Codes() too: the integers themselves.
+// One struct per way of storing codes: kBits, and Decode(), which turns the next four vectors of codes
+// into what Difference() makes fl32(x - zero) of. Reads exactly 4 * Lanes(df) * kBits / 8 bytes.
+// Here: integers of whole bytes. Packed codes: decode_packed-inl.h; floats: decode_float-inl.h.
 #include "hwy/highway.h"
 #include "kernel/targets.h"
 
@@ -11,15 +11,42 @@
 #define DEQUANT_DECODE_INL_H_
 #endif
 
+// Our avx512_bf16 is what Highway calls AVX3_DL and one extension more: src/kernel/targets.cc. Functions
+// that compilers write themselves are not compiled for a target, so constructors here are explicit.
+#undef DEQUANT_TARGET
+#if HWY_TARGET == HWY_AVX3_DL
+#define DEQUANT_TARGET HWY_TARGET_STR ",avx512bf16"
+#else
+#define DEQUANT_TARGET HWY_TARGET_STR
+#endif
+#undef DEQUANT_BEFORE_NAMESPACE
+#undef DEQUANT_ATTR
+#ifdef HWY_TARGET_STR
+#define DEQUANT_BEFORE_NAMESPACE() HWY_PUSH_ATTRIBUTES(DEQUANT_TARGET) static_assert(true, "")
+#define DEQUANT_ATTR __attribute__((target(DEQUANT_TARGET)))
+#else
+#define DEQUANT_BEFORE_NAMESPACE() HWY_BEFORE_NAMESPACE()
+#define DEQUANT_ATTR
+#endif
+
 #if DEQUANT_VECTOR_PASS
-HWY_BEFORE_NAMESPACE();
+DEQUANT_BEFORE_NAMESPACE();
 namespace dequant::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using DF = hn::ScalableTag<float>;
 using DI = hn::ScalableTag<int32_t>;
+using DU = hn::ScalableTag<uint32_t>;
 using VF = hn::Vec<DF>;
 using VI = hn::Vec<DI>;
+using VU = hn::Vec<DU>;
+
+/// Vectors that are handled together: enough to fill a line of the cache with 16-bit results.
+constexpr size_t kGroup = 4;
+constexpr size_t kMaxLanes = hn::MaxLanes(DF());
+/// Elements of a group.
+constexpr size_t kMaxStep = kGroup * kMaxLanes;
+HWY_INLINE size_t Step() { return kGroup * hn::Lanes(DF()); }
 
 /// fl32(x - zero) where the exact difference fits in 32 bits: every element of 16 bits or fewer.
 HWY_INLINE VF SmallDifference(VI x, VI zero) { return hn::ConvertTo(DF(), hn::Sub(x, zero)); }
@@ -28,25 +55,41 @@ HWY_INLINE VF SmallDifference(VI x, VI zero) { return hn::ConvertTo(DF(), hn::Su
 template <class T>
 struct Whole {
   static constexpr int kBits = 8 * sizeof(T);
-  static HWY_INLINE VI Codes(const uint8_t* p) {
+  using Raw = VI;
+
+  explicit HWY_INLINE Whole(const float*) {}
+  HWY_INLINE void Decode(const uint8_t* p, VI* raw) const {
     const hn::Rebind<T, DI> d;
-    return hn::PromoteTo(DI(), hn::LoadU(d, reinterpret_cast<const T*>(p)));
+    const size_t bytes = hn::Lanes(DI()) * sizeof(T);
+    for (size_t q = 0; q < kGroup; ++q) {
+      raw[q] = hn::PromoteTo(DI(), hn::LoadU(d, reinterpret_cast<const T*>(p + q * bytes)));
+    }
   }
-  static HWY_INLINE VF Load(const uint8_t* p, VI zero, const float*) {
-    return SmallDifference(Codes(p), zero);
+  static HWY_INLINE VF Difference(VI x, VI zero) { return SmallDifference(x, zero); }
+};
+
+/// 32-bit codes as they are.
+struct Words {
+  static constexpr int kBits = 32;
+  using Raw = VI;
+
+  explicit HWY_INLINE Words(const float*) {}
+  HWY_INLINE void Decode(const uint8_t* p, VI* raw) const {
+    const size_t bytes = hn::Lanes(DI()) * sizeof(int32_t);
+    for (size_t q = 0; q < kGroup; ++q) {
+      raw[q] = hn::LoadU(DI(), reinterpret_cast<const int32_t*>(p + q * bytes));
+    }
   }
 };
 
-/// 32-bit codes: the difference needs 33 bits, which double holds, and its one rounding is that of
-/// double to float. Unsigned codes and zero points are both moved by 2^31, which cancels.
+/// The difference needs 33 bits, which double holds, and its one rounding is that of double to float.
+/// Unsigned codes and zero points are both moved by 2^31, which cancels.
 template <bool kUnsigned>
-struct Wide {
-  static constexpr int kBits = 32;
-  static HWY_INLINE VF Load(const uint8_t* p, VI zero, const float*) {
-    const DI di;
-    auto x = hn::LoadU(di, reinterpret_cast<const int32_t*>(p));
+struct Wide : Words {
+  explicit HWY_INLINE Wide(const float* lut) : Words(lut) {}
+  static HWY_INLINE VF Difference(VI x, VI zero) {
     if constexpr (kUnsigned) {
-      const auto top = hn::Set(di, INT32_MIN);
+      const auto top = hn::Set(DI(), INT32_MIN);
       x = hn::Xor(x, top);
       zero = hn::Xor(zero, top);
     }
@@ -61,67 +104,26 @@ struct Wide {
   }
 };
 
+/// The same for a zero point of zero: one rounding of the code itself.
+template <bool kUnsigned>
+struct Unshifted : Words {
+  explicit HWY_INLINE Unshifted(const float* lut) : Words(lut) {}
+
+  static HWY_INLINE VF Difference(VI x, VI zero) {
+    if constexpr (!kUnsigned) return hn::ConvertTo(DF(), x);
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+    return VF{_mm512_cvtepu32_ps(x.raw)};
+#else
+    return Wide<kUnsigned>::Difference(x, zero);
+#endif
+  }
+};
+
 /// int32 codes and shift each rounded to float32 before they are subtracted.
-struct Rounded {
-  static constexpr int kBits = 32;
-  static HWY_INLINE VI Codes(const uint8_t* p) {
-    return hn::LoadU(DI(), reinterpret_cast<const int32_t*>(p));
-  }
-  static HWY_INLINE VF Load(const uint8_t* p, VI shift, const float*) {
-    return hn::Sub(hn::ConvertTo(DF(), Codes(p)), hn::ConvertTo(DF(), shift));
-  }
-};
-
-/// Splits each byte into its low and high `kShift` bits, low first: n bytes become 2n.
-template <int kShift, class DOut, class V>
-HWY_INLINE hn::Vec<DOut> Split(DOut d, V v) {
-  const hn::Half<DOut> dh;
-  const auto low = hn::And(v, hn::Set(dh, static_cast<uint8_t>((1 << kShift) - 1)));
-  const auto high = hn::ShiftRight<kShift>(v);
-  return hn::InterleaveLower(d, hn::ZeroExtendVector(d, low), hn::ZeroExtendVector(d, high));
-}
-
-/// Packed codes of 4 or 2 bits as int32, zero-extended.
-template <int kWidth>
-HWY_INLINE VI LoadPacked(const uint8_t* p) {
-  const hn::Rebind<uint8_t, DI> d8;
-  const hn::Half<decltype(d8)> dh;
-  if constexpr (kWidth == 4) {
-    return hn::PromoteTo(DI(), Split<4>(d8, hn::LoadU(dh, p)));
-  } else {
-    const hn::Half<decltype(dh)> dq;
-    return hn::PromoteTo(DI(), Split<2>(d8, Split<4>(dh, hn::LoadU(dq, p))));
-  }
-}
-
-template <int kWidth, bool kSigned>
-struct Packed {
-  static constexpr int kBits = kWidth;
-  static HWY_INLINE VF Load(const uint8_t* p, VI zero, const float*) {
-    auto x = LoadPacked<kWidth>(p);
-    if constexpr (kSigned) {
-      // Two's complement of kWidth bits: flipping the sign bit adds 2^(kWidth-1), then take it off.
-      const auto sign = hn::Set(DI(), 1 << (kWidth - 1));
-      x = hn::Sub(hn::Xor(x, sign), sign);
-    }
-    return SmallDifference(x, zero);
-  }
-};
-
-/// Any float of 8 bits: the value of every code is in the table.
-struct Lut8 {
-  static constexpr int kBits = 8;
-  static HWY_INLINE VF Load(const uint8_t* p, VI, const float* lut) {
-    const hn::Rebind<uint8_t, DI> d8;
-    return hn::GatherIndex(DF(), lut, hn::PromoteTo(DI(), hn::LoadU(d8, p)));
-  }
-};
-
-/// Any float of 4 bits.
-struct Lut4 {
-  static constexpr int kBits = 4;
-  static HWY_INLINE VF Load(const uint8_t* p, VI, const float* lut) {
-    return hn::GatherIndex(DF(), lut, LoadPacked<4>(p));
+struct Rounded : Words {
+  explicit HWY_INLINE Rounded(const float* lut) : Words(lut) {}
+  static HWY_INLINE VF Difference(VI x, VI shift) {
+    return hn::Sub(hn::ConvertTo(DF(), x), hn::ConvertTo(DF(), shift));
   }
 };
 

@@ -2,6 +2,7 @@
 #include "kernel/lut.h"
 
 #include <array>
+#include <bit>
 
 #include "element/float_code.h"
 
@@ -16,12 +17,27 @@ constexpr auto make_lut() {
   return lut;
 }
 
+template <size_t kCodes>
+struct Lut {
+  std::array<float, kCodes> values;
+  std::array<uint8_t, kCodes>
+      low;  ///< of the values as bfloat16, which holds them all: lower bytes
+  std::array<uint8_t, kCodes> high;  ///< and upper bytes
+
+  explicit constexpr Lut(const std::array<float, kCodes>& all) : values(all), low{}, high{} {
+    for (size_t i = 0; i < kCodes; ++i) {
+      const uint32_t bits = std::bit_cast<uint32_t>(all[i]);
+      low[i] = static_cast<uint8_t>(bits >> 16);
+      high[i] = static_cast<uint8_t>(bits >> 24);
+    }
+  }
+};
+
 template <int kBits, Kind kKind, int kExponent, int kMantissa, int kBias, Specials kSpecials>
 const float* lut_or_null() {
   if constexpr (kKind == Kind::floating && kBits <= 8) {
-    alignas(64) static constexpr auto lut =
-        make_lut<kBits, kExponent, kMantissa, kBias, kSpecials>();
-    return lut.data();
+    alignas(64) static constexpr Lut lut(make_lut<kBits, kExponent, kMantissa, kBias, kSpecials>());
+    return lut.values.data();
   } else {
     return nullptr;
   }

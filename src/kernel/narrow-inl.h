@@ -1,5 +1,6 @@
-// One struct per output type: Narrow() rounds float32 results, in which every NaN is the canonical
-// one, to nearest even and yields the vector to store.
+// One struct per output type: Store() rounds four vectors of plain float32 results to nearest even and
+// stores them one after another. Plain results are no NaN and, but for zero, not subnormal; StoreAny()
+// takes all others too, if every NaN is the canonical one.
 #include "hwy/highway.h"
 #include "kernel/decode-inl.h"
 
@@ -11,41 +12,84 @@
 #endif
 
 #if DEQUANT_VECTOR_PASS
-HWY_BEFORE_NAMESPACE();
+DEQUANT_BEFORE_NAMESPACE();
 namespace dequant::HWY_NAMESPACE {
 
-using DU = hn::ScalableTag<uint32_t>;
 using D16 = hn::Rebind<uint16_t, DF>;
+using D16Full = hn::ScalableTag<uint16_t>;
 
-/// Lanes that already fit in 16 bits.
-HWY_INLINE hn::Vec<D16> Lower16(hn::Vec<DU> bits) {
-  return hn::DemoteTo(D16(), hn::BitCast(DI(), bits));
+/// Streaming writes whole lines past the caches.
+template <class D, class V>
+HWY_INLINE void Put(V v, D d, hn::TFromD<D>* p, bool stream) {
+  if (stream) {
+    hn::Stream(v, d, p);
+  } else {
+    hn::StoreU(v, d, p);
+  }
 }
 
 struct ToFloat32 {
-  using D = DF;
-  static HWY_INLINE VF Narrow(VF v) { return v; }
+  using T = float;
+
+  static HWY_INLINE void Store(const VF* v, uint8_t* y, bool stream) {
+    auto* out = reinterpret_cast<float*>(y);
+    const size_t lanes = hn::Lanes(DF());
+    for (size_t q = 0; q < kGroup; ++q) Put(v[q], DF(), out + q * lanes, stream);
+  }
+  static HWY_INLINE void StoreAny(const VF* v, uint8_t* y) { Store(v, y, false); }
 };
 
+/// Stores pairs of vectors that a function made one of 16-bit lanes.
+template <hn::Vec<D16Full> (*kNarrow)(VF, VF)>
+HWY_INLINE void StorePairs(const VF* v, uint8_t* y, bool stream) {
+  auto* out = reinterpret_cast<uint16_t*>(y);
+  const size_t lanes = hn::Lanes(D16Full());
+  Put(kNarrow(v[0], v[1]), D16Full(), out, stream);
+  Put(kNarrow(v[2], v[3]), D16Full(), out + lanes, stream);
+}
+
 struct ToBfloat16 {
-  using D = D16;
-  static HWY_INLINE hn::Vec<D16> Narrow(VF v) {
-    // Adding 0x7FFF, plus one if the kept part is odd, carries into it exactly when rounding to
-    // nearest even goes up. Infinity and the canonical NaN stay as they are.
-    const DU du;
-    const auto bits = hn::BitCast(du, v);
-    const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
-    return Lower16(hn::ShiftRight<16>(hn::Add(hn::Add(bits, hn::Set(du, 0x7FFF)), odd)));
+  using T = uint16_t;
+
+  /// Adding 0x7FFF, plus one if the kept part is odd, carries into it exactly when rounding to nearest
+  /// even goes up. Infinity and the canonical NaN stay as they are.
+  static HWY_INLINE VU Round(VF v) {
+    const auto bits = hn::BitCast(DU(), v);
+    const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(DU(), 1));
+    return hn::Add(hn::Add(bits, hn::Set(DU(), 0x7FFF)), odd);
   }
+
+  static HWY_INLINE hn::Vec<D16Full> Narrow(VF low, VF high) {
+    return hn::ConcatOdd(D16Full(), hn::BitCast(D16Full(), Round(high)),
+                         hn::BitCast(D16Full(), Round(low)));
+  }
+
+#if HWY_TARGET == HWY_AVX3_DL
+  /// The instruction takes subnormal numbers for zero.
+  static HWY_INLINE hn::Vec<D16Full> NarrowPlain(VF low, VF high) {
+    return hn::Vec<D16Full>{reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high.raw, low.raw))};
+  }
+#else
+  static HWY_INLINE hn::Vec<D16Full> NarrowPlain(VF low, VF high) { return Narrow(low, high); }
+#endif
+
+  static HWY_INLINE void Store(const VF* v, uint8_t* y, bool stream) {
+    StorePairs<NarrowPlain>(v, y, stream);
+  }
+  static HWY_INLINE void StoreAny(const VF* v, uint8_t* y) { StorePairs<Narrow>(v, y, false); }
 };
 
 struct ToFloat16 {
-  using D = D16;
+  using T = uint16_t;
+
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || \
+    (HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64)
+  /// The hardware conversion rounds to nearest even, subnormals included.
   static HWY_INLINE hn::Vec<D16> Narrow(VF v) {
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || (HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64)
-    // The hardware conversion rounds to nearest even, subnormals included.
     return hn::BitCast(D16(), hn::DemoteTo(hn::Rebind<hwy::float16_t, DF>(), v));
+  }
 #else
+  static HWY_NOINLINE hn::Vec<D16> Narrow(VF v) {
     const DU du;
     const auto bits = hn::BitCast(du, v);
     const auto magnitude = hn::And(bits, hn::Set(du, 0x7FFFFFFF));
@@ -69,10 +113,40 @@ struct ToFloat16 {
     auto code = hn::IfThenElse(hn::RebindMask(du, is_small), small, normal);
     code = hn::IfThenElse(hn::RebindMask(du, is_large), hn::Set(du, 0x7C00), code);
     code = hn::IfThenElse(hn::RebindMask(du, is_nan), hn::Set(du, 0x7E00), code);
-    return Lower16(hn::Or(code, sign));
+    return hn::DemoteTo(D16(), hn::BitCast(DI(), hn::Or(code, sign)));
+  }
 #endif
+
+  static HWY_INLINE hn::Vec<D16Full> NarrowPair(VF low, VF high) {
+    return hn::Combine(D16Full(), Narrow(high), Narrow(low));
+  }
+
+  static HWY_INLINE void Store(const VF* v, uint8_t* y, bool stream) {
+    if (stream) return StorePairs<NarrowPair>(v, y, true);
+    StoreAny(v, y);
+  }
+  static HWY_INLINE void StoreAny(const VF* v, uint8_t* y) {
+    auto* out = reinterpret_cast<uint16_t*>(y);
+    const size_t lanes = hn::Lanes(DF());
+    for (size_t q = 0; q < kGroup; ++q) hn::StoreU(Narrow(v[q]), D16(), out + q * lanes);
   }
 };
+
+/// Every NaN as the one that all processors write.
+HWY_INLINE VF Canonical(VF y) {
+  return hn::IfThenElse(hn::IsNaN(y), hn::BitCast(DF(), hn::Set(DU(), 0x7FC00000)), y);
+}
+
+/// Rounds any results at all. `results` and y hold whole groups.
+template <class Out>
+void Finish(const float* results, size_t count, uint8_t* y) {
+  const size_t lanes = hn::Lanes(DF());
+  for (size_t i = 0; i < count; i += Step()) {
+    VF v[kGroup];
+    for (size_t q = 0; q < kGroup; ++q) v[q] = Canonical(hn::LoadU(DF(), results + i + q * lanes));
+    Out::StoreAny(v, y + i * sizeof(typename Out::T));
+  }
+}
 
 }  // namespace dequant::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

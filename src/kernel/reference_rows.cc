@@ -1,6 +1,7 @@
 // The table's bottom layer: every row by the scalar reference, slow and obviously right.
 #include "kernel/reference_rows.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "element/codes.h"
@@ -70,6 +71,16 @@ void fill_ranges(Table& table) {
   table.line_at(kX) = reference_line_row<kX>;
 }
 
+bool all_plain(const float* values, size_t count, bool zero_too) {
+  return std::all_of(values, values + count, [=](float v) { return is_plain(v, zero_too); });
+}
+
+void repeat(const uint32_t* values, size_t run, size_t into, uint32_t* out, size_t count) {
+  for (size_t i = 0; i < count; ++i) out[i] = values[(into + i) / run];
+}
+
+void stream(const uint8_t* from, uint8_t* to, size_t bytes) { std::memcpy(to, from, bytes); }
+
 template <size_t... kIndex>
 void fill_all(Table& table, std::index_sequence<kIndex...>) {
   (fill_element<static_cast<Element>(kIndex)>(table), ...);
@@ -85,6 +96,7 @@ void fill_all_ranges(Table& table, std::index_sequence<kIndex...>) {
 void fill_reference_rows(Table& table) {
   fill_all(table, std::make_index_sequence<kInputs>{});
   fill_all_ranges(table, std::make_index_sequence<kRangeElements.size()>{});
+  table.moves = {all_plain, repeat, stream};
 }
 
 }  // namespace dequant

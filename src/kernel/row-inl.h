@@ -1,10 +1,12 @@
-// The only loop. Row<In, Out, leaf> is a table entry: whole vectors, their head and tail, and both
-// kinds of stores come from one body.
-#include <cstring>
-
+// The only loop. Row<In, Out, leaf> is a table entry: whole groups of vectors, what is left at the end
+// and both kinds of stores come from one body.
 #include "hwy/highway.h"
+#include "kernel/careful.h"
 #include "kernel/decode-inl.h"
+#include "kernel/decode_float-inl.h"
+#include "kernel/decode_packed-inl.h"
 #include "kernel/narrow-inl.h"
+#include "kernel/side-inl.h"
 #include "kernel/targets.h"
 
 #if defined(DEQUANT_ROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -15,168 +17,94 @@
 #endif
 
 #if DEQUANT_VECTOR_PASS
-HWY_BEFORE_NAMESPACE();
+DEQUANT_BEFORE_NAMESPACE();
 namespace dequant::HWY_NAMESPACE {
 
-/// Every NaN as the one that all processors write.
-HWY_INLINE VF Canonical(VF y) {
-  return hn::IfThenElse(hn::IsNaN(y), hn::BitCast(DF(), hn::Set(DU(), 0x7FC00000)), y);
+/// Streaming writes whole lines of the cache, so y must start with one.
+HWY_INLINE bool CanStream(const RowArgs& a, const uint8_t* y) {
+  return a.stream && reinterpret_cast<uintptr_t>(y) % kLine == 0;
 }
 
-// A side holds what the elements are computed with. Value<In>() yields float32 results for the
-// vector of codes at p, which is that of element i.
-
-/// One scale, zero point and, if kAdds, offset for all elements.
-template <bool kAdds>
-struct Uniform {
-  static constexpr bool kVarying = false;
-  VF scale;
-  VI zero;
-  VF offset;
-
-  template <class In>
-  HWY_INLINE VF Value(const uint8_t* p, size_t, const float* lut) const {
-    const auto product = hn::Mul(In::Load(p, zero, lut), scale);
-    if constexpr (!kAdds) return product;
-    return hn::Add(product, offset);
-  }
-};
-
-/// One of each for each element.
-template <bool kAdds>
-struct Varying {
-  static constexpr bool kVarying = true;
-  const float* scale;
-  const int32_t* zero;
-  const float* offset;
-
-  template <class In>
-  HWY_INLINE VF Value(const uint8_t* p, size_t i, const float* lut) const {
-    const auto product =
-        hn::Mul(In::Load(p, hn::LoadU(DI(), zero + i), lut), hn::LoadU(DF(), scale + i));
-    if constexpr (!kAdds) return product;
-    return hn::Add(product, hn::LoadU(DF(), offset + i));
-  }
-};
-
-/// A line in double, rounded to float32 once.
-struct Straight {
-  static constexpr bool kVarying = false;
-  using D = hn::Rebind<double, hn::Half<DI>>;
-  hn::Vec<D> shift;
-  hn::Vec<D> factor;
-  hn::Vec<D> divisor;
-  hn::Vec<D> base;
-
-  explicit HWY_INLINE Straight(const Line& line)
-      : shift(hn::Set(D(), line.shift)),
-        factor(hn::Set(D(), line.factor)),
-        divisor(hn::Set(D(), line.divisor)),
-        base(hn::Set(D(), line.base)) {}
-
-  HWY_INLINE hn::Vec<hn::Half<DF>> Half(hn::Vec<hn::Half<DI>> codes) const {
-    const auto product = hn::Mul(hn::Sub(hn::PromoteTo(D(), codes), shift), factor);
-    return hn::DemoteTo(hn::Half<DF>(), hn::Add(base, hn::Div(product, divisor)));
-  }
-  template <class In>
-  HWY_INLINE VF Value(const uint8_t* p, size_t, const float*) const {
-    const hn::Half<DI> dh;
-    const auto codes = In::Codes(p);
-    return hn::Combine(DF(), Half(hn::UpperHalf(dh, codes)), Half(hn::LowerHalf(dh, codes)));
-  }
-};
-
-template <class In, class Out>
-struct Stretch {
-  using D = typename Out::D;
-  using T = hn::TFromD<D>;
-  static constexpr size_t kMaxLanes = hn::MaxLanes(DF());
-
-  template <class Side>
-  static HWY_INLINE hn::Vec<D> Vector(const uint8_t* x, const Side& side, size_t i,
-                                      const float* lut) {
-    return Out::Narrow(Canonical(side.template Value<In>(x, i, lut)));
-  }
-
-  /// Fewer elements than a vector: through padded copies, so that nothing beyond them is touched.
-  template <class Side>
-  static HWY_INLINE void Part(const uint8_t* x, uint8_t* y, size_t count, const Side& side,
-                              size_t i, const float* lut) {
-    alignas(64) uint8_t in[kMaxLanes * 4] = {};
-    alignas(64) T out[kMaxLanes];
-    std::memcpy(in, x + i * In::kBits / 8, (count * In::kBits + 7) / 8);
-    if constexpr (Side::kVarying) {
-      alignas(64) float scales[kMaxLanes] = {};
-      alignas(64) int32_t zeros[kMaxLanes] = {};
-      alignas(64) float offsets[kMaxLanes] = {};
-      std::memcpy(scales, side.scale + i, count * sizeof(float));
-      std::memcpy(zeros, side.zero + i, count * sizeof(int32_t));
-      if (side.offset != nullptr) std::memcpy(offsets, side.offset + i, count * sizeof(float));
-      hn::Store(Vector(in, Side{scales, zeros, offsets}, 0, lut), D(), out);
-    } else {
-      hn::Store(Vector(in, side, 0, lut), D(), out);
+/// Dequantizes count elements. What is left after the last whole group goes through padded copies, so
+/// that nothing beyond it is touched.
+template <class Out, class In, class Side>
+HWY_INLINE void Loop(const In& in, Side side, const uint8_t* x, uint8_t* y, size_t count,
+                     bool stream) {
+  const size_t step = Step();
+  alignas(64) uint8_t x_padding[kMaxStep * In::kBits / 8];
+  alignas(64) uint8_t y_padding[kMaxStep * sizeof(typename Out::T)];
+  typename Side::Padding padding;
+  for (uint8_t* to = y; count != 0; to = y) {
+    const bool part = count < step;
+    if (HWY_UNLIKELY(part)) {
+      copy_padded(x, (count * In::kBits + 7) / 8, x_padding, sizeof x_padding);
+      side.Part(count, padding);
+      x = x_padding;
+      to = y_padding;
+      stream = false;
     }
-    std::memcpy(y + i * sizeof(T), out, count * sizeof(T));
+    VF v[kGroup];
+    side.Values(in, x, v);
+    Out::Store(v, to, stream);
+    if (HWY_UNLIKELY(part)) {
+      copy_bytes(y_padding, count * sizeof(typename Out::T), y);
+      return;
+    }
+    side.Advance();
+    x += step * In::kBits / 8;
+    y += step * sizeof(typename Out::T);
+    count -= step;
   }
+}
 
-  /// Elements before y reaches a vector boundary, if whole bytes of x lie before them; SIZE_MAX if
-  /// streaming is not worth it. A line of the cache that is streamed only in part costs more than a
-  /// hundred plain ones, so short stretches stream whole lines or not at all.
-  static HWY_INLINE size_t Head(const uint8_t* y, size_t count, size_t lanes) {
-    constexpr size_t kLine = 64;
-    constexpr size_t kLong = 4096;
-    const auto at = reinterpret_cast<uintptr_t>(y);
-    if (count * sizeof(T) < kLong && (at % kLine != 0 || count * sizeof(T) % kLine != 0))
-      return SIZE_MAX;
-    const size_t vector = lanes * sizeof(T);
-    const size_t bytes = (vector - at % vector) % vector;
-    const size_t head = bytes / sizeof(T);
-    const bool reachable = bytes % sizeof(T) == 0 && head * In::kBits % 8 == 0;
-    return reachable ? head : SIZE_MAX;
-  }
-
-  template <class Side>
-  static HWY_INLINE void Run(const uint8_t* x, uint8_t* y, size_t count, const Side& side,
-                             const float* lut, bool stream) {
+template <class In, class Out, bool kAdds>
+HWY_INLINE void RunsRow(const RowArgs& a) {
+  const In in(a.lut);
+  if constexpr (!kAdds) {
     const size_t lanes = hn::Lanes(DF());
-    size_t i = 0;
-    if constexpr (kMaxLanes * sizeof(T) >= 16) {  // streaming writes at least 16 bytes
-      const size_t head = stream ? Head(y, count, lanes) : SIZE_MAX;
-      if (head < count) {
-        if (head != 0) Part(x, y, head, side, 0, lut);
-        for (i = head; i + lanes <= count; i += lanes) {
-          hn::Stream(Vector(x + i * In::kBits / 8, side, i, lut), D(),
-                     reinterpret_cast<T*>(y + i * sizeof(T)));
-        }
-      }
+    if (a.run == lanes && a.count > lanes) {
+      const Blocked<In, 1> side{a.scale, a.zero};
+      return Loop<Out>(in, side, a.x, a.y, a.count, CanStream(a, a.y));
     }
-    for (; i + lanes <= count; i += lanes) {
-      hn::StoreU(Vector(x + i * In::kBits / 8, side, i, lut), D(),
-                 reinterpret_cast<T*>(y + i * sizeof(T)));
+    if (a.run == 2 * lanes && a.count > 2 * lanes) {
+      const Blocked<In, 2> side{a.scale, a.zero};
+      return Loop<Out>(in, side, a.x, a.y, a.count, CanStream(a, a.y));
     }
-    if (i < count) Part(x, y, count - i, side, i, lut);
   }
-};
+  size_t run = 0;
+  for (size_t i = 0; i < a.count; i += a.run, ++run) {
+    const Uniform<In, kAdds> side(in, a.scale[run], a.zero[run], kAdds ? a.offset[run] : 0.0F);
+    uint8_t* y = a.y + i * sizeof(typename Out::T);
+    Loop<Out>(in, side, a.x + i * In::kBits / 8, y, HWY_MIN(a.run, a.count - i), CanStream(a, y));
+  }
+}
 
 template <class In, class Out, Leaf kLeaf, bool kAdds>
 void Row(const RowArgs& a) {
-  if constexpr (kLeaf == Leaf::varying) {
-    const Varying<kAdds> side{a.scale, a.zero, kAdds ? a.offset : nullptr};
-    Stretch<In, Out>::Run(a.x, a.y, a.count, side, a.lut, a.stream);
-  } else {
-    size_t run = 0;
-    for (size_t i = 0; i < a.count; i += a.run, ++run) {
-      const Uniform<kAdds> side{hn::Set(DF(), a.scale[run]), hn::Set(DI(), a.zero[run]),
-                                hn::Set(DF(), kAdds ? a.offset[run] : 0.0F)};
-      Stretch<In, Out>::Run(a.x + i * In::kBits / 8, a.y + i * sizeof(hn::TFromD<typename Out::D>),
-                            HWY_MIN(a.run, a.count - i), side, a.lut, a.stream);
-    }
+  if (HWY_UNLIKELY(!a.plain)) {
+    return careful_row(a, kLeaf, Row<In, ToFloat32, kLeaf, kAdds>,
+                       {In::kBits, sizeof(typename Out::T), Finish<Out>});
   }
+  if constexpr (kLeaf == Leaf::varying) {
+    const Varying<In, kAdds> side{a.scale, a.zero, a.offset};
+    Loop<Out>(In(a.lut), side, a.x, a.y, a.count, CanStream(a, a.y));
+  } else {
+    RunsRow<In, Out, kAdds>(a);
+  }
+}
+
+/// Rows of 32-bit codes, of which most have a zero point of zero.
+template <bool kUnsigned, class Out>
+void WideRow(const RowArgs& a) {
+  if (a.run >= a.count && *a.zero == 0) {
+    return Row<Unshifted<kUnsigned>, Out, Leaf::runs, false>(a);
+  }
+  Row<Wide<kUnsigned>, Out, Leaf::runs, false>(a);
 }
 
 template <class In>
 void LineRow(const RowArgs& a) {
-  Stretch<In, ToFloat32>::Run(a.x, a.y, a.count, Straight(*a.line), a.lut, a.stream);
+  Loop<ToFloat32>(In(a.lut), Straight<In>(*a.line), a.x, a.y, a.count, CanStream(a, a.y));
 }
 
 /// The six rows of an element.
@@ -188,6 +116,15 @@ void FillElement(Table& table, Element x) {
   table.at(x, Element::float16, Leaf::varying) = Row<In, ToFloat16, Leaf::varying, false>;
   table.at(x, Element::bfloat16, Leaf::runs) = Row<In, ToBfloat16, Leaf::runs, false>;
   table.at(x, Element::bfloat16, Leaf::varying) = Row<In, ToBfloat16, Leaf::varying, false>;
+}
+
+/// Of 32-bit codes.
+template <bool kUnsigned>
+void FillWide(Table& table, Element x) {
+  FillElement<Wide<kUnsigned>>(table, x);
+  table.at(x, Element::float32, Leaf::runs) = WideRow<kUnsigned, ToFloat32>;
+  table.at(x, Element::float16, Leaf::runs) = WideRow<kUnsigned, ToFloat16>;
+  table.at(x, Element::bfloat16, Leaf::runs) = WideRow<kUnsigned, ToBfloat16>;
 }
 
 /// The rows of an element under the rules of ranges.

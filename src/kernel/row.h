@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -21,10 +22,29 @@ struct RowArgs {
   const float* scale = nullptr;
   const int32_t* zero = nullptr;  ///< integers: the zero point (of uint32: its bit pattern)
   const float* lut = nullptr;     ///< floats: the value of every code
-  bool stream = false;            ///< store past the caches where alignment allows
+  bool stream = false;  ///< store past the caches what starts on kLine bytes: y, or a run of it
+  bool plain = false;   ///< is_plain() of every scale and offset: no result is NaN or subnormal
   const float* offset = nullptr;  ///< range rows: as scale, what is added after it
   const Line* line = nullptr;     ///< line rows: all they need beside x, y and count
 };
+
+/// Bytes that are streamed together: a line of the cache.
+inline constexpr size_t kLine = 64;
+
+/// The code of 2^-100.
+inline constexpr uint32_t kSmallestPlain = (127u - 100u) << 23;
+
+/// True for a scale or offset that lets rows take shorter ways: finite, and so large that no code of any
+/// element comes near a subnormal result, or zero. Infinity times zero is a NaN, though: the elements
+/// that have infinities do not take zeros.
+constexpr bool is_plain(float value, bool zero_too) {
+  const uint32_t magnitude = std::bit_cast<uint32_t>(value) & 0x7FFFFFFF;
+  if (magnitude == 0) return zero_too;
+  return magnitude >= kSmallestPlain && magnitude < 0x7F800000;
+}
+
+/// What is_plain() asks of the scales of an element.
+constexpr bool has_infinity(Element x) { return x == Element::float8e5m2; }
 
 using RowFn = void (*)(const RowArgs&);
 
@@ -53,6 +73,20 @@ constexpr size_t range_index(Element x) {
   return i;
 }
 
+/// What else the way to a row takes, at the speed of vectors.
+struct Moves {
+  /// True if is_plain() of all values.
+  bool (*all_plain)(const float* values, size_t count, bool zero_too) = nullptr;
+  /// `count` words of out: each value `run` times, but the first only from its `into`th time on. Writes
+  /// up to kSlack words more.
+  void (*repeat)(const uint32_t* values, size_t run, size_t into, uint32_t* out,
+                 size_t count) = nullptr;
+  /// Copies, past the caches where whole lines are written.
+  void (*stream)(const uint8_t* from, uint8_t* to, size_t bytes) = nullptr;
+
+  static constexpr size_t kSlack = 16;
+};
+
 struct Table {
   using Leaves = std::array<RowFn, kLeaves>;
 
@@ -62,6 +96,9 @@ struct Table {
   std::array<std::array<Leaves, kOutputs>, kRangeElements.size()> range_rows{};
   /// The documented rules: reference_line(), to float32.
   std::array<RowFn, kRangeElements.size()> line_rows{};
+  /// Elements of a vector of float32. Runs of one or two vectors are as good as long ones.
+  size_t lanes = 1;
+  Moves moves;
 
   RowFn& at(Element x, Element y, Leaf leaf) {
     return rows[static_cast<size_t>(x)][output_index(y)][static_cast<size_t>(leaf)];

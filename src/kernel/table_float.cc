@@ -1,4 +1,4 @@
-// Rows of the 8- and 4-bit floats, for every target: one decoder by table for each width.
+// Rows of the 8- and 4-bit floats, for every target.
 #include "kernel/targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -12,11 +12,11 @@ namespace dequant::HWY_NAMESPACE {
 
 void FillFloat([[maybe_unused]] Table& table) {
 #if DEQUANT_VECTOR_PASS
-  for (const Element x : {Element::float8e4m3fn, Element::float8e4m3fnuz, Element::float8e5m2,
-                          Element::float8e5m2fnuz}) {
-    FillElement<Lut8>(table, x);
-  }
-  FillElement<Lut4>(table, Element::float4e2m1);
+  FillElement<Float8<Element::float8e4m3fn>>(table, Element::float8e4m3fn);
+  FillElement<Float8<Element::float8e4m3fnuz>>(table, Element::float8e4m3fnuz);
+  FillElement<Float8<Element::float8e5m2>>(table, Element::float8e5m2);
+  FillElement<Float8<Element::float8e5m2fnuz>>(table, Element::float8e5m2fnuz);
+  FillElement<Float4>(table, Element::float4e2m1);
 #endif
 }
 

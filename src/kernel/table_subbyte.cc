@@ -12,10 +12,10 @@ namespace dequant::HWY_NAMESPACE {
 
 void FillSubbyte([[maybe_unused]] Table& table) {
 #if DEQUANT_VECTOR_PASS
-  FillElement<Packed<4, false>>(table, Element::uint4);
-  FillElement<Packed<4, true>>(table, Element::int4);
-  FillElement<Packed<2, false>>(table, Element::uint2);
-  FillElement<Packed<2, true>>(table, Element::int2);
+  FillElement<Packed<Nibbles, false>>(table, Element::uint4);
+  FillElement<Packed<Nibbles, true>>(table, Element::int4);
+  FillElement<Packed<Pairs, false>>(table, Element::uint2);
+  FillElement<Packed<Pairs, true>>(table, Element::int2);
 #endif
 }
 

@@ -22,15 +22,26 @@ struct Target {
 
 // Best first.
 constexpr std::array kKnown{
-    Target{"avx512", HWY_AVX3}, Target{"avx2", HWY_AVX2}, Target{"sse4", HWY_SSE4},
-    Target{"neon", HWY_NEON},   Target{"reference", 0},
+    Target{"avx512_bf16", HWY_AVX3_DL}, Target{"avx512", HWY_AVX3}, Target{"avx2", HWY_AVX2},
+    Target{"sse4", HWY_SSE4},           Target{"neon", HWY_NEON},   Target{"reference", 0},
 };
+
+/// The Highway targets that this processor runs as we compile them.
+int64_t supported_targets() {
+  int64_t supported = hwy::SupportedTargets() & HWY_TARGETS;
+#if HWY_ARCH_X86
+  // The rows of AVX3_DL use this extension too: src/kernel/decode-inl.h.
+  __builtin_cpu_init();
+  if (!__builtin_cpu_supports("avx512bf16")) supported &= ~int64_t{HWY_AVX3_DL};
+#endif
+  return supported;
+}
 
 /// The targets that run here with their tables; immutable after construction but for the choice.
 class Registry {
  public:
   Registry() {
-    const int64_t supported = hwy::SupportedTargets() & HWY_TARGETS;
+    const int64_t supported = supported_targets();
     for (const Target& t : kKnown) {
       if (t.highway != 0 && (supported & t.highway) == 0) continue;
       Table& table = tables_[count_];
@@ -40,6 +51,7 @@ class Registry {
         fill_subbyte_rows(t.highway, table);
         fill_float_rows(t.highway, table);
         fill_range_rows(t.highway, table);
+        fill_moves(t.highway, table);
       }
       names_[count_++] = t.name;
     }

@@ -6,10 +6,12 @@
 
 #include "kernel/row.h"
 
-// SSSE3 and AVX3_DL add nothing these kernels use; on Arm NEON is the one measured.
+// SSSE3 adds nothing these kernels use; on Arm NEON is the one measured.
 #ifndef HWY_DISABLED_TARGETS
-#define HWY_DISABLED_TARGETS \
-  (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+#endif
+#ifndef HWY_WANT_AVX3_DL
+#define HWY_WANT_AVX3_DL
 #endif
 
 // Highway always compiles a pass without vectors. There the reference rows serve: the same bits, and
@@ -32,6 +34,7 @@ void fill_int_rows(int64_t target, Table& table);
 void fill_subbyte_rows(int64_t target, Table& table);
 void fill_float_rows(int64_t target, Table& table);
 void fill_range_rows(int64_t target, Table& table);
+void fill_moves(int64_t target, Table& table);
 
 }  // namespace dequant
 
@@ -39,7 +42,9 @@ void fill_range_rows(int64_t target, Table& table);
 #define DEQUANT_FILL(target, FUNC, table) \
   do {                                    \
     void (*fill)(Table&) = nullptr;       \
-    if ((target) == HWY_AVX3)             \
+    if ((target) == HWY_AVX3_DL)          \
+      fill = HWY_CHOOSE_AVX3_DL(FUNC);    \
+    else if ((target) == HWY_AVX3)        \
       fill = HWY_CHOOSE_AVX3(FUNC);       \
     else if ((target) == HWY_AVX2)        \
       fill = HWY_CHOOSE_AVX2(FUNC);       \

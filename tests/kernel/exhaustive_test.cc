@@ -20,8 +20,9 @@ std::vector<uint8_t> output_of(const Table& table, Element x, Element y, Leaf le
                                const std::vector<uint8_t>& codes, const float* scale,
                                const int32_t* zero) {
   std::vector<uint8_t> bytes(count * static_cast<size_t>(bits(y)) / 8);
-  table.at(x, y,
-           leaf)(RowArgs{codes.data(), bytes.data(), count, count, scale, zero, lut_of(x), false});
+  RowArgs args{codes.data(), bytes.data(), count, count, scale, zero, lut_of(x)};
+  args.plain = testing::all_plain(x, scale, leaf == Leaf::runs ? 1 : count);
+  table.at(x, y, leaf)(args);
   return bytes;
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <string>
@@ -110,6 +111,12 @@ inline Line random_line(Random& random, Element x) {
   return {random_zero(random, x), number(), number(), number()};
 }
 
+/// What RowArgs::plain says of these scales or offsets.
+inline bool all_plain(Element x, const float* values, size_t count) {
+  return std::all_of(values, values + count,
+                     [&](float v) { return is_plain(v, !has_infinity(x)); });
+}
+
 /// Buffers for rows of up to `max_count` elements.
 class RowCheck {
  public:
@@ -134,17 +141,22 @@ class RowCheck {
     auto* scale = reinterpret_cast<float*>(scale_.before_end(sides * 4));
     auto* zero = reinterpret_cast<int32_t*>(zero_.before_end(sides * 4));
     auto* offset = reinterpret_cast<float*>(offset_.before_end(sides * 4));
+    const bool plain = random_.coin();
     for (size_t i = 0; i < sides; ++i) {
-      scale[i] = float_of(random_scale(random_));
+      scale[i] = plain ? plain_scale(e.x) : float_of(random_scale(random_));
       zero[i] = random_zero(random_, e.x);
-      offset[i] = float_of(random_scale(random_));
+      offset[i] = plain ? plain_scale(e.x) : float_of(random_scale(random_));
     }
     const Line line = random_line(random_, e.x);
 
     y_.fill(kUntouched);
     want_.fill(kUntouched);
     RowArgs args{x, y_.begin() + y_at, p.count, p.run, scale, zero, lut_of(e.x), p.stream};
-    if (e.arithmetic == Arithmetic::range) args.offset = offset;
+    args.plain = all_plain(e.x, scale, sides);
+    if (e.arithmetic == Arithmetic::range) {
+      args.offset = offset;
+      args.plain = args.plain && all_plain(e.x, offset, sides);
+    }
     if (e.arithmetic == Arithmetic::line) args.line = &line;
     e.row(args);
     flush_streams();
@@ -156,6 +168,17 @@ class RowCheck {
   Random& random() { return random_; }
 
  private:
+  /// Of any size, sign and mantissa that is plain; now and then zero.
+  float plain_scale(Element x) {
+    for (;;) {
+      const bool small = random_.coin();
+      const auto bits = small ? 0x3C000000 + random_.bits() % 0x02000000 : random_.bits();
+      const float value = random_.in(0, 19) == 0 ? 0.0F : float_of(static_cast<uint32_t>(bits));
+      const float signed_value = random_.coin() ? value : -value;
+      if (is_plain(signed_value, !has_infinity(x))) return signed_value;
+    }
+  }
+
   static constexpr uint8_t kUntouched = 0xA5;
 
   Random random_;

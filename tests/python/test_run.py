@@ -203,7 +203,7 @@ def test_node_tests_of_onnx_give_the_expected_outputs(shared, tmp_path):
                     codes_of(numpy_helper.to_array(expected)))
 
 
-@pytest.mark.parametrize("target", ["avx512", "avx2", "sse4", "neon", "reference"])
+@pytest.mark.parametrize("target", ["avx512_bf16", "avx512", "avx2", "sse4", "neon", "reference"])
 def test_check_passes_all_conformance_cases(target, shared, monkeypatch):
     """Targets that the machine lacks are passed over for its best one."""
     monkeypatch.setenv("DEQUANT_FORCE_TARGET", target)

@@ -1,0 +1,43 @@
+// Calling the rows of the kernel table for one job: where streamed results have to go a longer way.
+#pragma once
+
+#include "execute/chunk.h"
+#include "execute/side_row.h"
+
+namespace dequant {
+
+class Rows {
+ public:
+  explicit Rows(const Job& job) noexcept;
+
+  /// Bytes of a result.
+  int64_t y_size() const noexcept { return y_size_; }
+
+  /// True for runs that kernels do at full speed one after another; shorter ones are better given a
+  /// scale for each element.
+  bool is_good_run(int64_t run) const noexcept;
+
+  /// Dequantizes `count` codes of x into y. Runs of `run` elements have a scale each, or, with
+  /// Leaf::varying, elements.
+  void call(Element x, Leaf leaf, const uint8_t* codes, uint8_t* y, int64_t count, int64_t run,
+            const Sides& sides) const noexcept;
+
+  /// The same for results that do not go to their place yet.
+  void call_cached(Element x, Leaf leaf, const uint8_t* codes, uint8_t* y, int64_t count,
+                   int64_t run, const Sides& sides) const noexcept;
+
+  /// The row of a documented rule.
+  void line(Element x, const uint8_t* codes, uint8_t* y, int64_t count,
+            const Line& line) const noexcept;
+
+ private:
+  struct Call;
+  void stream(const Call& call) const noexcept;
+  void bounce(const Call& call) const noexcept;
+
+  const Job& job_;
+  bool adds_;
+  int64_t y_size_;
+};
+
+}  // namespace dequant

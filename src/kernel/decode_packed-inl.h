@@ -1,0 +1,214 @@
+// Codes of 4 and 2 bits, four vectors at a time. What they decode to first is an index: the code in the
+// lowest bits of each lane. Where a vector holds as many floats as there are codes (kTable), results
+// come from a table of all of them.
+#include <cstring>
+
+#include "hwy/highway.h"
+#include "kernel/decode-inl.h"
+
+#if defined(DEQUANT_DECODE_PACKED_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef DEQUANT_DECODE_PACKED_INL_H_
+#undef DEQUANT_DECODE_PACKED_INL_H_
+#else
+#define DEQUANT_DECODE_PACKED_INL_H_
+#endif
+
+#if DEQUANT_VECTOR_PASS
+DEQUANT_BEFORE_NAMESPACE();
+namespace dequant::HWY_NAMESPACE {
+
+/// True where shifts by a count per lane are single instructions.
+#define DEQUANT_LANE_SHIFTS (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2)
+
+/// 0 * step, 1 * step, ...
+HWY_INLINE VU Multiples(uint32_t step) { return hn::Mul(hn::Iota(DU(), 0), hn::Set(DU(), step)); }
+
+#if DEQUANT_LANE_SHIFTS
+
+/// The entries of a table that the lowest bits of each index select.
+HWY_INLINE VF Lookup(VF table, VU index) {
+#if HWY_TARGET <= HWY_AVX3
+  return VF{_mm512_permutexvar_ps(index.raw, table.raw)};
+#else
+  return VF{_mm256_permutevar8x32_ps(table.raw, index.raw)};
+#endif
+}
+
+template <class T>
+HWY_INLINE T LoadAs(const uint8_t* p) {
+  T value;
+  std::memcpy(&value, p, sizeof value);
+  return value;
+}
+
+/// Indices of 4-bit codes. Bits above the fourth are those of neighbours.
+struct Nibbles {
+  static constexpr int kBits = 4;
+#if HWY_TARGET <= HWY_AVX3
+  // The 8 bytes of a vector are everywhere; each lane takes its own and shifts its nibble down.
+  using D8 = hn::ScalableTag<uint8_t>;
+  VU shift;
+  hn::Vec<D8> byte;
+
+  HWY_INLINE Nibbles()
+      : shift(hn::And(Multiples(4), hn::Set(DU(), 4))),
+        byte(hn::BitCast(D8(), hn::And(hn::ShiftRight<1>(hn::Iota(DU(), 0)), hn::Set(DU(), 7)))) {}
+
+  HWY_INLINE void Index(const uint8_t* p, VU* index) const {
+    const hn::ScalableTag<uint64_t> d64;
+    for (size_t q = 0; q < kGroup; ++q) {
+      const auto codes = hn::Set(d64, LoadAs<uint64_t>(p + 8 * q));
+#if HWY_TARGET == HWY_AVX3_DL
+      // Eight bits from any bit on, for each byte.
+      index[q] = hn::BitCast(
+          DU(), hn::Vec<decltype(d64)>{_mm512_multishift_epi64_epi8(Multiples(4).raw, codes.raw)});
+#else
+      const auto own = hn::TableLookupBytes(hn::BitCast(D8(), codes), byte);
+      index[q] = hn::Shr(hn::BitCast(DU(), own), shift);
+#endif
+    }
+  }
+#else
+  VU shift;
+
+  HWY_INLINE Nibbles() : shift(Multiples(4)) {}
+  HWY_INLINE void Index(const uint8_t* p, VU* index) const {
+    for (size_t q = 0; q < kGroup; ++q) {
+      index[q] = hn::Shr(hn::Set(DU(), LoadAs<uint32_t>(p + 4 * q)), shift);
+    }
+  }
+#endif
+};
+
+/// Indices of 2-bit codes, likewise.
+struct Pairs {
+  static constexpr int kBits = 2;
+  VU shift;
+
+  HWY_INLINE Pairs() : shift(Multiples(2)) {}
+  HWY_INLINE void Index(const uint8_t* p, VU* index) const {
+#if HWY_TARGET <= HWY_AVX3
+    for (size_t q = 0; q < kGroup; ++q) {
+      index[q] = hn::Shr(hn::Set(DU(), LoadAs<uint32_t>(p + 4 * q)), shift);
+    }
+#else
+    const auto second = hn::Add(shift, hn::Set(DU(), 16));
+    for (size_t q = 0; q < kGroup; q += 2) {
+      const auto codes = hn::Set(DU(), LoadAs<uint32_t>(p + 2 * q));
+      index[q] = hn::Shr(codes, shift);
+      index[q + 1] = hn::Shr(codes, second);
+    }
+#endif
+  }
+};
+
+#else  // !DEQUANT_LANE_SHIFTS
+
+/// Splits each byte into its low and high `kShift` bits, low first: n bytes become 2n.
+template <int kShift, class DOut, class V>
+HWY_INLINE hn::Vec<DOut> Split(DOut d, V v) {
+  const hn::Half<DOut> dh;
+  const auto low = hn::And(v, hn::Set(dh, static_cast<uint8_t>((1 << kShift) - 1)));
+  const auto high = hn::ShiftRight<kShift>(v);
+  return hn::InterleaveLower(d, hn::ZeroExtendVector(d, low), hn::ZeroExtendVector(d, high));
+}
+
+/// Indices of 4-bit codes.
+struct Nibbles {
+  static constexpr int kBits = 4;
+
+  HWY_INLINE Nibbles() {}
+  HWY_INLINE void Index(const uint8_t* p, VU* index) const {
+    const hn::Rebind<uint8_t, DI> d8;
+    const hn::Half<decltype(d8)> dh;
+    const size_t bytes = hn::Lanes(dh);
+    for (size_t q = 0; q < kGroup; ++q) {
+      index[q] = hn::BitCast(DU(), hn::PromoteTo(DI(), Split<4>(d8, hn::LoadU(dh, p + q * bytes))));
+    }
+  }
+};
+
+/// Indices of 2-bit codes.
+struct Pairs {
+  static constexpr int kBits = 2;
+
+  HWY_INLINE Pairs() {}
+  HWY_INLINE void Index(const uint8_t* p, VU* index) const {
+    const hn::Rebind<uint8_t, DI> d8;
+    const hn::Half<decltype(d8)> dh;
+    const hn::Half<decltype(dh)> dq;
+    const size_t bytes = hn::Lanes(dq);
+    for (size_t q = 0; q < kGroup; ++q) {
+      const auto nibbles = Split<4>(dh, hn::LoadU(dq, p + q * bytes));
+      index[q] = hn::BitCast(DU(), hn::PromoteTo(DI(), Split<2>(d8, nibbles)));
+    }
+  }
+};
+
+#endif  // DEQUANT_LANE_SHIFTS
+
+/// Integers. kWidth bits are cut out of the index, as a number with or without sign.
+template <class Indices, bool kSigned>
+struct Packed : Indices {
+  using Raw = VI;
+  static constexpr bool kTable = DEQUANT_LANE_SHIFTS && HWY_MAX_BYTES >= 4 << Indices::kBits;
+
+  explicit HWY_INLINE Packed(const float*) : Indices() {}
+  static HWY_INLINE VI Code(VU index) {
+    constexpr int kUnused = 32 - Indices::kBits;
+    if constexpr (kSigned) {
+      return hn::ShiftRight<kUnused>(hn::BitCast(DI(), hn::ShiftLeft<kUnused>(index)));
+    }
+    return hn::BitCast(DI(), hn::And(index, hn::Set(DU(), (1u << Indices::kBits) - 1)));
+  }
+  HWY_INLINE void Decode(const uint8_t* p, VI* raw) const {
+    VU index[kGroup];
+    this->Index(p, index);
+    for (size_t q = 0; q < kGroup; ++q) raw[q] = Code(index[q]);
+  }
+  static HWY_INLINE VF Difference(VI x, VI zero) { return SmallDifference(x, zero); }
+  /// The difference of code j in lane j; beyond the last code they start again.
+  HWY_INLINE VF Differences(VI zero) const { return Difference(Code(hn::Iota(DU(), 0)), zero); }
+};
+
+/// Any float of 4 bits: the value of every code is in a table, that of negative ones in its second half.
+struct Float4 : Nibbles {
+  using Raw = VF;
+  static constexpr bool kTable = HWY_MAX_BYTES >= 64;
+
+#if DEQUANT_LANE_SHIFTS
+  VF values;
+
+  explicit HWY_INLINE Float4(const float* lut) : Nibbles(), values(hn::LoadU(DF(), lut)) {}
+  HWY_INLINE void Decode(const uint8_t* p, VF* raw) const {
+    VU index[kGroup];
+    Index(p, index);
+    for (size_t q = 0; q < kGroup; ++q) {
+      raw[q] = Lookup(values, index[q]);
+      // Of eight lanes the table holds the positive half.
+      if constexpr (!kTable) {
+        const auto sign = hn::And(hn::ShiftLeft<28>(index[q]), hn::Set(DU(), 0x80000000));
+        raw[q] = hn::Or(raw[q], hn::BitCast(DF(), sign));
+      }
+    }
+  }
+  HWY_INLINE VF Differences(VI) const { return values; }
+#else
+  const float* values;
+
+  explicit HWY_INLINE Float4(const float* lut) : Nibbles(), values(lut) {}
+  HWY_INLINE void Decode(const uint8_t* p, VF* raw) const {
+    VU index[kGroup];
+    Index(p, index);
+    for (size_t q = 0; q < kGroup; ++q) {
+      raw[q] = hn::GatherIndex(DF(), values, hn::BitCast(DI(), index[q]));
+    }
+  }
+#endif
+  static HWY_INLINE VF Difference(VF x, VI) { return x; }
+};
+
+}  // namespace dequant::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // DEQUANT_VECTOR_PASS
+#endif

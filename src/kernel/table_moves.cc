@@ -1,0 +1,86 @@
+// What else the way to a row takes, for every target.
+#include "kernel/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernel/table_moves.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernel/careful.h"
+#include "kernel/decode-inl.h"
+
+#if DEQUANT_VECTOR_PASS
+HWY_BEFORE_NAMESPACE();
+namespace dequant::HWY_NAMESPACE {
+namespace {
+
+bool AllPlain(const float* values, size_t count, bool zero_too) {
+  const size_t lanes = hn::Lanes(DU());
+  const auto no_sign = hn::Set(DU(), 0x7FFFFFFF);
+  // Of the magnitudes moved down by the smallest plain one, those that are plain lie below `range`, and
+  // smaller ones wrap around.
+  const auto smallest = hn::Set(DU(), kSmallestPlain);
+  const auto range = hn::Set(DU(), 0x7F800000 - kSmallestPlain);
+  auto worst = hn::Zero(DU());
+  const auto look = [&](VU bits) HWY_ATTR {
+    const auto magnitude = hn::And(bits, no_sign);
+    const auto moved = hn::Sub(magnitude, smallest);
+    const auto zero = hn::VecFromMask(DU(), hn::Eq(magnitude, hn::Zero(DU())));
+    return zero_too ? hn::AndNot(zero, moved) : moved;
+  };
+  size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto bits = hn::LoadU(DU(), reinterpret_cast<const uint32_t*>(values + i));
+    worst = hn::Max(worst, look(bits));
+  }
+  for (; i < count; ++i) {
+    if (!is_plain(values[i], zero_too)) return false;
+  }
+  return hn::AllTrue(DU(), hn::Lt(worst, range));
+}
+
+void Repeat(const uint32_t* values, size_t run, size_t into, uint32_t* out, size_t count) {
+  // Whole vectors; those beyond a run are overwritten by the next.
+  static_assert(Moves::kSlack >= kMaxLanes);
+  const size_t lanes = hn::Lanes(DU());
+  const uint32_t* const end = out + count;
+  for (; out < end; ++values, into = 0) {
+    const size_t n = HWY_MIN(run - into, static_cast<size_t>(end - out));
+    const auto value = hn::Set(DU(), *values);
+    for (size_t i = 0; i < n; i += lanes) hn::StoreU(value, DU(), out + i);
+    out += n;
+  }
+}
+
+void Stream(const uint8_t* from, uint8_t* to, size_t bytes) {
+  const hn::ScalableTag<uint8_t> d;
+  const size_t head = HWY_MIN((kLine - reinterpret_cast<uintptr_t>(to) % kLine) % kLine, bytes);
+  copy_bytes(from, head, to);
+  size_t i = head;
+  for (; i + kLine <= bytes; i += kLine) {
+    for (size_t k = 0; k < kLine; k += hn::Lanes(d)) {
+      hn::Stream(hn::LoadU(d, from + i + k), d, to + i + k);
+    }
+  }
+  copy_bytes(from + i, bytes - i, to + i);
+}
+
+}  // namespace
+
+void FillMoves(Table& table) {
+  table.lanes = hn::Lanes(DF());
+  table.moves = {AllPlain, Repeat, Stream};
+}
+
+}  // namespace dequant::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#else
+namespace dequant::HWY_NAMESPACE {
+void FillMoves(Table&) {}
+}  // namespace dequant::HWY_NAMESPACE
+#endif
+
+#if HWY_ONCE
+namespace dequant {
+void fill_moves(int64_t target, Table& table) { DEQUANT_FILL(target, FillMoves, table); }
+}  // namespace dequant
+#endif
