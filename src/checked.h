@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 namespace dequant {
 
@@ -20,5 +21,36 @@ inline std::optional<int64_t> checked_add(int64_t a, int64_t b) noexcept {
 
 /// ceil(a / b) for a >= 0, b > 0; cannot overflow.
 constexpr int64_t ceil_div(int64_t a, int64_t b) noexcept { return a / b + (a % b != 0 ? 1 : 0); }
+
+/// Elements of a shape; none if a size is negative or the product overflows. The sizes that are not
+/// zero are multiplied first, so that a zero anywhere cannot hide an overflow.
+inline std::optional<int64_t> checked_count(std::span<const int64_t> shape) noexcept {
+  int64_t product = 1;
+  bool empty = false;
+  for (const int64_t size : shape) {
+    if (size < 0) return std::nullopt;
+    if (size == 0) {
+      empty = true;
+    } else if (__builtin_mul_overflow(product, size, &product)) {
+      return std::nullopt;
+    }
+  }
+  return empty ? 0 : product;
+}
+
+/// Bytes of `count` packed elements of `bits` each, where count is not negative and that does not
+/// overflow.
+constexpr int64_t packed_size(int bits, int64_t count) noexcept {
+  const auto n = static_cast<uint64_t>(count);
+  const auto width = static_cast<uint64_t>(bits);
+  return static_cast<int64_t>(n / 8 * width + (n % 8 * width + 7) / 8);
+}
+
+/// The same for bits of at most 32; none if that overflows or count is negative.
+inline std::optional<int64_t> checked_bytes(int bits, int64_t count) noexcept {
+  // 32 * n < 2^63 leaves room for the last seven elements.
+  if (count < 0 || !checked_mul(count / 8, bits)) return std::nullopt;
+  return packed_size(bits, count);
+}
 
 }  // namespace dequant

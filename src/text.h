@@ -27,8 +27,9 @@ std::string concat(const Parts&... parts) {
   return out;
 }
 
+// Cold: what fails may take its time, and shall not make what succeeds longer.
 template <class... Parts>
-Error invalid(const Parts&... parts) {
+[[gnu::cold, gnu::noinline]] Error invalid(const Parts&... parts) {
   return Error{ErrorCode::invalid_argument, concat(parts...)};
 }
 

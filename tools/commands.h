@@ -26,6 +26,7 @@ int exit_code(ErrorCode code);
 /// Prints "dequant: error: ..." on stderr and returns the error's exit code.
 int report(const Error& error);
 
+void add_bench(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);
 void add_convert(CLI::App& app, int& exit_code);
 void add_extract(CLI::App& app, int& exit_code);

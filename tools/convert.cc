@@ -125,6 +125,9 @@ void print_json(const Options& o, const ConvertReport& r) {
                  {"model_bytes_out", r.bytes_out},
                  {"data_file", r.data_file},
                  {"data_bytes", r.data_bytes}};
+  j["seconds"] = {{"total", r.seconds.total}, {"decide", r.seconds.decide},
+                  {"read", r.seconds.read},   {"dequantize", r.seconds.dequantize},
+                  {"write", r.seconds.write}, {"flush", r.seconds.flush}};
   j["warnings"] = r.warnings;
   fmt::print("{}\n", j.dump(2, ' ', false, ordered_json::error_handler_t::replace));
 }

@@ -87,6 +87,7 @@ int run_command(int argc, char** argv) {
   add_op(app, code);
   add_check(app, code);
   add_vectors(app, code);
+  add_bench(app, code);
   if (const Status known = check_commands(app, argc, argv); !known) return report(known.error());
   try {
     app.parse(argc, argv);

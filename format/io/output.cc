@@ -98,15 +98,32 @@ Status OutputFile::reserve(int64_t bytes) {
 }
 
 Status OutputFile::write(std::span<const std::byte> bytes) {
+  const int64_t begin = leave(static_cast<int64_t>(bytes.size()));
+  DEQUANT_CHECK(write_at(begin, bytes));
+  start_flush(begin, size_);
+  return {};
+}
+
+int64_t OutputFile::leave(int64_t bytes) { return std::exchange(size_, size_ + bytes); }
+
+Status OutputFile::write_at(int64_t offset, std::span<const std::byte> bytes) {
   constexpr size_t kMost = size_t{1} << 30;
   while (!bytes.empty()) {
-    const ssize_t n = ::write(fd_.get(), bytes.data(), std::min(bytes.size(), kMost));
+    const ssize_t n = ::pwrite(fd_.get(), bytes.data(), std::min(bytes.size(), kMost), offset);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return io_error("cannot write {} at byte {}", escaped(path_), size_);
-    size_ += n;
+    if (n <= 0) return io_error("cannot write {} at byte {}", escaped(path_), offset);
+    offset += n;
     bytes = bytes.subspan(static_cast<size_t>(n));
   }
   return {};
+}
+
+void OutputFile::start_flush(int64_t begin, int64_t end) {
+  constexpr int64_t kStep = int64_t{32} << 20;
+  const int64_t first = begin / kStep * kStep;
+  const int64_t last = end / kStep * kStep;
+  // Nothing depends on it: fsync waits for all, and finds all errors.
+  if (first < last) ::sync_file_range(fd_.get(), first, last - first, SYNC_FILE_RANGE_WRITE);
 }
 
 Status OutputFile::link_into_place() {

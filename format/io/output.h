@@ -28,7 +28,7 @@ class OutputFile {
   const std::string& path() const { return path_; }
   /// True once the file has its name, even when commit() failed after that.
   bool in_place() const { return in_place_; }
-  /// Bytes written so far.
+  /// Bytes written so far, and those left to write_at().
   int64_t size() const { return size_; }
 
   /// Asks the file system for room, so that a full disk is found before the work. Optional.
@@ -36,6 +36,16 @@ class OutputFile {
 
   Status write(std::span<const std::byte> bytes);
   Status write(std::string_view bytes) { return write(std::as_bytes(std::span(bytes))); }
+
+  /// Leaves the next bytes to write_at(): write() goes on behind them. Returns where they begin.
+  int64_t leave(int64_t bytes);
+
+  /// Writes within what leave() left; from any thread, several at a time.
+  Status write_at(int64_t offset, std::span<const std::byte> bytes);
+
+  /// Starts to bring to the disk what lies before `end`, if a write from `begin` to there has filled
+  /// another step, so that little is left for commit(). Optional, from any thread; write() does it.
+  void start_flush(int64_t begin, int64_t end);
 
   /// Flushes to the disk, then gives the file its name. After this it is there whatever happens.
   Status commit();

@@ -4,6 +4,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "format/io/errors.h"
 #include "format/onnx/save.h"
@@ -84,10 +85,19 @@ void warn_of_checksums(const Scopes& scopes, std::vector<std::string>& warnings)
   });
 }
 
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+double seconds(int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
+
 class Converter {
  public:
-  Converter(Model& model, Scopes& scopes, const ConvertOptions& options)
-      : model_(model),
+  Converter(Clock::time_point started, Model& model, Scopes& scopes, const ConvertOptions& options)
+      : started_(started),
+        model_(model),
         files_(model.path),
         scopes_(scopes),
         options_(options),
@@ -106,8 +116,11 @@ class Converter {
     rewire_.finish();
     list_left();
 
-    const SaveOptions save_options{options_.external_data, options_.dry_run, options_.overwrite,
-                                   options_.stream, options_.progress};
+    SaveOptions save_options{options_.external_data, options_.dry_run, options_.overwrite,
+                             options_.stream, options_.progress};
+    Phases phases;
+    save_options.stream.phases = &phases;
+    report_.seconds.decide = seconds_since(started_);
     DEQUANT_TRY(const Saved saved,
                 save(model_, files_, rewire_, rewire_.edit(), folds_, output, save_options));
     report_.removed_initializers = rewire_.removed_initializers();
@@ -116,6 +129,11 @@ class Converter {
     report_.bytes_out = saved.model_bytes;
     report_.data_file = saved.data_file;
     report_.data_bytes = saved.data_bytes;
+    report_.seconds.read = seconds(phases.read);
+    report_.seconds.dequantize = seconds(phases.dequantize);
+    report_.seconds.write = seconds(phases.write);
+    report_.seconds.flush = seconds(phases.flush);
+    report_.seconds.total = seconds_since(started_);
     return std::move(report_);
   }
 
@@ -164,6 +182,7 @@ class Converter {
     }
   }
 
+  const Clock::time_point started_;
   Model& model_;
   ExternalFiles files_;
   Scopes& scopes_;
@@ -178,11 +197,12 @@ class Converter {
 
 Result<ConvertReport> convert(const std::string& input, const std::string& output,
                               const ConvertOptions& options) {
+  const auto started = Clock::now();
   DEQUANT_TRY(const auto model, read_model(input));
   auto scopes = Scopes::build(*model);
   if (!scopes) return in(escaped(input), std::move(scopes).error());
   DEQUANT_CHECK(check_output(*model, *scopes, output));
-  return Converter(*model, *scopes, options).convert(output);
+  return Converter(started, *model, *scopes, options).convert(output);
 }
 
 }  // namespace dequant::format::onnx

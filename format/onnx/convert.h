@@ -21,7 +21,7 @@ struct ConvertOptions {
   std::vector<std::string> exclude;
   Overwrite overwrite = Overwrite::refuse;
   StreamOptions stream;
-  std::function<void(int64_t done, int64_t total)> progress;  ///< bytes of output
+  std::function<void(int64_t done, int64_t total)> progress;  ///< bytes of output; on any thread
 };
 
 /// A node that became a constant.
@@ -46,6 +46,17 @@ struct Left {
   std::string reason;
 };
 
+/// Where the time went.
+struct Seconds {
+  double total = 0;
+  double decide = 0;  ///< reading the structure of the model and deciding on its nodes
+  // Of tensor data, summed over threads that work side by side: their sum can exceed the total.
+  double read = 0;
+  double dequantize = 0;
+  double write = 0;
+  double flush = 0;  ///< to the disk, and into place
+};
+
 struct ConvertReport {
   std::vector<Folded> folded;
   std::vector<Stripped> stripped;
@@ -57,6 +68,7 @@ struct ConvertReport {
   std::string data_file;  ///< written beside the output; empty: none
   int64_t data_bytes = 0;
   std::vector<std::string> warnings;
+  Seconds seconds;
 };
 
 /// Reads one model and writes the other, whole or not at all.

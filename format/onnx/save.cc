@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <mutex>
 
 #include "format/io/errors.h"
 #include "format/onnx/encode.h"
@@ -46,7 +47,8 @@ class Saver {
         folds_(folds),
         path_(path),
         options_(options),
-        places_(folds.size()) {}
+        places_(folds.size()),
+        scatter_(model, files, options.stream) {}
 
   Result<Saved> save() {
     DEQUANT_CHECK(find_survivors());
@@ -210,7 +212,7 @@ class Saver {
       if (out) {
         data.emplace(*std::move(out));
         DEQUANT_CHECK(fill_data(*data));
-        if (identity_of(data_path()).size < 0) return data->commit();
+        if (identity_of(data_path()).size < 0) return commit(*data);
       } else if (identity_of(data_path()).size < 0) {
         return std::move(out).error();
       }
@@ -219,7 +221,7 @@ class Saver {
   }
 
   Status fill_data(OutputFile& out) {
-    DEQUANT_CHECK(out.reserve(data_bytes_));
+    DEQUANT_CHECK(reserve(out, data_bytes_));
     for (size_t i = 0; i < folds_.size(); ++i) {
       if (!places_[i]) continue;
       DEQUANT_CHECK(pad(out, places_[i]->offset));
@@ -242,10 +244,23 @@ class Saver {
 
   Status compute(OutputFile& out, size_t i) {
     const Dequantization& d = folds_[i].dequantization;
-    auto status = stream(model_, files_, d, options_.stream, [&](std::span<const std::byte> bytes) {
-      advance(static_cast<int64_t>(bytes.size()));
-      return out.write(bytes);
-    });
+    const int64_t begin = out.leave(folds_[i].bytes);
+    const auto write = [&](int64_t offset, std::span<const std::byte> bytes) -> Status {
+      const int64_t at = begin + offset;
+      const auto size = static_cast<int64_t>(bytes.size());
+      {
+        // A file takes one write at a time. Threads that wait for their turn within the file system
+        // may keep processors busy with it, which are needed to dequantize.
+        const std::lock_guard lock(writing_);
+        const Stopwatch watch(options_.stream.phases, &Phases::write);
+        DEQUANT_CHECK(out.write_at(at, bytes));
+        advance(size);
+      }
+      const Stopwatch watch(options_.stream.phases, &Phases::flush);
+      out.start_flush(at, at + size);
+      return {};
+    };
+    auto status = scatter_.run(d, write);
     if (status || status.error().code == ErrorCode::io) return status;  // which names its file
     return in(fmt::format("{}: node {}", escaped(model_.path), escaped(d.node->label())),
               std::move(status).error());
@@ -256,8 +271,14 @@ class Saver {
     while (size > 0) {
       const auto part = std::span(buffer_).first(
           static_cast<size_t>(std::min<int64_t>(size, static_cast<int64_t>(kCopyBytes))));
-      DEQUANT_CHECK(from.read(offset, part));
-      DEQUANT_CHECK(out.write(part));
+      {
+        const Stopwatch watch(options_.stream.phases, &Phases::read);
+        DEQUANT_CHECK(from.read(offset, part));
+      }
+      {
+        const Stopwatch watch(options_.stream.phases, &Phases::write);
+        DEQUANT_CHECK(out.write(part));
+      }
       offset += static_cast<int64_t>(part.size());
       size -= static_cast<int64_t>(part.size());
       advance(static_cast<int64_t>(part.size()));
@@ -266,7 +287,7 @@ class Saver {
   }
 
   Status write_model(OutputFile& out, const Pieces& pieces) {
-    DEQUANT_CHECK(out.reserve(size_of(pieces)));
+    DEQUANT_CHECK(reserve(out, size_of(pieces)));
     for (const Piece& p : pieces) {
       if (const auto* span = std::get_if<Span>(&p)) {
         DEQUANT_CHECK(copy(out, model_.source.file(), span->begin, span->size()));
@@ -280,6 +301,17 @@ class Saver {
       return failure(ErrorCode::malformed, "{} changed while being read", escaped(model_.path));
     }
     DEQUANT_CHECK(model_.source.file().check_unchanged());
+    return commit(out);
+  }
+
+  /// Some file systems make room by clearing it, which takes as long as writing.
+  Status reserve(OutputFile& out, int64_t bytes) {
+    const Stopwatch watch(options_.stream.phases, &Phases::write);
+    return out.reserve(bytes);
+  }
+
+  Status commit(OutputFile& out) {
+    const Stopwatch watch(options_.stream.phases, &Phases::flush);
     return out.commit();
   }
 
@@ -301,7 +333,9 @@ class Saver {
   std::string location_;
   int64_t data_bytes_ = 0;
   bool has_data_ = false;
+  Scatter scatter_;
   std::vector<std::byte> buffer_;
+  std::mutex writing_;  ///< held for writing a stretch and for telling of it
   int64_t done_ = 0;
   int64_t total_ = 0;
 };

@@ -23,7 +23,7 @@ struct SaveOptions {
   bool dry_run = false;
   Overwrite overwrite = Overwrite::refuse;
   StreamOptions stream;
-  std::function<void(int64_t done, int64_t total)> progress;
+  std::function<void(int64_t done, int64_t total)> progress;  ///< one call at a time, on any thread
 };
 
 struct Saved {

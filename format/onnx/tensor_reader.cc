@@ -100,7 +100,7 @@ Status TensorReader::place(ExternalFiles& files) {
                  bytes_, count_, name(element_));
 }
 
-Status TensorReader::read_at(int64_t offset, std::span<std::byte> out) {
+Status TensorReader::read_at(int64_t offset, std::span<std::byte> out) const {
   return file_->read(start_ + offset, out);
 }
 

@@ -28,8 +28,8 @@ class TensorReader {
   /// True if read_at() works: the bytes lie in a file as they are.
   bool seekable() const { return file_ != nullptr; }
 
-  /// Fills `out` with the packed bytes from `offset` on.
-  Status read_at(int64_t offset, std::span<std::byte> out);
+  /// Fills `out` with the packed bytes from `offset` on. From any thread.
+  Status read_at(int64_t offset, std::span<std::byte> out) const;
 
   /// Fills `out` with the next packed bytes.
   Status read(std::span<std::byte> out);

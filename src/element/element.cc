@@ -9,29 +9,13 @@
 namespace dequant {
 namespace {
 
-constexpr std::array kTraits{
-#define DEQUANT_ELEMENT(name, bits, kind, exponent, mantissa, bias, specials, onnx) \
-  ElementTraits{#name, Kind::kind, onnx,                                            \
-                FloatFormat{bits, exponent, mantissa, bias, Specials::specials}},
-#include "dequant/elements.def"
-#undef DEQUANT_ELEMENT
-};
-
 constexpr std::array kElements{
 #define DEQUANT_ELEMENT(name, ...) Element::name,
 #include "dequant/elements.def"
 #undef DEQUANT_ELEMENT
 };
 
-/// Of a number that is no enumerator.
-constexpr ElementTraits kUnknown{"unknown", Kind::unsigned_integer, 0, {}};
-
 }  // namespace
-
-const ElementTraits& traits(Element element) noexcept {
-  const auto i = static_cast<size_t>(element);
-  return i < kTraits.size() ? kTraits[i] : kUnknown;
-}
 
 std::span<const Element> elements() noexcept { return kElements; }
 

@@ -1,6 +1,7 @@
 // One row of the element list, for the library's own use.
 #pragma once
 
+#include <array>
 #include <string_view>
 
 #include "dequant/element.h"
@@ -15,6 +16,20 @@ struct ElementTraits {
   FloatFormat format;  ///< of integers: only its bits
 };
 
-const ElementTraits& traits(Element element) noexcept;
+inline constexpr std::array kTraits{
+#define DEQUANT_ELEMENT(name, bits, kind, exponent, mantissa, bias, specials, onnx) \
+  ElementTraits{#name, Kind::kind, onnx,                                            \
+                FloatFormat{bits, exponent, mantissa, bias, Specials::specials}},
+#include "dequant/elements.def"
+#undef DEQUANT_ELEMENT
+};
+
+/// Of a number that is no enumerator.
+inline constexpr ElementTraits kUnknown{"unknown", Kind::unsigned_integer, 0, {}};
+
+constexpr const ElementTraits& traits(Element element) noexcept {
+  const auto i = static_cast<size_t>(element);
+  return i < kTraits.size() ? kTraits[i] : kUnknown;
+}
 
 }  // namespace dequant

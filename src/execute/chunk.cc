@@ -12,6 +12,7 @@
 #include "execute/side_row.h"
 #include "execute/strided.h"
 #include "execute/unpack.h"
+#include "kernel/lut.h"
 #include "kernel/targets.h"
 
 namespace dequant {
@@ -100,26 +101,15 @@ class Chunk {
     });
   }
 
-  /// A scale for each element of a row: the same part of all rows, then the next part, so that sides
-  /// that rows share are loaded once.
+  /// A scale for each element of a row.
   void run_rows() noexcept {
-    const int64_t row = layout_.row;
-    const int64_t first = part_.begin / row;
-    const int64_t last = (part_.end - 1) / row;
-    const int64_t width = std::min(row, SideRow::kCapacity);
-    // Of a single row only the columns that are in the chunk.
-    const int64_t from = first == last ? part_.begin % row : 0;
-    const int64_t to = first == last ? (part_.end - 1) % row + 1 : row;
-    for (int64_t column = from; column < to; column += width) {
-      const int64_t end = std::min(column + width, to);
-      for (int64_t r = first; r <= last; ++r) {
-        const int64_t begin = std::max(r * row + column, part_.begin);
-        const int64_t count = std::min(r * row + end, part_.end) - begin;
-        if (count <= 0) continue;
-        const int64_t scale = layout_.row_scale(r) + begin - r * row;
-        call(Leaf::varying, begin, count, 1, side_.load(scale, count));
+    for_each_segment(layout_, part_.begin, part_.end, [this](const Segment& s) {
+      for (int64_t done = 0; done < s.count;) {
+        const int64_t count = std::min(SideRow::kCapacity, s.count - done);
+        call(Leaf::varying, s.begin + done, count, 1, side_.load(s.scale + done, count));
+        done += count;
       }
-    }
+    });
   }
 
   /// Elements after which everything repeats, and how many of these make a tile: 0 unless rows that
@@ -241,14 +231,52 @@ class Chunk {
   SideRow side_;
 };
 
+/// One scale for all: no segments, and no window for sides, which would cost a small tensor more than
+/// its elements.
+void run_uniform(const Job& job, Range part) noexcept {
+  const Plan& plan = job.plan;
+  float scale = 0;
+  int32_t zero = 0;
+  if (plan.scale == Element::float32) {
+    std::memcpy(&scale, job.buffers.scale.data(), sizeof scale);
+  } else {
+    load_scales(plan, job.buffers, 0, 0, 1, &scale);
+  }
+  load_zeros(plan, job.buffers, 0, 0, 1, &zero);
+  const bool plain = is_plain(scale, !has_infinity(plan.input));
+  const int64_t from = part.begin - job.elements.begin;
+  const int64_t count = part.end - part.begin;
+  const auto* x = reinterpret_cast<const uint8_t*>(job.buffers.x.data()) +
+                  from * traits(plan.input).format.bits / 8;
+  auto* y =
+      reinterpret_cast<uint8_t*>(job.buffers.y.data()) + from * traits(plan.output).format.bits / 8;
+  if (job.stream) {
+    return Rows(job).call(plan.input, Leaf::runs, x, y, count, count,
+                          {&scale, &zero, nullptr, plain});
+  }
+  const auto n = static_cast<size_t>(count);
+  job.table.at(plan.input, plan.output, Leaf::runs)({.x = x,
+                                                     .y = y,
+                                                     .count = n,
+                                                     .run = n,
+                                                     .scale = &scale,
+                                                     .zero = &zero,
+                                                     .lut = lut_of(plan.input),
+                                                     .plain = plain});
+}
+
+[[gnu::noinline]] void run_packed(const Job& job, Range part) noexcept { Chunk(job, part).run(); }
+
 }  // namespace
 
 void run_chunk(const Job& job, Range part) noexcept {
   const FloatEnvironment environment;
   if (job.plan.granularity == Granularity::strided) {
     run_strided(job, part);
+  } else if (job.plan.granularity == Granularity::per_tensor && !takes_ranges(job.plan.rule)) {
+    run_uniform(job, part);
   } else {
-    Chunk(job, part).run();
+    run_packed(job, part);
   }
   if (job.stream) flush_streams();
 }

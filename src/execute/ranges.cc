@@ -21,14 +21,13 @@ Codes codes_of(Element x) {
   return {lowest, lowest + count - 1, count};
 }
 
-RangeSide min_combined(const Codes& codes, float min, float max) {
-  // 255, 65535, or 2^32: the difference of the int32 limits as floats.
-  const float span = static_cast<float>(codes.highest) - static_cast<float>(codes.lowest);
-  const float width = max - min;
-  return {width / span, min};
-}
+/// One pair of ranges and what comes of them.
+struct Side {
+  float scale;
+  float offset;
+};
 
-RangeSide min_first(const Codes& codes, float min, float max) {
+Side min_first(const Codes& codes, float min, float max) {
   const float width = max - min;
   const auto scale =
       static_cast<float>(static_cast<double>(width) / static_cast<double>(codes.count - 1));
@@ -40,14 +39,6 @@ RangeSide min_first(const Codes& codes, float min, float max) {
   }
   const float lowest = static_cast<float>(codes.lowest) * scale;
   return {scale, on_grid - lowest};
-}
-
-RangeSide scaled(const Codes& codes, bool narrow, float min, float max) {
-  const float from_max = max / static_cast<float>(codes.highest);
-  if (codes.lowest == 0) return {from_max, 0};
-  const float from_min = min / static_cast<float>(codes.lowest + (narrow ? 1 : 0));
-  // As std::max: the first unless it is less, so a NaN of min stays and one of max does not.
-  return {std::max(from_min, from_max), 0};
 }
 
 }  // namespace
@@ -62,15 +53,34 @@ int32_t shift_of(Rule rule, Element x) noexcept {
   return rule == Rule::min_combined ? static_cast<int32_t>(codes_of(x).lowest) : 0;
 }
 
-RangeSide range_side(Rule rule, Element x, float min_range, float max_range) noexcept {
+void range_sides(Rule rule, Element x, int64_t count, const float* min_range,
+                 const float* max_range, float* scale, float* offset) noexcept {
   const Codes codes = codes_of(x);
-  switch (rule) {
-    case Rule::min_combined: return min_combined(codes, min_range, max_range);
-    case Rule::min_first: return min_first(codes, min_range, max_range);
-    case Rule::scaled: return scaled(codes, false, min_range, max_range);
-    case Rule::scaled_narrow_range: return scaled(codes, true, min_range, max_range);
-    default: return {};
+  // A loop for each rule, which compilers turn into vector code.
+  const auto each = [&](const auto& side) {
+    for (int64_t k = 0; k < count; ++k) {
+      const Side s = side(min_range[k], max_range[k]);
+      scale[k] = s.scale;
+      offset[k] = s.offset;
+    }
+  };
+  const auto highest = static_cast<float>(codes.highest);
+  if (rule == Rule::min_combined) {
+    // 255, 65535, or 2^32: the difference of the int32 limits as floats.
+    const float span = highest - static_cast<float>(codes.lowest);
+    return each([=](float min, float max) { return Side{(max - min) / span, min}; });
   }
+  if (rule == Rule::min_first) {
+    return each([&](float min, float max) { return min_first(codes, min, max); });
+  }
+  if (codes.lowest == 0) return each([=](float, float max) { return Side{max / highest, 0}; });
+  const auto lowest = static_cast<float>(codes.lowest + (rule == Rule::scaled_narrow_range));
+  each([=](float min, float max) {
+    const float from_min = min / lowest;
+    const float from_max = max / highest;
+    // As std::max: the first unless it is less, so a NaN of min stays and one of max does not.
+    return Side{from_min < from_max ? from_max : from_min, 0};
+  });
 }
 
 Line documented_line(Rule rule, Element x, float min_range, float max_range) noexcept {

@@ -8,13 +8,6 @@
 
 namespace dequant {
 
-/// y = fl32(fl32(fl32(fl32(x) - fl32(shift)) * scale) + offset); a rule that does not add has no
-/// offset.
-struct RangeSide {
-  float scale = 0;
-  float offset = 0;
-};
-
 /// True for the rules whose arithmetic is a Line.
 bool is_documented(Rule rule) noexcept;
 
@@ -24,8 +17,11 @@ bool adds_offset(Rule rule) noexcept;
 /// What is subtracted from a code before it is scaled: the lowest code for min_combined, else 0.
 int32_t shift_of(Rule rule, Element x) noexcept;
 
-/// Scale and offset of min_combined, min_first, scaled and scaled_narrow_range.
-RangeSide range_side(Rule rule, Element x, float min_range, float max_range) noexcept;
+/// Scales and offsets of min_combined, min_first, scaled and scaled_narrow_range, for `count` pairs of
+/// ranges: y = fl32(fl32(fl32(fl32(x) - fl32(shift)) * scale) + offset). The offset of a rule that does
+/// not add is 0.
+void range_sides(Rule rule, Element x, int64_t count, const float* min_range,
+                 const float* max_range, float* scale, float* offset) noexcept;
 
 /// The line of a documented rule.
 Line documented_line(Rule rule, Element x, float min_range, float max_range) noexcept;

@@ -2,18 +2,18 @@
 #include "execute/side_row.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "element/codes.h"
 #include "execute/ranges.h"
 #include "execute/unpack.h"
 #include "kernel/lut.h"
+#include "kernel/targets.h"
 
 namespace dequant {
 namespace {
 
-/// Neighbouring integers of whole bytes; a loop that compilers turn into vector code.
+/// Neighbouring integers of more than a byte; a loop that compilers turn into vector code.
 template <class T>
 void widen(const std::byte* data, int64_t i, int64_t count, int32_t* out) {
   const std::byte* first = data + i * static_cast<int64_t>(sizeof(T));
@@ -24,44 +24,19 @@ void widen(const std::byte* data, int64_t i, int64_t count, int32_t* out) {
   }
 }
 
+void widen_bytes(const void* from, bool has_sign, int64_t count, int32_t* out) {
+  active_table().moves.widen_bytes(static_cast<const uint8_t*>(from), has_sign,
+                                   static_cast<size_t>(count), out);
+}
+
 /// Neighbouring integers of less than a byte, by way of bytes.
 void widen_packed(Element x, const std::byte* data, int64_t i, int64_t count, int32_t* out) {
   constexpr int64_t kPiece = 512;
   uint8_t bytes[kPiece];
-  const auto* first = reinterpret_cast<const std::byte*>(bytes);
   for (int64_t done = 0; done < count; done += kPiece) {
     const int64_t n = std::min(kPiece, count - done);
     unpack(x, data, i + done, 1, n, bytes);
-    if (unpacked(x) == Element::int8) {
-      widen<int8_t>(first, 0, n, out + done);
-    } else {
-      widen<uint8_t>(first, 0, n, out + done);
-    }
-  }
-}
-
-/// The value of a float16 code: its bits as those of a float32, one exact multiplication to correct the
-/// exponent, subnormals included, and the top exponent for infinities and NaNs.
-float float16_value(uint16_t code) {
-  const uint32_t magnitude = static_cast<uint32_t>(code & 0x7FFF) << 13;
-  const float scaled = std::bit_cast<float>(magnitude) * 0x1p112F;
-  const uint32_t special = (code & 0x7C00) == 0x7C00 ? 0x7F800000 : 0;
-  const uint32_t sign = static_cast<uint32_t>(code & 0x8000) << 16;
-  return std::bit_cast<float>(std::bit_cast<uint32_t>(scaled) | special | sign);
-}
-
-float bfloat16_value(uint16_t code) {
-  return std::bit_cast<float>(static_cast<uint32_t>(code) << 16);
-}
-
-/// Neighbouring floats of 16 bits. NaNs keep their payload, which no result shows.
-template <float (*kValue)(uint16_t)>
-void widen_floats(const std::byte* data, int64_t i, int64_t count, float* out) {
-  const std::byte* first = data + i * 2;
-  for (int64_t k = 0; k < count; ++k) {
-    uint16_t code = 0;
-    std::memcpy(&code, first + k * 2, sizeof code);
-    out[k] = kValue(code);
+    widen_bytes(bytes, unpacked(x) == Element::int8, n, out + done);
   }
 }
 
@@ -74,11 +49,10 @@ void load_scales(const Plan& plan, const Buffers& buffers, int64_t i, int64_t st
     std::memcpy(out, data + i * 4, static_cast<size_t>(count) * 4);
     return;
   }
-  if (plan.scale == Element::float16 && stride == 1) {
-    return widen_floats<float16_value>(data, i, count, out);
-  }
-  if (plan.scale == Element::bfloat16 && stride == 1) {
-    return widen_floats<bfloat16_value>(data, i, count, out);
+  if (bits(plan.scale) == 16 && stride == 1) {
+    const Moves& moves = active_table().moves;
+    const auto widen = plan.scale == Element::float16 ? moves.widen_float16 : moves.widen_bfloat16;
+    return widen(reinterpret_cast<const uint8_t*>(data + i * 2), static_cast<size_t>(count), out);
   }
   const FloatFormat format = traits(plan.scale).format;
   if (const float* values = lut_of(plan.scale); values != nullptr && format.bits == 8) {
@@ -100,8 +74,8 @@ void load_zeros(const Plan& plan, const Buffers& buffers, int64_t i, int64_t str
   if (stride == 1) {
     const std::byte* zeros = buffers.zero_point.data();
     switch (plan.input) {
-      case Element::uint8: return widen<uint8_t>(zeros, i, count, out);
-      case Element::int8: return widen<int8_t>(zeros, i, count, out);
+      case Element::uint8:
+      case Element::int8: return widen_bytes(zeros + i, plan.input == Element::int8, count, out);
       case Element::uint16: return widen<uint16_t>(zeros, i, count, out);
       case Element::int16: return widen<int16_t>(zeros, i, count, out);
       case Element::uint32:
@@ -161,14 +135,15 @@ void SideRow::load_zero_points(int64_t count) noexcept {
 }
 
 void SideRow::load_ranges(int64_t count) noexcept {
-  const auto value = [&](std::span<const std::byte> ranges, int64_t k) {
-    return float_value(Element::float32, load_code(32, ranges.data(), begin_ - first_ + k));
-  };
-  for (int64_t k = 0; k < count; ++k) {
-    const RangeSide side = range_side(plan_.rule, plan_.input, value(buffers_.min_range, k),
-                                      value(buffers_.max_range, k));
-    scale_[k] = side.scale;
-    offset_[k] = side.offset;
+  constexpr int64_t kPiece = 256;
+  float min[kPiece];
+  float max[kPiece];
+  for (int64_t done = 0; done < count; done += kPiece) {
+    const int64_t n = std::min(kPiece, count - done);
+    const int64_t at = (begin_ - first_ + done) * 4;
+    std::memcpy(min, buffers_.min_range.data() + at, static_cast<size_t>(n) * 4);
+    std::memcpy(max, buffers_.max_range.data() + at, static_cast<size_t>(n) * 4);
+    range_sides(plan_.rule, plan_.input, n, min, max, scale_ + done, offset_ + done);
   }
   scales_ = scale_;
 }

@@ -29,7 +29,7 @@ void load_zeros(const Plan& plan, const Buffers& buffers, int64_t i, int64_t str
 class SideRow {
  public:
   /// Entries of a window; the window lives on the stack.
-  static constexpr int64_t kCapacity = 2048;
+  static constexpr int64_t kCapacity = 4096;
 
   /// `first` is the index of the first scale that the buffers hold.
   SideRow(const Plan& plan, const Buffers& buffers, const Moves& moves, int64_t first) noexcept;

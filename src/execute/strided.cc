@@ -25,6 +25,8 @@ constexpr int64_t kLong = 32;
 constexpr int64_t kShortRun = 16;
 /// Rows up to here are gathered, so that one call does many.
 constexpr int64_t kGathered = 256;
+/// Sides that are kept from row to row.
+constexpr int64_t kWindow = 4096;
 /// Neighbours in memory that make it worth to end a tile with them.
 constexpr int64_t kWorth = 128;
 
@@ -65,7 +67,7 @@ class Strided {
       inner_.zero_point = 0;
       outer_.zero_point = 0;
       // These serve every tile.
-      load_zeros(plan_, job_.buffers, 0, 0, kTile, zero_);
+      load_zeros(plan_, job_.buffers, 0, 0, kWindow, zero_);
     }
     one_scale_ = inner_.scale == 0 && inner_.zero_point == 0;
     x_follows_ = x_run_ > inner_.size && inner_.size * width_ % 8 == 0;
@@ -97,6 +99,9 @@ class Strided {
       }
       if (piece >= kLong) return run_piece(piece);
     }
+    if (!one_scale_ && piece >= kLong && inner_.y == 1 && inner_.x == 1 && starts_on_byte()) {
+      return run_varying(std::min(piece, kWindow));
+    }
     return run_tile(std::min(end_ - next_, kTile));
   }
 
@@ -113,7 +118,7 @@ class Strided {
     if (plan_.has_zero_point) {
       load_zeros(plan_, job_.buffers, at.zero_point, outer_.zero_point, rows, zero_);
     }
-    loaded_ = false;
+    loaded_ = 0;
     if (!x_follows_) gather_codes(plan_, job_.buffers, patch(rows, inner_.size), codes_);
     rows_.call(x_follows_ ? plan_.input : unpacked(plan_.input), Leaf::runs,
                x_follows_ ? x_at(at.x) : codes_, y_at(at.y), rows * inner_.size, inner_.size,
@@ -124,13 +129,31 @@ class Strided {
 
   int64_t run_piece(int64_t count) noexcept {
     const Place at = here_.place();
-    if (!loaded_ || at.scale != at_.scale || at.zero_point != at_.zero_point) {
+    if (loaded_ == 0 || at.scale != at_.scale || at.zero_point != at_.zero_point) {
       load_scales(plan_, job_.buffers, at.scale, 0, 1, scale_);
       if (plan_.has_zero_point) load_zeros(plan_, job_.buffers, at.zero_point, 0, 1, zero_);
       at_ = at;
-      loaded_ = true;
+      loaded_ = 1;
+      window_ = sides(1);
     }
-    rows_.call(plan_.input, Leaf::runs, x_at(at.x), y_at(at.y), count, count, sides(1));
+    rows_.call(plan_.input, Leaf::runs, x_at(at.x), y_at(at.y), count, count, window_);
+    here_.advance(count);
+    return count;
+  }
+
+  /// Neighbours with a scale or zero point each. Rows that use the same find them here.
+  int64_t run_varying(int64_t count) noexcept {
+    const Place at = here_.place();
+    if (loaded_ < count || at.scale != at_.scale || at.zero_point != at_.zero_point) {
+      load_scales(plan_, job_.buffers, at.scale, inner_.scale, count, scale_);
+      if (plan_.has_zero_point) {
+        load_zeros(plan_, job_.buffers, at.zero_point, inner_.zero_point, count, zero_);
+      }
+      at_ = at;
+      loaded_ = count;
+      window_ = sides(count);
+    }
+    rows_.call(plan_.input, Leaf::varying, x_at(at.x), y_at(at.y), count, 1, window_);
     here_.advance(count);
     return count;
   }
@@ -150,7 +173,7 @@ class Strided {
 
   int64_t run_tile(int64_t count) noexcept {
     const Odometer start = here_;
-    loaded_ = false;
+    loaded_ = 0;
     const bool direct = shorten(inner_.x == 1 && starts_on_byte(), x_run_, count);
     const bool neighbours = shorten(inner_.y == 1, y_run_, count);
     for (int64_t done = 0; done < count;) {
@@ -219,10 +242,11 @@ class Strided {
   bool one_scale_ = false;
   bool x_follows_ = false;
   bool rows_follow_ = false;
-  bool loaded_ = false;
+  int64_t loaded_ = 0;  ///< sides in the window, those from at_ on
+  Sides window_{};
   Place at_;
-  alignas(64) float scale_[kTile];
-  alignas(64) int32_t zero_[kTile];
+  alignas(64) float scale_[kWindow];
+  alignas(64) int32_t zero_[kWindow];
   alignas(64) uint8_t codes_[kTile * 4];
   alignas(64) uint8_t y_[kTile * 4];
 };

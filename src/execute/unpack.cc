@@ -33,23 +33,46 @@ void gather(const std::byte* data, int64_t stride, int64_t count, uint8_t* out) 
   }
 }
 
-/// Neighbouring codes of 4 bits: a loop that compilers turn into vector code.
-template <class T>
-void spread_nibbles(const std::byte* data, int64_t i, int64_t count, uint8_t* out) {
-  const auto low = [](std::byte b) {
-    return static_cast<uint8_t>(static_cast<T>(static_cast<uint8_t>(b) << 4) >> 4);
+/// Neighbouring codes of kWidth bits: number(code) for each, a byte of them at a time, in a loop that
+/// compilers turn into vector code where number() allows it.
+template <int kWidth, class Number>
+void spread_bytes(const std::byte* data, int64_t i, int64_t count, uint8_t* out,
+                  const Number& number) {
+  constexpr int64_t kCodes = 8 / kWidth;
+  constexpr unsigned kMask = (1u << kWidth) - 1;
+  const auto code = [&](int64_t k) {
+    return static_cast<unsigned>(data[k / kCodes]) >> (k % kCodes * kWidth) & kMask;
   };
-  const auto high = [](std::byte b) { return static_cast<uint8_t>(static_cast<T>(b) >> 4); };
-  const std::byte* from = data + i / 2;
-  if (i % 2 != 0 && count > 0) {
-    *out++ = high(*from++);
-    --count;
+  for (; i % kCodes != 0 && count > 0; ++i, --count) *out++ = number(code(i));
+  const std::byte* from = data + i / kCodes;
+  const int64_t whole = count / kCodes;
+  for (int64_t k = 0; k < whole; ++k) {
+    const auto byte = static_cast<unsigned>(from[k]);
+    for (int64_t j = 0; j < kCodes; ++j) {
+      out[k * kCodes + j] = number(byte >> (j * kWidth) & kMask);
+    }
   }
-  for (int64_t k = 0; k < count / 2; ++k) {
-    out[2 * k] = low(from[k]);
-    out[2 * k + 1] = high(from[k]);
+  for (int64_t k = whole * kCodes; k < count; ++k) out[k] = number(code(i + k));
+}
+
+/// The byte that has the number of a code of kWidth bits with a sign.
+template <int kWidth>
+uint8_t signed_byte(unsigned code) {
+  constexpr unsigned kSign = 1u << (kWidth - 1);
+  return static_cast<uint8_t>((code ^ kSign) - kSign);
+}
+
+/// Neighbouring codes of a packed element.
+void spread_neighbours(Element x, const std::byte* data, int64_t i, int64_t count, uint8_t* out) {
+  const auto same = [](unsigned code) { return static_cast<uint8_t>(code); };
+  const auto table = [](unsigned code) { return kFloat8OfFloat4[code]; };
+  switch (x) {
+    case Element::uint4: return spread_bytes<4>(data, i, count, out, same);
+    case Element::int4: return spread_bytes<4>(data, i, count, out, signed_byte<4>);
+    case Element::uint2: return spread_bytes<2>(data, i, count, out, same);
+    case Element::int2: return spread_bytes<2>(data, i, count, out, signed_byte<2>);
+    default: return spread_bytes<4>(data, i, count, out, table);
   }
-  if (count % 2 != 0) out[count - 1] = low(from[count / 2]);
 }
 
 void spread(Element x, const std::byte* data, int64_t i, int64_t stride, int64_t count,
@@ -80,8 +103,7 @@ Element unpacked(Element x) noexcept {
 void unpack(Element x, const std::byte* data, int64_t i, int64_t stride, int64_t count,
             uint8_t* out) noexcept {
   const int width = bits(x);
-  if (stride == 1 && x == Element::uint4) return spread_nibbles<uint8_t>(data, i, count, out);
-  if (stride == 1 && x == Element::int4) return spread_nibbles<int8_t>(data, i, count, out);
+  if (stride == 1 && width < 8) return spread_neighbours(x, data, i, count, out);
   if (width < 8) return spread(x, data, i, stride, count, out);
   const std::byte* first = data + i * (width / 8);
   if (stride == 1) {

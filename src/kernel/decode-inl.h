@@ -29,6 +29,12 @@
 #define DEQUANT_ATTR
 #endif
 
+// True where the processor converts between float16 and float32, rounding to nearest even and with
+// subnormals.
+#undef DEQUANT_HARDWARE_FLOAT16
+#define DEQUANT_HARDWARE_FLOAT16 \
+  ((HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2) || (HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64))
+
 #if DEQUANT_VECTOR_PASS
 DEQUANT_BEFORE_NAMESPACE();
 namespace dequant::HWY_NAMESPACE {
@@ -82,17 +88,26 @@ struct Words {
   }
 };
 
-/// The difference needs 33 bits, which double holds, and its one rounding is that of double to float.
-/// Unsigned codes and zero points are both moved by 2^31, which cancels.
+/// Differences of 32-bit codes. Where one of a group needs 33 bits, double holds it, and its one rounding
+/// is that of double to float. Unsigned codes and zero points are both moved by 2^31, which cancels.
 template <bool kUnsigned>
 struct Wide : Words {
   explicit HWY_INLINE Wide(const float* lut) : Words(lut) {}
-  static HWY_INLINE VF Difference(VI x, VI zero) {
-    if constexpr (kUnsigned) {
-      const auto top = hn::Set(DI(), INT32_MIN);
-      x = hn::Xor(x, top);
-      zero = hn::Xor(zero, top);
-    }
+
+  HWY_INLINE void Decode(const uint8_t* p, VI* raw) const {
+    Words::Decode(p, raw);
+    for (size_t q = 0; q < kGroup; ++q) raw[q] = Moved(raw[q]);
+  }
+  static HWY_INLINE VI Moved(VI x) { return kUnsigned ? hn::Xor(x, hn::Set(DI(), INT32_MIN)) : x; }
+  static HWY_INLINE VF Difference(VI x, VI zero) { return SmallDifference(x, Moved(zero)); }
+
+  /// Negative lanes are those whose difference has wrapped around.
+  static HWY_INLINE VI Wrapped(VI x, VI zero) {
+    zero = Moved(zero);
+    return hn::And(hn::Xor(x, zero), hn::Xor(x, hn::Sub(x, zero)));
+  }
+  static HWY_NOINLINE VF WideDifference(VI x, VI zero) {
+    zero = Moved(zero);
     const hn::Half<DI> dhi;
     const hn::Half<DF> dhf;
     const hn::Rebind<double, hn::Half<DI>> dd;
@@ -101,21 +116,6 @@ struct Wide : Words {
     const auto high = hn::Sub(hn::PromoteTo(dd, hn::UpperHalf(dhi, x)),
                               hn::PromoteTo(dd, hn::UpperHalf(dhi, zero)));
     return hn::Combine(DF(), hn::DemoteTo(dhf, high), hn::DemoteTo(dhf, low));
-  }
-};
-
-/// The same for a zero point of zero: one rounding of the code itself.
-template <bool kUnsigned>
-struct Unshifted : Words {
-  explicit HWY_INLINE Unshifted(const float* lut) : Words(lut) {}
-
-  static HWY_INLINE VF Difference(VI x, VI zero) {
-    if constexpr (!kUnsigned) return hn::ConvertTo(DF(), x);
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-    return VF{_mm512_cvtepu32_ps(x.raw)};
-#else
-    return Wide<kUnsigned>::Difference(x, zero);
-#endif
   }
 };
 

@@ -73,8 +73,7 @@ struct Float8 {
   static HWY_INLINE VF Difference(VF x, VI) { return x; }
 };
 
-#elif HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || \
-    (HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64)
+#elif DEQUANT_HARDWARE_FLOAT16
 
 /// By way of float16, which the hardware widens exactly, subnormals included, and one exact
 /// multiplication. NaN becomes the canonical one before that.

@@ -82,8 +82,7 @@ struct ToBfloat16 {
 struct ToFloat16 {
   using T = uint16_t;
 
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || \
-    (HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64)
+#if DEQUANT_HARDWARE_FLOAT16
   /// The hardware conversion rounds to nearest even, subnormals included.
   static HWY_INLINE hn::Vec<D16> Narrow(VF v) {
     return hn::BitCast(D16(), hn::DemoteTo(hn::Rebind<hwy::float16_t, DF>(), v));

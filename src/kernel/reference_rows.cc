@@ -79,6 +79,18 @@ void repeat(const uint32_t* values, size_t run, size_t into, uint32_t* out, size
   for (size_t i = 0; i < count; ++i) out[i] = values[(into + i) / run];
 }
 
+void widen_bytes(const uint8_t* from, bool has_sign, size_t count, int32_t* to) {
+  for (size_t i = 0; i < count; ++i) to[i] = has_sign ? static_cast<int8_t>(from[i]) : from[i];
+}
+
+template <Element kElement>
+void widen_floats(const uint8_t* from, size_t count, float* to) {
+  const auto* data = reinterpret_cast<const std::byte*>(from);
+  for (size_t i = 0; i < count; ++i) {
+    to[i] = float_value(kElement, load_code(16, data, static_cast<int64_t>(i)));
+  }
+}
+
 void stream(const uint8_t* from, uint8_t* to, size_t bytes) { std::memcpy(to, from, bytes); }
 
 template <size_t... kIndex>
@@ -96,7 +108,12 @@ void fill_all_ranges(Table& table, std::index_sequence<kIndex...>) {
 void fill_reference_rows(Table& table) {
   fill_all(table, std::make_index_sequence<kInputs>{});
   fill_all_ranges(table, std::make_index_sequence<kRangeElements.size()>{});
-  table.moves = {all_plain, repeat, stream};
+  table.moves = {all_plain,
+                 repeat,
+                 widen_bytes,
+                 widen_floats<Element::float16>,
+                 widen_floats<Element::bfloat16>,
+                 stream};
 }
 
 }  // namespace dequant

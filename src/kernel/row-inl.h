@@ -1,5 +1,6 @@
 // The only loop. Row<In, Out, leaf> is a table entry: whole groups of vectors, what is left at the end
 // and both kinds of stores come from one body.
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "kernel/careful.h"
 #include "kernel/decode-inl.h"
@@ -25,6 +26,10 @@ HWY_INLINE bool CanStream(const RowArgs& a, const uint8_t* y) {
   return a.stream && reinterpret_cast<uintptr_t>(y) % kLine == 0;
 }
 
+/// How far ahead codes are fetched when results are streamed: the arithmetic leaves too little room for
+/// loads that miss the caches, and what the processor fetches by itself comes too late.
+constexpr size_t kAhead = 2048;
+
 /// Dequantizes count elements. What is left after the last whole group goes through padded copies, so
 /// that nothing beyond it is touched.
 template <class Out, class In, class Side>
@@ -42,6 +47,9 @@ HWY_INLINE void Loop(const In& in, Side side, const uint8_t* x, uint8_t* y, size
       x = x_padding;
       to = y_padding;
       stream = false;
+    }
+    if (stream) {
+      for (size_t i = 0; i < step * In::kBits / 8; i += kLine) hwy::Prefetch(x + kAhead + i);
     }
     VF v[kGroup];
     side.Values(in, x, v);
@@ -93,15 +101,6 @@ void Row(const RowArgs& a) {
   }
 }
 
-/// Rows of 32-bit codes, of which most have a zero point of zero.
-template <bool kUnsigned, class Out>
-void WideRow(const RowArgs& a) {
-  if (a.run >= a.count && *a.zero == 0) {
-    return Row<Unshifted<kUnsigned>, Out, Leaf::runs, false>(a);
-  }
-  Row<Wide<kUnsigned>, Out, Leaf::runs, false>(a);
-}
-
 template <class In>
 void LineRow(const RowArgs& a) {
   Loop<ToFloat32>(In(a.lut), Straight<In>(*a.line), a.x, a.y, a.count, CanStream(a, a.y));
@@ -116,15 +115,6 @@ void FillElement(Table& table, Element x) {
   table.at(x, Element::float16, Leaf::varying) = Row<In, ToFloat16, Leaf::varying, false>;
   table.at(x, Element::bfloat16, Leaf::runs) = Row<In, ToBfloat16, Leaf::runs, false>;
   table.at(x, Element::bfloat16, Leaf::varying) = Row<In, ToBfloat16, Leaf::varying, false>;
-}
-
-/// Of 32-bit codes.
-template <bool kUnsigned>
-void FillWide(Table& table, Element x) {
-  FillElement<Wide<kUnsigned>>(table, x);
-  table.at(x, Element::float32, Leaf::runs) = WideRow<kUnsigned, ToFloat32>;
-  table.at(x, Element::float16, Leaf::runs) = WideRow<kUnsigned, ToFloat16>;
-  table.at(x, Element::bfloat16, Leaf::runs) = WideRow<kUnsigned, ToBfloat16>;
 }
 
 /// The rows of an element under the rules of ranges.

@@ -81,6 +81,11 @@ struct Moves {
   /// up to kSlack words more.
   void (*repeat)(const uint32_t* values, size_t run, size_t into, uint32_t* out,
                  size_t count) = nullptr;
+  /// Numbers of bytes, with or without sign.
+  void (*widen_bytes)(const uint8_t* from, bool has_sign, size_t count, int32_t* to) = nullptr;
+  /// Values of float16 or bfloat16 codes at any alignment. NaNs stay NaNs.
+  void (*widen_float16)(const uint8_t* from, size_t count, float* to) = nullptr;
+  void (*widen_bfloat16)(const uint8_t* from, size_t count, float* to) = nullptr;
   /// Copies, past the caches where whole lines are written.
   void (*stream)(const uint8_t* from, uint8_t* to, size_t bytes) = nullptr;
 

@@ -24,65 +24,44 @@ constexpr bool UsesTable() {
   return false;
 }
 
-/// One scale, zero point and, if kAdds, offset: results of any vector of codes.
+/// fl32(x - zero) for four vectors; zero(q) is what vector q has.
+template <class In, class Zero>
+HWY_INLINE void Differences(const typename In::Raw* raw, const Zero& zero, VF* v) {
+  for (size_t q = 0; q < kGroup; ++q) v[q] = In::Difference(raw[q], zero(q));
+  if constexpr (requires { In::Wrapped(raw[0], zero(0)); }) {
+    auto wrapped = In::Wrapped(raw[0], zero(0));
+    for (size_t q = 1; q < kGroup; ++q) wrapped = hn::Or(wrapped, In::Wrapped(raw[q], zero(q)));
+    if (HWY_UNLIKELY(!hn::AllFalse(DI(), hn::Lt(wrapped, hn::Zero(DI()))))) {
+      for (size_t q = 0; q < kGroup; ++q) v[q] = In::WideDifference(raw[q], zero(q));
+    }
+  }
+}
+
+/// One scale, zero point and, if kAdds, offset for all elements.
 template <class In, bool kAdds>
-struct One {
+struct Uniform {
+  struct Padding {};
   VF scale;
   VI zero;
   VF offset;
 
-  HWY_INLINE One(const In&, float s, int32_t z, float o)
+  HWY_INLINE Uniform(const In&, float s, int32_t z, float o)
       : scale(hn::Set(DF(), s)), zero(hn::Set(DI(), z)), offset(hn::Set(DF(), o)) {}
-  HWY_INLINE VF Value(typename In::Raw raw) const {
-    const auto product = hn::Mul(In::Difference(raw, zero), scale);
-    if constexpr (!kAdds) return product;
-    return hn::Add(product, offset);
-  }
-};
-
-template <class In, bool kAdds>
-requires(UsesTable<In>()) struct One<In, kAdds> {
-  VF table;
-
-  HWY_INLINE One(const In& in, float s, int32_t z, float)
-      : table(hn::Mul(in.Differences(hn::Set(DI(), z)), hn::Set(DF(), s))) {}
-  HWY_INLINE VF Value(VU index) const {
-#if DEQUANT_LANE_SHIFTS
-    return Lookup(table, index);
-#else
-    return table;
-#endif
-  }
-};
-
-/// What In yields for One<In>.
-template <class In>
-struct Codes {
-  typename In::Raw raw[kGroup];
-  HWY_INLINE Codes(const In& in, const uint8_t* p) { in.Decode(p, raw); }
-};
-template <class In>
-requires(UsesTable<In>()) struct Codes<In> {
-  VU raw[kGroup];
-  HWY_INLINE Codes(const In& in, const uint8_t* p) { in.Index(p, raw); }
-};
-
-/// The same for all elements.
-template <class In, bool kAdds>
-struct Uniform {
-  struct Padding {};
-  One<In, kAdds> one;
-
-  HWY_INLINE Uniform(const In& in, float s, int32_t z, float o) : one(in, s, z, o) {}
   HWY_INLINE void Values(const In& in, const uint8_t* p, VF* v) const {
-    const Codes<In> codes(in, p);
-    for (size_t q = 0; q < kGroup; ++q) v[q] = one.Value(codes.raw[q]);
+    typename In::Raw raw[kGroup];
+    in.Decode(p, raw);
+    Differences<In>(
+        raw, [this](size_t) DEQUANT_ATTR { return zero; }, v);
+    for (size_t q = 0; q < kGroup; ++q) {
+      v[q] = hn::Mul(v[q], scale);
+      if constexpr (kAdds) v[q] = hn::Add(v[q], offset);
+    }
   }
   HWY_INLINE void Advance() {}
   HWY_INLINE void Part(size_t, Padding&) {}
 };
 
-/// The same for every kVectors vectors, of which a group has more.
+/// One scale and zero point for every kVectors vectors, of which a group has more.
 template <class In, size_t kVectors>
 struct Blocked {
   static constexpr size_t kScales = kGroup / kVectors;
@@ -94,11 +73,11 @@ struct Blocked {
   const int32_t* zero;
 
   HWY_INLINE void Values(const In& in, const uint8_t* p, VF* v) const {
-    const Codes<In> codes(in, p);
-    for (size_t k = 0; k < kScales; ++k) {
-      const One<In, false> one(in, scale[k], zero[k], 0);
-      for (size_t q = k * kVectors; q < (k + 1) * kVectors; ++q) v[q] = one.Value(codes.raw[q]);
-    }
+    typename In::Raw raw[kGroup];
+    in.Decode(p, raw);
+    Differences<In>(
+        raw, [this](size_t q) DEQUANT_ATTR { return hn::Set(DI(), zero[q / kVectors]); }, v);
+    for (size_t q = 0; q < kGroup; ++q) v[q] = hn::Mul(v[q], hn::Set(DF(), scale[q / kVectors]));
   }
   HWY_INLINE void Advance() {
     scale += kScales;
@@ -114,6 +93,46 @@ struct Blocked {
     zero = padding.zero;
   }
 };
+
+#if DEQUANT_LANE_SHIFTS
+
+/// The results of all codes in a register.
+template <class In>
+HWY_INLINE VF TableOf(const In& in, float scale, int32_t zero) {
+  return hn::Mul(in.Differences(hn::Set(DI(), zero)), hn::Set(DF(), scale));
+}
+
+template <class In>
+requires(UsesTable<In>()) struct Uniform<In, false> {
+  struct Padding {};
+  VF table;
+
+  HWY_INLINE Uniform(const In& in, float s, int32_t z, float) : table(TableOf(in, s, z)) {}
+  HWY_INLINE void Values(const In& in, const uint8_t* p, VF* v) const {
+    VU index[kGroup];
+    in.Index(p, index);
+    for (size_t q = 0; q < kGroup; ++q) v[q] = Lookup(table, index[q]);
+  }
+  HWY_INLINE void Advance() {}
+  HWY_INLINE void Part(size_t, Padding&) {}
+};
+
+template <class In, size_t kVectors>
+requires(UsesTable<In>()) struct Blocked<In, kVectors> : Blocked<Words, kVectors> {
+  using Base = Blocked<Words, kVectors>;
+
+  HWY_INLINE Blocked(const float* s, const int32_t* z) : Base{s, z} {}
+  HWY_INLINE void Values(const In& in, const uint8_t* p, VF* v) const {
+    VU index[kGroup];
+    in.Index(p, index);
+    for (size_t k = 0; k < Base::kScales; ++k) {
+      const auto table = TableOf(in, Base::scale[k], Base::zero[k]);
+      for (size_t q = k * kVectors; q < (k + 1) * kVectors; ++q) v[q] = Lookup(table, index[q]);
+    }
+  }
+};
+
+#endif  // DEQUANT_LANE_SHIFTS
 
 /// One of each for each element.
 template <class In, bool kAdds>
@@ -131,9 +150,10 @@ struct Varying {
     typename In::Raw raw[kGroup];
     in.Decode(p, raw);
     const size_t lanes = hn::Lanes(DF());
+    Differences<In>(
+        raw, [this, lanes](size_t q) DEQUANT_ATTR { return hn::LoadU(DI(), zero + q * lanes); }, v);
     for (size_t q = 0; q < kGroup; ++q) {
-      const auto difference = In::Difference(raw[q], hn::LoadU(DI(), zero + q * lanes));
-      v[q] = hn::Mul(difference, hn::LoadU(DF(), scale + q * lanes));
+      v[q] = hn::Mul(v[q], hn::LoadU(DF(), scale + q * lanes));
       if constexpr (kAdds) v[q] = hn::Add(v[q], hn::LoadU(DF(), offset + q * lanes));
     }
   }

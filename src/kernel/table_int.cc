@@ -16,8 +16,8 @@ void FillInt([[maybe_unused]] Table& table) {
   FillElement<Whole<int8_t>>(table, Element::int8);
   FillElement<Whole<uint16_t>>(table, Element::uint16);
   FillElement<Whole<int16_t>>(table, Element::int16);
-  FillWide<true>(table, Element::uint32);
-  FillWide<false>(table, Element::int32);
+  FillElement<Wide<true>>(table, Element::uint32);
+  FillElement<Wide<false>>(table, Element::int32);
 #endif
 }
 

@@ -9,7 +9,7 @@
 #include "kernel/decode-inl.h"
 
 #if DEQUANT_VECTOR_PASS
-HWY_BEFORE_NAMESPACE();
+DEQUANT_BEFORE_NAMESPACE();
 namespace dequant::HWY_NAMESPACE {
 namespace {
 
@@ -21,7 +21,7 @@ bool AllPlain(const float* values, size_t count, bool zero_too) {
   const auto smallest = hn::Set(DU(), kSmallestPlain);
   const auto range = hn::Set(DU(), 0x7F800000 - kSmallestPlain);
   auto worst = hn::Zero(DU());
-  const auto look = [&](VU bits) HWY_ATTR {
+  const auto look = [&](VU bits) DEQUANT_ATTR {
     const auto magnitude = hn::And(bits, no_sign);
     const auto moved = hn::Sub(magnitude, smallest);
     const auto zero = hn::VecFromMask(DU(), hn::Eq(magnitude, hn::Zero(DU())));
@@ -51,6 +51,66 @@ void Repeat(const uint32_t* values, size_t run, size_t into, uint32_t* out, size
   }
 }
 
+template <class T>
+void WidenAll(const uint8_t* from, size_t count, int32_t* to) {
+  const hn::Rebind<T, DI> d;
+  const size_t lanes = hn::Lanes(DI());
+  size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto bytes = hn::LoadU(d, reinterpret_cast<const T*>(from + i));
+    hn::StoreU(hn::PromoteTo(DI(), bytes), DI(), to + i);
+  }
+  for (; i < count; ++i) to[i] = static_cast<T>(from[i]);
+}
+
+void WidenBytes(const uint8_t* from, bool has_sign, size_t count, int32_t* to) {
+  if (has_sign) return WidenAll<int8_t>(from, count, to);
+  WidenAll<uint8_t>(from, count, to);
+}
+
+/// The values of two bytes each; what is left at the end through padded copies.
+template <class Value>
+void WidenPairs(const uint8_t* from, size_t count, float* to, const Value& value) {
+  const hn::Rebind<uint16_t, DF> d;
+  const size_t lanes = hn::Lanes(DF());
+  size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto codes = hn::LoadU(d, reinterpret_cast<const uint16_t*>(from + 2 * i));
+    hn::StoreU(value(codes), DF(), to + i);
+  }
+  if (i == count) return;
+  alignas(64) uint16_t codes[kMaxLanes];
+  alignas(64) float values[kMaxLanes];
+  copy_padded(from + 2 * i, 2 * (count - i), codes, sizeof codes);
+  hn::Store(value(hn::Load(d, codes)), DF(), values);
+  copy_bytes(values, 4 * (count - i), to + i);
+}
+
+void WidenFloat16(const uint8_t* from, size_t count, float* to) {
+  WidenPairs(from, count, to, [](auto codes) DEQUANT_ATTR {
+#if DEQUANT_HARDWARE_FLOAT16
+    return hn::PromoteTo(DF(), hn::BitCast(hn::Rebind<hwy::float16_t, DF>(), codes));
+#else
+    // Its bits as those of a float32, one exact multiplication to correct the exponent, subnormals
+    // included, and the top exponent for infinities and NaNs.
+    const auto code = hn::PromoteTo(DU(), codes);
+    const auto magnitude = hn::ShiftLeft<13>(hn::And(code, hn::Set(DU(), 0x7FFF)));
+    const auto value = hn::Mul(hn::BitCast(DF(), magnitude), hn::Set(DF(), 0x1p112F));
+    const auto top = hn::Set(DU(), 0x7C00);
+    const auto special = hn::VecFromMask(DU(), hn::Eq(hn::And(code, top), top));
+    const auto sign = hn::ShiftLeft<16>(hn::And(code, hn::Set(DU(), 0x8000)));
+    const auto rest = hn::Or(hn::And(special, hn::Set(DU(), 0x7F800000)), sign);
+    return hn::Or(value, hn::BitCast(DF(), rest));
+#endif
+  });
+}
+
+void WidenBfloat16(const uint8_t* from, size_t count, float* to) {
+  WidenPairs(from, count, to, [](auto codes) DEQUANT_ATTR {
+    return hn::BitCast(DF(), hn::ShiftLeft<16>(hn::PromoteTo(DU(), codes)));
+  });
+}
+
 void Stream(const uint8_t* from, uint8_t* to, size_t bytes) {
   const hn::ScalableTag<uint8_t> d;
   const size_t head = HWY_MIN((kLine - reinterpret_cast<uintptr_t>(to) % kLine) % kLine, bytes);
@@ -68,7 +128,7 @@ void Stream(const uint8_t* from, uint8_t* to, size_t bytes) {
 
 void FillMoves(Table& table) {
   table.lanes = hn::Lanes(DF());
-  table.moves = {AllPlain, Repeat, Stream};
+  table.moves = {AllPlain, Repeat, WidenBytes, WidenFloat16, WidenBfloat16, Stream};
 }
 
 }  // namespace dequant::HWY_NAMESPACE

@@ -3,12 +3,17 @@
 // The tensor is a sequence of rows. In a row, either every element has a scale of its own (a varying
 // segment), or every `run` elements share one (a segment of runs); scales follow one another.
 //
-//   granularity              row           run     first scale of row r
-//   per tensor               all           row     0
-//   per axis, inner > 1      axis * inner  inner   0
-//   per axis, inner = 1      axis          -       0
-//   blocked, inner = 1       axis          block   r * ceil(axis / block)
-//   blocked, inner > 1       inner         -       (r / axis * ceil(axis / block) + r % axis / block) * inner
+//   granularity                 row           run     first scale of row r
+//   per tensor                  all           row     0
+//   per axis, axis = 1          all           row     0
+//   per axis, inner > 1         axis * inner  inner   0
+//   per axis, inner = 1         axis          -       0
+//   blocked, block or axis = 1  all           -       0
+//   blocked, inner = 1, whole   all           block   0
+//   blocked, inner = 1          axis          block   r * ceil(axis / block)
+//   blocked, inner > 1          inner         -       (r / axis * ceil(axis / block) + r % axis / block) * inner
+//
+// Blocks are whole where they divide the axis: then scales follow one another over all rows.
 #pragma once
 
 #include <algorithm>
@@ -54,13 +59,23 @@ struct Layout {
 
 inline Layout layout_of(const Plan& plan) noexcept {
   Layout layout;
+  const int64_t all = plan.outer * plan.axis * plan.inner;
   switch (plan.granularity) {
-    case Granularity::per_tensor: layout.row = layout.run = element_count(plan); break;
+    case Granularity::per_tensor: layout.row = layout.run = all; break;
     case Granularity::per_axis:
-      layout.row = plan.axis * plan.inner;
-      layout.run = plan.inner == 1 ? 0 : plan.inner;
+      layout.row = plan.axis == 1 ? all : plan.axis * plan.inner;
+      layout.run = plan.axis == 1 ? all : plan.inner == 1 ? 0 : plan.inner;
       break;
     case Granularity::blocked:
+      if (plan.block == 1 || plan.axis == 1) {
+        layout.row = all;
+        break;
+      }
+      if (plan.inner == 1 && plan.block < plan.axis && plan.axis % plan.block == 0) {
+        layout.row = all;
+        layout.run = plan.block;
+        break;
+      }
       layout.rows_share_scales = false;
       layout.axis = std::max<int64_t>(plan.axis, 1);
       layout.block = plan.block;
@@ -78,17 +93,19 @@ inline Layout layout_of(const Plan& plan) noexcept {
 template <class Visit>
 void for_each_segment(const Layout& layout, int64_t begin, int64_t end, Visit&& visit) {
   while (begin < end) {
-    const int64_t r = begin / layout.row;
-    const int64_t within = begin % layout.row;
+    // A division takes as long as a small tensor; mostly there is one row.
+    const int64_t r = begin < layout.row ? 0 : begin / layout.row;
+    const int64_t within = begin - r * layout.row;
     const int64_t scale = layout.row_scale(r);
     int64_t count = std::min(end - begin, layout.row - within);
     if (layout.run == 0) {
       visit(Segment{begin, count, scale + within, 0});
     } else {
       // A range may start inside a run: finish that run alone, so that the rest starts with one.
-      const int64_t into = within % layout.run;
+      const int64_t before = within < layout.run ? 0 : within / layout.run;
+      const int64_t into = within - before * layout.run;
       if (into != 0) count = std::min(count, layout.run - into);
-      visit(Segment{begin, count, scale + within / layout.run, layout.run});
+      visit(Segment{begin, count, scale + before, layout.run});
     }
     begin += count;
   }

@@ -76,6 +76,11 @@ const std::vector<Ranges>& all_ranges() {
   return list;
 }
 
+struct RangeSide {
+  float scale = 0;
+  float offset = 0;
+};
+
 /// Scale and offset as the CPU kernel has them.
 RangeSide kernel_side(Rule rule, const Limits& t, Ranges r) {
   if (rule == Rule::min_combined) {
@@ -194,7 +199,8 @@ TEST(KernelRanges, GiveScaleAndOffsetRoundedAsTheKernelRounds) {
   for (const Limits& t : kLimits) {
     for (const Rule rule : kKernelRules) {
       for (const Ranges r : all_ranges()) {
-        const RangeSide got = range_side(rule, t.x, r.min, r.max);
+        RangeSide got;
+        range_sides(rule, t.x, 1, &r.min, &r.max, &got.scale, &got.offset);
         const RangeSide want = kernel_side(rule, t, r);
         ASSERT_TRUE(same(got.scale, want.scale) &&
                     (!adds_offset(rule) || same(got.offset, want.offset)))

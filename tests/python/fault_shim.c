@@ -88,12 +88,16 @@ ssize_t pread(int fd, void* to, size_t size, off_t at) {
   return kernel(SYS_pread64, fd, to, size, at);
 }
 
-ssize_t write(int fd, const void* from, size_t size) {
-  if (strikes("write")) {
+ssize_t pwrite(int fd, const void* from, size_t size, off_t at) {
+  if (strikes("pwrite")) {
     if (errno != 0) return -1;
     size = (size + 1) / 2;
   }
-  return kernel(SYS_write, fd, from, size);
+  return kernel(SYS_pwrite64, fd, from, size, at);
+}
+
+int sync_file_range(int fd, off64_t at, off64_t size, unsigned flags) {
+  return fails("sync_file_range") ? -1 : (int)kernel(SYS_sync_file_range, fd, at, size, flags);
 }
 
 int close(int fd) {

@@ -50,13 +50,15 @@ def test_dry_run_reports_the_same_and_writes_nothing(source, tmp_path):
     dry = json.loads(done.stdout)
     _, wet = convert(source)
     assert (dry.pop("dry_run"), wet.pop("dry_run")) == (True, False)
+    seconds, _ = dry.pop("seconds"), wet.pop("seconds")
+    assert [seconds[k] for k in ("read", "dequantize", "write", "flush")] == [0, 0, 0, 0]
     assert dry == wet
 
 
 def test_report_has_exactly_these_keys(source, tmp_path):
     _, report = convert(source)
     assert list(report) == ["input", "output", "dry_run", "folded", "stripped", "left", "totals",
-                            "warnings"]
+                            "seconds", "warnings"]
     assert [list(f) for f in report["folded"]] == 2 * [
         ["node", "domain", "output", "x", "type", "scale_type", "output_type", "shape",
          "granularity",
@@ -66,6 +68,10 @@ def test_report_has_exactly_these_keys(source, tmp_path):
     assert list(report["totals"]) == [
         "folded", "stripped", "left", "removed_initializers", "removed_nodes", "quantized_bytes",
         "float_bytes", "model_bytes_in", "model_bytes_out", "data_file", "data_bytes"]
+    seconds = report["seconds"]
+    assert list(seconds) == ["total", "decide", "read", "dequantize", "write", "flush"]
+    assert all(s > 0 for s in seconds.values())
+    assert seconds["total"] > seconds["decide"] + seconds["flush"]
 
 
 def test_report_tells_what_was_done(source, tmp_path):

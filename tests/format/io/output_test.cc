@@ -58,6 +58,32 @@ TEST_F(OutputFileTest, LeavesNothingWithoutACommit) {
   EXPECT_THAT(listing(), IsEmpty());
 }
 
+TEST_F(OutputFileTest, WhatIsLeftMayBeWrittenInAnyOrder) {
+  auto out = OutputFile::create(path(), Overwrite::refuse).value();
+  EXPECT_TRUE(succeeds(out.write("<")));
+  EXPECT_EQ(out.leave(6), 1);
+  EXPECT_EQ(out.size(), 7);
+  EXPECT_TRUE(succeeds(out.write(">")));
+  const std::string_view text = "abcdef";
+  for (const size_t at : {4u, 0u, 2u}) {
+    const auto part = std::as_bytes(std::span(text.substr(at, 2)));
+    EXPECT_TRUE(succeeds(out.write_at(1 + static_cast<int64_t>(at), part)));
+  }
+  EXPECT_EQ(out.size(), 8);
+  EXPECT_TRUE(succeeds(out.commit()));
+  EXPECT_EQ(scratch_.read("out"), "<abcdef>");
+}
+
+TEST_F(OutputFileTest, FlushingEarlyChangesNothing) {
+  auto out = OutputFile::create(path(), Overwrite::refuse).value();
+  const std::string text(size_t{5} << 20, 'x');
+  for (int i = 0; i < 13; ++i) EXPECT_TRUE(succeeds(out.write(text)));  // 65 MiB: two steps
+  out.start_flush(0, out.size());
+  EXPECT_TRUE(succeeds(out.commit()));
+  EXPECT_EQ(std::filesystem::file_size(path()), 13 * text.size());
+  EXPECT_EQ(scratch_.read("out").find_first_not_of('x'), std::string::npos);
+}
+
 TEST_F(OutputFileTest, AnEmptyFileIsAFile) {
   EXPECT_TRUE(succeeds(OutputFile::create(path(), Overwrite::refuse).value().commit()));
   EXPECT_THAT(listing(), ElementsAre("out"));

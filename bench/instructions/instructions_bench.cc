@@ -1,0 +1,203 @@
+// Runs every cell once under callgrind, which dumps its count of instructions after each; guard.py
+// starts it and reads the dumps. Without callgrind it only shows that every cell runs.
+//
+// 64 Ki elements, one thread, plain stores. The cells whose names start with "call/" are single calls
+// of 16 elements.
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "dequant/dequant.hpp"
+
+#if __has_include(<valgrind/callgrind.h>)
+#include <valgrind/callgrind.h>
+#else
+#define CALLGRIND_TOGGLE_COLLECT
+#define CALLGRIND_ZERO_STATS
+#define CALLGRIND_DUMP_STATS_AT(name)
+#endif
+
+namespace {
+
+using dequant::Element;
+using dequant::Granularity;
+using dequant::Plan;
+using dequant::Rule;
+using enum dequant::Element;
+
+constexpr int64_t kElements = int64_t{1} << 16;
+
+struct Shape {
+  const char* name;
+  Granularity granularity;
+  int64_t axis;
+  int64_t inner;
+  int64_t block;
+};
+constexpr Shape kShapes[] = {
+    {"per_axis_middle", Granularity::per_axis, 16, 256, 1},
+    {"per_axis_last", Granularity::per_axis, 4096, 1, 1},
+    {"per_axis_of_3", Granularity::per_axis, kElements / 3, 3, 1},
+    {"blocked_32_last", Granularity::blocked, 4096, 1, 32},
+    {"blocked_128_last", Granularity::blocked, 4096, 1, 128},
+    {"blocked_32_middle", Granularity::blocked, 64, 256, 32},
+};
+
+Plan packed(Element x, Element y) {
+  return {.input = x,
+          .scale = y,
+          .output = y,
+          .has_zero_point = kind(x) != dequant::Kind::floating,
+          .inner = kElements};
+}
+
+Plan packed(Element x, Element y, const Shape& shape) {
+  Plan plan = packed(x, y);
+  plan.granularity = shape.granularity;
+  plan.outer = kElements / shape.axis / shape.inner;
+  plan.axis = shape.axis;
+  plan.inner = shape.inner;
+  plan.block = shape.block;
+  return plan;
+}
+
+Plan strided(Element x, Element y, std::vector<dequant::Dimension> dimensions) {
+  Plan plan = packed(x, y);
+  plan.granularity = Granularity::strided;
+  plan.inner = 1;
+  plan.dimensions = std::move(dimensions);
+  return plan;
+}
+
+/// Buffers for any of the plans, aligned as those of frameworks are.
+struct Memory {
+  static constexpr size_t kBytes = kElements * 8;
+  alignas(64) std::byte x[kBytes];
+  alignas(64) std::byte scale[kBytes];
+  alignas(64) std::byte zero_point[kBytes];
+  alignas(64) std::byte y[kBytes];
+
+  Memory() {
+    for (size_t i = 0; i < kBytes; ++i) {
+      x[i] = static_cast<std::byte>(i * 2654435761U >> 8);
+      scale[i] = std::byte{0x3C};  // near 1 in every type of scales
+      zero_point[i] = std::byte{0x11};
+      y[i] = std::byte{0};
+    }
+  }
+
+  dequant::Buffers buffers(const Plan& plan) {
+    const bool ranges = takes_ranges(plan.rule);
+    dequant::Buffers b{.x = x, .scale = {}, .zero_point = {}, .y = y};
+    (ranges ? b.max_range : b.scale) = scale;
+    if (ranges) b.min_range = zero_point;
+    if (plan.has_zero_point) b.zero_point = zero_point;
+    return b;
+  }
+};
+
+[[noreturn]] void fail(const std::string& cell, const std::string& message) {
+  std::fprintf(stderr, "instructions_bench: %s: %s\n", cell.c_str(), message.c_str());
+  std::exit(1);
+}
+
+/// Counts one call, after one that brings the process into its usual state.
+void count(const std::string& cell, const std::function<dequant::Status()>& call) {
+  if (const auto status = call(); !status) fail(cell, status.error().message);
+  CALLGRIND_ZERO_STATS;
+  CALLGRIND_TOGGLE_COLLECT;
+  const auto status = call();
+  CALLGRIND_TOGGLE_COLLECT;
+  CALLGRIND_DUMP_STATS_AT(cell.c_str());
+  if (!status) fail(cell, status.error().message);
+}
+
+void count(Memory& memory, const std::string& cell, const Plan& plan,
+           dequant::Stores stores = dequant::Stores::cached) {
+  const dequant::RunOptions options{.executor = dequant::sequential_executor(), .stores = stores};
+  const dequant::Buffers buffers = memory.buffers(plan);
+  count(cell, [&] { return run(plan, buffers, options); });
+}
+
+std::string joined(std::string_view a, Element x, Element y, std::string_view b) {
+  return std::string(a) + "/" + std::string(name(x)) + "/" + std::string(name(y)) + "/" +
+         std::string(b);
+}
+
+void count_packed(Memory& memory) {
+  for (const Element x : dequant::elements()) {
+    if (!is_input(x)) continue;
+    for (const Element y : {float32, float16, bfloat16}) {
+      count(memory, joined("packed", x, y, "per_tensor"), packed(x, y));
+    }
+  }
+  for (const Element x : {uint8, int16, int4, int2, float8e4m3fn, float4e2m1}) {
+    for (const Element y : {float32, float16, bfloat16}) {
+      for (const Shape& shape : kShapes) {
+        count(memory, joined("packed", x, y, shape.name), packed(x, y, shape));
+      }
+      count(memory, joined("streamed", x, y, "per_tensor"), packed(x, y),
+            dequant::Stores::streaming);
+    }
+  }
+}
+
+void count_ranges(Memory& memory) {
+  using enum Rule;
+  for (const Element x : {uint8, int16, int32}) {
+    for (const Rule rule : {min_combined, min_first, scaled, documented_min_combined,
+                            documented_min_first, documented_scaled}) {
+      count(memory, joined("ranges", x, float32, name(rule)),
+            {.input = x, .rule = rule, .inner = kElements});
+    }
+    count(memory, joined("ranges", x, bfloat16, name(min_combined)),
+          {.input = x, .output = bfloat16, .rule = min_combined, .inner = kElements});
+  }
+}
+
+void count_strided(Memory& memory) {
+  for (const auto& [x, y] : {std::pair{uint8, float32}, std::pair{int4, float16}}) {
+    count(memory, joined("strided", x, y, "padded_x"),
+          strided(x, y, {{64, 1088, 0, 0, 1024}, {1024, 1, 0, 0, 1}}));
+    count(memory, joined("strided", x, y, "scale_per_column"),
+          strided(x, y, {{64, 1088, 0, 0, 1024}, {1024, 1, 1, 1, 1}}));
+    count(memory, joined("strided", x, y, "nhwc_to_nchw"),
+          strided(x, y, {{64, 1, 1, 1, 1024}, {1024, 64, 0, 0, 1}}));
+  }
+}
+
+/// What a call of 16 elements costs, with a plan that is there and with one that is made.
+void count_calls(Memory& memory) {
+  const int64_t shape[] = {16};
+  const auto node = [&](Element x) {
+    dequant::onnx::DequantizeLinear n;
+    n.x = {x, shape};
+    n.x_scale = {float32, {}};
+    n.x_zero_point = dequant::TensorType{x, {}};
+    return n;
+  };
+  for (const Element x : {uint8, int4}) {
+    const Plan plan = dequantize_linear(node(x)).value();
+    const dequant::Buffers buffers = memory.buffers(plan);
+    count(joined("call", x, float32, "run"), [&] { return run(plan, buffers); });
+    count(joined("call", x, float32, "plan_and_run"), [&]() -> dequant::Status {
+      DEQUANT_TRY(const Plan made, dequantize_linear(node(x)));
+      return run(made, buffers);
+    });
+  }
+}
+
+}  // namespace
+
+int main() {
+  std::printf("compiler %s\ntarget %s\n", __VERSION__,
+              std::string(dequant::active_target()).c_str());
+  static Memory memory;
+  count_packed(memory);
+  count_ranges(memory);
+  count_strided(memory);
+  count_calls(memory);
+  return 0;
+}

@@ -1,0 +1,24 @@
+// The shapes of the cells: how elements and scales lie.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "dequant/plan.h"
+
+namespace dequant::bench {
+
+struct Shape {
+  std::string_view name;
+  void (*lay)(Plan& plan, int64_t elements);
+  std::string_view neighbour = {};        ///< of a cliff: the shape it is compared with
+  std::string_view neighbour_group = {};  ///< the group of that shape's cell
+};
+
+std::span<const Shape> packed_shapes() noexcept;
+std::span<const Shape> strided_shapes() noexcept;
+std::span<const Shape> shapes_of_ranges() noexcept;  ///< the first is per tensor
+std::span<const Shape> cliff_shapes() noexcept;
+
+}  // namespace dequant::bench
