@@ -166,39 +166,38 @@ Result<int> run(const Options& o) {
 
 }  // namespace
 
-void add_bench(CLI::App& app, int& exit_code) {
+void add_bench(const Command& app, int& exit_code) {
   auto o = std::make_shared<Options>();
-  CLI::App* c = app.add_subcommand("bench", "Measure speed, in percent of what memory allows");
+  const Command c = app.add_subcommand("bench", "Measure speed, in percent of what memory allows");
   const auto names = [&](const char* option, std::vector<std::string>& to, const char* help) {
-    c->add_option(option, to, help)->type_name("GLOB,...")->delimiter(',')->allow_extra_args(false);
+    c.add_option(option, to, help).type_name("GLOB,...").delimiter(',').one_value();
   };
   names("--input", o->filter.inputs, "Only these types of x");
   names("--output", o->filter.outputs, "Only these types of y");
   names("--granularity", o->filter.granularities, "Only these granularities, or placements");
   names("--rule", o->filter.rules, "Only these rules, of all inputs");
   names("--cell", o->filter.cells, "Only cells of these names; --list shows them");
-  c->add_option("--elements", o->elements,
-                "Sizes; default 256Ki (in the caches) and 256Mi (beyond)")
-      ->transform(CLI::AsSizeValue(false))
-      ->type_name("N,...")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  c->add_option("-T,--threads", o->threads, "Numbers of threads; \"all\": one for each processor")
-      ->type_name("N,...")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->capture_default_str();
-  c->add_option("--repeat", o->repeat, "Rounds of ceiling and cell, whose median counts")
-      ->check(CLI::Range(1, 10000))
-      ->type_name("N")
-      ->capture_default_str();
-  c->add_option("--target", o->target, "Instruction set, such as avx2; default: the best");
-  c->add_option("--below", o->below, "Exit with 1 if a cell has less than this of its ceiling")
-      ->check(CLI::PositiveNumber)
-      ->type_name("PERCENT");
-  c->add_flag("--json", o->json, "Print one JSON object instead of a table");
-  c->add_flag("--list", o->list, "Print the names of the cells, measure nothing");
-  c->footer(
+  c.add_option("--elements", o->elements, "Sizes; default 256Ki (in the caches) and 256Mi (beyond)")
+      .size()
+      .type_name("N,...")
+      .delimiter(',')
+      .one_value();
+  c.add_option("-T,--threads", o->threads, "Numbers of threads; \"all\": one for each processor")
+      .type_name("N,...")
+      .delimiter(',')
+      .one_value()
+      .capture_default_str();
+  c.add_option("--repeat", o->repeat, "Rounds of ceiling and cell, whose median counts")
+      .between(1, 10000)
+      .type_name("N")
+      .capture_default_str();
+  c.add_option("--target", o->target, "Instruction set, such as avx2; default: the best");
+  c.add_option("--below", o->below, "Exit with 1 if a cell has less than this of its ceiling")
+      .positive()
+      .type_name("PERCENT");
+  c.add_flag("--json", o->json, "Print one JSON object instead of a table");
+  c.add_flag("--list", o->list, "Print the names of the cells, measure nothing");
+  c.footer(
       "Examples:\n"
       "  dequant bench --cell 'uint8/*/per_tensor' --elements 256Mi\n"
       "  dequant bench --input 'u*,float4*' --output float16 --threads 1,all --below 95\n"
@@ -206,7 +205,7 @@ void add_bench(CLI::App& app, int& exit_code) {
       "  dequant bench --cell 'cliff/uint8/*'\n"
       "\n"
       "docs/performance.md says what a ceiling is. Exits with 1 when a cell is --below.");
-  c->callback([o, &exit_code] {
+  c.callback([o, &exit_code] {
     const auto code = run(*o);
     exit_code = code ? *code : report(code.error());
   });

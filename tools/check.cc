@@ -180,23 +180,24 @@ class Checker {
 
 }  // namespace
 
-void add_check(CLI::App& app, int& exit_code) {
+void add_check(const Command& app, int& exit_code) {
   auto options = std::make_shared<Options>();
-  CLI::App* check = app.add_subcommand("check", "Run conformance cases and compare bit for bit");
+  const Command check =
+      app.add_subcommand("check", "Run conformance cases and compare bit for bit");
   check
-      ->add_option("PATH", options->paths,
-                   "Case file (.json), ONNX node test (a directory with model.onnx and "
-                   "test_data_set_*), or a directory to search for both")
-      ->required();
-  check->add_option("--include", options->include, "Only cases whose name matches this glob")
-      ->type_name("GLOB")
-      ->allow_extra_args(false);
-  check->add_option("--exclude", options->exclude, "No cases whose name matches this glob")
-      ->type_name("GLOB")
-      ->allow_extra_args(false);
-  check->add_flag("--json", options->json, "Print one JSON object instead of lines");
-  check->add_flag("-v,--verbose", options->verbose, "Name every case, not only those that fail");
-  check->footer(
+      .add_option("PATH", options->paths,
+                  "Case file (.json), ONNX node test (a directory with model.onnx and "
+                  "test_data_set_*), or a directory to search for both")
+      .required();
+  check.add_option("--include", options->include, "Only cases whose name matches this glob")
+      .type_name("GLOB")
+      .one_value();
+  check.add_option("--exclude", options->exclude, "No cases whose name matches this glob")
+      .type_name("GLOB")
+      .one_value();
+  check.add_flag("--json", options->json, "Print one JSON object instead of lines");
+  check.add_flag("-v,--verbose", options->verbose, "Name every case, not only those that fail");
+  check.footer(
       "Examples:\n"
       "  dequant check cases.json\n"
       "  dequant check -v onnx/backend/test/data/node/test_dequantizelinear_axis\n"
@@ -205,7 +206,7 @@ void add_check(CLI::App& app, int& exit_code) {
       "Exits with 0 when all cases pass, 1 when one fails, 3 when an input is malformed, 4 when "
       "all\n"
       "are skipped, 5 when one cannot be read.");
-  check->callback([options, &exit_code] {
+  check.callback([options, &exit_code] {
     Checker checker(*options);
     for (const std::string& path : options->paths) checker.check(path);
     exit_code = checker.finish();

@@ -2,10 +2,10 @@
 // exit code.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
 #include "dequant/status.h"
+#include "tools/arguments.h"
 
 namespace dequant::tools {
 
@@ -26,13 +26,13 @@ int exit_code(ErrorCode code);
 /// Prints "dequant: error: ..." on stderr and returns the error's exit code.
 int report(const Error& error);
 
-void add_bench(CLI::App& app, int& exit_code);
-void add_check(CLI::App& app, int& exit_code);
-void add_convert(CLI::App& app, int& exit_code);
-void add_extract(CLI::App& app, int& exit_code);
-void add_inspect(CLI::App& app, int& exit_code);
-void add_op(CLI::App& app, int& exit_code);
-void add_run(CLI::App& app, int& exit_code);
-void add_vectors(CLI::App& app, int& exit_code);
+void add_bench(const Command& app, int& exit_code);
+void add_check(const Command& app, int& exit_code);
+void add_convert(const Command& app, int& exit_code);
+void add_extract(const Command& app, int& exit_code);
+void add_inspect(const Command& app, int& exit_code);
+void add_op(const Command& app, int& exit_code);
+void add_run(const Command& app, int& exit_code);
+void add_vectors(const Command& app, int& exit_code);
 
 }  // namespace dequant::tools

@@ -8,10 +8,10 @@
 
 namespace dequant::tools {
 
-void Threads::add_to(CLI::App& command) {
+void Threads::add_to(const Command& command) {
   command.add_option("-T,--threads", threads_, "Threads to use; 0: one for each processor")
-      ->check(CLI::Range(0, 4096))
-      ->capture_default_str();
+      .between(0, 4096)
+      .capture_default_str();
 }
 
 Executor Threads::executor() {
@@ -21,11 +21,11 @@ Executor Threads::executor() {
   return pool_->executor();
 }
 
-void Resources::add_to(CLI::App& command) {
+void Resources::add_to(const Command& command) {
   threads_.add_to(command);
   command.add_option("--mem", memory_, "Memory for tensor data, as in 512Mi or 1Gi (default 1Gi)")
-      ->transform(CLI::AsSizeValue(false))
-      ->type_name("SIZE");
+      .size()
+      .type_name("SIZE");
 }
 
 format::onnx::StreamOptions Resources::stream_options() {

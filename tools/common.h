@@ -1,7 +1,6 @@
 // What several subcommands share: threads, memory, progress, and words for plans.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -11,13 +10,14 @@
 #include "dequant/executor.h"
 #include "dequant/plan.h"
 #include "format/onnx/stream.h"
+#include "tools/arguments.h"
 
 namespace dequant::tools {
 
 /// -T.
 class Threads {
  public:
-  void add_to(CLI::App& command);
+  void add_to(const Command& command);
   /// Valid as long as this object.
   Executor executor();
 
@@ -29,7 +29,7 @@ class Threads {
 /// -T and --mem.
 class Resources {
  public:
-  void add_to(CLI::App& command);
+  void add_to(const Command& command);
   /// Valid as long as this object.
   format::onnx::StreamOptions stream_options();
 

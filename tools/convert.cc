@@ -151,32 +151,32 @@ int run(Options& o) {
 
 }  // namespace
 
-void add_convert(CLI::App& app, int& exit_code) {
+void add_convert(const Command& app, int& exit_code) {
   auto o = std::make_shared<Options>();
-  CLI::App* c = app.add_subcommand("convert", "Turn a quantized model into a float one");
-  c->add_option("MODEL", o->input, "ONNX model to read")->required();
-  c->add_option("-o,--output", o->output, "ONNX model to write")->required();
-  c->add_flag("--strip-qdq", o->convert.strip_qdq,
-              "Also take QuantizeLinear and DequantizeLinear off activations, inputs and outputs");
-  c->add_flag("--assume-const", o->convert.assume_const,
-              "Take initializers that are graph inputs, and could be overridden, as constant");
-  c->add_flag(
+  const Command c = app.add_subcommand("convert", "Turn a quantized model into a float one");
+  c.add_option("MODEL", o->input, "ONNX model to read").required();
+  c.add_option("-o,--output", o->output, "ONNX model to write").required();
+  c.add_flag("--strip-qdq", o->convert.strip_qdq,
+             "Also take QuantizeLinear and DequantizeLinear off activations, inputs and outputs");
+  c.add_flag("--assume-const", o->convert.assume_const,
+             "Take initializers that are graph inputs, and could be overridden, as constant");
+  c.add_flag(
       "--external-data", o->convert.external_data,
       "Write float tensors of 1 KiB and more to a data file beside the model, whatever its size");
-  c->add_option("--include", o->convert.include,
-                "Only nodes whose name, output or x matches this glob")
-      ->type_name("GLOB")
-      ->allow_extra_args(false);
-  c->add_option("--exclude", o->convert.exclude,
-                "No nodes whose name, output or x matches this glob")
-      ->type_name("GLOB")
-      ->allow_extra_args(false);
-  c->add_flag("-n,--dry-run", o->convert.dry_run, "Decide and report, but write nothing");
-  c->add_flag("-f,--force", o->force, "Replace the output if it exists");
-  c->add_flag("-q,--quiet", o->quiet, "Print nothing but errors and warnings");
-  c->add_flag("--json", o->json, "Print the report as one JSON object");
-  o->resources.add_to(*c);
-  c->footer(
+  c.add_option("--include", o->convert.include,
+               "Only nodes whose name, output or x matches this glob")
+      .type_name("GLOB")
+      .one_value();
+  c.add_option("--exclude", o->convert.exclude,
+               "No nodes whose name, output or x matches this glob")
+      .type_name("GLOB")
+      .one_value();
+  c.add_flag("-n,--dry-run", o->convert.dry_run, "Decide and report, but write nothing");
+  c.add_flag("-f,--force", o->force, "Replace the output if it exists");
+  c.add_flag("-q,--quiet", o->quiet, "Print nothing but errors and warnings");
+  c.add_flag("--json", o->json, "Print the report as one JSON object");
+  o->resources.add_to(c);
+  c.footer(
       "Examples:\n"
       "  dequant convert quantized.onnx -o float.onnx\n"
       "  dequant convert quantized.onnx -o float.onnx --strip-qdq\n"
@@ -184,7 +184,7 @@ void add_convert(CLI::App& app, int& exit_code) {
       "\n"
       "A node that cannot be folded stays as it was and is listed with the reason; that is no "
       "error.");
-  c->callback([o, &exit_code] { exit_code = run(*o); });
+  c.callback([o, &exit_code] { exit_code = run(*o); });
 }
 
 }  // namespace dequant::tools

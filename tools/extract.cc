@@ -86,19 +86,19 @@ Status run(Options& o) {
 
 }  // namespace
 
-void add_extract(CLI::App& app, int& exit_code) {
+void add_extract(const Command& app, int& exit_code) {
   auto o = std::make_shared<Options>();
-  CLI::App* c = app.add_subcommand("extract", "Write tensors of a model as .npy files");
-  c->add_option("MODEL", o->model, "ONNX model")->required();
-  c->add_option("NAME", o->name, "Output, node or x of a DequantizeLinear, or another constant");
-  c->add_option("-o,--output", o->output,
-                "File to write; with --all a folder, made if it is not there")
-      ->required();
-  c->add_flag("--all", o->all, "Every DequantizeLinear of constants");
-  c->add_flag("--raw", o->raw, "The stored codes, not the numbers they stand for");
-  c->add_flag("-f,--force", o->force, "Replace files that exist");
-  o->resources.add_to(*c);
-  c->footer(
+  const Command c = app.add_subcommand("extract", "Write tensors of a model as .npy files");
+  c.add_option("MODEL", o->model, "ONNX model").required();
+  c.add_option("NAME", o->name, "Output, node or x of a DequantizeLinear, or another constant");
+  c.add_option("-o,--output", o->output,
+               "File to write; with --all a folder, made if it is not there")
+      .required();
+  c.add_flag("--all", o->all, "Every DequantizeLinear of constants");
+  c.add_flag("--raw", o->raw, "The stored codes, not the numbers they stand for");
+  c.add_flag("-f,--force", o->force, "Replace files that exist");
+  o->resources.add_to(c);
+  c.footer(
       "Examples:\n"
       "  dequant extract model.onnx conv1.weight -o weight.npy\n"
       "  dequant extract model.onnx conv1.weight --raw -o codes.npy\n"
@@ -107,7 +107,7 @@ void add_extract(CLI::App& app, int& exit_code) {
       "bfloat16 is widened to float32, exactly; raw codes that numpy has no type for are one byte "
       "each\n"
       "(16 bits for bfloat16).");
-  c->callback([o, &exit_code] {
+  c.callback([o, &exit_code] {
     if (auto status = run(*o); !status) exit_code = report(status.error());
   });
 }

@@ -148,23 +148,23 @@ void print_json(const InspectReport& report) {
 
 }  // namespace
 
-void add_inspect(CLI::App& app, int& exit_code) {
+void add_inspect(const Command& app, int& exit_code) {
   struct Options {
     std::string model;
     bool json = false;
     Resources resources;
   };
   auto o = std::make_shared<Options>();
-  CLI::App* command =
+  const Command command =
       app.add_subcommand("inspect", "Show what the quantized tensors of a model hold");
-  command->add_option("MODEL", o->model, "ONNX model")->required();
-  command->add_flag("--json", o->json, "Print one JSON object instead of tables");
-  o->resources.add_to(*command);
-  command->footer(
+  command.add_option("MODEL", o->model, "ONNX model").required();
+  command.add_flag("--json", o->json, "Print one JSON object instead of tables");
+  o->resources.add_to(command);
+  command.footer(
       "Examples:\n"
       "  dequant inspect model.onnx\n"
       "  dequant inspect model.onnx --json | jq '.nodes[] | select(.scale.min == 0).output'");
-  command->callback([o, &exit_code] {
+  command.callback([o, &exit_code] {
     const auto report = format::onnx::inspect(o->model, o->resources.stream_options());
     if (!report) {
       exit_code = tools::report(report.error());

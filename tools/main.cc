@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include <csignal>
 #include <cstdio>
@@ -80,14 +81,15 @@ int run_command(int argc, char** argv) {
     return fmt::format("dequant: error: {}\nRun with --help for more information.\n", e.what());
   });
   int code = kDone;
-  add_inspect(app, code);
-  add_convert(app, code);
-  add_extract(app, code);
-  add_run(app, code);
-  add_op(app, code);
-  add_check(app, code);
-  add_vectors(app, code);
-  add_bench(app, code);
+  Command command(app);
+  add_inspect(command, code);
+  add_convert(command, code);
+  add_extract(command, code);
+  add_run(command, code);
+  add_op(command, code);
+  add_check(command, code);
+  add_vectors(command, code);
+  add_bench(command, code);
   if (const Status known = check_commands(app, argc, argv); !known) return report(known.error());
   try {
     app.parse(argc, argv);

@@ -32,28 +32,26 @@ constexpr const char* kFooter =
 
 std::string not_empty(const std::string& text) { return text.empty() ? "is empty" : ""; }
 
-void OpOptions::add_x(CLI::App& command, const char* types) {
-  command.add_option("--x", x, "The quantized tensor, .npy")->type_name("FILE")->required();
-  command.add_option("--x-type", x_type, types)->type_name("TYPE")->check(not_empty);
+void OpOptions::add_x(const Command& command, const char* types) {
+  command.add_option("--x", x, "The quantized tensor, .npy").type_name("FILE").required();
+  command.add_option("--x-type", x_type, types).type_name("TYPE").check(not_empty);
 }
 
-void OpOptions::add_rest(CLI::App& command) {
-  command.add_option("-o,--output", output, "The .npy file to write")
-      ->type_name("FILE")
-      ->required();
+void OpOptions::add_rest(const Command& command) {
+  command.add_option("-o,--output", output, "The .npy file to write").type_name("FILE").required();
   command.add_flag("-n,--dry-run", dry_run, "Plan and report, but write nothing");
   command.add_flag("-f,--force", force, "Replace the output if it exists");
   command.add_flag("--json", json, "Print one JSON object instead of a table");
   threads.add_to(command);
 }
 
-void add_op(CLI::App& app, int& exit_code) {
-  CLI::App* op = app.add_subcommand("op", "Run one operator of any dialect on .npy files");
-  op->require_subcommand(1);
-  op->footer(kFooter);
-  add_op_linear(*op, exit_code);
-  add_op_tensorflow(*op, exit_code);
-  add_op_directml(*op, exit_code);
+void add_op(const Command& app, int& exit_code) {
+  const Command op = app.add_subcommand("op", "Run one operator of any dialect on .npy files");
+  op.require_subcommand();
+  op.footer(kFooter);
+  add_op_linear(op, exit_code);
+  add_op_tensorflow(op, exit_code);
+  add_op_directml(op, exit_code);
 }
 
 }  // namespace dequant::tools

@@ -1,11 +1,11 @@
 // What the dialects of `dequant op` share: options, and all that follows once there is a plan.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "dequant/plan.h"
+#include "tools/arguments.h"
 #include "tools/common.h"
 #include "tools/op_tensor.h"
 
@@ -25,9 +25,9 @@ struct OpOptions {
   Threads threads;
 
   /// x and its type, which come first in the help.
-  void add_x(CLI::App& command, const char* types);
+  void add_x(const Command& command, const char* types);
   /// The others, which come last.
-  void add_rest(CLI::App& command);
+  void add_rest(const Command& command);
 };
 
 /// One operator, planned: what is left is to read, run and write.
@@ -45,8 +45,8 @@ Status carry_out(Operation& operation, OpOptions& options);
 Status check_apart(const std::string& output, const std::string& input);
 
 /// Adds the dialects to `dequant op`.
-void add_op_linear(CLI::App& op, int& exit_code);
-void add_op_tensorflow(CLI::App& op, int& exit_code);
-void add_op_directml(CLI::App& op, int& exit_code);
+void add_op_linear(const Command& op, int& exit_code);
+void add_op_tensorflow(const Command& op, int& exit_code);
+void add_op_directml(const Command& op, int& exit_code);
 
 }  // namespace dequant::tools

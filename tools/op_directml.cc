@@ -103,29 +103,29 @@ Status run(Options& o) {
 
 }  // namespace
 
-void add_op_directml(CLI::App& op, int& exit_code) {
+void add_op_directml(const Command& op, int& exit_code) {
   auto o = std::make_shared<Options>();
-  CLI::App* c = op.add_subcommand("directml", "DirectML's operators that dequantize");
-  o->add_x(*c, "Type of x where numpy has none: int4 uint4");
-  o->add_sides(*c, "float32 or float16; numpy has both");
-  c->add_option("--feature-level", o->feature_level, "Of the device")
-      ->check(CLI::IsMember(dml::feature_levels()))
-      ->capture_default_str();
-  CLI::Option* type = c->add_option("--operator", o->operator_name,
-                                    "On packed tensors with the shapes of the files")
-                          ->check(CLI::IsMember({"ELEMENT_WISE_DEQUANTIZE_LINEAR", "DEQUANTIZE"}));
-  CLI::Option* quantization = c->add_option("--quantization-type", o->quantization, "Of DEQUANTIZE")
-                                  ->check(CLI::IsMember({"SCALE", "SCALE_ZERO_POINT"}));
-  c->add_option("--desc", o->desc,
-                "In place of --operator: a description in the JSON of DirectML's DxDispatch")
-      ->type_name("FILE")
-      ->check(not_empty)
-      ->excludes(type)
-      ->excludes(quantization)
-      ->excludes(c->get_option("--x-type"))
-      ->excludes(c->get_option("--scale-type"));
-  o->add_rest(*c);
-  c->footer(
+  const Command c = op.add_subcommand("directml", "DirectML's operators that dequantize");
+  o->add_x(c, "Type of x where numpy has none: int4 uint4");
+  o->add_sides(c, "float32 or float16; numpy has both");
+  c.add_option("--feature-level", o->feature_level, "Of the device")
+      .one_of(dml::feature_levels())
+      .capture_default_str();
+  const Option type =
+      c.add_option("--operator", o->operator_name, "On packed tensors with the shapes of the files")
+          .one_of({"ELEMENT_WISE_DEQUANTIZE_LINEAR", "DEQUANTIZE"});
+  const Option quantization = c.add_option("--quantization-type", o->quantization, "Of DEQUANTIZE")
+                                  .one_of({"SCALE", "SCALE_ZERO_POINT"});
+  c.add_option("--desc", o->desc,
+               "In place of --operator: a description in the JSON of DirectML's DxDispatch")
+      .type_name("FILE")
+      .check(not_empty)
+      .excludes(type)
+      .excludes(quantization)
+      .excludes(c.get_option("--x-type"))
+      .excludes(c.get_option("--scale-type"));
+  o->add_rest(c);
+  c.footer(
       "ELEMENT_WISE_DEQUANTIZE_LINEAR, since 1_0: x uint8; since 2_1 also int8 uint16 int16\n"
       "  uint32 int32. Scales float32; since 6_0 also float16. All tensors have the same sizes:\n"
       "  a scalar is broadcast by zero strides, which --desc can say.\n"
@@ -140,7 +140,7 @@ void add_op_directml(CLI::App& op, int& exit_code) {
       "\n"
       "With --desc a file holds its buffer's elements in the order of memory, in any shape. y has\n"
       "the output's Sizes; if that has Strides, one dimension, with zeros in the gaps.");
-  c->callback([o, &exit_code] {
+  c.callback([o, &exit_code] {
     if (auto status = run(*o); !status) exit_code = report(status.error());
   });
 }

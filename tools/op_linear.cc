@@ -58,26 +58,26 @@ Status run_webnn(SideOptions& o) {
   webnn::DequantizeLinear node;
   node.input = sides.x.type();
   node.scale = sides.scale.type();
-  node.zero_point = sides.zero_point->type();  // a required option
+  if (sides.zero_point) node.zero_point = sides.zero_point->type();  // a required option
   auto plan = webnn::dequantize_linear(node);
   return carry_out_plan("webnn", std::move(plan), std::move(sides), o);
 }
 
-void add_onnx(CLI::App& op, int& exit_code) {
+void add_onnx(const Command& op, int& exit_code) {
   auto o = std::make_shared<OnnxOptions>();
-  CLI::App* c = op.add_subcommand("onnx", "DequantizeLinear of ai.onnx, opsets 10 to 28");
-  o->add_x(*c, "Type of x where numpy has none: int4 uint4 int2 uint2 float4e2m1 float8e4m3fn ...");
-  o->add_sides(*c, "Type of the scales where numpy has none: bfloat16 float8e8m0");
-  c->add_option("--opset", o->opset, "The opset, whose newest version of the operator holds")
-      ->capture_default_str();
-  c->add_option("--axis", o->axis, "Since 13, default 1; negative counts from the back");
-  c->add_option("--block-size", o->block_size, "Since 21: elements of the axis to a scale");
-  c->add_option("--output-dtype", o->output_dtype,
-                "Since 23: float32, float16 or bfloat16; default: the type of the scales")
-      ->type_name("TYPE")
-      ->check(not_empty);
-  o->add_rest(*c);
-  c->footer(
+  const Command c = op.add_subcommand("onnx", "DequantizeLinear of ai.onnx, opsets 10 to 28");
+  o->add_x(c, "Type of x where numpy has none: int4 uint4 int2 uint2 float4e2m1 float8e4m3fn ...");
+  o->add_sides(c, "Type of the scales where numpy has none: bfloat16 float8e8m0");
+  c.add_option("--opset", o->opset, "The opset, whose newest version of the operator holds")
+      .capture_default_str();
+  c.add_option("--axis", o->axis, "Since 13, default 1; negative counts from the back");
+  c.add_option("--block-size", o->block_size, "Since 21: elements of the axis to a scale");
+  c.add_option("--output-dtype", o->output_dtype,
+               "Since 23: float32, float16 or bfloat16; default: the type of the scales")
+      .type_name("TYPE")
+      .check(not_empty);
+  o->add_rest(c);
+  c.footer(
       "x: uint8 int8 int32; since 19 float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz;\n"
       "  since 21 uint16 int16 uint4 int4; since 23 float4e2m1; since 25 uint2 int2.\n"
       "Scales: float32; since 19 float16 bfloat16; since 24 float8e8m0.\n"
@@ -87,37 +87,37 @@ void add_onnx(CLI::App& op, int& exit_code) {
       "  dequant op onnx --x x.npy --scale scale.npy -o y.npy\n"
       "  dequant op onnx --x codes.npy --x-type int4 --scale scale.npy --zero-point zero.npy \\\n"
       "      --axis 0 --block-size 32 --output-dtype bfloat16 -o y.npy");
-  c->callback([o, &exit_code] {
+  c.callback([o, &exit_code] {
     if (auto status = run_onnx(*o); !status) exit_code = report(status.error());
   });
 }
 
-void add_microsoft(CLI::App& op, int& exit_code) {
+void add_microsoft(const Command& op, int& exit_code) {
   auto o = std::make_shared<OnnxOptions>();
-  CLI::App* c = op.add_subcommand("microsoft", "DequantizeLinear of com.microsoft, version 1");
-  o->add_x(*c, "Type of x where numpy has none: int4 uint4");
-  o->add_sides(*c, "float32 or float16; numpy has both");
-  c->add_option("--axis", o->axis, "Default 1; negative counts from the back");
-  o->add_rest(*c);
-  c->footer(
+  const Command c = op.add_subcommand("microsoft", "DequantizeLinear of com.microsoft, version 1");
+  o->add_x(c, "Type of x where numpy has none: int4 uint4");
+  o->add_sides(c, "float32 or float16; numpy has both");
+  c.add_option("--axis", o->axis, "Default 1; negative counts from the back");
+  o->add_rest(c);
+  c.footer(
       "x: uint8 int8 uint16 int16 int32 uint4 int4. The zero point has the type of x.\n"
       "Scales, whose type the output has: float32 float16.\n"
       "\n"
       "Example:\n"
       "  dequant op microsoft --x x.npy --scale scale.npy --zero-point zero.npy --axis 0 -o y.npy");
-  c->callback([o, &exit_code] {
+  c.callback([o, &exit_code] {
     if (auto status = run_microsoft(*o); !status) exit_code = report(status.error());
   });
 }
 
-void add_webnn(CLI::App& op, int& exit_code) {
+void add_webnn(const Command& op, int& exit_code) {
   auto o = std::make_shared<SideOptions>();
-  CLI::App* c = op.add_subcommand("webnn", "dequantizeLinear of WebNN");
-  o->add_x(*c, "Type of x where numpy has none: int4 uint4");
-  o->add_sides(*c, "float32 or float16; numpy has both");
-  c->get_option("--zero-point")->required();
-  o->add_rest(*c);
-  c->footer(
+  const Command c = op.add_subcommand("webnn", "dequantizeLinear of WebNN");
+  o->add_x(c, "Type of x where numpy has none: int4 uint4");
+  o->add_sides(c, "float32 or float16; numpy has both");
+  c.get_option("--zero-point").required();
+  o->add_rest(c);
+  c.footer(
       "x: uint8 int8 uint32 int32 uint4 int4.\n"
       "Scales, whose type the output has: float32 float16. Their rank is that of x, their sizes\n"
       "  divide those of x: each serves a block.\n"
@@ -125,14 +125,14 @@ void add_webnn(CLI::App& op, int& exit_code) {
       "\n"
       "Example:\n"
       "  dequant op webnn --x x.npy --scale scale.npy --zero-point zero.npy -o y.npy");
-  c->callback([o, &exit_code] {
+  c.callback([o, &exit_code] {
     if (auto status = run_webnn(*o); !status) exit_code = report(status.error());
   });
 }
 
 }  // namespace
 
-void add_op_linear(CLI::App& op, int& exit_code) {
+void add_op_linear(const Command& op, int& exit_code) {
   add_onnx(op, exit_code);
   add_microsoft(op, exit_code);
   add_webnn(op, exit_code);

@@ -3,12 +3,12 @@
 
 namespace dequant::tools {
 
-void SideOptions::add_sides(CLI::App& command, const char* scale_types) {
-  command.add_option("--scale", scale, "The scales, .npy")->type_name("FILE")->required();
-  command.add_option("--scale-type", scale_type, scale_types)->type_name("TYPE")->check(not_empty);
+void SideOptions::add_sides(const Command& command, const char* scale_types) {
+  command.add_option("--scale", scale, "The scales, .npy").type_name("FILE").required();
+  command.add_option("--scale-type", scale_type, scale_types).type_name("TYPE").check(not_empty);
   command.add_option("--zero-point", zero_point, "The zero points, .npy, in the type of x")
-      ->type_name("FILE")
-      ->check(not_empty);
+      .type_name("FILE")
+      .check(not_empty);
 }
 
 std::vector<OpTensor> Sides::list() && {

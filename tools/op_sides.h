@@ -14,7 +14,7 @@ struct SideOptions : OpOptions {
   std::string scale_type;
   std::string zero_point;
 
-  void add_sides(CLI::App& command, const char* scale_types);
+  void add_sides(const Command& command, const char* scale_types);
 };
 
 struct Sides {

@@ -60,42 +60,42 @@ Status run(Options& o) {
   return carry_out(op, o);
 }
 
-void add_attributes(CLI::App& c, Options& o) {
+void add_attributes(const Command& c, Options& o) {
   c.add_option("--min", o.min, "min_range: a number, numbers separated by commas, or an .npy file")
-      ->type_name("RANGE")
-      ->required();
-  c.add_option("--max", o.max, "max_range, likewise")->type_name("RANGE")->required();
+      .type_name("RANGE")
+      .required();
+  c.add_option("--max", o.max, "max_range, likewise").type_name("RANGE").required();
   c.add_option("--version", o.version, "The interface: of r1.4, or of today")
-      ->check(CLI::IsMember({"1.4", "2"}))
-      ->capture_default_str();
+      .one_of({"1.4", "2"})
+      .capture_default_str();
   c.add_option("--mode", o.mode, "What the ranges mean")
-      ->check(CLI::IsMember({"MIN_COMBINED", "MIN_FIRST", "SCALED"}))
-      ->capture_default_str();
-  CLI::Option* raw = c.add_option(
+      .one_of({"MIN_COMBINED", "MIN_FIRST", "SCALED"})
+      .capture_default_str();
+  const Option raw = c.add_option(
       "--axis", o.raw_axis, "The axis of tf.raw_ops.Dequantize: -1, the default, is per tensor");
   c.add_option("--python-axis", o.python_axis,
                "The axis of tf.quantization.dequantize: -1 is the last dimension")
-      ->excludes(raw);
+      .excludes(raw);
   c.add_flag("--narrow-range", o.narrow_range,
              "SCALED of signed types: the lowest code is not used");
   c.add_option("--dtype", o.dtype, "Type of the output; bfloat16 only with MIN_COMBINED")
-      ->check(CLI::IsMember({"float32", "bfloat16"}))
-      ->capture_default_str();
+      .one_of({"float32", "bfloat16"})
+      .capture_default_str();
   c.add_option("--semantics", o.semantics,
                "The bits of TensorFlow's CPU kernel, or the formulas of the r1.4 page")
-      ->check(CLI::IsMember({"kernel", "documented"}))
-      ->capture_default_str();
+      .one_of({"kernel", "documented"})
+      .capture_default_str();
 }
 
 }  // namespace
 
-void add_op_tensorflow(CLI::App& op, int& exit_code) {
+void add_op_tensorflow(const Command& op, int& exit_code) {
   auto o = std::make_shared<Options>();
-  CLI::App* c = op.add_subcommand("tensorflow", "Dequantize of TensorFlow");
-  o->add_x(*c, "Type of x; an array of uint8 is quint8 without it, int8 is qint8, and so on");
-  add_attributes(*c, *o);
-  o->add_rest(*c);
-  c->footer(
+  const Command c = op.add_subcommand("tensorflow", "Dequantize of TensorFlow");
+  o->add_x(c, "Type of x; an array of uint8 is quint8 without it, int8 is qint8, and so on");
+  add_attributes(c, *o);
+  o->add_rest(c);
+  c.footer(
       "x: quint8 qint8 quint16 qint16 qint32. Ranges are float32.\n"
       "Version 1.4 has no axis, narrow range or dtype; documented semantics are of it alone.\n"
       "\n"
@@ -105,7 +105,7 @@ void add_op_tensorflow(CLI::App& op, int& exit_code) {
       "      --python-axis -1 -o y.npy\n"
       "  dequant op tensorflow --x x.npy --min min.npy --max max.npy --version 1.4 \\\n"
       "      --semantics documented -o y.npy");
-  c->callback([o, &exit_code] {
+  c.callback([o, &exit_code] {
     if (auto status = run(*o); !status) exit_code = report(status.error());
   });
 }

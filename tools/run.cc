@@ -99,22 +99,22 @@ Status run(Options& o) {
 
 }  // namespace
 
-void add_run(CLI::App& app, int& exit_code) {
+void add_run(const Command& app, int& exit_code) {
   auto o = std::make_shared<Options>();
-  CLI::App* c = app.add_subcommand(
+  const Command c = app.add_subcommand(
       "run", "Evaluate a model of DequantizeLinear, Constant and Identity nodes");
-  c->add_option("MODEL", o->model, "ONNX model")->required();
-  c->add_option("--input", o->inputs, "A graph input and its value, in .npy or ONNX .pb")
-      ->type_name("NAME=FILE")
-      ->allow_extra_args(false);
-  c->add_option("-o,--output", o->folder, "Folder for the outputs, made if it is not there")
-      ->required();
-  c->add_option("--format", o->kind, "Kind of the output files: npy or pb")
-      ->check(CLI::IsMember({"npy", "pb"}))
-      ->capture_default_str();
-  c->add_flag("-f,--force", o->force, "Replace output files that exist");
-  o->resources.add_to(*c);
-  c->footer(
+  c.add_option("MODEL", o->model, "ONNX model").required();
+  c.add_option("--input", o->inputs, "A graph input and its value, in .npy or ONNX .pb")
+      .type_name("NAME=FILE")
+      .one_value();
+  c.add_option("-o,--output", o->folder, "Folder for the outputs, made if it is not there")
+      .required();
+  c.add_option("--format", o->kind, "Kind of the output files: npy or pb")
+      .one_of({"npy", "pb"})
+      .capture_default_str();
+  c.add_flag("-f,--force", o->force, "Replace output files that exist");
+  o->resources.add_to(c);
+  c.footer(
       "Examples:\n"
       "  dequant run node.onnx --input x=x.npy --input x_scale=scale.npy -o outputs\n"
       "  dequant run node.onnx --input x=input_0.pb --input x_scale=input_1.pb -o outputs --format "
@@ -123,7 +123,7 @@ void add_run(CLI::App& app, int& exit_code) {
       "Types that numpy lacks are read as their codes: one byte an element, 16 bits for bfloat16. "
       "A\n"
       "bfloat16 output is widened to float32, exactly, in .npy files.");
-  c->callback([o, &exit_code] {
+  c.callback([o, &exit_code] {
     if (auto status = run(*o); !status) exit_code = report(status.error());
   });
 }

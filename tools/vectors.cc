@@ -138,28 +138,27 @@ Status run(Options& o) {
 
 }  // namespace
 
-void add_vectors(CLI::App& app, int& exit_code) {
+void add_vectors(const Command& app, int& exit_code) {
   auto o = std::make_shared<Options>();
-  CLI::App* c = app.add_subcommand("vectors", "Make conformance cases with the expected bits");
-  c->add_option("DIALECT", o->request.dialect, "onnx, microsoft, tensorflow, directml or webnn")
-      ->required();
-  c->add_option(
-       "--version", o->request.version,
-       "Opset (10 to 28), 1.4 or 2 of tensorflow, feature level (1_0 to 6_4); default: the "
-       "newest, of onnx 25")
-      ->type_name("V");
-  c->add_option("--seed", o->request.seed, "Of all that is random")
-      ->type_name("S")
-      ->capture_default_str();
-  c->add_option("-n,--random", o->request.random,
-                "Random cases, after those of every type, granularity, edge and refusal")
-      ->type_name("N")
-      ->capture_default_str();
-  c->add_option("-o,--output", o->output, "The case file to write, .json")->type_name("FILE");
-  c->add_flag("--dry-run", o->dry_run, "Count by type and granularity, but write nothing");
-  c->add_flag("-f,--force", o->force, "Replace the output if it exists");
-  c->add_flag("--json", o->json, "Print one JSON object instead");
-  c->footer(
+  const Command c = app.add_subcommand("vectors", "Make conformance cases with the expected bits");
+  c.add_option("DIALECT", o->request.dialect, "onnx, microsoft, tensorflow, directml or webnn")
+      .required();
+  c.add_option("--version", o->request.version,
+               "Opset (10 to 28), 1.4 or 2 of tensorflow, feature level (1_0 to 6_4); default: the "
+               "newest, of onnx 25")
+      .type_name("V");
+  c.add_option("--seed", o->request.seed, "Of all that is random")
+      .type_name("S")
+      .capture_default_str();
+  c.add_option("-n,--random", o->request.random,
+               "Random cases, after those of every type, granularity, edge and refusal")
+      .type_name("N")
+      .capture_default_str();
+  c.add_option("-o,--output", o->output, "The case file to write, .json").type_name("FILE");
+  c.add_flag("--dry-run", o->dry_run, "Count by type and granularity, but write nothing");
+  c.add_flag("-f,--force", o->force, "Replace the output if it exists");
+  c.add_flag("--json", o->json, "Print one JSON object instead");
+  c.footer(
       "Examples:\n"
       "  dequant vectors onnx -o onnx.json\n"
       "  dequant vectors directml --version 6_2 --seed 7 -n 1000 -o directml.json\n"
@@ -168,7 +167,7 @@ void add_vectors(CLI::App& app, int& exit_code) {
       "The same dialect, version, seed and N give the same bytes on every machine. `dequant check` "
       "runs\n"
       "the file; docs/cases.md describes it, docs/vectors.md how to run it elsewhere.");
-  c->callback([o, &exit_code] {
+  c.callback([o, &exit_code] {
     if (auto status = run(*o); !status) exit_code = report(status.error());
   });
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 
 #include "dequant/export.h"
 
@@ -23,20 +22,20 @@ inline Executor sequential_executor() noexcept { return {}; }
 /// All processors, by a pool shared by the process. Threads start on the first large tensor.
 DEQUANT_EXPORT Executor default_executor() noexcept;
 
-/// A pool limited to a number of threads, the caller's included; 0 means all processors.
+/// The same pool, of which each call takes at most a number of threads, the caller's included: 1 is
+/// the caller's alone, 0 or less means all processors. Owns no threads and costs nothing to make.
 class DEQUANT_EXPORT ThreadPool {
  public:
-  explicit ThreadPool(int threads);
-  ~ThreadPool();
+  explicit ThreadPool(int threads) noexcept;
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  /// Valid as long as the pool.
+  /// Valid as long as the ThreadPool. Any number of threads may use it at once, each with a limit of
+  /// its own.
   Executor executor() noexcept;
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::size_t threads_;
 };
 
 }  // namespace dequant

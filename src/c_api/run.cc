@@ -1,7 +1,6 @@
 // Running a plan on the memory and the threads of a C program.
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <utility>
 
 #include "c_api/boundary.h"
@@ -73,12 +72,11 @@ Status run_plan(const dequant_plan& plan, const Buffers& buffers, const RunOptio
   return run(std::get<Plan>(plan.node), buffers, options);
 }
 
-/// Runs on dequant's own threads, 0 for all processors.
+/// Runs on at most so many of the threads that the process shares, 0 for all processors.
 Status run_on_pool(const dequant_plan& plan, const Buffers& buffers, RunOptions options,
                    int threads) {
-  std::optional<ThreadPool> pool;
-  if (threads > 1) options.executor = pool.emplace(threads).executor();
-  if (threads == 1) options.executor = sequential_executor();
+  ThreadPool pool(threads);
+  options.executor = pool.executor();
   try {
     return run_plan(plan, buffers, options);
   } catch (...) {

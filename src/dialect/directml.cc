@@ -1,6 +1,7 @@
 // DirectML's two dequantizing operators: descriptions become plans, plans run on bound buffers.
 #include "dialect/directml_operators.h"
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <vector>

@@ -21,6 +21,8 @@ namespace {
 constexpr int64_t kTile = kPatch;
 /// Rows from here on go to the kernels one by one; shorter ones only together with others.
 constexpr int64_t kLong = 32;
+/// The same of rows with a scale for each element.
+constexpr int64_t kLongVarying = 512;
 /// Shorter rows cost more as runs than with a scale for each element.
 constexpr int64_t kShortRun = 16;
 /// Rows up to here are gathered, so that one call does many.
@@ -99,7 +101,8 @@ class Strided {
       }
       if (piece >= kLong) return run_piece(piece);
     }
-    if (!one_scale_ && piece >= kLong && inner_.y == 1 && inner_.x == 1 && starts_on_byte()) {
+    if (!one_scale_ && piece >= kLongVarying && inner_.y == 1 && inner_.x == 1 &&
+        starts_on_byte()) {
       return run_varying(std::min(piece, kWindow));
     }
     return run_tile(std::min(end_ - next_, kTile));

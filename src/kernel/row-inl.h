@@ -78,6 +78,13 @@ HWY_INLINE void RunsRow(const RowArgs& a) {
       const Blocked<In, 2> side{a.scale, a.zero};
       return Loop<Out>(in, side, a.x, a.y, a.count, CanStream(a, a.y));
     }
+#if HWY_MAX_BYTES == 32
+    // Blocks of 32 are so common that they are worth a loop of their own.
+    if (a.run == 4 * lanes && a.count > 4 * lanes) {
+      const Blocked<In, 4> side{a.scale, a.zero};
+      return Loop<Out>(in, side, a.x, a.y, a.count, CanStream(a, a.y));
+    }
+#endif
   }
   size_t run = 0;
   for (size_t i = 0; i < a.count; i += a.run, ++run) {

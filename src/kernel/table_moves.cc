@@ -38,9 +38,8 @@ bool AllPlain(const float* values, size_t count, bool zero_too) {
   return hn::AllTrue(DU(), hn::Lt(worst, range));
 }
 
-void Repeat(const uint32_t* values, size_t run, size_t into, uint32_t* out, size_t count) {
-  // Whole vectors; those beyond a run are overwritten by the next.
-  static_assert(Moves::kSlack >= kMaxLanes);
+/// Runs of a vector or more: whole vectors; those beyond a run are overwritten by the next.
+void RepeatLong(const uint32_t* values, size_t run, size_t into, uint32_t* out, size_t count) {
   const size_t lanes = hn::Lanes(DU());
   const uint32_t* const end = out + count;
   for (; out < end; ++values, into = 0) {
@@ -49,6 +48,39 @@ void Repeat(const uint32_t* values, size_t run, size_t into, uint32_t* out, size
     for (size_t i = 0; i < n; i += lanes) hn::StoreU(value, DU(), out + i);
     out += n;
   }
+}
+
+/// Shorter ones: a vector holds all that the next vector repeats.
+void RepeatShort(const uint32_t* values, size_t run, size_t into, uint32_t* out, size_t count) {
+  const size_t lanes = hn::Lanes(DU());
+  const uint32_t* const end = values + (into + count + run - 1) / run;
+  // Lane i takes the (into + i) / run-th value; half a step up, so that rounding never matters.
+  const auto middle = hn::Add(hn::Iota(DF(), 0), hn::Set(DF(), 0.5F));
+  const auto step = hn::Set(DF(), 1.0F / static_cast<float>(run));
+  const size_t whole = lanes / run;
+  const size_t past = lanes % run;
+  for (size_t i = 0; i < count; i += lanes) {
+    const auto place = hn::Add(middle, hn::Set(DF(), static_cast<float>(into)));
+    const auto index = hn::ConvertTo(DI(), hn::Mul(place, step));
+    alignas(64) uint32_t padding[kMaxLanes];
+    const auto left = static_cast<size_t>(end - values);
+    const uint32_t* from = values;
+    if (HWY_UNLIKELY(left < lanes)) {
+      copy_padded(values, left * sizeof *values, padding, sizeof padding);
+      from = padding;
+    }
+    const auto table = hn::LoadU(DU(), from);
+    hn::StoreU(hn::TableLookupLanes(table, hn::IndicesFromVec(DU(), index)), DU(), out + i);
+    const bool carries = into + past >= run;
+    values += whole + carries;
+    into += past - (carries ? run : 0);
+  }
+}
+
+void Repeat(const uint32_t* values, size_t run, size_t into, uint32_t* out, size_t count) {
+  static_assert(Moves::kSlack >= kMaxLanes);
+  if (run < hn::Lanes(DU())) return RepeatShort(values, run, into, out, count);
+  RepeatLong(values, run, into, out, count);
 }
 
 template <class T>

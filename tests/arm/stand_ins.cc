@@ -18,10 +18,7 @@ Executor default_executor() noexcept {
           nullptr};
 }
 
-struct ThreadPool::Impl {};
-
-ThreadPool::ThreadPool(int) {}
-ThreadPool::~ThreadPool() = default;
+ThreadPool::ThreadPool(int) noexcept : threads_(0) {}
 Executor ThreadPool::executor() noexcept { return default_executor(); }
 
 }  // namespace dequant

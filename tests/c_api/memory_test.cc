@@ -146,6 +146,20 @@ TEST(Memory, IsNotNeededForARunOnTheCallersThread) {
   EXPECT_EQ(result.code, DEQUANT_OK) << result.error.message;
 }
 
+TEST(Memory, IsNotNeededForASmallTensorWhateverTheThreads) {
+  const auto planned = plan(OnnxNode{.x_dims = {16}});
+  Buffers b{.x = Memory(16), .scale = Memory(4), .y = Memory(64, kUntouched)};
+  const auto view = b.view();
+  for (const int threads : {0, 1, 2, 1000}) {
+    auto options = sized<dequant_options>();
+    options.threads = threads;
+    const Result result = with_allocations(0, [&](dequant_error* error) {
+      return dequant_run(planned.plan.get(), &view, &options, error);
+    });
+    EXPECT_EQ(result.code, DEQUANT_OK) << threads << ": " << result.error.message;
+  }
+}
+
 TEST(Memory, OfAPlanIsFreedWithIt) {
   const OnnxNode owner;
   const auto node = owner.view();

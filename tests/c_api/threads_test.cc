@@ -1,6 +1,9 @@
 // The caller's parallel_for: good ones, and ones that fail, throw, skip, repeat or invent tasks.
 #include <atomic>
+#include <climits>
+#include <filesystem>
 #include <functional>
+#include <iterator>
 #include <stdexcept>
 #include <thread>
 
@@ -200,6 +203,44 @@ void share_a_plan(const std::vector<int>& threads_of_a_run) {
 TEST(Hostile, A65_ThreadsMayShareAPlan) { share_a_plan(std::vector<int>(10, 1)); }
 
 TEST(Hostile, A65_ThreadsMayShareAPlanAndThePool) { share_a_plan({0, 2, 1, 0, 2, 3, 0, 2, 1, 0}); }
+
+size_t threads_of_this_process() {
+  const std::filesystem::directory_iterator all("/proc/self/task");
+  return static_cast<size_t>(std::distance(begin(all), end(all)));
+}
+
+/// Runs a tensor of kCount ones, times 3, by so many threads.
+bool runs_by(const Planned& planned, int threads) {
+  Buffers b{.x = Memory(kCount, 1), .scale = bytes_of<float>({3.0F}), .y = Memory(kCount * 4)};
+  auto options = sized<dequant_options>();
+  options.threads = threads;
+  return succeeds(run(planned, b.view(), &options)) &&
+         numbers_of<float>(b.y) == std::vector<float>(kCount, 3.0F);
+}
+
+TEST(CThreads, OfThePoolAreMadeOnceForAllRunsAndAllCounts) {
+  const auto planned = plan(OnnxNode{.x_dims = {int64_t{kCount}}});
+  ASSERT_TRUE(runs_by(planned, 0));
+  // The pool starts its threads when they are needed, up to one less than there are processors.
+  const size_t most = threads_of_this_process() + std::thread::hardware_concurrency();
+  for (int i = 0; i < 50; ++i) {
+    for (const int threads : {2, 0, 3, INT_MAX}) ASSERT_TRUE(runs_by(planned, threads)) << threads;
+    ASSERT_LE(threads_of_this_process(), most) << i;
+  }
+}
+
+TEST(CThreads, OfThePoolServeSeveralCallersAtOnce) {
+  const auto planned = plan(OnnxNode{.x_dims = {int64_t{kCount}}});
+  std::atomic<int> good{0};
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 4; ++caller) {
+    callers.emplace_back([&, caller] {
+      for (int i = 0; i < 10; ++i) good += runs_by(planned, (caller + i) % 4) ? 1 : 0;
+    });
+  }
+  for (auto& caller : callers) caller.join();
+  EXPECT_EQ(good, 40);
+}
 
 }  // namespace
 }  // namespace dequant::testing::c
