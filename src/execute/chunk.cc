@@ -50,8 +50,10 @@ class Chunk {
     if (layout_.run != 0) {
       const bool on_bytes = layout_.run >= layout_.row || layout_.run * width_ % 8 == 0;
       if (on_bytes && rows_.is_good_run(layout_.run)) return run_runs();
-    } else if (layout_.inner == 1 || layout_.block == 1 || layout_.row >= kShortRow) {
+    } else if (layout_.rows_share_scales || layout_.inner == 1) {
       return run_rows();
+    } else if (layout_.block == 1 || layout_.row >= kShortRow) {
+      return run_blocks_of_rows();
     }
     run_expanded();
   }
@@ -101,15 +103,36 @@ class Chunk {
     });
   }
 
-  /// A scale for each element of a row.
+  /// A scale for each element of a row, or of a part of one.
+  void run_row(int64_t begin, int64_t count, int64_t scale) noexcept {
+    for (int64_t done = 0; done < count;) {
+      const int64_t n = std::min(SideRow::kCapacity, count - done);
+      call(Leaf::varying, begin + done, n, 1, side_.load(scale + done, n));
+      done += n;
+    }
+  }
+
   void run_rows() noexcept {
-    for_each_segment(layout_, part_.begin, part_.end, [this](const Segment& s) {
-      for (int64_t done = 0; done < s.count;) {
-        const int64_t count = std::min(SideRow::kCapacity, s.count - done);
-        call(Leaf::varying, s.begin + done, count, 1, side_.load(s.scale + done, count));
-        done += count;
+    for_each_segment(layout_, part_.begin, part_.end,
+                     [this](const Segment& s) { run_row(s.begin, s.count, s.scale); });
+  }
+
+  /// Rows of a block on a middle axis share their scales: a look at the layout for each block.
+  void run_blocks_of_rows() noexcept {
+    const int64_t row = layout_.row;
+    for (int64_t begin = part_.begin; begin < part_.end;) {
+      const int64_t r = begin / row;
+      const int64_t in_axis = r % layout_.axis;
+      const int64_t rows =
+          std::min(layout_.block - in_axis % layout_.block, layout_.axis - in_axis);
+      const int64_t end = std::min((r + rows) * row, part_.end);
+      const int64_t scale = layout_.row_scale(r);
+      for (int64_t start = r * row; start < end; start += row) {
+        const int64_t from = std::max(start, begin);
+        run_row(from, std::min(start + row, end) - from, scale + from - start);
       }
-    });
+      begin = end;
+    }
   }
 
   /// Elements after which everything repeats, and how many of these make a tile: 0 unless rows that

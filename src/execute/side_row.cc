@@ -6,38 +6,26 @@
 
 #include "element/codes.h"
 #include "execute/ranges.h"
-#include "execute/unpack.h"
 #include "kernel/lut.h"
 #include "kernel/targets.h"
 
 namespace dequant {
 namespace {
 
-/// Neighbouring integers of more than a byte; a loop that compilers turn into vector code.
-template <class T>
-void widen(const std::byte* data, int64_t i, int64_t count, int32_t* out) {
-  const std::byte* first = data + i * static_cast<int64_t>(sizeof(T));
-  for (int64_t k = 0; k < count; ++k) {
-    T value;
-    std::memcpy(&value, first + k * static_cast<int64_t>(sizeof(T)), sizeof value);
-    out[k] = static_cast<int32_t>(value);
+/// Neighbouring integers as int32.
+void widen(Element x, const std::byte* data, int64_t i, int64_t count, int32_t* out) {
+  const int width = bits(x);
+  if (width == 32) {
+    std::memcpy(out, data + i * 4, static_cast<size_t>(count) * 4);
+    return;
   }
-}
-
-void widen_bytes(const void* from, bool has_sign, int64_t count, int32_t* out) {
-  active_table().moves.widen_bytes(static_cast<const uint8_t*>(from), has_sign,
-                                   static_cast<size_t>(count), out);
-}
-
-/// Neighbouring integers of less than a byte, by way of bytes.
-void widen_packed(Element x, const std::byte* data, int64_t i, int64_t count, int32_t* out) {
-  constexpr int64_t kPiece = 512;
-  uint8_t bytes[kPiece];
-  for (int64_t done = 0; done < count; done += kPiece) {
-    const int64_t n = std::min(kPiece, count - done);
-    unpack(x, data, i + done, 1, n, bytes);
-    widen_bytes(bytes, unpacked(x) == Element::int8, n, out + done);
+  const int unused = kind(x) == Kind::signed_integer ? 32 - width : 0;
+  for (; i * width % 8 != 0 && count > 0; ++i, --count) {
+    *out++ = static_cast<int32_t>(load_code(width, data, i) << unused) >> unused;
   }
+  if (count == 0) return;
+  active_table().moves.widen[static_cast<size_t>(x)](
+      reinterpret_cast<const uint8_t*>(data + i * width / 8), static_cast<size_t>(count), out);
 }
 
 }  // namespace
@@ -71,22 +59,10 @@ void load_zeros(const Plan& plan, const Buffers& buffers, int64_t i, int64_t str
     std::fill_n(out, count, plan.implicit_zero_point);
     return;
   }
-  if (stride == 1) {
-    const std::byte* zeros = buffers.zero_point.data();
-    switch (plan.input) {
-      case Element::uint8:
-      case Element::int8: return widen_bytes(zeros + i, plan.input == Element::int8, count, out);
-      case Element::uint16: return widen<uint16_t>(zeros, i, count, out);
-      case Element::int16: return widen<int16_t>(zeros, i, count, out);
-      case Element::uint32:
-      case Element::int32: return widen<int32_t>(zeros, i, count, out);
-      default: break;
-    }
-  }
-  const int width = bits(plan.input);
-  if (stride == 1) return widen_packed(plan.input, buffers.zero_point.data(), i, count, out);
-  const int unused = kind(plan.input) == Kind::signed_integer ? 32 - width : 0;
   const std::byte* data = buffers.zero_point.data();
+  if (stride == 1) return widen(plan.input, data, i, count, out);
+  const int width = bits(plan.input);
+  const int unused = kind(plan.input) == Kind::signed_integer ? 32 - width : 0;
   for (int64_t k = 0; k < count; ++k) {
     out[k] = static_cast<int32_t>(load_code(width, data, i + k * stride) << unused) >> unused;
   }

@@ -79,8 +79,14 @@ void repeat(const uint32_t* values, size_t run, size_t into, uint32_t* out, size
   for (size_t i = 0; i < count; ++i) out[i] = values[(into + i) / run];
 }
 
-void widen_bytes(const uint8_t* from, bool has_sign, size_t count, int32_t* to) {
-  for (size_t i = 0; i < count; ++i) to[i] = has_sign ? static_cast<int8_t>(from[i]) : from[i];
+template <Element kX>
+void widen(const uint8_t* from, size_t count, int32_t* to) {
+  const auto* data = reinterpret_cast<const std::byte*>(from);
+  const int unused = kind(kX) == Kind::signed_integer ? 32 - bits(kX) : 0;
+  for (size_t i = 0; i < count; ++i) {
+    const uint32_t code = load_code(bits(kX), data, static_cast<int64_t>(i));
+    to[i] = static_cast<int32_t>(code << unused) >> unused;
+  }
 }
 
 template <Element kElement>
@@ -92,6 +98,17 @@ void widen_floats(const uint8_t* from, size_t count, float* to) {
 }
 
 void stream(const uint8_t* from, uint8_t* to, size_t bytes) { std::memcpy(to, from, bytes); }
+
+template <Element kX>
+void fill_widen_of(Moves& moves) {
+  const bool small = kind(kX) != Kind::floating && bits(kX) <= 16;
+  if (small) moves.widen[static_cast<size_t>(kX)] = widen<kX>;
+}
+
+template <size_t... kIndex>
+void fill_widen(Moves& moves, std::index_sequence<kIndex...>) {
+  (fill_widen_of<static_cast<Element>(kIndex)>(moves), ...);
+}
 
 template <size_t... kIndex>
 void fill_all(Table& table, std::index_sequence<kIndex...>) {
@@ -108,12 +125,13 @@ void fill_all_ranges(Table& table, std::index_sequence<kIndex...>) {
 void fill_reference_rows(Table& table) {
   fill_all(table, std::make_index_sequence<kInputs>{});
   fill_all_ranges(table, std::make_index_sequence<kRangeElements.size()>{});
-  table.moves = {all_plain,
-                 repeat,
-                 widen_bytes,
-                 widen_floats<Element::float16>,
-                 widen_floats<Element::bfloat16>,
-                 stream};
+  Moves& moves = table.moves;
+  moves.all_plain = all_plain;
+  moves.repeat = repeat;
+  moves.widen_float16 = widen_floats<Element::float16>;
+  moves.widen_bfloat16 = widen_floats<Element::bfloat16>;
+  moves.stream = stream;
+  fill_widen(moves, std::make_index_sequence<kInputs>{});
 }
 
 }  // namespace dequant

@@ -81,8 +81,8 @@ struct Moves {
   /// up to kSlack words more.
   void (*repeat)(const uint32_t* values, size_t run, size_t into, uint32_t* out,
                  size_t count) = nullptr;
-  /// Numbers of bytes, with or without sign.
-  void (*widen_bytes)(const uint8_t* from, bool has_sign, size_t count, int32_t* to) = nullptr;
+  /// Integers of at most 16 bits as int32, from the start of a byte on; null for other elements.
+  std::array<void (*)(const uint8_t* from, size_t count, int32_t* to), kInputs> widen{};
   /// Values of float16 or bfloat16 codes at any alignment. NaNs stay NaNs.
   void (*widen_float16)(const uint8_t* from, size_t count, float* to) = nullptr;
   void (*widen_bfloat16)(const uint8_t* from, size_t count, float* to) = nullptr;

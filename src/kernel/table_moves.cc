@@ -6,7 +6,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernel/careful.h"
-#include "kernel/decode-inl.h"
+#include "kernel/decode_packed-inl.h"
 
 #if DEQUANT_VECTOR_PASS
 DEQUANT_BEFORE_NAMESPACE();
@@ -83,21 +83,22 @@ void Repeat(const uint32_t* values, size_t run, size_t into, uint32_t* out, size
   RepeatLong(values, run, into, out, count);
 }
 
-template <class T>
-void WidenAll(const uint8_t* from, size_t count, int32_t* to) {
-  const hn::Rebind<T, DI> d;
-  const size_t lanes = hn::Lanes(DI());
+template <class In>
+void Widen(const uint8_t* from, size_t count, int32_t* to) {
+  const In in(nullptr);
+  const auto group = [&](const uint8_t* p, int32_t* out) DEQUANT_ATTR {
+    VI codes[kGroup];
+    in.Decode(p, codes);
+    for (size_t q = 0; q < kGroup; ++q) hn::StoreU(codes[q], DI(), out + q * hn::Lanes(DI()));
+  };
   size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    const auto bytes = hn::LoadU(d, reinterpret_cast<const T*>(from + i));
-    hn::StoreU(hn::PromoteTo(DI(), bytes), DI(), to + i);
-  }
-  for (; i < count; ++i) to[i] = static_cast<T>(from[i]);
-}
-
-void WidenBytes(const uint8_t* from, bool has_sign, size_t count, int32_t* to) {
-  if (has_sign) return WidenAll<int8_t>(from, count, to);
-  WidenAll<uint8_t>(from, count, to);
+  for (; i + Step() <= count; i += Step()) group(from + i * In::kBits / 8, to + i);
+  if (i == count) return;
+  alignas(64) uint8_t codes[kMaxStep * In::kBits / 8];
+  alignas(64) int32_t numbers[kMaxStep];
+  copy_padded(from + i * In::kBits / 8, ((count - i) * In::kBits + 7) / 8, codes, sizeof codes);
+  group(codes, numbers);
+  copy_bytes(numbers, 4 * (count - i), to + i);
 }
 
 /// The values of two bytes each; what is left at the end through padded copies.
@@ -160,7 +161,21 @@ void Stream(const uint8_t* from, uint8_t* to, size_t bytes) {
 
 void FillMoves(Table& table) {
   table.lanes = hn::Lanes(DF());
-  table.moves = {AllPlain, Repeat, WidenBytes, WidenFloat16, WidenBfloat16, Stream};
+  Moves& moves = table.moves;
+  moves.all_plain = AllPlain;
+  moves.repeat = Repeat;
+  moves.widen_float16 = WidenFloat16;
+  moves.widen_bfloat16 = WidenBfloat16;
+  moves.stream = Stream;
+  const auto widen = [&](Element x) -> auto& { return moves.widen[static_cast<size_t>(x)]; };
+  widen(Element::uint8) = Widen<Whole<uint8_t>>;
+  widen(Element::int8) = Widen<Whole<int8_t>>;
+  widen(Element::uint16) = Widen<Whole<uint16_t>>;
+  widen(Element::int16) = Widen<Whole<int16_t>>;
+  widen(Element::uint4) = Widen<Packed<Nibbles, false>>;
+  widen(Element::int4) = Widen<Packed<Nibbles, true>>;
+  widen(Element::uint2) = Widen<Packed<Pairs, false>>;
+  widen(Element::int2) = Widen<Packed<Pairs, true>>;
 }
 
 }  // namespace dequant::HWY_NAMESPACE
