@@ -1,0 +1,144 @@
+// What else the way to a row takes, on every target against the reference, on guarded memory.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "dequant/isa.h"
+#include "kernel/targets.h"
+#include "support/float_bits.h"
+#include "support/guarded_buffer.h"
+#include "support/print.h"
+#include "support/random.h"
+
+namespace dequant {
+namespace {
+
+using testing::GuardedBuffer;
+using testing::Random;
+
+constexpr size_t kMost = 200;
+
+class MovesOfTargets : public ::testing::Test {
+ protected:
+  /// Calls check(moves of a target, those of the reference) for each target.
+  template <class Check>
+  void each(const Check& check) {
+    for (const std::string_view target : targets()) {
+      SCOPED_TRACE(std::string(target));
+      check(table_of(target)->moves, table_of("reference")->moves);
+      if (HasFatalFailure()) return;
+    }
+  }
+
+  /// Random bytes that end where the memory ends.
+  uint8_t* random_bytes(size_t size) {
+    uint8_t* bytes = from_.before_end(size);
+    for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<uint8_t>(random_.bits());
+    return bytes;
+  }
+
+  Random random_{7};
+  GuardedBuffer from_{kMost * 8};
+  GuardedBuffer to_{kMost * 8};
+  GuardedBuffer want_{kMost * 8};
+};
+
+TEST_F(MovesOfTargets, AllPlainFindsTheOneThatIsNot) {
+  each([&](const Moves& moves, const Moves&) {
+    for (size_t count = 1; count <= 70; ++count) {
+      auto* values = reinterpret_cast<float*>(from_.before_end(count * 4));
+      std::fill_n(values, count, 0.5F);
+      for (const bool zero_too : {false, true}) {
+        ASSERT_TRUE(moves.all_plain(values, count, zero_too));
+        for (const uint32_t odd : {0x7FC00000u, 0xFF800000u, 0x00000001u, 0x80000000u, 0u,
+                                   kSmallestPlain - 1, kSmallestPlain, 0x7F7FFFFFu}) {
+          const auto at = static_cast<size_t>(random_.in(0, static_cast<int64_t>(count) - 1));
+          values[at] = testing::float_of(odd);
+          ASSERT_EQ(moves.all_plain(values, count, zero_too), is_plain(values[at], zero_too))
+              << odd << " at " << at << " of " << count;
+          values[at] = 0.5F;
+        }
+      }
+    }
+  });
+}
+
+TEST_F(MovesOfTargets, RepeatGivesEachValueItsRun) {
+  each([&](const Moves& moves, const Moves& reference) {
+    for (size_t run = 2; run <= 70; ++run) {
+      for (const size_t count : {size_t{1}, run, size_t{64}, size_t{199}}) {
+        const auto into = static_cast<size_t>(random_.in(0, static_cast<int64_t>(run) - 1));
+        const size_t values = (into + count + run - 1) / run;
+        const auto* from = reinterpret_cast<const uint32_t*>(random_bytes(values * 4));
+        auto* to = reinterpret_cast<uint32_t*>(to_.before_end((count + Moves::kSlack) * 4));
+        auto* want = reinterpret_cast<uint32_t*>(want_.begin());
+        moves.repeat(from, run, into, to, count);
+        reference.repeat(from, run, into, want, count);
+        ASSERT_EQ(std::memcmp(to, want, count * 4), 0) << count << " in runs of " << run;
+      }
+    }
+  });
+}
+
+TEST_F(MovesOfTargets, WidenGivesTheNumberOfEveryCode) {
+  each([&](const Moves& moves, const Moves& reference) {
+    for (const Element x : elements().first(kInputs)) {
+      const bool small = kind(x) != Kind::floating && bits(x) <= 16;
+      ASSERT_EQ(moves.widen[static_cast<size_t>(x)] != nullptr, small) << name(x);
+      if (!small) continue;
+      for (size_t count = 1; count <= kMost; ++count) {
+        const uint8_t* from = random_bytes((count * static_cast<size_t>(bits(x)) + 7) / 8);
+        auto* to = reinterpret_cast<int32_t*>(to_.before_end(count * 4));
+        auto* want = reinterpret_cast<int32_t*>(want_.begin());
+        moves.widen[static_cast<size_t>(x)](from, count, to);
+        reference.widen[static_cast<size_t>(x)](from, count, want);
+        ASSERT_EQ(std::memcmp(to, want, count * 4), 0) << count << " of " << name(x);
+      }
+    }
+  });
+}
+
+TEST_F(MovesOfTargets, WidenGivesTheValueOfEveryFloatOf16Bits) {
+  each([&](const Moves& moves, const Moves& reference) {
+    const auto check = [&](auto widen, auto reference_widen) {
+      for (uint32_t code = 0; code < 0x10000; code += kMost) {
+        uint8_t* from = from_.before_end(kMost * 2);
+        for (size_t i = 0; i < kMost; ++i) {
+          const auto c = static_cast<uint16_t>(code + i);
+          std::memcpy(from + 2 * i, &c, sizeof c);
+        }
+        auto* to = reinterpret_cast<float*>(to_.before_end(kMost * 4));
+        auto* want = reinterpret_cast<float*>(want_.begin());
+        widen(from, kMost, to);
+        reference_widen(from, kMost, want);
+        for (size_t i = 0; i < kMost; ++i) {
+          const bool same = testing::bits_of(to[i]) == testing::bits_of(want[i]);
+          ASSERT_TRUE(same || (std::isnan(to[i]) && std::isnan(want[i]))) << code + i;
+        }
+      }
+    };
+    check(moves.widen_float16, reference.widen_float16);
+    check(moves.widen_bfloat16, reference.widen_bfloat16);
+  });
+}
+
+TEST_F(MovesOfTargets, StreamCopiesWhatItIsGivenAndNoMore) {
+  each([&](const Moves& moves, const Moves&) {
+    for (size_t size = 0; size <= 300; size += 7) {
+      for (size_t offset = 0; offset < 64; offset += 3) {
+        const uint8_t* from = random_bytes(size);
+        to_.fill(0xA5);
+        moves.stream(from, to_.begin() + offset, size);
+        flush_streams();
+        ASSERT_TRUE(std::equal(from, from + size, to_.begin() + offset)) << size << " " << offset;
+        ASSERT_EQ(to_.begin()[offset + size], 0xA5);
+        ASSERT_TRUE(offset == 0 || to_.begin()[offset - 1] == 0xA5);
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace dequant
