@@ -17,6 +17,10 @@ namespace {
 
 /// Output bytes of a chunk: about what a core's L2 cache holds.
 constexpr int64_t kChunkBytes = 256 << 10;
+/// The same of large outputs that are streamed: they never stay in a cache, and what is done once for a
+/// chunk, as converting scales, is done less often.
+constexpr int64_t kStreamedChunkBytes = 1 << 20;
+constexpr int64_t kLargeBytes = 64 << 20;
 static_assert(kSimpleElements * 4 <= kChunkBytes, "a simple tensor is one chunk");
 
 /// What the buffers of run_range() hold.
@@ -76,7 +80,8 @@ Status run_chunks(const Job& job, const Executor& executor) {
     if (begin < end) run_chunk(job, job.elements);
     return {};
   }
-  const int64_t size = kChunkBytes / y_width(job.plan);
+  const bool large = job.stream && (end - begin) * y_width(job.plan) >= kLargeBytes;
+  const int64_t size = (large ? kStreamedChunkBytes : kChunkBytes) / y_width(job.plan);
   if (executor.parallel_for != nullptr) {
     return run_parallel(job, size, static_cast<size_t>(ceil_div(end - begin, size)), executor);
   }
