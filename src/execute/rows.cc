@@ -75,17 +75,18 @@ bool Rows::is_good_run(int64_t run) const noexcept {
 
 void Rows::call(Element x, Leaf leaf, const uint8_t* codes, uint8_t* y, int64_t count, int64_t run,
                 const Sides& sides) const noexcept {
-  if (!job_.stream) return call_cached(x, leaf, codes, y, count, run, sides);
-  const RowFn row = adds_ ? job_.table.range_at(x, job_.plan.output, leaf)
-                          : job_.table.at(x, job_.plan.output, leaf);
-  stream({row, leaf, bits(x), lut_of(x), codes, y, count, run, sides});
+  const Call c{row_of(x, leaf), leaf, bits(x), lut_of(x), codes, y, count, run, sides};
+  job_.stream ? stream(c) : c(false);
 }
 
 void Rows::call_cached(Element x, Leaf leaf, const uint8_t* codes, uint8_t* y, int64_t count,
                        int64_t run, const Sides& sides) const noexcept {
-  const RowFn row = adds_ ? job_.table.range_at(x, job_.plan.output, leaf)
-                          : job_.table.at(x, job_.plan.output, leaf);
-  Call{row, leaf, bits(x), lut_of(x), codes, y, count, run, sides}(false);
+  Call{row_of(x, leaf), leaf, bits(x), lut_of(x), codes, y, count, run, sides}(false);
+}
+
+RowFn Rows::row_of(Element x, Leaf leaf) const noexcept {
+  const Element y = job_.plan.output;
+  return adds_ ? job_.table.range_at(x, y, leaf) : job_.table.at(x, y, leaf);
 }
 
 void Rows::stream(const Call& c) const noexcept {

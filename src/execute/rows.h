@@ -32,6 +32,7 @@ class Rows {
 
  private:
   struct Call;
+  RowFn row_of(Element x, Leaf leaf) const noexcept;
   void stream(const Call& call) const noexcept;
   void bounce(const Call& call) const noexcept;
 
