@@ -229,7 +229,7 @@ typedef void (*dequant_task)(void* context, size_t i);
 typedef int (*dequant_parallel_for)(void* self, size_t count, dequant_task task, void* context);
 
 typedef enum dequant_stores {
-  DEQUANT_STORES_AUTOMATIC = 0, /* streaming when the output outgrows the last-level cache */
+  DEQUANT_STORES_AUTOMATIC = 0, /* streaming above 16 MiB, or a smaller last-level cache */
   DEQUANT_STORES_CACHED = 1,
   DEQUANT_STORES_STREAMING = 2
 } dequant_stores;

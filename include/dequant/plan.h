@@ -139,7 +139,7 @@ DEQUANT_EXPORT Status check_zero_points(const Plan& plan, std::span<const std::b
 
 /// How output is stored. It never changes the bits.
 enum class Stores : uint8_t {
-  automatic,  ///< streaming when the output outgrows the last-level cache
+  automatic,  ///< streaming above 16 MiB, or a smaller last-level cache
   cached,
   streaming,
 };

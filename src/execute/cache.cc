@@ -1,16 +1,26 @@
-// The size of the last-level cache, asked of the system once.
+// How much output stays in the caches, asked of the system once.
 #include "execute/cache.h"
 
 #include <unistd.h>
 
-namespace dequant {
+#include <algorithm>
 
-int64_t last_level_cache_bytes() noexcept {
+namespace dequant {
+namespace {
+
+/// A large last-level cache is shared by many cores and, under a hypervisor, by other machines; a
+/// thread's part of it is about this.
+constexpr int64_t kShare = 16 << 20;
+
+}  // namespace
+
+int64_t cached_output_bytes() noexcept {
   static const int64_t bytes = [] {
 #if defined(_SC_LEVEL3_CACHE_SIZE)
-    if (const long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE); l3 > 0) return int64_t{l3};
+    if (const long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE); l3 > 0)
+      return std::min(int64_t{l3}, kShare);
 #endif
-    return int64_t{32} << 20;
+    return kShare;
   }();
   return bytes;
 }

@@ -1,11 +1,11 @@
-// The size of the last-level cache.
+// How much output stays in the caches.
 #pragma once
 
 #include <cstdint>
 
 namespace dequant {
 
-/// In bytes; a guess of 32 MiB where the system does not tell.
-int64_t last_level_cache_bytes() noexcept;
+/// Larger outputs are streamed: they would push each other out of the caches before anyone reads them.
+int64_t cached_output_bytes() noexcept;
 
 }  // namespace dequant

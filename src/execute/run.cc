@@ -40,7 +40,7 @@ Extents extents_of(const Plan& plan, Range elements, Range scales) {
 int64_t y_width(const Plan& plan) { return traits(plan.output).format.bits / 8; }
 
 bool use_streaming(Stores stores, int64_t y_bytes) {
-  if (stores == Stores::automatic) return y_bytes > last_level_cache_bytes();
+  if (stores == Stores::automatic) return y_bytes > cached_output_bytes();
   return stores == Stores::streaming;
 }
 

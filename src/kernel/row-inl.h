@@ -108,11 +108,6 @@ void Row(const RowArgs& a) {
   }
 }
 
-template <class In>
-void LineRow(const RowArgs& a) {
-  Loop<ToFloat32>(In(a.lut), Straight<In>(*a.line), a.x, a.y, a.count, CanStream(a, a.y));
-}
-
 /// The six rows of an element.
 template <class In>
 void FillElement(Table& table, Element x) {
@@ -122,18 +117,6 @@ void FillElement(Table& table, Element x) {
   table.at(x, Element::float16, Leaf::varying) = Row<In, ToFloat16, Leaf::varying, false>;
   table.at(x, Element::bfloat16, Leaf::runs) = Row<In, ToBfloat16, Leaf::runs, false>;
   table.at(x, Element::bfloat16, Leaf::varying) = Row<In, ToBfloat16, Leaf::varying, false>;
-}
-
-/// The rows of an element under the rules of ranges.
-template <class In>
-void FillRanges(Table& table, Element x) {
-  table.range_at(x, Element::float32, Leaf::runs) = Row<In, ToFloat32, Leaf::runs, true>;
-  table.range_at(x, Element::float32, Leaf::varying) = Row<In, ToFloat32, Leaf::varying, true>;
-  table.range_at(x, Element::float16, Leaf::runs) = Row<In, ToFloat16, Leaf::runs, true>;
-  table.range_at(x, Element::float16, Leaf::varying) = Row<In, ToFloat16, Leaf::varying, true>;
-  table.range_at(x, Element::bfloat16, Leaf::runs) = Row<In, ToBfloat16, Leaf::runs, true>;
-  table.range_at(x, Element::bfloat16, Leaf::varying) = Row<In, ToBfloat16, Leaf::varying, true>;
-  table.line_at(x) = LineRow<In>;
 }
 
 }  // namespace dequant::HWY_NAMESPACE

@@ -5,10 +5,25 @@
 #define HWY_TARGET_INCLUDE "kernel/table_range.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "kernel/line-inl.h"
 #include "kernel/row-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dequant::HWY_NAMESPACE {
+
+#if DEQUANT_VECTOR_PASS
+/// The rows of an element under the rules of ranges.
+template <class In>
+void FillRanges(Table& table, Element x) {
+  table.range_at(x, Element::float32, Leaf::runs) = Row<In, ToFloat32, Leaf::runs, true>;
+  table.range_at(x, Element::float32, Leaf::varying) = Row<In, ToFloat32, Leaf::varying, true>;
+  table.range_at(x, Element::float16, Leaf::runs) = Row<In, ToFloat16, Leaf::runs, true>;
+  table.range_at(x, Element::float16, Leaf::varying) = Row<In, ToFloat16, Leaf::varying, true>;
+  table.range_at(x, Element::bfloat16, Leaf::runs) = Row<In, ToBfloat16, Leaf::runs, true>;
+  table.range_at(x, Element::bfloat16, Leaf::varying) = Row<In, ToBfloat16, Leaf::varying, true>;
+  table.line_at(x) = LineRow<In>;
+}
+#endif
 
 void FillRange([[maybe_unused]] Table& table) {
 #if DEQUANT_VECTOR_PASS

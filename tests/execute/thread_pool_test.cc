@@ -75,6 +75,30 @@ TEST(ThreadPool, RunsEveryTaskOnceWhateverItsLimit) {
   }
 }
 
+TEST(ThreadPool, DoesTheTasksOfAThreadThatIsLate) {
+  const tbb::global_control more(tbb::global_control::max_allowed_parallelism, 8);
+  tbb::task_arena arena(8);
+  struct Late {
+    std::atomic<int> others{0};
+    bool all_others = false;
+  } late;
+  arena.execute([&] {
+    ThreadPool pool(2);
+    const Executor executor = pool.executor();
+    executor.parallel_for(
+        executor.self, 16,
+        [](void* self, size_t i) {
+          auto& l = *static_cast<Late*>(self);
+          if (i != 0) return static_cast<void>(++l.others);
+          const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+          while (l.others < 15 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+          l.all_others = l.others == 15;
+        },
+        &late);
+  });
+  EXPECT_TRUE(late.all_others);
+}
+
 TEST(ThreadPool, OfOneThreadIsTheCallers) {
   EXPECT_EQ(ThreadPool(1).executor().parallel_for, nullptr);
 }
