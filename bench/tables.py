@@ -7,8 +7,8 @@
 
 Cells become percent of their ceiling, a row for each input and output and a column for each granularity,
 placement or rule; cliffs become times their neighbour. Where a file holds one thread and several, a last table has
-how many times as fast several are. With --into, the tables replace what a document has between the lines
-`<!-- tables: NAME -->` and `<!-- end of tables -->`.
+how many times as fast several are, and how many times their ceiling. With --into, the tables replace what a
+document has between the lines `<!-- tables: NAME -->` and `<!-- end of tables -->`.
 """
 
 import argparse
@@ -96,12 +96,16 @@ def tables(report):
 
 
 def speedups(cells, most, where):
-    alone = {cell["cell"]: cell["seconds"] for cell in cells if cell["threads"] == 1}
+    """What several threads bring, and in brackets what they bring the ceiling."""
+    def times(cell):
+        one = alone[cell["cell"]]
+        return (f"{one['seconds'] / cell['seconds']:.2f} "
+                f"({one['ceiling_seconds'] / cell['ceiling_seconds']:.2f})")
+    alone = {cell["cell"]: cell for cell in cells if cell["threads"] == 1}
     several = [cell for cell in cells if cell["threads"] == most and cell["cell"] in alone
                and place(cell)[0] != "cliffs"]
     if several:
-        yield (f"{where}, times as fast on {most} threads as on one:",
-               table(several, lambda cell: f"{alone[cell['cell']] / cell['seconds']:.2f}"))
+        yield f"{where}, times as fast on {most} threads as on one (the ceiling):", table(several, times)
 
 
 def replace(document, name, text):
