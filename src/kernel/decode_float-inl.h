@@ -3,6 +3,7 @@
 
 #include "hwy/highway.h"
 #include "kernel/decode-inl.h"
+#include "kernel/lut.h"
 
 #if defined(DEQUANT_DECODE_FLOAT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DEQUANT_DECODE_FLOAT_INL_H_
@@ -18,11 +19,11 @@ namespace dequant::HWY_NAMESPACE {
 #if HWY_TARGET == HWY_AVX3_DL
 
 /// Any of them: each value is a bfloat16, so two tables of 256 bytes, in registers, have them all.
-template <Element>
-struct Float8 {
+struct Float8Bytes {
   static constexpr int kBits = 8;
   using Raw = VF;
   using D8 = hn::ScalableTag<uint8_t>;
+  using D16 = hn::ScalableTag<uint16_t>;
   using V8 = hn::Vec<D8>;
 
   /// Decode() interleaves bytes within blocks of 16: words from the lower 8 of each, then words from the
@@ -42,13 +43,15 @@ struct Float8 {
   V8 order;
 
   /// Behind the 256 values lie the lower bytes of their bfloat16 codes, then the upper ones.
-  explicit HWY_INLINE Float8(const float* lut) {
-    const auto* bytes = reinterpret_cast<const uint8_t*>(lut + 256);
+  explicit HWY_INLINE Float8Bytes(const float* lut)
+      : Float8Bytes(reinterpret_cast<const uint8_t*>(lut + 256), kOrder) {}
+
+  HWY_INLINE Float8Bytes(const uint8_t* bytes, const std::array<uint8_t, 64>& places) {
     for (size_t i = 0; i < 4; ++i) {
       low[i] = hn::LoadU(D8(), bytes + 64 * i);
       high[i] = hn::LoadU(D8(), bytes + 256 + 64 * i);
     }
-    order = hn::LoadU(D8(), kOrder.data());
+    order = hn::LoadU(D8(), places.data());
   }
 
   static HWY_INLINE __m512i Look(const V8* table, __m512i code, __mmask64 upper) {
@@ -57,15 +60,21 @@ struct Float8 {
     return _mm512_mask_blend_epi8(upper, first, second);
   }
 
-  HWY_INLINE void Decode(const uint8_t* p, VF* raw) const {
+  /// Both bytes of each code, in the order of the places.
+  HWY_INLINE void Words(const uint8_t* p, hn::Vec<D16>* words) const {
     const __m512i code = _mm512_permutexvar_epi8(order.raw, hn::LoadU(D8(), p).raw);
     const __mmask64 upper = _mm512_movepi8_mask(code);
     const __m512i lower_bytes = Look(low, code, upper);
     const __m512i upper_bytes = Look(high, code, upper);
-    const __m512i words[2] = {_mm512_unpacklo_epi8(lower_bytes, upper_bytes),
-                              _mm512_unpackhi_epi8(lower_bytes, upper_bytes)};
+    words[0] = hn::Vec<D16>{_mm512_unpacklo_epi8(lower_bytes, upper_bytes)};
+    words[1] = hn::Vec<D16>{_mm512_unpackhi_epi8(lower_bytes, upper_bytes)};
+  }
+
+  HWY_INLINE void Decode(const uint8_t* p, VF* raw) const {
+    hn::Vec<D16> words[2];
+    Words(p, words);
     for (size_t half = 0; half < 2; ++half) {
-      const VU pair{words[half]};
+      const VU pair = hn::BitCast(DU(), words[half]);
       raw[2 * half] = hn::BitCast(DF(), hn::ShiftLeft<16>(pair));
       raw[2 * half + 1] = hn::BitCast(DF(), hn::And(pair, hn::Set(DU(), 0xFFFF0000)));
     }
@@ -73,81 +82,139 @@ struct Float8 {
   static HWY_INLINE VF Difference(VF x, VI) { return x; }
 };
 
-#elif DEQUANT_HARDWARE_FLOAT16
-
-/// By way of float16, which the hardware widens exactly, subnormals included, and one exact
-/// multiplication. NaN becomes the canonical one before that.
-template <Element kElement>
-struct Float8 {
-  static constexpr int kBits = 8;
-  static constexpr bool kZeroed =
-      kElement == Element::float8e4m3fnuz || kElement == Element::float8e5m2fnuz;
-  using Raw = VF;
-  using D16 = hn::Rebind<int16_t, DF>;
-  using V16 = hn::Vec<D16>;
-
-  explicit HWY_INLINE Float8(const float*) {}
-
-  /// Codes as float16 of the value times a power of two.
-  static HWY_INLINE V16 Half(V16 x) {
-    const auto set = [](int v) DEQUANT_ATTR { return hn::Set(D16(), static_cast<int16_t>(v)); };
-    const auto magnitude = hn::And(x, set(0x7F));
-    V16 half;
-    if constexpr (kElement == Element::float8e5m2) {
-      half = hn::ShiftLeft<8>(x);
-    } else if constexpr (kElement == Element::float8e5m2fnuz) {
-      // Its exponent is one more than float16's, so the two lowest are subnormal there.
-      const auto normal = hn::Sub(hn::ShiftLeft<8>(magnitude), set(0x400));
-      half = hn::Or(hn::Max(normal, hn::ShiftLeft<7>(magnitude)), hn::And(x, set(-0x8000)));
-    } else {
-      half = hn::And(hn::ShiftLeft<7>(x), set(0xBF80 - 0x10000));
-    }
-    const auto nan = [&]() DEQUANT_ATTR {
-      if constexpr (kZeroed) return hn::Eq(x, set(-0x80));
-      if constexpr (kElement == Element::float8e5m2) return hn::Gt(magnitude, set(0x7C));
-      return hn::Eq(magnitude, set(0x7F));
-    }();
-    return hn::IfThenElse(nan, set(0x7E00), half);
-  }
-
-  HWY_INLINE void Decode(const uint8_t* p, VF* raw) const {
-    const hn::Rebind<int8_t, DF> d8;
-    const size_t lanes = hn::Lanes(DF());
-    const auto factor = hn::Set(DF(), kElement == Element::float8e4m3fn     ? 256.0F
-                                      : kElement == Element::float8e4m3fnuz ? 128.0F
-                                                                            : 1.0F);
-    for (size_t q = 0; q < kGroup; ++q) {
-      const auto x = hn::LoadU(d8, reinterpret_cast<const int8_t*>(p + q * lanes));
-      const auto half =
-          hn::BitCast(hn::Rebind<hwy::float16_t, DF>(), Half(hn::PromoteTo(D16(), x)));
-      raw[q] = hn::PromoteTo(DF(), half);
-      if constexpr (kBias) raw[q] = hn::Mul(raw[q], factor);
-    }
-  }
-  static HWY_INLINE VF Difference(VF x, VI) { return x; }
-
- private:
-  static constexpr bool kBias =
-      kElement == Element::float8e4m3fn || kElement == Element::float8e4m3fnuz;
-};
+template <bool kInfinity>
+using Float8 = Float8Bytes;
 
 #else
 
-/// The value of every code is in a table.
-template <Element>
+/// Each value is a bfloat16, whose two bytes are sums of what the digits of its code select: DigitSums
+/// in lut.h. All codes of a group are looked up together, before any is widened.
+template <bool kInfinity>
 struct Float8 {
   static constexpr int kBits = 8;
   using Raw = VF;
-  const float* values;
+  using D8 = hn::ScalableTag<uint8_t>;
+  using D16 = hn::ScalableTag<uint16_t>;
+  using V8 = hn::Vec<D8>;
+  static constexpr size_t kBlocks = HWY_MAX_BYTES / 16;
 
-  explicit HWY_INLINE Float8(const float* lut) : values(lut) {}
+  /// Widening twice interleaves within blocks of 16 bytes: of each, four codes go to every vector. This
+  /// puts words of four codes where they must start.
+  static constexpr auto kOrder = [] {
+    std::array<int32_t, kMaxLanes> order{};
+    for (size_t i = 0; i < order.size(); ++i) {
+      order[i] = static_cast<int32_t>(i % kGroup * kBlocks + i / kGroup);
+    }
+    return order;
+  }();
+
+  /// Widening once: of each block of 16 codes, eight become words of one vector, eight of the other.
+  static constexpr auto kWordOrder = [] {
+    std::array<int32_t, kMaxLanes> order{};
+    for (size_t i = 0; i < order.size(); ++i) {
+      order[i] = static_cast<int32_t>(i % 4 / 2 * (kMaxLanes / 2) + i / 4 * 2 + i % 2);
+    }
+    return order;
+  }();
+
+  V8 low;
+  V8 high;
+  V8 row;
+  V8 first_low;
+  V8 first_high;
+  V8 nan_mask;
+  V8 nan;
+
+  explicit HWY_INLINE Float8(const float* lut) : Float8(*digit_sums_behind(lut)) {}
+
+  explicit HWY_INLINE Float8(const DigitSums& sums)
+      : low(hn::LoadDup128(D8(), sums.low.data())),
+        high(hn::LoadDup128(D8(), sums.high.data())),
+        row(hn::LoadDup128(D8(), sums.row.data())),
+        first_low(hn::LoadDup128(D8(), sums.first_low.data())),
+        first_high(hn::LoadDup128(D8(), sums.first_high.data())),
+        nan_mask(hn::Set(D8(), sums.nan_mask)),
+        nan(hn::Set(D8(), sums.nan)) {}
+
+  static HWY_INLINE V8 Load(const uint8_t* p, const std::array<int32_t, kMaxLanes>& order) {
+    const auto codes = hn::LoadU(DU(), reinterpret_cast<const uint32_t*>(p));
+    if constexpr (kBlocks == 1) return hn::BitCast(D8(), codes);
+    return hn::BitCast(D8(), hn::TableLookupLanes(codes, hn::SetTableIndices(DU(), order.data())));
+  }
+
+  /// What selects an entry of the first row's tables, or zero for codes of other rows.
+  static HWY_INLINE V8 First(V8 magnitude) {
+#if HWY_ARCH_X86
+    return hn::SaturatedAdd(magnitude, hn::Set(D8(), 0x70));
+#else
+    return magnitude;
+#endif
+  }
+
+  /// Both bytes of each code: of bfloat16 or another code that sums make, whose NaN is kNan.
+  template <int kNan>
+  HWY_INLINE void Words(V8 x, hn::Vec<D16>* words) const {
+    const auto set = [](int v) DEQUANT_ATTR { return hn::Set(D8(), static_cast<uint8_t>(v)); };
+    const auto magnitude = hn::And(x, set(0x7F));
+    const auto first = First(magnitude);
+    const auto digit = hn::And(x, set(0x0F));
+    auto lower =
+        hn::Add(hn::TableLookupBytes(low, digit), hn::TableLookupBytesOr0(first_low, first));
+    auto upper =
+        hn::Add(hn::TableLookupBytes(high, digit), hn::TableLookupBytes(row, hn::ShiftRight<4>(x)));
+    upper = hn::Add(upper, hn::TableLookupBytesOr0(first_high, first));
+    if constexpr (kInfinity) {
+      // Infinity's code is that of NaN without the highest bit of the mantissa.
+      constexpr int kInfinite = kNan & (kNan << 1);
+      const auto infinite = IsAbove(magnitude, 0x7B);
+      const auto sign = hn::And(upper, set(0x80));
+      lower = hn::IfThenElse(infinite, set(kInfinite), lower);
+      upper = hn::IfThenElse(infinite, hn::Or(sign, set(kInfinite >> 8)), upper);
+    }
+    const auto is_nan = kInfinity ? IsAbove(magnitude, 0x7C) : hn::Eq(hn::And(x, nan_mask), nan);
+    lower = hn::IfThenElse(is_nan, set(kNan), lower);
+    upper = hn::IfThenElse(is_nan, set(kNan >> 8), upper);
+    words[0] = hn::BitCast(D16(), hn::InterleaveLower(D8(), lower, upper));
+    words[1] = hn::BitCast(D16(), hn::InterleaveUpper(D8(), lower, upper));
+  }
+
+  static HWY_INLINE hn::Mask<D8> IsAbove(V8 magnitude, int8_t most) {
+    const hn::RebindToSigned<D8> di8;
+    return hn::RebindMask(D8(), hn::Gt(hn::BitCast(di8, magnitude), hn::Set(di8, most)));
+  }
+
   HWY_INLINE void Decode(const uint8_t* p, VF* raw) const {
-    const hn::Rebind<uint8_t, DI> d8;
-    const size_t lanes = hn::Lanes(DF());
-    for (size_t q = 0; q < kGroup; ++q) {
-      raw[q] = hn::GatherIndex(DF(), values, hn::PromoteTo(DI(), hn::LoadU(d8, p + q * lanes)));
+    const D16 d16;
+#if DEQUANT_HARDWARE_FLOAT16
+    if constexpr (kInfinity) return DecodeHalves(p, raw);
+#endif
+    hn::Vec<D16> words[2];
+    Words<0x7FC0>(Load(p, kOrder), words);
+    const auto zero = hn::Zero(d16);
+    for (size_t half = 0; half < 2; ++half) {
+      raw[2 * half] = hn::BitCast(DF(), hn::InterleaveLower(d16, zero, words[half]));
+      raw[2 * half + 1] = hn::BitCast(DF(), hn::InterleaveUpper(d16, zero, words[half]));
     }
   }
+
+#if DEQUANT_HARDWARE_FLOAT16
+  /// The codes of float8e5m2 are the upper bytes of float16's.
+  static HWY_INLINE void DecodeHalves(const uint8_t* p, VF* raw) {
+    const auto codes = Load(p, kWordOrder);
+    const auto magnitude = hn::And(codes, hn::Set(D8(), 0x7F));
+    const auto upper = hn::IfThenElse(IsAbove(magnitude, 0x7C), hn::Set(D8(), 0x7E), codes);
+    const hn::Half<D16> half;
+    const hn::Rebind<hwy::float16_t, DF> d16;
+    const auto zero = hn::Zero(D8());
+    const hn::Vec<D16> words[2] = {hn::BitCast(D16(), hn::InterleaveLower(D8(), zero, upper)),
+                                   hn::BitCast(D16(), hn::InterleaveUpper(D8(), zero, upper))};
+    for (size_t i = 0; i < 2; ++i) {
+      raw[2 * i] = hn::PromoteTo(DF(), hn::BitCast(d16, hn::LowerHalf(half, words[i])));
+      raw[2 * i + 1] = hn::PromoteTo(DF(), hn::BitCast(d16, hn::UpperHalf(half, words[i])));
+    }
+  }
+#endif
+
   static HWY_INLINE VF Difference(VF x, VI) { return x; }
 };
 

@@ -17,6 +17,13 @@
 DEQUANT_BEFORE_NAMESPACE();
 namespace dequant::HWY_NAMESPACE {
 
+template <class T>
+HWY_INLINE T LoadAs(const uint8_t* p) {
+  T value;
+  std::memcpy(&value, p, sizeof value);
+  return value;
+}
+
 /// True where shifts by a count per lane are single instructions.
 #define DEQUANT_LANE_SHIFTS (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2)
 
@@ -34,14 +41,8 @@ HWY_INLINE VF Lookup(VF table, VU index) {
 #endif
 }
 
-template <class T>
-HWY_INLINE T LoadAs(const uint8_t* p) {
-  T value;
-  std::memcpy(&value, p, sizeof value);
-  return value;
-}
-
-/// Indices of 4-bit codes. Bits above the fourth are those of neighbours.
+/// Indices of 4-bit codes. Bits above the fourth are those of neighbours. Top() puts codes into the highest
+/// bits of a lane instead, those of neighbours below.
 struct Nibbles {
   static constexpr int kBits = 4;
 #if HWY_TARGET <= HWY_AVX3
@@ -68,6 +69,21 @@ struct Nibbles {
 #endif
     }
   }
+  HWY_INLINE void Top(const uint8_t* p, VU* top) const {
+    const hn::ScalableTag<uint64_t> d64;
+    for (size_t q = 0; q < kGroup; ++q) {
+      const auto codes = hn::Set(d64, LoadAs<uint64_t>(p + 8 * q));
+#if HWY_TARGET == HWY_AVX3_DL
+      const auto from = hn::ShiftLeft<24>(hn::Add(Multiples(4), hn::Set(DU(), 60)));
+      top[q] = hn::BitCast(
+          DU(), hn::Vec<decltype(d64)>{_mm512_multishift_epi64_epi8(from.raw, codes.raw)});
+#else
+      const auto own = hn::TableLookupBytes(
+          hn::BitCast(D8(), codes), hn::BitCast(D8(), hn::ShiftLeft<24>(hn::BitCast(DU(), byte))));
+      top[q] = hn::Shl(hn::BitCast(DU(), own), hn::Xor(shift, hn::Set(DU(), 4)));
+#endif
+    }
+  }
 #else
   VU shift;
 
@@ -75,6 +91,12 @@ struct Nibbles {
   HWY_INLINE void Index(const uint8_t* p, VU* index) const {
     for (size_t q = 0; q < kGroup; ++q) {
       index[q] = hn::Shr(hn::Set(DU(), LoadAs<uint32_t>(p + 4 * q)), shift);
+    }
+  }
+  HWY_INLINE void Top(const uint8_t* p, VU* top) const {
+    const auto up = hn::Sub(hn::Set(DU(), 28), shift);
+    for (size_t q = 0; q < kGroup; ++q) {
+      top[q] = hn::Shl(hn::Set(DU(), LoadAs<uint32_t>(p + 4 * q)), up);
     }
   }
 #endif
@@ -97,6 +119,21 @@ struct Pairs {
       const auto codes = hn::Set(DU(), LoadAs<uint32_t>(p + 2 * q));
       index[q] = hn::Shr(codes, shift);
       index[q + 1] = hn::Shr(codes, second);
+    }
+#endif
+  }
+  HWY_INLINE void Top(const uint8_t* p, VU* top) const {
+    const auto up = hn::Sub(hn::Set(DU(), 30), shift);
+#if HWY_TARGET <= HWY_AVX3
+    for (size_t q = 0; q < kGroup; ++q) {
+      top[q] = hn::Shl(hn::Set(DU(), LoadAs<uint32_t>(p + 4 * q)), up);
+    }
+#else
+    const auto second = hn::Sub(up, hn::Set(DU(), 16));
+    for (size_t q = 0; q < kGroup; q += 2) {
+      const auto codes = hn::Set(DU(), LoadAs<uint32_t>(p + 2 * q));
+      top[q] = hn::Shl(codes, up);
+      top[q + 1] = hn::Shl(codes, second);
     }
 #endif
   }
@@ -163,23 +200,35 @@ struct Packed : Indices {
   }
   HWY_INLINE void Decode(const uint8_t* p, VI* raw) const {
     VU index[kGroup];
+#if DEQUANT_LANE_SHIFTS
+    if constexpr (kSigned) {
+      this->Top(p, index);
+      for (size_t q = 0; q < kGroup; ++q) {
+        raw[q] = hn::ShiftRight<32 - Indices::kBits>(hn::BitCast(DI(), index[q]));
+      }
+      return;
+    }
+#endif
     this->Index(p, index);
     for (size_t q = 0; q < kGroup; ++q) raw[q] = Code(index[q]);
   }
   static HWY_INLINE VF Difference(VI x, VI zero) { return SmallDifference(x, zero); }
-  /// The difference of code j in lane j; beyond the last code they start again.
-  HWY_INLINE VF Differences(VI zero) const { return Difference(Code(hn::Iota(DU(), 0)), zero); }
+  /// The differences of the codes from `first` on; beyond the last code they start again.
+  HWY_INLINE VF Differences(VI zero, size_t first = 0) const {
+    return Difference(Code(hn::Iota(DU(), static_cast<uint32_t>(first))), zero);
+  }
 };
 
 /// Any float of 4 bits: the value of every code is in a table, that of negative ones in its second half.
 struct Float4 : Nibbles {
   using Raw = VF;
   static constexpr bool kTable = HWY_MAX_BYTES >= 64;
+  const float* lut;
 
 #if DEQUANT_LANE_SHIFTS
   VF values;
 
-  explicit HWY_INLINE Float4(const float* lut) : Nibbles(), values(hn::LoadU(DF(), lut)) {}
+  explicit HWY_INLINE Float4(const float* l) : Nibbles(), lut(l), values(hn::LoadU(DF(), l)) {}
   HWY_INLINE void Decode(const uint8_t* p, VF* raw) const {
     VU index[kGroup];
     Index(p, index);
@@ -192,20 +241,18 @@ struct Float4 : Nibbles {
       }
     }
   }
-  HWY_INLINE VF Differences(VI) const { return values; }
 #else
-  const float* values;
-
-  explicit HWY_INLINE Float4(const float* lut) : Nibbles(), values(lut) {}
+  explicit HWY_INLINE Float4(const float* l) : Nibbles(), lut(l) {}
   HWY_INLINE void Decode(const uint8_t* p, VF* raw) const {
     VU index[kGroup];
     Index(p, index);
     for (size_t q = 0; q < kGroup; ++q) {
-      raw[q] = hn::GatherIndex(DF(), values, hn::BitCast(DI(), index[q]));
+      raw[q] = hn::GatherIndex(DF(), lut, hn::BitCast(DI(), index[q]));
     }
   }
 #endif
   static HWY_INLINE VF Difference(VF x, VI) { return x; }
+  HWY_INLINE VF Differences(VI, size_t first = 0) const { return hn::LoadU(DF(), lut + first); }
 };
 
 }  // namespace dequant::HWY_NAMESPACE

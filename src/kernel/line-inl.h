@@ -1,5 +1,9 @@
 // Rows of the documented rules: a straight line in double.
+#include <cstring>
+#include <type_traits>
+
 #include "hwy/highway.h"
+#include "kernel/line_ways.h"
 #include "kernel/row-inl.h"
 
 #if defined(DEQUANT_LINE_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -13,42 +17,137 @@
 DEQUANT_BEFORE_NAMESPACE();
 namespace dequant::HWY_NAMESPACE {
 
-/// A line in double, rounded to float32 once.
-template <class In>
+using DD = hn::Rebind<double, hn::Half<DI>>;
+using VD = hn::Vec<DD>;
+
+/// Two halves of results as one vector.
+HWY_INLINE VF Demoted(VD low, VD high) {
+  const hn::Half<DF> dh;
+  return hn::Combine(DF(), hn::DemoteTo(dh, high), hn::DemoteTo(dh, low));
+}
+
+/// Any line, for four vectors of codes.
+HWY_NOINLINE void AnyLine(const Line& line, const VI* codes, VF* v) {
+  const auto at = [&](hn::Vec<hn::Half<DI>> half) DEQUANT_ATTR {
+    const auto difference = hn::Sub(hn::PromoteTo(DD(), half), hn::Set(DD(), line.shift));
+    const auto product = hn::Mul(difference, hn::Set(DD(), line.factor));
+    return hn::Add(hn::Set(DD(), line.base), hn::Div(product, hn::Set(DD(), line.divisor)));
+  };
+  const hn::Half<DI> dh;
+  for (size_t q = 0; q < kGroup; ++q) {
+    v[q] = Canonical(Demoted(at(hn::LowerHalf(dh, codes[q])), at(hn::UpperHalf(dh, codes[q]))));
+  }
+}
+
+/// A line in double, rounded to float32 once. Without kDivides the divisor is 1.
+template <class In, bool kDivides>
 struct Straight {
+  /// Where the target can do without dividing.
+  static constexpr bool kShort = HWY_NATIVE_FMA || !kDivides;
   struct Padding {};
-  using D = hn::Rebind<double, hn::Half<DI>>;
-  hn::Vec<D> shift;
-  hn::Vec<D> factor;
-  hn::Vec<D> divisor;
-  hn::Vec<D> base;
+  const Line& line;
+  bool exact;
+  VI shift;
+  VD wide_shift;
+  VD factor;
+  VD high;
+  VD low;
+  VD base;
 
-  explicit HWY_INLINE Straight(const Line& line)
-      : shift(hn::Set(D(), line.shift)),
-        factor(hn::Set(D(), line.factor)),
-        divisor(hn::Set(D(), line.divisor)),
-        base(hn::Set(D(), line.base)) {}
+  explicit HWY_INLINE Straight(const DoubleLine& l)
+      : line(l.line),
+        exact(kShort && l.exact),
+        shift(hn::Set(DI(), line.shift)),
+        wide_shift(hn::Set(DD(), line.shift)),
+        factor(hn::Set(DD(), line.factor)),
+        high(hn::Set(DD(), l.high)),
+        low(hn::Set(DD(), l.low)),
+        base(hn::Set(DD(), line.base)) {}
 
-  HWY_INLINE hn::Vec<hn::Half<DF>> Half(hn::Vec<hn::Half<DI>> codes) const {
-    const auto product = hn::Mul(hn::Sub(hn::PromoteTo(D(), codes), shift), factor);
-    return hn::DemoteTo(hn::Half<DF>(), hn::Add(base, hn::Div(product, divisor)));
+  HWY_INLINE VD Value(hn::Vec<hn::Half<DI>> half) const {
+    auto difference = hn::PromoteTo(DD(), half);
+    if constexpr (In::kBits == 32) difference = hn::Sub(difference, wide_shift);
+    auto product = hn::Mul(difference, factor);
+    if constexpr (kDivides) product = hn::MulAdd(product, high, hn::Mul(product, low));
+    return hn::Add(base, product);
   }
   HWY_INLINE void Values(const In& in, const uint8_t* p, VF* v) const {
     const hn::Half<DI> dh;
-    VI raw[kGroup];
-    in.Decode(p, raw);
+    VI codes[kGroup];
+    in.Decode(p, codes);
+    if (!kShort || HWY_UNLIKELY(!exact)) return AnyLine(line, codes, v);
     for (size_t q = 0; q < kGroup; ++q) {
-      v[q] = Canonical(
-          hn::Combine(DF(), Half(hn::UpperHalf(dh, raw[q])), Half(hn::LowerHalf(dh, raw[q]))));
+      // Where 32 bits hold the difference, it is made before the codes become twice as wide.
+      const VI code = In::kBits == 32 ? codes[q] : hn::Sub(codes[q], shift);
+      v[q] = Demoted(Value(hn::LowerHalf(dh, code)), Value(hn::UpperHalf(dh, code)));
     }
   }
   HWY_INLINE void Advance() {}
   HWY_INLINE void Part(size_t, Padding&) {}
 };
 
+/// A SplitLine.
+template <class In>
+struct Parted {
+  struct Padding {};
+  VI centre;
+  VF step;
+  VF base;
+  VF small_step;
+  VF small_base;
+
+  explicit HWY_INLINE Parted(const SplitLine& l)
+      : centre(hn::Set(DI(), l.centre)),
+        step(hn::Set(DF(), l.step)),
+        base(hn::Set(DF(), l.base)),
+        small_step(hn::Set(DF(), l.small_step)),
+        small_base(hn::Set(DF(), l.small_base)) {}
+
+  HWY_INLINE void Values(const In& in, const uint8_t* p, VF* v) const {
+    VI codes[kGroup];
+    in.Decode(p, codes);
+    for (size_t q = 0; q < kGroup; ++q) {
+      const auto d = SmallDifference(codes[q], centre);
+      v[q] = hn::Add(hn::MulAdd(d, step, base), hn::MulAdd(d, small_step, small_base));
+    }
+  }
+  HWY_INLINE void Advance() {}
+  HWY_INLINE void Part(size_t, Padding&) {}
+};
+
+template <class In, class Side, class How>
+HWY_NOINLINE void LineLoop(const How& line, const RowArgs& a) {
+  Loop<ToFloat32>(In(a.lut), Side(line), a.x, a.y, a.count, CanStream(a, a.y));
+}
+
+/// True if the split line gives all 256 codes the results of the line.
+template <class In>
+HWY_INLINE bool IsRight(const SplitLine& split, const DoubleLine& line) {
+  float of_split[kAllCodes.size()];
+  float of_line[kAllCodes.size()];
+  RowArgs args{kAllCodes.data(), reinterpret_cast<uint8_t*>(of_split), kAllCodes.size()};
+  LineLoop<In, Parted<In>>(split, args);
+  args.y = reinterpret_cast<uint8_t*>(of_line);
+  LineLoop<In, Straight<In, true>>(line, args);
+  return std::memcmp(of_split, of_line, sizeof of_line) == 0;
+}
+
+/// Rows from here on are worth a look at all codes.
+constexpr size_t kWorthALook = 2048;
+
 template <class In>
 void LineRow(const RowArgs& a) {
-  Loop<ToFloat32>(In(a.lut), Straight<In>(*a.line), a.x, a.y, a.count, CanStream(a, a.y));
+  const DoubleLine line = double_line(*a.line);
+  if constexpr (In::kBits == 8) {
+    constexpr int32_t kLowest = std::is_same_v<In, Whole<int8_t>> ? INT8_MIN : 0;
+    if (a.count >= kWorthALook) {
+      const SplitLine split = split_line(*a.line, kLowest);
+      if (IsRight<In>(split, line)) return LineLoop<In, Parted<In>>(split, a);
+    }
+  } else if (a.line->divisor == 1) {
+    return LineLoop<In, Straight<In, false>>(line, a);
+  }
+  LineLoop<In, Straight<In, true>>(line, a);
 }
 
 }  // namespace dequant::HWY_NAMESPACE

@@ -18,17 +18,41 @@ constexpr auto make_lut() {
 }
 
 template <size_t kCodes>
+using Bytes = std::array<uint8_t, kCodes>;
+
+/// From the two bytes of every value.
+constexpr DigitSums digit_sums(const Bytes<256>& low, const Bytes<256>& high) {
+  const auto byte = [](int value) { return static_cast<uint8_t>(value); };
+  DigitSums sums;
+  for (size_t i = 0; i < 16; ++i) {
+    sums.low[i] = low[16 + i];
+    sums.high[i] = high[16 + i];
+    sums.row[i] = byte(high[i % 8 * 16] - high[16] + (i < 8 ? 0 : 0x80));
+    sums.first_low[i] = byte(low[i] - low[16 + i]);
+    sums.first_high[i] = byte(high[i] - high[16 + i] - high[0] + high[16]);
+  }
+  return sums;
+}
+
+template <size_t kCodes>
 struct Lut {
   std::array<float, kCodes> values;
-  std::array<uint8_t, kCodes>
-      low;  ///< of the values as bfloat16, which holds them all: lower bytes
-  std::array<uint8_t, kCodes> high;  ///< and upper bytes
+  Bytes<kCodes> low;   ///< of the values as bfloat16, which holds them all: lower bytes
+  Bytes<kCodes> high;  ///< and upper bytes
+  DigitSums sums;      ///< of 8-bit floats
 
   explicit constexpr Lut(const std::array<float, kCodes>& all) : values(all), low{}, high{} {
     for (size_t i = 0; i < kCodes; ++i) {
       const uint32_t bits = std::bit_cast<uint32_t>(all[i]);
       low[i] = static_cast<uint8_t>(bits >> 16);
       high[i] = static_cast<uint8_t>(bits >> 24);
+    }
+    if constexpr (kCodes == 256) {
+      sums = digit_sums(low, high);
+      if (all[0x80] != all[0x80]) {
+        sums.nan_mask = 0xFF;
+        sums.nan = 0x80;
+      }
     }
   }
 };

@@ -6,6 +6,8 @@
 #include "kernel/decode-inl.h"
 #include "kernel/decode_float-inl.h"
 #include "kernel/decode_packed-inl.h"
+#include "kernel/float8_results-inl.h"
+#include "kernel/lookup-inl.h"
 #include "kernel/narrow-inl.h"
 #include "kernel/side-inl.h"
 #include "kernel/targets.h"
@@ -30,6 +32,13 @@ HWY_INLINE bool CanStream(const RowArgs& a, const uint8_t* y) {
 /// loads that miss the caches, and what the processor fetches by itself comes too late.
 constexpr size_t kAhead = 2048;
 
+/// Stores a group of 16-bit results.
+HWY_INLINE void StoreResults(const V16* results, uint8_t* y, bool stream) {
+  auto* out = reinterpret_cast<uint16_t*>(y);
+  const size_t lanes = hn::Lanes(D16Full());
+  for (size_t q = 0; q < kResults; ++q) Put(results[q], D16Full(), out + q * lanes, stream);
+}
+
 /// Dequantizes count elements. What is left after the last whole group goes through padded copies, so
 /// that nothing beyond it is touched.
 template <class Out, class In, class Side>
@@ -51,9 +60,15 @@ HWY_INLINE void Loop(const In& in, Side side, const uint8_t* x, uint8_t* y, size
     if (stream) {
       for (size_t i = 0; i < step * In::kBits / 8; i += kLine) hwy::Prefetch(x + kAhead + i);
     }
-    VF v[kGroup];
-    side.Values(in, x, v);
-    Out::Store(v, to, stream);
+    if constexpr (requires(V16 * results) { side.Results(in, x, results); }) {
+      V16 results[kResults];
+      side.Results(in, x, results);
+      StoreResults(results, to, stream);
+    } else {
+      VF v[kGroup];
+      side.Values(in, x, v);
+      Out::Store(v, to, stream);
+    }
     if (HWY_UNLIKELY(part)) {
       copy_bytes(y_padding, count * sizeof(typename Out::T), y);
       return;
@@ -71,26 +86,35 @@ HWY_INLINE void RunsRow(const RowArgs& a) {
   if constexpr (!kAdds) {
     const size_t lanes = hn::Lanes(DF());
     if (a.run == lanes && a.count > lanes) {
-      const Blocked<In, 1> side{a.scale, a.zero};
+      const Blocked<In, Out, 1> side(a.scale, a.zero);
       return Loop<Out>(in, side, a.x, a.y, a.count, CanStream(a, a.y));
     }
     if (a.run == 2 * lanes && a.count > 2 * lanes) {
-      const Blocked<In, 2> side{a.scale, a.zero};
+      const Blocked<In, Out, 2> side(a.scale, a.zero);
       return Loop<Out>(in, side, a.x, a.y, a.count, CanStream(a, a.y));
     }
 #if HWY_MAX_BYTES == 32
     // Blocks of 32 are so common that they are worth a loop of their own.
     if (a.run == 4 * lanes && a.count > 4 * lanes) {
-      const Blocked<In, 4> side{a.scale, a.zero};
+      const Blocked<In, Out, 4> side(a.scale, a.zero);
       return Loop<Out>(in, side, a.x, a.y, a.count, CanStream(a, a.y));
     }
 #endif
   }
   size_t run = 0;
   for (size_t i = 0; i < a.count; i += a.run, ++run) {
-    const Uniform<In, kAdds> side(in, a.scale[run], a.zero[run], kAdds ? a.offset[run] : 0.0F);
+    const uint8_t* x = a.x + i * In::kBits / 8;
     uint8_t* y = a.y + i * sizeof(typename Out::T);
-    Loop<Out>(in, side, a.x + i * In::kBits / 8, y, HWY_MIN(a.run, a.count - i), CanStream(a, y));
+    const size_t count = HWY_MIN(a.run, a.count - i);
+    if constexpr (LongRun<In, Out>::kExists && !kAdds) {
+      if (count >= LongRun<In, Out>::kLong && LongRun<In, Out>::Fits(a.lut, a.scale[run])) {
+        const LongRun<In, Out> side(a.lut, a.scale[run]);
+        Loop<Out>(in, side, x, y, count, CanStream(a, y));
+        continue;
+      }
+    }
+    const Uniform<In, Out, kAdds> side(in, a.scale[run], a.zero[run], kAdds ? a.offset[run] : 0.0F);
+    Loop<Out>(in, side, x, y, count, CanStream(a, y));
   }
 }
 

@@ -1,9 +1,11 @@
 // What elements are computed with. A side knows scales, zero points and offsets of the four vectors that
-// come next: Values() turns their codes into float32 results, Advance() goes on to the next four, and
-// Part() makes it one whose memory holds less than four vectors.
+// come next: Values() turns their codes into float32 results, or Results() into those of a 16-bit output,
+// rounded; Advance() goes on to the next four, and Part() makes it one whose memory holds less than four
+// vectors.
 #include "hwy/highway.h"
 #include "kernel/careful.h"
 #include "kernel/decode_packed-inl.h"
+#include "kernel/lookup-inl.h"
 #include "kernel/narrow-inl.h"
 
 #if defined(DEQUANT_SIDE_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -38,7 +40,7 @@ HWY_INLINE void Differences(const typename In::Raw* raw, const Zero& zero, VF* v
 }
 
 /// One scale, zero point and, if kAdds, offset for all elements.
-template <class In, bool kAdds>
+template <class In, class Out, bool kAdds>
 struct Uniform {
   struct Padding {};
   VF scale;
@@ -61,9 +63,9 @@ struct Uniform {
   HWY_INLINE void Part(size_t, Padding&) {}
 };
 
-/// One scale and zero point for every kVectors vectors, of which a group has more.
-template <class In, size_t kVectors>
-struct Blocked {
+/// The scales and zero points of blocks of kVectors vectors, of which a group has more.
+template <size_t kVectors>
+struct Blocks {
   static constexpr size_t kScales = kGroup / kVectors;
   struct Padding {
     float scale[kScales];
@@ -72,42 +74,44 @@ struct Blocked {
   const float* scale;
   const int32_t* zero;
 
-  HWY_INLINE void Values(const In& in, const uint8_t* p, VF* v) const {
-    typename In::Raw raw[kGroup];
-    in.Decode(p, raw);
-    Differences<In>(
-        raw, [this](size_t q) DEQUANT_ATTR { return hn::Set(DI(), zero[q / kVectors]); }, v);
-    for (size_t q = 0; q < kGroup; ++q) v[q] = hn::Mul(v[q], hn::Set(DF(), scale[q / kVectors]));
-  }
+  HWY_INLINE Blocks(const float* s, const int32_t* z) : scale(s), zero(z) {}
   HWY_INLINE void Advance() {
     scale += kScales;
     zero += kScales;
   }
   HWY_INLINE void Part(size_t count, Padding& padding) {
-    const size_t last = (count - 1) / (kVectors * hn::Lanes(DF()));
-    for (size_t k = 0; k < kScales; ++k) {
-      padding.scale[k] = scale[HWY_MIN(k, last)];
-      padding.zero[k] = zero[HWY_MIN(k, last)];
-    }
+    const size_t scales = (count - 1) / (kVectors * hn::Lanes(DF())) + 1;
+    copy_padded(scale, scales * sizeof *scale, padding.scale, sizeof padding.scale);
+    copy_padded(zero, scales * sizeof *zero, padding.zero, sizeof padding.zero);
     scale = padding.scale;
     zero = padding.zero;
   }
 };
 
+/// One scale and zero point for every kVectors vectors.
+template <class In, class Out, size_t kVectors>
+struct Blocked : Blocks<kVectors> {
+  HWY_INLINE Blocked(const float* s, const int32_t* z) : Blocks<kVectors>(s, z) {}
+  HWY_INLINE void Values(const In& in, const uint8_t* p, VF* v) const {
+    typename In::Raw raw[kGroup];
+    in.Decode(p, raw);
+    Differences<In>(
+        raw, [this](size_t q) DEQUANT_ATTR { return hn::Set(DI(), this->zero[q / kVectors]); }, v);
+    for (size_t q = 0; q < kGroup; ++q) {
+      v[q] = hn::Mul(v[q], hn::Set(DF(), this->scale[q / kVectors]));
+    }
+  }
+};
+
 #if DEQUANT_LANE_SHIFTS
 
-/// The results of all codes in a register.
-template <class In>
-HWY_INLINE VF TableOf(const In& in, float scale, int32_t zero) {
-  return hn::Mul(in.Differences(hn::Set(DI(), zero)), hn::Set(DF(), scale));
-}
-
-template <class In>
-requires(UsesTable<In>()) struct Uniform<In, false> {
+template <class In, class Out>
+requires(UsesTable<In>() && !LooksUp<In, Out>()) struct Uniform<In, Out, false> {
   struct Padding {};
   VF table;
 
-  HWY_INLINE Uniform(const In& in, float s, int32_t z, float) : table(TableOf(in, s, z)) {}
+  HWY_INLINE Uniform(const In& in, float s, int32_t z, float)
+      : table(ResultsFrom(in, 0, hn::Set(DF(), s), hn::Set(DI(), z))) {}
   HWY_INLINE void Values(const In& in, const uint8_t* p, VF* v) const {
     VU index[kGroup];
     in.Index(p, index);
@@ -117,22 +121,54 @@ requires(UsesTable<In>()) struct Uniform<In, false> {
   HWY_INLINE void Part(size_t, Padding&) {}
 };
 
-template <class In, size_t kVectors>
-requires(UsesTable<In>()) struct Blocked<In, kVectors> : Blocked<Words, kVectors> {
-  using Base = Blocked<Words, kVectors>;
-
-  HWY_INLINE Blocked(const float* s, const int32_t* z) : Base{s, z} {}
+template <class In, class Out, size_t kVectors>
+requires(UsesTable<In>() && !LooksUpBlocks<In, Out, kVectors>()) struct Blocked<In, Out, kVectors>
+    : Blocks<kVectors> {
+  HWY_INLINE Blocked(const float* s, const int32_t* z) : Blocks<kVectors>(s, z) {}
   HWY_INLINE void Values(const In& in, const uint8_t* p, VF* v) const {
     VU index[kGroup];
     in.Index(p, index);
-    for (size_t k = 0; k < Base::kScales; ++k) {
-      const auto table = TableOf(in, Base::scale[k], Base::zero[k]);
+    for (size_t k = 0; k < Blocks<kVectors>::kScales; ++k) {
+      const auto table =
+          ResultsFrom(in, 0, hn::Set(DF(), this->scale[k]), hn::Set(DI(), this->zero[k]));
       for (size_t q = k * kVectors; q < (k + 1) * kVectors; ++q) v[q] = Lookup(table, index[q]);
     }
   }
 };
 
 #endif  // DEQUANT_LANE_SHIFTS
+
+template <class In, class Out>
+requires(LooksUp<In, Out>()) struct Uniform<In, Out, false> {
+  struct Padding {};
+  Finder<In::kBits> finder;
+  ResultTable tables[kTables];
+
+  HWY_INLINE Uniform(const In& in, float s, int32_t z, float) : finder() {
+    for (ResultTable& table : tables)
+      table = ResultTable::Of<Out>(in, hn::Set(DF(), s), hn::Set(DI(), z));
+  }
+  HWY_INLINE void Results(const In&, const uint8_t* p, V16* results) const {
+    finder.Find(p, tables, results);
+  }
+  HWY_INLINE void Advance() {}
+  HWY_INLINE void Part(size_t, Padding&) {}
+};
+
+template <class In, class Out, size_t kVectors>
+requires(LooksUpBlocks<In, Out, kVectors>()) struct Blocked<In, Out, kVectors> : Blocks<kVectors> {
+  Finder<In::kBits> finder;
+
+  HWY_INLINE Blocked(const float* s, const int32_t* z) : Blocks<kVectors>(s, z), finder() {}
+  HWY_INLINE void Results(const In& in, const uint8_t* p, V16* results) const {
+    ResultTable tables[kTables];
+    for (size_t k = 0; k < kTables; ++k) {
+      tables[k] =
+          ResultTable::Of<Out>(in, hn::Set(DF(), this->scale[k]), hn::Set(DI(), this->zero[k]));
+    }
+    finder.Find(p, tables, results);
+  }
+};
 
 /// One of each for each element.
 template <class In, bool kAdds>

@@ -12,10 +12,11 @@ namespace dequant::HWY_NAMESPACE {
 
 void FillFloat([[maybe_unused]] Table& table) {
 #if DEQUANT_VECTOR_PASS
-  FillElement<Float8<Element::float8e4m3fn>>(table, Element::float8e4m3fn);
-  FillElement<Float8<Element::float8e4m3fnuz>>(table, Element::float8e4m3fnuz);
-  FillElement<Float8<Element::float8e5m2>>(table, Element::float8e5m2);
-  FillElement<Float8<Element::float8e5m2fnuz>>(table, Element::float8e5m2fnuz);
+  for (const Element x :
+       {Element::float8e4m3fn, Element::float8e4m3fnuz, Element::float8e5m2fnuz}) {
+    FillElement<Float8<false>>(table, x);
+  }
+  FillElement<Float8<true>>(table, Element::float8e5m2);
   FillElement<Float4>(table, Element::float4e2m1);
 #endif
 }

@@ -6,6 +6,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernel/line-inl.h"
+#include "kernel/range-inl.h"
 #include "kernel/row-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -13,25 +14,24 @@ namespace dequant::HWY_NAMESPACE {
 
 #if DEQUANT_VECTOR_PASS
 /// The rows of an element under the rules of ranges.
-template <class In>
-void FillRanges(Table& table, Element x) {
-  table.range_at(x, Element::float32, Leaf::runs) = Row<In, ToFloat32, Leaf::runs, true>;
-  table.range_at(x, Element::float32, Leaf::varying) = Row<In, ToFloat32, Leaf::varying, true>;
-  table.range_at(x, Element::float16, Leaf::runs) = Row<In, ToFloat16, Leaf::runs, true>;
-  table.range_at(x, Element::float16, Leaf::varying) = Row<In, ToFloat16, Leaf::varying, true>;
-  table.range_at(x, Element::bfloat16, Leaf::runs) = Row<In, ToBfloat16, Leaf::runs, true>;
-  table.range_at(x, Element::bfloat16, Leaf::varying) = Row<In, ToBfloat16, Leaf::varying, true>;
-  table.line_at(x) = LineRow<In>;
+template <class In, Element kX>
+void FillRanges(Table& table) {
+  constexpr size_t kIndex = range_index(kX);
+  table.range_rows[kIndex] = {
+      {{Row<In, ToFloat32, Leaf::runs, true>, ShiftedRow<In, ToFloat32>},
+       {Row<In, ToFloat16, Leaf::runs, true>, ShiftedRow<In, ToFloat16>},
+       {Row<In, ToBfloat16, Leaf::runs, true>, ShiftedRow<In, ToBfloat16>}}};
+  table.line_rows[kIndex] = LineRow<In>;
 }
 #endif
 
 void FillRange([[maybe_unused]] Table& table) {
 #if DEQUANT_VECTOR_PASS
-  FillRanges<Whole<uint8_t>>(table, Element::uint8);
-  FillRanges<Whole<int8_t>>(table, Element::int8);
-  FillRanges<Whole<uint16_t>>(table, Element::uint16);
-  FillRanges<Whole<int16_t>>(table, Element::int16);
-  FillRanges<Rounded>(table, Element::int32);
+  FillRanges<Whole<uint8_t>, Element::uint8>(table);
+  FillRanges<Whole<int8_t>, Element::int8>(table);
+  FillRanges<Whole<uint16_t>, Element::uint16>(table);
+  FillRanges<Whole<int16_t>, Element::int16>(table);
+  FillRanges<Rounded, Element::int32>(table);
 #endif
 }
 

@@ -154,6 +154,7 @@ class RowCheck {
     RowArgs args{x, y_.begin() + y_at, p.count, p.run, scale, zero, lut_of(e.x), p.stream};
     args.plain = all_plain(e.x, scale, sides);
     if (e.arithmetic == Arithmetic::range) {
+      std::fill_n(zero, sides, *zero);
       args.offset = offset;
       args.plain = args.plain && all_plain(e.x, offset, sides);
     }

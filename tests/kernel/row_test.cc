@@ -82,7 +82,7 @@ TEST(Row, AllTargetsMatchReferenceBitwiseOnLongRows) {
   // Long enough for streams that start and end within a vector.
   RowCheck check(5000);
   for (const Entry& e : all_entries()) {
-    for (const size_t run : {8u, 32u, 36u, 128u, 1000u, 2052u, 6000u}) {
+    for (const size_t run : {8u, 16u, 32u, 36u, 128u, 1000u, 2052u, 6000u}) {
       for (const bool stream : {false, true}) {
         const auto offset = static_cast<size_t>(check.random().in(0, 15));
         const Placement p{.count = static_cast<size_t>(check.random().in(500, 5000)),

@@ -1,0 +1,65 @@
+// Rows of the rules of ranges with a scale and an offset for each element. What is subtracted from the codes
+// is the same for all.
+#include "hwy/highway.h"
+#include "kernel/row-inl.h"
+
+#if defined(DEQUANT_RANGE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef DEQUANT_RANGE_INL_H_
+#undef DEQUANT_RANGE_INL_H_
+#else
+#define DEQUANT_RANGE_INL_H_
+#endif
+
+#if DEQUANT_VECTOR_PASS
+DEQUANT_BEFORE_NAMESPACE();
+namespace dequant::HWY_NAMESPACE {
+
+/// A scale and an offset for each element, one shift for all.
+template <class In>
+struct Shifted {
+  struct Padding {
+    alignas(64) float scale[kMaxStep];
+    alignas(64) float offset[kMaxStep];
+  };
+  const float* scale;
+  const float* offset;
+  VI shift;
+
+  explicit HWY_INLINE Shifted(const RowArgs& a)
+      : scale(a.scale), offset(a.offset), shift(hn::Set(DI(), *a.zero)) {}
+
+  HWY_INLINE void Values(const In& in, const uint8_t* p, VF* v) const {
+    VI codes[kGroup];
+    in.Decode(p, codes);
+    const size_t lanes = hn::Lanes(DF());
+    for (size_t q = 0; q < kGroup; ++q) {
+      const auto product =
+          hn::Mul(In::Difference(codes[q], shift), hn::LoadU(DF(), scale + q * lanes));
+      v[q] = hn::Add(product, hn::LoadU(DF(), offset + q * lanes));
+    }
+  }
+  HWY_INLINE void Advance() {
+    scale += Step();
+    offset += Step();
+  }
+  HWY_INLINE void Part(size_t count, Padding& padding) {
+    copy_padded(scale, count * 4, padding.scale, sizeof padding.scale);
+    copy_padded(offset, count * 4, padding.offset, sizeof padding.offset);
+    scale = padding.scale;
+    offset = padding.offset;
+  }
+};
+
+template <class In, class Out>
+void ShiftedRow(const RowArgs& a) {
+  if (HWY_UNLIKELY(!a.plain)) {
+    return careful_row(a, Leaf::varying, ShiftedRow<In, ToFloat32>,
+                       {In::kBits, sizeof(typename Out::T), Finish<Out>});
+  }
+  Loop<Out>(In(a.lut), Shifted<In>(a), a.x, a.y, a.count, CanStream(a, a.y));
+}
+
+}  // namespace dequant::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // DEQUANT_VECTOR_PASS
+#endif
