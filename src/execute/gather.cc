@@ -1,7 +1,7 @@
 // Gathering rows that lie apart.
 #include "execute/gather.h"
 
-#include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "execute/side_row.h"
@@ -10,74 +10,200 @@
 namespace dequant {
 namespace {
 
-/// One value per element of the patch. load(i, stride, count, out) reads `count` of them, the first at
-/// index i; they step by `stride` within a row and by `row_stride` from row to row.
-template <class T, class Load>
-void gather_sides(const Patch& p, int64_t at, int64_t stride, int64_t row_stride, T* out,
-                  const Load& load) {
-  if (stride == 0) {
-    alignas(64) T one[kPatch];
-    load(at, row_stride, row_stride == 0 ? 1 : p.rows, one);
-    for (int64_t r = 0; r < p.rows; ++r) {
-      std::fill_n(out + r * p.count, p.count, one[row_stride == 0 ? 0 : r]);
-    }
+/// Copies kPart to 2 * kPart - 1 bytes: the first and the last, which may overlap.
+template <size_t kPart, class From, class To>
+void copy_short(int64_t rows, size_t bytes, const From& from, const To& to) {
+  if (bytes == kPart) {
+    for (int64_t r = 0; r < rows; ++r) std::memcpy(to(r), from(r), kPart);
     return;
   }
-  load(at, stride, p.count, out);
-  for (int64_t r = 1; r < p.rows; ++r) {
-    if (row_stride == 0) {
-      std::memcpy(out + r * p.count, out, static_cast<size_t>(p.count) * sizeof(T));
+  const size_t last = bytes - kPart;
+  for (int64_t r = 0; r < rows; ++r) {
+    std::memcpy(to(r), from(r), kPart);
+    std::memcpy(to(r) + last, from(r) + last, kPart);
+  }
+}
+
+/// Copies rows of so many bytes each, short ones without a call.
+template <class From, class To>
+void copy_rows(int64_t rows, int64_t row_bytes, const From& from, const To& to) {
+  const auto bytes = static_cast<size_t>(row_bytes);
+  switch (std::bit_floor(bytes)) {
+    case 1: return copy_short<1>(rows, bytes, from, to);
+    case 2: return copy_short<2>(rows, bytes, from, to);
+    case 4: return copy_short<4>(rows, bytes, from, to);
+    case 8: return copy_short<8>(rows, bytes, from, to);
+    case 16: return copy_short<16>(rows, bytes, from, to);
+    case 32: return copy_short<32>(rows, bytes, from, to);
+    case 64: return copy_short<64>(rows, bytes, from, to);
+    default:
+      for (int64_t r = 0; r < rows; ++r) std::memcpy(to(r), from(r), bytes);
+  }
+}
+
+/// The codes of one tensor for a box, of which inner dimensions may be left out.
+template <class T, class Load>
+class SideCodes {
+ public:
+  SideCodes(Dimensions dimensions, int64_t Dimension::*stride, const Box& box, const Load& load)
+      : dimensions_(dimensions), stride_(stride), box_(box), load_(load) {}
+
+  /// Those of a dimension and all inside it, `at` being the first; returns how many. What a dimension
+  /// repeats is copied. Not inlined into itself, which would only be larger.
+  [[gnu::noinline]] int64_t fill(size_t i, int64_t at, T* out) const {
+    const int64_t stride = dimensions_[i].*stride_;
+    const int64_t size = box_.size(dimensions_, i);
+    const bool innermost = i + 1 == dimensions_.size();
+    if (innermost && stride != 0) {
+      load_(at, stride, size, out);
+      return size;
+    }
+    if (innermost) load_(at, 1, 1, out);
+    const int64_t one = innermost ? 1 : fill(i + 1, at, out);
+    if (stride == 0) {
+      repeat(out, one, size);
     } else {
-      load(at + r * row_stride, stride, p.count, out + r * p.count);
+      for (int64_t k = 1; k < size; ++k) fill(i + 1, at + k * stride, out + k * one);
+    }
+    return one * size;
+  }
+
+ private:
+  static void repeat(T* out, int64_t count, int64_t times) {
+    if (count == 1) {
+      std::fill_n(out, times, *out);
+      return;
+    }
+    for (int64_t k = 1; k < times; ++k) {
+      std::memcpy(out + k * count, out, static_cast<size_t>(count) * sizeof(T));
     }
   }
+
+  Dimensions dimensions_;
+  int64_t Dimension::*stride_;
+  const Box& box_;
+  const Load& load_;
+};
+
+/// Codes of whole bytes as they are stored; returns how many.
+template <class T>
+int64_t gather_sides(const std::byte* data, Dimensions dimensions, int64_t Dimension::*stride,
+                     const Box& box, int64_t at, void* out) {
+  const auto load = [data](int64_t i, int64_t step, int64_t count, T* to) {
+    const std::byte* from = data + i * static_cast<int64_t>(sizeof(T));
+    if (step == 1) {
+      std::memcpy(to, from, static_cast<size_t>(count) * sizeof(T));
+      return;
+    }
+    const int64_t bytes = step * static_cast<int64_t>(sizeof(T));
+    for (int64_t k = 0; k < count; ++k) std::memcpy(to + k, from + k * bytes, sizeof(T));
+  };
+  return SideCodes<T, decltype(load)>(dimensions, stride, box, load)
+      .fill(box.outermost, at, static_cast<T*>(out));
+}
+
+/// Codes of whole bytes, of unpacked(x).
+int64_t gather_sides(Element x, const std::byte* data, Dimensions dimensions,
+                     int64_t Dimension::*stride, const Box& box, int64_t at, void* out) {
+  switch (bits(x)) {
+    case 8: return gather_sides<uint8_t>(data, dimensions, stride, box, at, out);
+    case 16: return gather_sides<uint16_t>(data, dimensions, stride, box, at, out);
+    case 32: return gather_sides<uint32_t>(data, dimensions, stride, box, at, out);
+    default: break;
+  }
+  const auto load = [x, data](int64_t i, int64_t step, int64_t count, uint8_t* to) {
+    unpack(x, data, i, step, count, to);
+  };
+  return SideCodes<uint8_t, decltype(load)>(dimensions, stride, box, load)
+      .fill(box.outermost, at, static_cast<uint8_t*>(out));
 }
 
 }  // namespace
 
-void gather_scales(const Plan& plan, const Buffers& buffers, const Patch& p, float* out) noexcept {
-  gather_sides(p, p.at.scale, p.inner.scale, p.outer.scale, out,
-               [&](int64_t i, int64_t stride, int64_t count, float* to) {
-                 load_scales(plan, buffers, i, stride, count, to);
-               });
-}
-
-void gather_zeros(const Plan& plan, const Buffers& buffers, const Patch& p, int32_t* out) noexcept {
-  gather_sides(p, p.at.zero_point, p.inner.zero_point, p.outer.zero_point, out,
-               [&](int64_t i, int64_t stride, int64_t count, int32_t* to) {
-                 load_zeros(plan, buffers, i, stride, count, to);
-               });
-}
-
-void gather_codes(const Plan& plan, const Buffers& buffers, const Patch& p, uint8_t* out) noexcept {
-  const int64_t bytes = bits(unpacked(plan.input)) / 8;
-  const bool whole = bits(plan.input) >= 8;
-  const auto* x = reinterpret_cast<const uint8_t*>(buffers.x.data()) + (whole ? p.at.x * bytes : 0);
-  if (whole && p.inner.x == 1) {
-    for (int64_t r = 0; r < p.rows; ++r) {
-      copy_row(out + r * p.count * bytes, x + r * p.outer.x * bytes, p.count * bytes);
+void RowPlaces::set(Dimensions dimensions, int64_t Dimension::*stride, const Box& box,
+                    bool of_dimensions) noexcept {
+  size_t i = dimensions.size();
+  row_ = 1;
+  step_ = 1;
+  for (; i > box.outermost && dimensions[i - 1].*stride == row_; --i) {
+    row_ *= box.size(dimensions, i - 1);
+  }
+  if (of_dimensions && i == dimensions.size()) {
+    --i;
+    row_ = box.size(dimensions, i);
+    step_ = dimensions[i].*stride;
+  }
+  whole_ = i == box.outermost;
+  int64_t rows = 1;
+  at_[0] = 0;
+  any_ = 0;
+  apart_ = row_;
+  for (; i > box.outermost; --i) {
+    const int64_t step = dimensions[i - 1].*stride;
+    const int64_t size = box.size(dimensions, i - 1);
+    per_index_ = rows;
+    for (int64_t k = 1; k < size; ++k) {
+      for (int64_t r = 0; r < rows; ++r) at_[k * rows + r] = at_[r] + k * step;
     }
-  } else if (whole && bytes == 1 && p.outer.x == 1 && p.rows > 1) {
-    // A transpose: read along the memory of x.
-    for (int64_t k = 0; k < p.count; ++k) {
-      for (int64_t r = 0; r < p.rows; ++r) out[r * p.count + k] = x[k * p.inner.x + r];
-    }
-  } else {
-    for (int64_t r = 0; r < p.rows; ++r) {
-      unpack(plan.input, buffers.x.data(), p.at.x + r * p.outer.x, p.inner.x, p.count,
-             out + r * p.count * bytes);
-    }
+    if (rows == 1) apart_ = step;
+    rows *= size;
+    any_ |= step;
   }
 }
 
-void copy_row(uint8_t* to, const uint8_t* from, int64_t size) noexcept {
-  switch (size) {
-    case 4: std::memcpy(to, from, 4); break;
-    case 8: std::memcpy(to, from, 8); break;
-    case 16: std::memcpy(to, from, 16); break;
-    case 32: std::memcpy(to, from, 32); break;
-    default: std::memcpy(to, from, static_cast<size_t>(size));
+void gather_codes(const std::byte* x, int64_t at, int64_t width, const RowPlaces& places,
+                  const Box& box, uint8_t* out) noexcept {
+  const auto* first = reinterpret_cast<const uint8_t*>(x) + (at * width >> 3);
+  const int64_t bytes = places.row(box) * width / 8;
+  copy_rows(
+      places.rows(box), bytes, [&](int64_t r) { return first + (places[r] * width >> 3); },
+      [&](int64_t r) { return out + r * bytes; });
+}
+
+void gather_unpacked(Element x, const std::byte* data, int64_t at, const RowPlaces& places,
+                     const Box& box, uint8_t* out) noexcept {
+  const int64_t row = places.row(box);
+  const int64_t size = bits(unpacked(x)) / 8;
+  for (int64_t r = 0; r < places.rows(box); ++r) {
+    unpack(x, data, at + places[r], places.step(), row, out + r * row * size);
   }
+}
+
+void scatter_results(const uint8_t* results, int64_t size, const RowPlaces& places, const Box& box,
+                     uint8_t* y) noexcept {
+  const int64_t bytes = places.row(box) * size;
+  copy_rows(
+      places.rows(box), bytes, [&](int64_t r) { return results + r * bytes; },
+      [&](int64_t r) { return y + places[r] * size; });
+}
+
+void gather_scales(const Plan& plan, const Buffers& buffers, Dimensions dimensions, const Box& box,
+                   int64_t at, float* out) noexcept {
+  const std::byte* data = buffers.scale.data();
+  if (plan.scale == Element::float32) {
+    gather_sides(plan.scale, data, dimensions, &Dimension::scale, box, at, out);
+    return;
+  }
+  alignas(64) uint16_t codes[kSides];
+  const int64_t count =
+      gather_sides(plan.scale, data, dimensions, &Dimension::scale, box, at, codes);
+  const Buffers gathered{
+      .x = {}, .scale = std::as_bytes(std::span(codes)), .zero_point = {}, .y = {}};
+  load_scales(plan, gathered, 0, 1, count, out);
+}
+
+void gather_zeros(const Plan& plan, const Buffers& buffers, const Moves& moves,
+                  Dimensions dimensions, const Box& box, int64_t at, int32_t* out) noexcept {
+  const std::byte* data = buffers.zero_point.data();
+  const Element x = unpacked(plan.input);
+  if (bits(x) == 32) {
+    gather_sides(x, data, dimensions, &Dimension::zero_point, box, at, out);
+    return;
+  }
+  alignas(64) uint8_t codes[kSides * 2];
+  const int64_t count =
+      gather_sides(plan.input, data, dimensions, &Dimension::zero_point, box, at, codes);
+  moves.widen[static_cast<size_t>(x)](codes, static_cast<size_t>(count), out);
 }
 
 }  // namespace dequant

@@ -1,261 +1,285 @@
-// Strided plans, piece by piece. Rows are what the innermost dimension holds. Rows with one scale each go
-// to the kernels as they are, many at once where they follow one another in memory. All else becomes a
-// tile of neighbours with a scale each; its codes are gathered unless they are neighbours in x, and its
-// results put in their places unless they are neighbours in y.
+// Strided plans, box by box. The codes of a box are gathered unless they are neighbours in x, one call of
+// a row does them all, and its results are put in their places unless they are neighbours in y. Sides are
+// kept from box to box where strides repeat them. Transposes go through a tile of codes.
 #include "execute/strided.h"
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
+#include <cstdlib>
 
 #include "execute/gather.h"
 #include "execute/odometer.h"
 #include "execute/rows.h"
 #include "execute/side_row.h"
 #include "execute/unpack.h"
-#include "plan/strided.h"
+#include "execute/walk.h"
 
 namespace dequant {
 namespace {
 
-/// Elements of a tile.
-constexpr int64_t kTile = kPatch;
-/// Rows from here on go to the kernels one by one; shorter ones only together with others.
-constexpr int64_t kLong = 32;
+/// Rows of neighbours in x and y from here on are done where they lie, one by one; shorter ones only
+/// together with others. If their results do not follow one another, those would go a longer way.
+constexpr int64_t kLong = 256;
+constexpr int64_t kLongApart = 64;
 /// The same of rows with a scale for each element.
 constexpr int64_t kLongVarying = 512;
-/// Shorter rows cost more as runs than with a scale for each element.
+/// Shorter runs cost more than a scale for each element.
 constexpr int64_t kShortRun = 16;
-/// Rows up to here are gathered, so that one call does many.
-constexpr int64_t kGathered = 256;
-/// Sides that are kept from row to row.
-constexpr int64_t kWindow = 4096;
-/// Neighbours in memory that make it worth to end a tile with them.
-constexpr int64_t kWorth = 128;
-
-Place origin_of(const Plan& plan) {
-  const auto start = [&](int64_t Dimension::*stride) {
-    return -reach(plan.dimensions, stride).lowest;
-  };
-  return {start(&Dimension::x), start(&Dimension::scale), start(&Dimension::zero_point),
-          start(&Dimension::y)};
-}
-
-/// Elements that follow one another in memory: the product of the innermost dimensions that are packed.
-int64_t packed_run(const std::vector<Dimension>& dimensions, int64_t Dimension::*stride) {
-  int64_t run = 1;
-  for (size_t i = dimensions.size(); i-- > 0 && dimensions[i].*stride == run;) {
-    run *= dimensions[i].size;
-  }
-  return run;
-}
+/// Bytes of codes that are transposed at once.
+constexpr int64_t kTransposed = 16 << 10;
+constexpr auto kLineBytes = static_cast<int64_t>(kLine);
+/// Fewer rows are not worth a transpose.
+constexpr int64_t kFewRows = 8;
 
 class Strided {
  public:
-  Strided(const Job& job, Range part) noexcept
+  Strided(const Job& job, const Walk& walk, Range part) noexcept
       : job_(job),
         rows_(job),
         plan_(job.plan),
-        inner_(job.plan.dimensions.back()),
-        outer_(job.plan.dimensions.size() > 1 ? *(job.plan.dimensions.end() - 2) : Dimension{}),
+        transposes_(walk.transposes),
+        dimensions_(walk.dimensions()),
+        last_(walk.rank - 1),
+        inner_(walk.list[last_]),
+        has_zeros_(job.plan.has_zero_point && kind(job.plan.input) != Kind::floating),
         width_(bits(job.plan.input)),
         code_size_(bits(unpacked(job.plan.input)) / 8),
-        y_size_(bits(job.plan.output) / 8),
-        x_run_(packed_run(job.plan.dimensions, &Dimension::x)),
-        y_run_(packed_run(job.plan.dimensions, &Dimension::y)),
-        here_(job.plan.dimensions, origin_of(job.plan), part.begin),
-        next_(part.begin),
-        end_(part.end) {
-    if (!plan_.has_zero_point) {
-      inner_.zero_point = 0;
-      outer_.zero_point = 0;
-      // These serve every tile.
-      load_zeros(plan_, job_.buffers, 0, 0, kWindow, zero_);
-    }
-    one_scale_ = inner_.scale == 0 && inner_.zero_point == 0;
-    x_follows_ = x_run_ > inner_.size && inner_.size * width_ % 8 == 0;
-    rows_follow_ = inner_.size >= kShortRun && y_run_ > inner_.size &&
-                   (x_follows_ || inner_.size <= kGathered);
+        here_(dimensions_, walk.origin, part.begin),
+        left_(part.end - part.begin) {
+    const bool one_scale = repeats_sides(inner_);
+    const bool follows = last_ > 0 && walk.list[last_ - 1].y == inner_.size * inner_.y;
+    long_ = !one_scale ? kLongVarying : follows ? kLong : kLongApart;
+    longest_ = one_scale ? INT64_MAX : kSides;
+    usual_ = Odometer(dimensions_, walk.origin, 0).largest_box(kTile);
+    if (!has_zeros_) std::fill_n(zero_, std::min(kSides, left_), plan_.implicit_zero_point);
   }
 
   void run() noexcept {
-    while (next_ < end_) next_ += step();
+    while (left_ > 0) left_ -= step();
   }
 
  private:
+  /// The sides of a box: one for each run of elements, or for each element.
+  struct BoxSides {
+    Leaf leaf = Leaf::runs;
+    int64_t run = 0;
+    Sides sides{};
+  };
+
   const uint8_t* x_at(int64_t i) const {
-    return reinterpret_cast<const uint8_t*>(job_.buffers.x.data()) + i * width_ / 8;
+    return reinterpret_cast<const uint8_t*>(job_.buffers.x.data()) + (i * width_ >> 3);
   }
   uint8_t* y_at(int64_t i) const {
-    return reinterpret_cast<uint8_t*>(job_.buffers.y.data()) + i * y_size_;
+    return reinterpret_cast<uint8_t*>(job_.buffers.y.data()) + i * rows_.y_size();
   }
   bool starts_on_byte() const { return here_.place().x * width_ % 8 == 0; }
+  static bool repeats_sides(const Dimension& d) { return d.scale == 0 && d.zero_point == 0; }
 
   /// Does some elements and says how many.
   int64_t step() noexcept {
-    const int64_t piece = std::min(here_.left(), end_ - next_);
-    if (one_scale_ && inner_.y == 1 && inner_.x == 1 && starts_on_byte()) {
-      if (rows_follow_) {
-        const int64_t most = x_follows_ ? kTile : kTile / inner_.size;
-        const int64_t rows = std::min({here_.rows_left(), (end_ - next_) / inner_.size, most});
-        if (rows > 1) return run_rows(rows);
-      }
-      if (piece >= kLong) return run_piece(piece);
+    if (transposes_) {
+      const int64_t most = std::max<int64_t>(kTransposed / (inner_.size * code_size_), 1);
+      const int64_t rows = std::min(here_.whole(last_ - 1, left_), most);
+      if (rows >= kFewRows) return run_transposed(rows);
     }
-    if (!one_scale_ && piece >= kLongVarying && inner_.y == 1 && inner_.x == 1 &&
-        starts_on_byte()) {
-      return run_varying(std::min(piece, kWindow));
+    const int64_t piece = std::min(here_.left(last_), left_);
+    if (piece >= long_ && inner_.x == 1 && inner_.y == 1 && starts_on_byte()) {
+      return run_piece(std::min(piece, longest_));
     }
-    return run_tile(std::min(end_ - next_, kTile));
+    const bool usual = left_ >= usual_.elements && here_.left(usual_.outermost) >= usual_.count &&
+                       here_.stands_at(usual_.outermost);
+    return run_box(usual ? usual_ : here_.largest_box(std::min(kTile, left_)));
   }
 
-  /// The first `scales` sides.
-  Sides sides(int64_t scales) const {
-    const bool plain =
-        job_.table.moves.all_plain(scale_, static_cast<size_t>(scales), !has_infinity(plan_.input));
-    return {scale_, zero_, nullptr, plain};
-  }
-
-  int64_t run_rows(int64_t rows) noexcept {
+  /// Neighbours in x and y.
+  int64_t run_piece(int64_t count) noexcept {
     const Place at = here_.place();
-    load_scales(plan_, job_.buffers, at.scale, outer_.scale, rows, scale_);
-    if (plan_.has_zero_point) {
-      load_zeros(plan_, job_.buffers, at.zero_point, outer_.zero_point, rows, zero_);
+    const BoxSides s = load_sides({last_, count, count}, at);
+    rows_.call(plan_.input, s.leaf, x_at(at.x), y_at(at.y), count, s.run, s.sides);
+    here_.advance(last_, count);
+    return count;
+  }
+
+  int64_t run_box(const Box& box) noexcept {
+    if (box.outermost != shape_.outermost || box.count > shape_.count) {
+      x_places_.set(dimensions_, &Dimension::x, box, width_ < 8);
+      y_places_.set(dimensions_, &Dimension::y, box, false);
+      shape_ = box;
     }
-    loaded_ = 0;
-    if (!x_follows_) gather_codes(plan_, job_.buffers, patch(rows, inner_.size), codes_);
-    rows_.call(x_follows_ ? plan_.input : unpacked(plan_.input), Leaf::runs,
-               x_follows_ ? x_at(at.x) : codes_, y_at(at.y), rows * inner_.size, inner_.size,
-               sides(rows));
-    here_.advance_rows(rows);
+    const Place at = here_.place();
+    const BoxSides s = load_sides(box, at);
+    Element x = plan_.input;
+    const uint8_t* codes = load_codes(box, s, x);
+    here_.advance(box.outermost, box.count);
+    if (job_.stream && codes == codes_) fetch_rows(box);
+    if (y_places_.together(box)) {
+      rows_.call(x, s.leaf, codes, y_at(at.y), box.elements, s.run, s.sides);
+    } else {
+      rows_.call_cached(x, s.leaf, codes, spare_, box.elements, s.run, s.sides);
+      scatter_results(spare_, rows_.y_size(), y_places_, box, y_at(at.y));
+    }
+    return box.elements;
+  }
+
+  /// Asks for the codes that are gathered next, while others are dequantized. Inlined, or the compiler takes
+  /// it for a function without effects and leaves it out.
+  [[gnu::always_inline]] void fetch_rows(const Box& box) const noexcept {
+    const uint8_t* first = x_at(here_.place().x);
+    const int64_t bytes = x_places_.row(box) * width_ / 8;
+    const int64_t step = std::max<int64_t>(
+        kLineBytes * 8 / std::max<int64_t>(std::abs(x_places_.apart()) * width_, 1), 1);
+    for (int64_t r = 0; r < x_places_.rows(box); r += step) {
+      const uint8_t* row = first + (x_places_[r] * width_ >> 3);
+      for (int64_t i = 0; i <= bytes; i += kLineBytes) __builtin_prefetch(row + i);
+    }
+  }
+
+  /// The codes of a box, one after another, and what element they are of.
+  const uint8_t* load_codes(const Box& box, const BoxSides& s, Element& x) noexcept {
+    const int64_t at = here_.place().x;
+    const std::byte* data = job_.buffers.x.data();
+    // Kernels want runs that start on bytes.
+    const bool as_stored =
+        width_ >= 8 || (starts_on_byte() && (s.leaf == Leaf::varying || s.run == box.elements ||
+                                             s.run * width_ % 8 == 0));
+    if (as_stored && x_places_.together(box)) return x_at(at);
+    const bool on_bytes = width_ >= 8 || (x_places_.step() == 1 && x_places_.all_on(8 / width_) &&
+                                          x_places_.row(box) * width_ % 8 == 0);
+    if (as_stored && on_bytes) {
+      gather_codes(data, at, width_, x_places_, box, codes_);
+    } else {
+      gather_unpacked(x, data, at, x_places_, box, codes_);
+      x = unpacked(x);
+    }
+    return codes_;
+  }
+
+  /// The sides of a box at a place. Those of the last one serve again if this one has the same.
+  BoxSides load_sides(const Box& box, const Place& at) noexcept {
+    size_t i = last_ + 1;
+    int64_t run = 1;
+    while (i > box.outermost && repeats_sides(dimensions_[i - 1])) {
+      run *= box.size(dimensions_, --i);
+    }
+    const bool runs = run >= kShortRun || run == box.elements;
+    const int64_t count = runs ? box.elements / run : box.elements;
+    if (box.outermost != sided_.outermost || box.count > sided_.count ||
+        at.scale != sides_at_.scale || at.zero_point != sides_at_.zero_point) {
+      const Dimensions used = dimensions_.first(runs ? std::max(i, box.outermost + 1) : last_ + 1);
+      const Box shorter{box.outermost, count == 1 ? 1 : box.count, count};
+      gather_scales(plan_, job_.buffers, used, shorter, at.scale, scale_);
+      if (has_zeros_) {
+        const Moves& moves = job_.table.moves;
+        gather_zeros(plan_, job_.buffers, moves, used, shorter, at.zero_point, zero_);
+      }
+      plain_ = job_.table.moves.all_plain(scale_, static_cast<size_t>(count),
+                                          !has_infinity(plan_.input));
+      sided_ = box;
+      sides_at_ = at;
+    }
+    return {runs ? Leaf::runs : Leaf::varying, runs ? run : 1, {scale_, zero_, nullptr, plain_}};
+  }
+
+  /// Some indices of the dimension before the innermost.
+  int64_t run_transposed(int64_t rows) noexcept {
+    transpose_codes(rows);
+    const Dimension& outer = dimensions_[last_ - 1];
+    const bool follow = outer.y == inner_.size;
+    const bool one_scale = repeats_sides(inner_);
+    const int64_t at_once = one_scale ? rows : follow ? kSides / inner_.size : 1;
+    Place at = here_.place();
+    here_.advance(last_ - 1, rows);
+    for (int64_t done = 0; done < rows;) {
+      const int64_t n = std::min(at_once, rows - done);
+      run_rows(load_sides({last_ - 1, n, n * inner_.size}, at), at.y, done, n, rows);
+      done += n;
+      at.step(outer, n);
+    }
     return rows * inner_.size;
   }
 
-  int64_t run_piece(int64_t count) noexcept {
-    const Place at = here_.place();
-    if (loaded_ == 0 || at.scale != at_.scale || at.zero_point != at_.zero_point) {
-      load_scales(plan_, job_.buffers, at.scale, 0, 1, scale_);
-      if (plan_.has_zero_point) load_zeros(plan_, job_.buffers, at.zero_point, 0, 1, zero_);
-      at_ = at;
-      loaded_ = 1;
-      window_ = sides(1);
+  /// `count` of the rows in codes_, whose results start at y.
+  void run_rows(BoxSides s, int64_t y, int64_t first, int64_t count, int64_t rows) noexcept {
+    const Dimension& outer = dimensions_[last_ - 1];
+    const bool follow = outer.y == inner_.size;
+    const int64_t n = follow ? count : 1;
+    for (int64_t r = 0; r < count; r += n) {
+      if (job_.stream) fetch(first + r, n, rows);
+      rows_.call(unpacked(plan_.input), s.leaf, codes_ + (first + r) * inner_.size * code_size_,
+                 y_at(y + r * outer.y), n * inner_.size, s.run, s.sides);
+      if (s.run == inner_.size) ++s.sides.scale, ++s.sides.zero;
     }
-    rows_.call(plan_.input, Leaf::runs, x_at(at.x), y_at(at.y), count, count, window_);
-    here_.advance(count);
-    return count;
   }
 
-  /// Neighbours with a scale or zero point each. Rows that use the same find them here.
-  int64_t run_varying(int64_t count) noexcept {
-    const Place at = here_.place();
-    if (loaded_ < count || at.scale != at_.scale || at.zero_point != at_.zero_point) {
-      load_scales(plan_, job_.buffers, at.scale, inner_.scale, count, scale_);
-      if (plan_.has_zero_point) {
-        load_zeros(plan_, job_.buffers, at.zero_point, inner_.zero_point, count, zero_);
+  /// Asks for a share of the codes that are transposed next, while others are dequantized.
+  [[gnu::always_inline]] void fetch(int64_t first, int64_t count, int64_t of) const noexcept {
+    const int64_t end = (first + count) * inner_.size / of;
+    for (int64_t k = first * inner_.size / of; k < end; ++k) {
+      const uint8_t* line = x_at(here_.place().x + k * inner_.x);
+      for (int64_t i = 0; i < of * width_ / 8; i += kLineBytes) __builtin_prefetch(line + i);
+    }
+  }
+
+  /// Puts so many rows of codes in codes_, which lie across in x.
+  void transpose_codes(int64_t rows) noexcept {
+    const Dimension& outer = dimensions_[last_ - 1];
+    const int64_t at = here_.place().x;
+    TransposeArgs args{.from = x_at(at),
+                       .from_stride = inner_.x * code_size_,
+                       .to = codes_,
+                       .to_stride = static_cast<size_t>(inner_.size * code_size_),
+                       .rows = static_cast<size_t>(inner_.size),
+                       .columns = static_cast<size_t>(rows)};
+    if (outer.x != 1 || width_ < 8) {
+      for (int64_t k = 0; k < inner_.size; ++k) {
+        unpack(plan_.input, job_.buffers.x.data(), at + k * inner_.x, outer.x, rows,
+               spare_ + k * rows * code_size_);
       }
-      at_ = at;
-      loaded_ = count;
-      window_ = sides(count);
+      args.from = spare_;
+      args.from_stride = rows * code_size_;
     }
-    rows_.call(plan_.input, Leaf::varying, x_at(at.x), y_at(at.y), count, 1, window_);
-    here_.advance(count);
-    return count;
-  }
-
-  Patch patch(int64_t rows, int64_t count) const {
-    return {here_.place(), rows, count, inner_, outer_};
-  }
-
-  /// Whether the next `count` elements are neighbours, of which there are `run` at a time; if that is
-  /// worth it, `count` becomes as many as are.
-  bool shorten(bool possible, int64_t run, int64_t& count) const {
-    const int64_t left = std::min(run - next_ % run, count);
-    if (!possible || left < std::min(count, kWorth)) return false;
-    count = left;
-    return true;
-  }
-
-  int64_t run_tile(int64_t count) noexcept {
-    const Odometer start = here_;
-    loaded_ = 0;
-    const bool direct = shorten(inner_.x == 1 && starts_on_byte(), x_run_, count);
-    const bool neighbours = shorten(inner_.y == 1, y_run_, count);
-    for (int64_t done = 0; done < count;) {
-      const int64_t rows = std::min(here_.rows_left(), (count - done) / inner_.size);
-      const int64_t n = rows > 0 ? inner_.size : std::min(here_.left(), count - done);
-      const Patch p = patch(std::max<int64_t>(rows, 1), n);
-      gather_scales(plan_, job_.buffers, p, scale_ + done);
-      if (plan_.has_zero_point) gather_zeros(plan_, job_.buffers, p, zero_ + done);
-      if (!direct) gather_codes(plan_, job_.buffers, p, codes_ + done * code_size_);
-      if (rows > 0) {
-        here_.advance_rows(rows);
-        done += rows * n;
-      } else {
-        here_.advance(n);
-        done += n;
-      }
-    }
-    const Element x = direct ? plan_.input : unpacked(plan_.input);
-    const uint8_t* codes = direct ? x_at(start.place().x) : codes_;
-    if (neighbours) {
-      rows_.call(x, Leaf::varying, codes, y_at(start.place().y), count, 1, sides(count));
-    } else {
-      rows_.call_cached(x, Leaf::varying, codes, y_, count, 1, sides(count));
-      scatter(start, count);
-    }
-    return count;
-  }
-
-  /// Puts the results of a tile in their places.
-  void scatter(Odometer to, int64_t count) const noexcept {
-    for (int64_t done = 0; done < count;) {
-      const int64_t n = std::min(to.left(), count - done);
-      const uint8_t* from = y_ + done * y_size_;
-      uint8_t* out = y_at(to.place().y);
-      if (inner_.y == 1) {
-        copy_row(out, from, n * y_size_);
-      } else if (y_size_ == 4) {
-        place<4>(from, out, n);
-      } else {
-        place<2>(from, out, n);
-      }
-      done += n;
-      to.advance(n);
-    }
-  }
-  template <int64_t kSize>
-  void place(const uint8_t* from, uint8_t* out, int64_t count) const noexcept {
-    for (int64_t i = 0; i < count; ++i) {
-      std::memcpy(out + i * inner_.y * kSize, from + i * kSize, kSize);
-    }
+    job_.table.transpose[static_cast<size_t>(std::countr_zero(static_cast<size_t>(code_size_)))](
+        args);
   }
 
   const Job& job_;
   Rows rows_;
   const Plan& plan_;
-  Dimension inner_;
-  Dimension outer_;
+  const bool transposes_;
+  const Dimensions dimensions_;
+  const size_t last_;
+  const Dimension& inner_;
+  const bool has_zeros_;
   const int64_t width_;
   const int64_t code_size_;
-  const int64_t y_size_;
-  const int64_t x_run_;
-  const int64_t y_run_;
   Odometer here_;
-  int64_t next_;
-  const int64_t end_;
-  bool one_scale_ = false;
-  bool x_follows_ = false;
-  bool rows_follow_ = false;
-  int64_t loaded_ = 0;  ///< sides in the window, those from at_ on
-  Sides window_{};
-  Place at_;
-  alignas(64) float scale_[kWindow];
-  alignas(64) int32_t zero_[kWindow];
-  alignas(64) uint8_t codes_[kTile * 4];
-  alignas(64) uint8_t y_[kTile * 4];
+  int64_t left_;
+  int64_t long_;     ///< elements of a row that is done where it lies
+  int64_t longest_;  ///< of which so many at once
+  Box usual_;
+  Box shape_{0, 0, 0};  ///< the places are those of
+  Box sided_{0, 0, 0};  ///< the sides are those of, from sides_at_ on
+  Place sides_at_;
+  bool plain_ = false;
+  RowPlaces x_places_;
+  RowPlaces y_places_;
+  alignas(64) float scale_[kSides];
+  alignas(64) int32_t zero_[kSides];
+  alignas(64) uint8_t codes_[kTransposed];
+  alignas(
+      64) uint8_t spare_[kTransposed];  ///< results of a box, or codes before they are transposed
 };
 
 }  // namespace
 
-void run_strided(const Job& job, Range part) noexcept { Strided(job, part).run(); }
+void run_strided(const Job& job, Range part) noexcept {
+  int64_t begin = 0;
+  for (const Walk& walk : walks_of(job.plan)) {
+    const int64_t end = begin + walk.elements();
+    const Range own{std::max(part.begin, begin) - begin, std::min(part.end, end) - begin};
+    if (own.begin < own.end) Strided(job, walk, own).run();
+    begin = end;
+  }
+}
 
 }  // namespace dequant

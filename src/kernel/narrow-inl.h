@@ -59,10 +59,30 @@ struct ToBfloat16 {
     return hn::Add(hn::Add(bits, hn::Set(DU(), 0x7FFF)), odd);
   }
 
+#if HWY_TARGET == HWY_AVX2
+  /// The same in lanes of 16 bits, upper and lower halves apart, those of `low` at even places: an odd upper
+  /// half goes up from a lower one of 0x8000 on, an even one from 0x8001 on.
+  static HWY_INLINE hn::Vec<D16Full> Narrow(VF low, VF high) {
+    const D16Full d;
+    const auto even = hn::BitCast(DU(), low);
+    const auto odd = hn::BitCast(DU(), high);
+    const auto upper = hn::OddEven(hn::BitCast(d, odd), hn::BitCast(d, hn::ShiftRight<16>(even)));
+    const auto lower = hn::OddEven(hn::BitCast(d, hn::ShiftLeft<16>(odd)), hn::BitCast(d, even));
+    const auto less = hn::AndNot(upper, hn::Set(d, 1));
+    const auto up = hn::ShiftRight<15>(hn::SaturatedSub(lower, less));
+    alignas(16) static constexpr uint8_t kApart[] = {0, 1, 4, 5, 8,  9,  12, 13,
+                                                     2, 3, 6, 7, 10, 11, 14, 15};
+    const hn::ScalableTag<uint8_t> d8;
+    const auto apart =
+        hn::TableLookupBytes(hn::BitCast(d8, hn::Add(upper, up)), hn::LoadDup128(d8, kApart));
+    return hn::Vec<D16Full>{_mm256_permute4x64_epi64(apart.raw, 0xD8)};
+  }
+#else
   static HWY_INLINE hn::Vec<D16Full> Narrow(VF low, VF high) {
     return hn::ConcatOdd(D16Full(), hn::BitCast(D16Full(), Round(high)),
                          hn::BitCast(D16Full(), Round(low)));
   }
+#endif
 
 #if HWY_TARGET == HWY_AVX3_DL
   /// The instruction takes subnormal numbers for zero.

@@ -6,6 +6,7 @@
 
 #include "element/codes.h"
 #include "element/reference.h"
+#include "kernel/transpose.h"
 
 namespace dequant {
 namespace {
@@ -131,6 +132,8 @@ void fill_reference_rows(Table& table) {
   moves.widen_float16 = widen_floats<Element::float16>;
   moves.widen_bfloat16 = widen_floats<Element::bfloat16>;
   moves.stream = stream;
+  table.transpose = {transpose_plainly<uint8_t>, transpose_plainly<uint16_t>,
+                     transpose_plainly<uint32_t>};
   fill_widen(moves, std::make_index_sequence<kInputs>{});
 }
 

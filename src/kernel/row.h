@@ -92,18 +92,33 @@ struct Moves {
   static constexpr size_t kSlack = 16;
 };
 
+/// Rows of codes that become columns: to[column * to_stride + row] = from[row * from_stride + column],
+/// the strides in bytes, the others in codes. No side overlaps the other.
+struct TransposeArgs {
+  const uint8_t* from;
+  ptrdiff_t from_stride;
+  uint8_t* to;
+  size_t to_stride;
+  size_t rows;
+  size_t columns;
+};
+
+using TransposeFn = void (*)(const TransposeArgs&);
+
 struct Table {
   using Leaves = std::array<RowFn, kLeaves>;
 
   /// Rule::subtract_then_scale: reference_dequantize() for each element.
   std::array<std::array<Leaves, kOutputs>, kInputs> rows{};
-  /// The rules of ranges: reference_scale_add(), `zero` being the shift.
+  /// The rules of ranges: reference_scale_add(), `zero` being the shift, the same for all.
   std::array<std::array<Leaves, kOutputs>, kRangeElements.size()> range_rows{};
   /// The documented rules: reference_line(), to float32.
   std::array<RowFn, kRangeElements.size()> line_rows{};
   /// Elements of a vector of float32. Runs of one or two vectors are as good as long ones.
   size_t lanes = 1;
   Moves moves;
+  /// Of codes of 1, 2 and 4 bytes.
+  std::array<TransposeFn, 3> transpose{};
 
   RowFn& at(Element x, Element y, Leaf leaf) {
     return rows[static_cast<size_t>(x)][output_index(y)][static_cast<size_t>(leaf)];

@@ -52,6 +52,7 @@ class Registry {
         fill_float_rows(t.highway, table);
         fill_range_rows(t.highway, table);
         fill_moves(t.highway, table);
+        fill_transposes(t.highway, table);
       }
       names_[count_++] = t.name;
     }

@@ -35,6 +35,7 @@ void fill_subbyte_rows(int64_t target, Table& table);
 void fill_float_rows(int64_t target, Table& table);
 void fill_range_rows(int64_t target, Table& table);
 void fill_moves(int64_t target, Table& table);
+void fill_transposes(int64_t target, Table& table);
 
 }  // namespace dequant
 

@@ -1,0 +1,27 @@
+// In which order the elements of a strided plan are done. Any order that does each once is right; the parts
+// of a plan that threads take are counted in it.
+#pragma once
+
+#include <array>
+
+#include "execute/odometer.h"
+
+namespace dequant {
+
+/// Dimensions to be walked row-major from a place on.
+struct Walk {
+  std::array<Dimension, kMostDimensions> list;
+  size_t rank = 0;
+  Place origin;
+  /// The innermost two are a transpose: neighbours in y lie apart in x, and the other way round.
+  bool transposes = false;
+
+  Dimensions dimensions() const noexcept { return {list.data(), rank}; }
+  int64_t elements() const noexcept;
+};
+
+/// Where a plan transposes, neighbours in y are done in blocks, so that both sides use whole lines of the
+/// cache: one walk over all whole blocks, and a second one, which may be empty, over what they leave.
+std::array<Walk, 2> walks_of(const Plan& plan) noexcept;
+
+}  // namespace dequant
