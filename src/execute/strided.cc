@@ -50,7 +50,6 @@ class Strided {
     const bool follows = last_ > 0 && walk.list[last_ - 1].y == inner_.size * inner_.y;
     long_ = !one_scale ? kLongVarying : follows ? kLong : kLongApart;
     longest_ = one_scale ? INT64_MAX : kSides;
-    usual_ = Odometer(dimensions_, walk.origin, 0).largest_box(kTile);
     if (!has_zeros_) std::fill_n(zero_, std::min(kSides, left_), plan_.implicit_zero_point);
   }
 
@@ -86,6 +85,7 @@ class Strided {
     if (piece >= long_ && inner_.x == 1 && inner_.y == 1 && starts_on_byte()) {
       return run_piece(std::min(piece, longest_));
     }
+    if (usual_.elements == 0) usual_ = Odometer(dimensions_, {}, 0).largest_box(kTile);
     const bool usual = left_ >= usual_.elements && here_.left(usual_.outermost) >= usual_.count &&
                        here_.stands_at(usual_.outermost);
     return run_box(usual ? usual_ : here_.largest_box(std::min(kTile, left_)));
@@ -254,9 +254,9 @@ class Strided {
   const int64_t code_size_;
   Odometer here_;
   int64_t left_;
-  int64_t long_;     ///< elements of a row that is done where it lies
-  int64_t longest_;  ///< of which so many at once
-  Box usual_;
+  int64_t long_;        ///< elements of a row that is done where it lies
+  int64_t longest_;     ///< of which so many at once
+  Box usual_{0, 0, 0};  ///< the largest from a start on
   Box shape_{0, 0, 0};  ///< the places are those of
   Box sided_{0, 0, 0};  ///< the sides are those of, from sides_at_ on
   Place sides_at_;
@@ -274,10 +274,12 @@ class Strided {
 
 void run_strided(const Job& job, Range part) noexcept {
   int64_t begin = 0;
-  for (const Walk& walk : walks_of(job.plan)) {
+  for (const Share share : {Share::blocks, Share::rest}) {
+    const Walk walk = walk_of(job.plan, share);
     const int64_t end = begin + walk.elements();
     const Range own{std::max(part.begin, begin) - begin, std::min(part.end, end) - begin};
     if (own.begin < own.end) Strided(job, walk, own).run();
+    if (part.end <= end) return;
     begin = end;
   }
 }

@@ -58,36 +58,36 @@ int64_t Walk::elements() const noexcept {
   return count;
 }
 
-std::array<Walk, 2> walks_of(const Plan& plan) noexcept {
+Walk walk_of(const Plan& plan, Share share) noexcept {
   Walk walk = plain_walk(plan);
-  Walk rest;
-  rest.list[rest.rank++].size = 0;
   const size_t chosen = densest(walk);
   const size_t last = walk.rank - 1;
-  if (chosen == last) return {walk, rest};
-
-  // The others, then the two.
-  std::rotate(walk.list.begin() + chosen, walk.list.begin() + chosen + 1, walk.list.begin() + last);
-  walk.transposes = true;
   Dimension& inner = walk.list[last];
-  if (inner.size < 2 * kBlock) return {walk, rest};
-  const Dimension whole = inner;
-  const int64_t blocks = whole.size / kBlock;
-  if (whole.size % kBlock != 0) {
-    rest = walk;
-    rest.list[last].size = whole.size % kBlock;
-    rest.transposes = rest.list[last].size >= kFewest;
-    rest.origin.step(whole, blocks * kBlock);
+  walk.transposes = chosen != last;
+  if (walk.transposes) {
+    // The others, then the two.
+    std::rotate(walk.list.begin() + chosen, walk.list.begin() + chosen + 1,
+                walk.list.begin() + last);
   }
-  inner.size = kBlock;
+  const bool cut = walk.transposes && inner.size >= 2 * kBlock;
+  const int64_t blocks = inner.size / kBlock;
+  if (share == Share::rest) {
+    if (cut) walk.origin.step(inner, blocks * kBlock);
+    inner.size = cut ? inner.size % kBlock : 0;
+    walk.transposes = inner.size >= kFewest;
+    return walk;
+  }
+  if (!cut) return walk;
   // Blocks come before the two.
-  std::copy_backward(walk.list.begin() + last - 1, walk.list.begin() + walk.rank,
-                     walk.list.begin() + walk.rank + 1);
-  ++walk.rank;
   const auto far = [&](int64_t stride) { return stride * kBlock; };
-  walk.list[last - 1] = {blocks, far(whole.x), far(whole.scale), far(whole.zero_point),
-                         far(whole.y)};
-  return {walk, rest};
+  const Dimension of_blocks{blocks, far(inner.x), far(inner.scale), far(inner.zero_point),
+                            far(inner.y)};
+  inner.size = kBlock;
+  walk.list[last + 1] = inner;
+  walk.list[last] = walk.list[last - 1];
+  walk.list[last - 1] = of_blocks;
+  ++walk.rank;
+  return walk;
 }
 
 }  // namespace dequant

@@ -21,7 +21,9 @@ struct Walk {
 };
 
 /// Where a plan transposes, neighbours in y are done in blocks, so that both sides use whole lines of the
-/// cache: one walk over all whole blocks, and a second one, which may be empty, over what they leave.
-std::array<Walk, 2> walks_of(const Plan& plan) noexcept;
+/// cache: first all whole blocks, then what they leave, which may be nothing.
+enum class Share : uint8_t { blocks, rest };
+
+Walk walk_of(const Plan& plan, Share share) noexcept;
 
 }  // namespace dequant

@@ -88,13 +88,13 @@ requires(sizeof(typename Out::T) == 2) struct LongRun<Float8Bytes, Out> {
 
 /// What DigitSums are of the values, of the results: a power of two more adds as much to the code of a
 /// result as to that of a value, if all results are normal. Those of the first row need not be: each of
-/// them has bytes of its own.
-template <bool kInfinity, class Out>
-requires(sizeof(typename Out::T) == 2) struct LongRun<Float8<kInfinity>, Out> {
+/// them has bytes of its own. float8e5m2 gains nothing: its infinities cost as much as its multiplications.
+template <class Out>
+requires(sizeof(typename Out::T) == 2) struct LongRun<Float8<false>, Out> {
   static constexpr bool kExists = true;
   static constexpr size_t kLong = 1024;
   static constexpr bool kToFloat16 = std::is_same_v<Out, ToFloat16>;
-  using In = Float8<kInfinity>;
+  using In = Float8<false>;
   struct Padding {};
   In results;
 
@@ -102,9 +102,8 @@ requires(sizeof(typename Out::T) == 2) struct LongRun<Float8<kInfinity>, Out> {
     const float size = std::abs(scale);
     if (!kToFloat16) return size <= 0x1p64F;
     // The last positive code may be NaN.
-    constexpr size_t kLast = kInfinity ? 0x7B : 0x7F;
-    return lut[16] * size >= 0x1p-14F && lut[kLast - 1] * size < 65520.0F &&
-           !(lut[kLast] * size >= 65520.0F);
+    return lut[16] * size >= 0x1p-14F && lut[0x7E] * size < 65520.0F &&
+           !(lut[0x7F] * size >= 65520.0F);
   }
 
   HWY_INLINE LongRun(const float* lut, float scale) : results(SumsOf(lut, scale)) {}
@@ -140,7 +139,7 @@ requires(sizeof(typename Out::T) == 2) struct LongRun<Float8<kInfinity>, Out> {
   }
 
   HWY_INLINE void Results(const In&, const uint8_t* p, V16* words) const {
-    results.template Words<kToFloat16 ? 0x7E00 : 0x7FC0>(In::Load(p, In::kWordOrder), words);
+    results.Words<kToFloat16 ? 0x7E00 : 0x7FC0>(In::Load(p, In::kWordOrder), words);
   }
   HWY_INLINE void Advance() {}
   HWY_INLINE void Part(size_t, Padding&) {}

@@ -25,8 +25,7 @@ using V8 = hn::Vec<D8Full>;
 
 /// Vectors of 16-bit results that a group of codes becomes.
 constexpr size_t kResults = kGroup / 2;
-/// Entries of a table. Those of 2-bit codes are there four times, so that bits of a neighbour in an index
-/// do no harm.
+/// Entries of a table, which 2-bit codes fill four times.
 constexpr size_t kEntries = 16;
 
 /// True where results are looked up as they are stored.

@@ -1,5 +1,7 @@
 // The only loop. Row<In, Out, leaf> is a table entry: whole groups of vectors, what is left at the end
 // and both kinds of stores come from one body.
+#include <type_traits>
+
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "kernel/careful.h"
@@ -39,44 +41,61 @@ HWY_INLINE void StoreResults(const V16* results, uint8_t* y, bool stream) {
   for (size_t q = 0; q < kResults; ++q) Put(results[q], D16Full(), out + q * lanes, stream);
 }
 
-/// Dequantizes count elements. What is left after the last whole group goes through padded copies, so
-/// that nothing beyond it is touched.
+/// Dequantizes a group.
+template <class Out, class In, class Side>
+HWY_INLINE void Group(const In& in, const Side& side, const uint8_t* x, uint8_t* y, bool stream) {
+  if constexpr (requires(V16 * results) { side.Results(in, x, results); }) {
+    V16 results[kResults];
+    side.Results(in, x, results);
+    StoreResults(results, y, stream);
+  } else {
+    VF v[kGroup];
+    side.Values(in, x, v);
+    Out::Store(v, y, stream);
+  }
+}
+
+/// Groups in a turn of the loop: two where nothing but x and y advances and a group is short, because
+/// counting costs as much as some arithmetic.
+template <class Side>
+constexpr size_t kTurn = std::is_empty_v<typename Side::Padding>&& HWY_MAX_BYTES <= 32 ? 2 : 1;
+
+/// Dequantizes count elements, of which there is one at least. What is left after the last whole turn goes
+/// through padded copies, so that nothing beyond it is touched; it is done by the same code.
 template <class Out, class In, class Side>
 HWY_INLINE void Loop(const In& in, Side side, const uint8_t* x, uint8_t* y, size_t count,
                      bool stream) {
-  const size_t step = Step();
-  alignas(64) uint8_t x_padding[kMaxStep * In::kBits / 8];
-  alignas(64) uint8_t y_padding[kMaxStep * sizeof(typename Out::T)];
+  alignas(64) uint8_t x_padding[kTurn<Side> * kMaxStep * In::kBits / 8];
+  alignas(64) uint8_t y_padding[kTurn<Side> * kMaxStep * sizeof(typename Out::T)];
   typename Side::Padding padding;
-  for (uint8_t* to = y; count != 0; to = y) {
-    const bool part = count < step;
-    if (HWY_UNLIKELY(part)) {
-      copy_padded(x, (count * In::kBits + 7) / 8, x_padding, sizeof x_padding);
-      side.Part(count, padding);
+  const size_t x_group = Step() * In::kBits / 8;
+  const size_t y_group = Step() * sizeof(typename Out::T);
+  const size_t rest = count % (kTurn<Side> * Step());
+  uint8_t* rest_of_y = nullptr;
+  for (size_t turns = count / (kTurn<Side> * Step());; turns = 0) {
+    if (HWY_UNLIKELY(turns == 0)) {
+      copy_padded(x, (rest * In::kBits + 7) / 8, x_padding, sizeof x_padding);
+      side.Part(rest, padding);
+      rest_of_y = y;
       x = x_padding;
-      to = y_padding;
+      y = y_padding;
       stream = false;
+      turns = 1;
     }
-    if (stream) {
-      for (size_t i = 0; i < step * In::kBits / 8; i += kLine) hwy::Prefetch(x + kAhead + i);
+    const size_t ahead = stream ? kAhead : 0;
+    do {
+      for (size_t i = 0; i < kTurn<Side> * x_group; i += kLine) hwy::Prefetch(x + ahead + i);
+      for (size_t g = 0; g < kTurn<Side>; ++g) {
+        Group<Out>(in, side, x, y, stream);
+        x += x_group;
+        y += y_group;
+      }
+      side.Advance();
+    } while (--turns != 0);
+    if (rest == 0) return;
+    if (rest_of_y != nullptr) {
+      return copy_bytes(y_padding, rest * sizeof(typename Out::T), rest_of_y);
     }
-    if constexpr (requires(V16 * results) { side.Results(in, x, results); }) {
-      V16 results[kResults];
-      side.Results(in, x, results);
-      StoreResults(results, to, stream);
-    } else {
-      VF v[kGroup];
-      side.Values(in, x, v);
-      Out::Store(v, to, stream);
-    }
-    if (HWY_UNLIKELY(part)) {
-      copy_bytes(y_padding, count * sizeof(typename Out::T), y);
-      return;
-    }
-    side.Advance();
-    x += step * In::kBits / 8;
-    y += step * sizeof(typename Out::T);
-    count -= step;
   }
 }
 

@@ -1,4 +1,6 @@
-// Transposing codes in registers, for every target.
+// Transposing codes in registers, for every target. That of plain AVX-512 serves its extensions too.
+#define HWY_DISABLED_TARGETS \
+  (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_AVX3_DL)
 #include "kernel/targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -104,6 +106,8 @@ void FillTransposes(Table&) {}
 
 #if HWY_ONCE
 namespace dequant {
-void fill_transposes(int64_t target, Table& table) { DEQUANT_FILL(target, FillTransposes, table); }
+void fill_transposes(int64_t target, Table& table) {
+  DEQUANT_FILL(target == HWY_AVX3_DL ? HWY_AVX3 : target, FillTransposes, table);
+}
 }  // namespace dequant
 #endif
