@@ -5,7 +5,9 @@
 #include <cstring>
 #include <numeric>
 
+#include "checked.h"
 #include "element/codes.h"
+#include "execute/expanded.h"
 #include "execute/float_environment.h"
 #include "execute/ranges.h"
 #include "execute/rows.h"
@@ -18,21 +20,16 @@
 namespace dequant {
 namespace {
 
-/// Elements handled at once where sides are expanded or codes unpacked; a multiple of 8.
-constexpr int64_t kTile = 1024;
+/// Elements handled at once where sides are expanded or codes unpacked; a multiple of kAligned.
+constexpr int64_t kTile = 2048;
 /// Entries of sides that are repeated for many rows.
-constexpr int64_t kPeriod = 2048;
+constexpr int64_t kPeriod = Expanded::kCapacity;
+/// Outputs that stay in a core's own caches.
+constexpr int64_t kNearBytes = int64_t{1} << 20;
 /// Rows below this are done many at once.
 constexpr int64_t kShortRow = 256;
 /// Elements that fill bytes and lines whatever the types.
 constexpr int64_t kAligned = 64;
-
-/// One side for each element of a tile.
-struct Expanded {
-  alignas(64) float scale[kPeriod + Moves::kSlack];
-  alignas(64) int32_t zero[kPeriod + Moves::kSlack];
-  alignas(64) float offset[kPeriod + Moves::kSlack];
-};
 
 class Chunk {
  public:
@@ -50,10 +47,8 @@ class Chunk {
     if (layout_.run != 0) {
       const bool on_bytes = layout_.run >= layout_.row || layout_.run * width_ % 8 == 0;
       if (on_bytes && rows_.is_good_run(layout_.run)) return run_runs();
-    } else if (layout_.rows_share_scales || layout_.inner == 1) {
+    } else if (layout_.rows_share_scales || layout_.row >= kShortRow) {
       return run_rows();
-    } else if (layout_.block == 1 || layout_.row >= kShortRow) {
-      return run_blocks_of_rows();
     }
     run_expanded();
   }
@@ -103,35 +98,45 @@ class Chunk {
     });
   }
 
-  /// A scale for each element of a row, or of a part of one.
-  void run_row(int64_t begin, int64_t count, int64_t scale) noexcept {
-    for (int64_t done = 0; done < count;) {
-      const int64_t n = std::min(SideRow::kCapacity, count - done);
-      call(Leaf::varying, begin + done, n, 1, side_.load(scale + done, n));
-      done += n;
+  /// A scale for each element of a row. Rows that share theirs are done a tile of columns after the
+  /// other, whose sides stay in the nearest cache for all of these rows. What goes further than the
+  /// core's own caches is better written in longer stretches.
+  void run_rows() noexcept {
+    const int64_t row = layout_.row;
+    const int64_t tile = stays_near() ? kTile : SideRow::kCapacity;
+    for (int64_t begin = part_.begin; begin < part_.end;) {
+      const int64_t r = begin / row;
+      int64_t end = std::min((r + rows_from(r)) * row, part_.end);
+      Range columns{0, row};
+      if (end - begin < 2 * row) {
+        end = std::min(end, (r + 1) * row);
+        columns = {begin - r * row, end - r * row};
+      }
+      for (int64_t c = columns.begin; c < columns.end; c += tile) {
+        run_columns(r * row + c, std::min(tile, columns.end - c), layout_.row_scale(r) + c,
+                    {begin, end});
+      }
+      begin = end;
     }
   }
 
-  void run_rows() noexcept {
-    for_each_segment(layout_, part_.begin, part_.end,
-                     [this](const Segment& s) { run_row(s.begin, s.count, s.scale); });
+  bool stays_near() const {
+    return (job_.elements.end - job_.elements.begin) * rows_.y_size() <= kNearBytes;
   }
 
-  /// Rows of a block on a middle axis share their scales: a look at the layout for each block.
-  void run_blocks_of_rows() noexcept {
-    const int64_t row = layout_.row;
-    for (int64_t begin = part_.begin; begin < part_.end;) {
-      const int64_t r = begin / row;
-      const int64_t in_axis = r % layout_.axis;
-      const int64_t rows =
-          std::min(layout_.block - in_axis % layout_.block, layout_.axis - in_axis);
-      const int64_t end = std::min((r + rows) * row, part_.end);
-      const int64_t scale = layout_.row_scale(r);
-      for (int64_t start = r * row; start < end; start += row) {
-        const int64_t from = std::max(start, begin);
-        run_row(from, std::min(start + row, end) - from, scale + from - start);
-      }
-      begin = end;
+  /// How many rows from r on share their scales.
+  int64_t rows_from(int64_t r) const {
+    if (layout_.rows_share_scales) return ceil_div(part_.end, layout_.row) - r;
+    const int64_t in_axis = r % layout_.axis;
+    return std::min(layout_.block - in_axis % layout_.block, layout_.axis - in_axis);
+  }
+
+  /// `columns` elements of each row from `start` on, as far as they lie within `range`.
+  void run_columns(int64_t start, int64_t columns, int64_t scale, Range range) noexcept {
+    for (; start < range.end; start += layout_.row) {
+      const int64_t from = std::max(start, range.begin);
+      const int64_t n = std::min(start + columns, range.end) - from;
+      if (n > 0) call(Leaf::varying, from, n, 1, side_.load(scale + from - start, n));
     }
   }
 
@@ -147,92 +152,20 @@ class Chunk {
   }
 
   void run_periodic(int64_t period) noexcept {
-    Expanded expanded;
-    const int64_t count = std::min(period, part_.end - part_.begin);
-    expand(part_.begin, std::min(layout_.row, count), expanded);
-    const Sides sides = sides_of(expanded);
-    echo(expanded, 0, layout_.row, count, sides.offset != nullptr);
+    Expanded expanded(layout_, job_.table.moves, side_);
+    const Sides sides =
+        expanded.of_equal_rows(part_.begin, std::min(period, part_.end - part_.begin));
     for (int64_t begin = part_.begin; begin < part_.end; begin += period) {
       call(Leaf::varying, begin, std::min(period, part_.end - begin), 1, sides);
     }
   }
 
   void run_expanded() noexcept {
-    Expanded expanded;
+    Expanded expanded(layout_, job_.table.moves, side_);
     for (int64_t begin = part_.begin; begin < part_.end; begin += kTile) {
       const int64_t count = std::min(kTile, part_.end - begin);
-      if (layout_.run == 0 && layout_.row < kTile) {
-        expand_rows(begin, count, expanded);
-      } else {
-        expand(begin, count, expanded);
-      }
-      call(Leaf::varying, begin, count, 1, sides_of(expanded));
+      call(Leaf::varying, begin, count, 1, expanded.of(begin, count));
     }
-  }
-
-  Sides sides_of(const Expanded& e) const {
-    return {e.scale, e.zero, adds_offset(job_.plan.rule) ? e.offset : nullptr, plain_};
-  }
-
-  /// From `at` on the first `period` of `count` entries are there; makes the others repeat them.
-  static void echo(Expanded& e, int64_t at, int64_t period, int64_t count, bool offsets) {
-    for (int64_t done = period; done < count;) {
-      const int64_t n = std::min(done, count - done);
-      std::copy_n(e.scale + at, n, e.scale + at + done);
-      std::copy_n(e.zero + at, n, e.zero + at + done);
-      if (offsets) std::copy_n(e.offset + at, n, e.offset + at + done);
-      done += n;
-    }
-  }
-
-  /// One side for each of `count` elements.
-  void expand(int64_t begin, int64_t count, Expanded& out) noexcept {
-    plain_ = true;
-    // Segments start with a run but for the first.
-    int64_t into = layout_.run == 0 ? 0 : begin % layout_.row % layout_.run;
-    for_each_segment(layout_, begin, begin + count, [&](const Segment& s) {
-      const int64_t run = std::max<int64_t>(s.run, 1);
-      put(s.scale, run, into, s.count, out, s.begin - begin);
-      into = 0;
-    });
-  }
-
-  /// The same where rows of a block share the sides of a row.
-  void expand_rows(int64_t begin, int64_t count, Expanded& out) noexcept {
-    plain_ = true;
-    const int64_t row = layout_.row;
-    for (int64_t done = 0; done < count;) {
-      const int64_t r = (begin + done) / row;
-      const int64_t within = (begin + done) % row;
-      const int64_t in_axis = r % layout_.axis;
-      const int64_t rows =
-          std::min(layout_.block - in_axis % layout_.block, layout_.axis - in_axis);
-      const int64_t n = std::min(rows * row - within, count - done);
-      // The rest of this row and, if that is not all, its first part.
-      const int64_t rest = std::min(row - within, n);
-      put(layout_.row_scale(r) + within, 1, 0, rest, out, done);
-      if (n > rest) {
-        put(layout_.row_scale(r), 1, 0, std::min(within, n - rest), out, done + rest);
-        echo(out, done, row, n, adds_offset(job_.plan.rule));
-      }
-      done += n;
-    }
-  }
-
-  /// Puts the sides from `scale` on, `run` times each but for the first, `into` times less, at `at`.
-  void put(int64_t scale, int64_t run, int64_t into, int64_t count, Expanded& out,
-           int64_t at) noexcept {
-    const auto repeat = [&](const auto* from, auto* to) {
-      if (run == 1) return static_cast<void>(std::copy_n(from, count, to + at));
-      job_.table.moves.repeat(reinterpret_cast<const uint32_t*>(from), static_cast<size_t>(run),
-                              static_cast<size_t>(into), reinterpret_cast<uint32_t*>(to + at),
-                              static_cast<size_t>(count));
-    };
-    const Sides sides = side_.load(scale, ceil_div(count + into, run));
-    plain_ = plain_ && sides.plain;
-    repeat(sides.scale, out.scale);
-    repeat(sides.zero, out.zero);
-    if (sides.offset != nullptr) repeat(sides.offset, out.offset);
   }
 
   void run_line() const noexcept {
@@ -250,7 +183,6 @@ class Chunk {
   Range part_;
   Layout layout_;
   int width_;
-  bool plain_ = true;  ///< of what expand() expanded
   SideRow side_;
 };
 

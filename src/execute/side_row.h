@@ -38,6 +38,9 @@ class SideRow {
   /// already.
   Sides load(int64_t begin, int64_t count) noexcept;
 
+  /// True if all zero points are the same, whatever is loaded.
+  bool constant_zeros() const noexcept { return constant_zeros_; }
+
  private:
   void load_ranges(int64_t count) noexcept;
   void load_zero_points(int64_t count) noexcept;

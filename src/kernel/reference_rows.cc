@@ -76,8 +76,10 @@ bool all_plain(const float* values, size_t count, bool zero_too) {
   return std::all_of(values, values + count, [=](float v) { return is_plain(v, zero_too); });
 }
 
-void repeat(const uint32_t* values, size_t run, size_t into, uint32_t* out, size_t count) {
-  for (size_t i = 0; i < count; ++i) out[i] = values[(into + i) / run];
+void repeat(const Moves::Spread* sides, size_t how_many, size_t run, size_t into, size_t count) {
+  for (size_t k = 0; k < how_many; ++k) {
+    for (size_t i = 0; i < count; ++i) sides[k].out[i] = sides[k].values[(into + i) / run];
+  }
 }
 
 template <Element kX>

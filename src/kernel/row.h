@@ -77,9 +77,14 @@ constexpr size_t range_index(Element x) {
 struct Moves {
   /// True if is_plain() of all values.
   bool (*all_plain)(const float* values, size_t count, bool zero_too) = nullptr;
-  /// `count` words of out: each value `run` times, but the first only from its `into`th time on. Writes
-  /// up to kSlack words more.
-  void (*repeat)(const uint32_t* values, size_t run, size_t into, uint32_t* out,
+  /// Sides and where they go, once for each element.
+  struct Spread {
+    const uint32_t* values;
+    uint32_t* out;
+  };
+  /// `count` words of out for one or two sides: each value `run` times, but the first only from its
+  /// `into`th time on; count <= kMostRepeated. Writes up to kSlack words more.
+  void (*repeat)(const Spread* sides, size_t how_many, size_t run, size_t into,
                  size_t count) = nullptr;
   /// Integers of at most 16 bits as int32, from the start of a byte on; null for other elements.
   std::array<void (*)(const uint8_t* from, size_t count, int32_t* to), kInputs> widen{};
@@ -90,6 +95,7 @@ struct Moves {
   void (*stream)(const uint8_t* from, uint8_t* to, size_t bytes) = nullptr;
 
   static constexpr size_t kSlack = 16;
+  static constexpr size_t kMostRepeated = size_t{1} << 14;
 };
 
 /// Rows of codes that become columns: to[column * to_stride + row] = from[row * from_stride + column],

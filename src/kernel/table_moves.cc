@@ -15,72 +15,151 @@ namespace {
 
 bool AllPlain(const float* values, size_t count, bool zero_too) {
   const size_t lanes = hn::Lanes(DU());
-  const auto no_sign = hn::Set(DU(), 0x7FFFFFFF);
-  // Of the magnitudes moved down by the smallest plain one, those that are plain lie below `range`, and
-  // smaller ones wrap around.
-  const auto smallest = hn::Set(DU(), kSmallestPlain);
-  const auto range = hn::Set(DU(), 0x7F800000 - kSmallestPlain);
-  auto worst = hn::Zero(DU());
-  const auto look = [&](VU bits) DEQUANT_ATTR {
-    const auto magnitude = hn::And(bits, no_sign);
-    const auto moved = hn::Sub(magnitude, smallest);
-    const auto zero = hn::VecFromMask(DU(), hn::Eq(magnitude, hn::Zero(DU())));
-    return zero_too ? hn::AndNot(zero, moved) : moved;
-  };
-  size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
+  if (count < lanes) {
+    for (size_t i = 0; i < count; ++i) {
+      if (!is_plain(values[i], zero_too)) return false;
+    }
+    return true;
+  }
+  // Twice the magnitudes: a sum drops the sign. Zeros that count as plain become the largest number there
+  // is, one below zero, before the smallest is taken.
+  auto smallest = hn::Set(DU(), 0xFFFFFFFF);
+  auto largest = hn::Zero(DU());
+  const auto below = hn::Set(DU(), zero_too ? 1 : 0);
+  const auto look = [&](size_t i) DEQUANT_ATTR {
     const auto bits = hn::LoadU(DU(), reinterpret_cast<const uint32_t*>(values + i));
-    worst = hn::Max(worst, look(bits));
-  }
-  for (; i < count; ++i) {
-    if (!is_plain(values[i], zero_too)) return false;
-  }
-  return hn::AllTrue(DU(), hn::Lt(worst, range));
+    const auto twice = hn::Add(bits, bits);
+    smallest = hn::Min(smallest, hn::Sub(twice, below));
+    largest = hn::Max(largest, twice);
+  };
+  for (size_t i = 0; i + lanes <= count; i += lanes) look(i);
+  // The last ones, together with some that were looked at already.
+  look(count - lanes);
+  const auto bad = hn::Or(hn::Lt(smallest, hn::Sub(hn::Set(DU(), 2 * kSmallestPlain), below)),
+                          hn::Not(hn::Lt(largest, hn::Set(DU(), 2 * uint32_t{0x7F800000}))));
+  return hn::AllFalse(DU(), bad);
 }
 
-/// Runs of a vector or more: whole vectors; those beyond a run are overwritten by the next.
-void RepeatLong(const uint32_t* values, size_t run, size_t into, uint32_t* out, size_t count) {
+/// Which run an element lies in and how far, by a multiplication: vectors do not wait for each other.
+struct Place {
+  uint32_t run;
+  uint32_t reciprocal;
+
+  /// Runs and elements below 2^15 make 2^32 / run exact enough.
+  explicit HWY_INLINE Place(size_t length)
+      : run(static_cast<uint32_t>(length)), reciprocal(0xFFFFFFFFU / run + 1) {}
+  HWY_INLINE uint32_t Run(size_t element) const {
+    return static_cast<uint32_t>(element * reciprocal >> 32);
+  }
+};
+
+/// Sides in registers: the stores of Repeat() might as well write what they are stored in.
+template <size_t kSides>
+struct Spreads {
+  const uint32_t* values[kSides];
+  uint32_t* out[kSides];
+
+  explicit HWY_INLINE Spreads(const Moves::Spread* sides) {
+    for (size_t s = 0; s < kSides; ++s) values[s] = sides[s].values, out[s] = sides[s].out;
+  }
+};
+
+/// Runs of a vector or more: a vector holds one value, or two of which the second begins at a lane.
+template <size_t kSides>
+void RepeatLong(const Moves::Spread* sides, size_t run, size_t into, size_t count) {
+  const Spreads<kSides> spread(sides);
   const size_t lanes = hn::Lanes(DU());
-  const uint32_t* const end = out + count;
-  for (; out < end; ++values, into = 0) {
-    const size_t n = HWY_MIN(run - into, static_cast<size_t>(end - out));
-    const auto value = hn::Set(DU(), *values);
-    for (size_t i = 0; i < n; i += lanes) hn::StoreU(value, DU(), out + i);
-    out += n;
+  // One that ends behind all elements might as well end sooner.
+  const size_t rest = HWY_MIN(run - into, Moves::kMostRepeated);
+  run = HWY_MIN(run, Moves::kMostRepeated);
+  into = run - rest;
+  const Place place(run);
+  const size_t last = place.Run(into + count - 1);
+  const auto lane = hn::Iota(DI(), 0);
+  for (size_t i = 0; i < count;) {
+    const size_t k = place.Run(into + i);
+    const size_t border = (k + 1) * run - (into + i);
+    if (border >= Step() && i + Step() <= count) {
+      for (size_t s = 0; s < kSides; ++s) {
+        const auto value = hn::Set(DU(), spread.values[s][k]);
+        for (size_t q = 0; q < kGroup; ++q) hn::StoreU(value, DU(), spread.out[s] + i + q * lanes);
+      }
+      i += Step();
+      continue;
+    }
+    const size_t next = HWY_MIN(k + 1, last);
+    const auto first =
+        hn::RebindMask(DU(), hn::Lt(lane, hn::Set(DI(), static_cast<int32_t>(border))));
+    for (size_t s = 0; s < kSides; ++s) {
+      const uint32_t* values = spread.values[s];
+      const auto both =
+          hn::IfThenElse(first, hn::Set(DU(), values[k]), hn::Set(DU(), values[next]));
+      hn::StoreU(both, DU(), spread.out[s] + i);
+    }
+    i += lanes;
   }
 }
 
-/// Shorter ones: a vector holds all that the next vector repeats.
-void RepeatShort(const uint32_t* values, size_t run, size_t into, uint32_t* out, size_t count) {
+/// Shorter ones: a vector holds all that the next vector repeats. After a period of vectors, lanes take
+/// their values in the same way again.
+template <size_t kSides>
+void RepeatShort(const Moves::Spread* sides, size_t run, size_t into, size_t count) {
+  Spreads<kSides> spread(sides);
   const size_t lanes = hn::Lanes(DU());
-  const uint32_t* const end = values + (into + count + run - 1) / run;
+  const size_t common = run & (0 - run);  // the greatest divisor that lanes and run have in common
+  const size_t period = run / common;
+  const size_t values_of_period = lanes / common;
+  const Place place(run);
   // Lane i takes the (into + i) / run-th value; half a step up, so that rounding never matters.
+  // Room for more than there are: else compilers write the loops out.
+  constexpr size_t kRoom = 32;
+  decltype(hn::IndicesFromVec(DU(), hn::Zero(DI()))) index[kRoom];
+  size_t start[kRoom];
   const auto middle = hn::Add(hn::Iota(DF(), 0), hn::Set(DF(), 0.5F));
   const auto step = hn::Set(DF(), 1.0F / static_cast<float>(run));
-  const size_t whole = lanes / run;
-  const size_t past = lanes % run;
-  for (size_t i = 0; i < count; i += lanes) {
-    const auto place = hn::Add(middle, hn::Set(DF(), static_cast<float>(into)));
-    const auto index = hn::ConvertTo(DI(), hn::Mul(place, step));
-    alignas(64) uint32_t padding[kMaxLanes];
-    const auto left = static_cast<size_t>(end - values);
-    const uint32_t* from = values;
-    if (HWY_UNLIKELY(left < lanes)) {
-      copy_padded(values, left * sizeof *values, padding, sizeof padding);
-      from = padding;
-    }
-    const auto table = hn::LoadU(DU(), from);
-    hn::StoreU(hn::TableLookupLanes(table, hn::IndicesFromVec(DU(), index)), DU(), out + i);
-    const bool carries = into + past >= run;
-    values += whole + carries;
-    into += past - (carries ? run : 0);
+  for (size_t v = 0; v < period; ++v) {
+    start[v] = place.Run(into + v * lanes);
+    const auto past = static_cast<float>(into + v * lanes - start[v] * run);
+    const auto at = hn::Add(middle, hn::Set(DF(), past));
+    index[v] = hn::IndicesFromVec(DU(), hn::ConvertTo(DI(), hn::Mul(at, step)));
   }
+  const auto one_period = [&](size_t vectors) DEQUANT_ATTR {
+    for (size_t v = 0; v < vectors; ++v) {
+      for (size_t s = 0; s < kSides; ++s) {
+        const auto table = hn::LoadU(DU(), spread.values[s] + start[v]);
+        hn::StoreU(hn::TableLookupLanes(table, index[v]), DU(), spread.out[s] + v * lanes);
+      }
+    }
+    for (size_t s = 0; s < kSides; ++s) {
+      spread.values[s] += values_of_period;
+      spread.out[s] += period * lanes;
+    }
+  };
+  size_t left = (count + lanes - 1) / lanes;
+  size_t values = place.Run(into + count - 1) + 1;
+  for (; left >= period && values >= values_of_period + lanes; left -= period) {
+    one_period(period);
+    values -= values_of_period;
+  }
+  // Vectors of values that might reach beyond the last one are taken from a copy.
+  alignas(64) uint32_t padding[kSides][4 * kMaxLanes];
+  for (size_t s = 0; s < kSides; ++s) {
+    copy_padded(spread.values[s], values * sizeof(uint32_t), padding[s], sizeof padding[s]);
+    spread.values[s] = padding[s];
+  }
+  for (; left > period; left -= period) one_period(period);
+  one_period(left);
 }
 
-void Repeat(const uint32_t* values, size_t run, size_t into, uint32_t* out, size_t count) {
+template <size_t kSides>
+void RepeatEach(const Moves::Spread* sides, size_t run, size_t into, size_t count) {
+  if (run < hn::Lanes(DU())) return RepeatShort<kSides>(sides, run, into, count);
+  RepeatLong<kSides>(sides, run, into, count);
+}
+
+void Repeat(const Moves::Spread* sides, size_t how_many, size_t run, size_t into, size_t count) {
   static_assert(Moves::kSlack >= kMaxLanes);
-  if (run < hn::Lanes(DU())) return RepeatShort(values, run, into, out, count);
-  RepeatLong(values, run, into, out, count);
+  how_many == 1 ? RepeatEach<1>(sides, run, into, count) : RepeatEach<2>(sides, run, into, count);
 }
 
 template <class In>

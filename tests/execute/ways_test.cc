@@ -35,9 +35,12 @@ constexpr Way kWays[] = {
     {"rows of 64 that repeat", Granularity::per_axis, 90, 64, 1},
     {"rows that repeat too late", Granularity::per_axis, 4, 1201, 1},
     {"rows of more than a window", Granularity::per_axis, 2, 5001, 1},
+    {"rows of several tiles", Granularity::per_axis, 3, 4500, 1},
     {"short channels that repeat", Granularity::per_axis, 300, 5, 3},
     {"many short channels", Granularity::per_axis, 1, 1700, 3},
+    {"channels that nearly fill a vector", Granularity::per_axis, 1, 340, 15},
     {"odd channels", Granularity::per_axis, 2, 40, 49},
+    {"channels of more than a group", Granularity::per_axis, 2, 21, 200},
     {"channels of many groups", Granularity::per_axis, 2, 5, 640},
     {"long odd channels", Granularity::per_axis, 1, 3, 2601},
     {"blocks of 16", Granularity::blocked, 5, 960, 1, 16},
@@ -48,6 +51,7 @@ constexpr Way kWays[] = {
     {"blocks of 1", Granularity::blocked, 1, 5000, 1, 1},
     {"short rows of a block", Granularity::blocked, 20, 10, 6, 4},
     {"long rows of a block", Granularity::blocked, 2, 7, 701, 3},
+    {"rows of a block of several tiles", Granularity::blocked, 1, 5, 2500, 3},
 };
 
 Plan plan_of(const Way& way, Element x, Element scale, Element y) {

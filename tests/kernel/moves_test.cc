@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
+#include <vector>
 
 #include "dequant/isa.h"
 #include "kernel/targets.h"
@@ -66,20 +68,45 @@ TEST_F(MovesOfTargets, AllPlainFindsTheOneThatIsNot) {
 }
 
 TEST_F(MovesOfTargets, RepeatGivesEachValueItsRun) {
+  std::vector<size_t> runs{100, 128, 199, 5000, Moves::kMostRepeated, size_t{1} << 40};
+  for (size_t run = 2; run <= 70; ++run) runs.push_back(run);
+  GuardedBuffer more_from{kMost * 4};
+  GuardedBuffer more_to{kMost * 8};
   each([&](const Moves& moves, const Moves& reference) {
-    for (size_t run = 2; run <= 70; ++run) {
-      for (const size_t count : {size_t{1}, run, size_t{64}, size_t{199}}) {
-        const auto into = static_cast<size_t>(random_.in(0, static_cast<int64_t>(run) - 1));
+    for (const size_t run : runs) {
+      for (const size_t count : {size_t{1}, std::min(run, kMost), size_t{64}, kMost - 1}) {
+        // Where the first run ends matters most near its end.
+        const auto near = static_cast<int64_t>(std::min(run, 2 * kMost));
+        const size_t into = run - static_cast<size_t>(random_.in(1, near));
         const size_t values = (into + count + run - 1) / run;
         const auto* from = reinterpret_cast<const uint32_t*>(random_bytes(values * 4));
-        auto* to = reinterpret_cast<uint32_t*>(to_.before_end((count + Moves::kSlack) * 4));
+        auto* other = reinterpret_cast<uint32_t*>(more_from.before_end(values * 4));
+        for (size_t i = 0; i < values; ++i) other[i] = ~from[i];
+        const auto words = [&](GuardedBuffer& buffer) {
+          return reinterpret_cast<uint32_t*>(buffer.before_end((count + Moves::kSlack) * 4));
+        };
         auto* want = reinterpret_cast<uint32_t*>(want_.begin());
-        moves.repeat(from, run, into, to, count);
-        reference.repeat(from, run, into, want, count);
-        ASSERT_EQ(std::memcmp(to, want, count * 4), 0) << count << " in runs of " << run;
+        const Moves::Spread wanted{from, want};
+        reference.repeat(&wanted, 1, run, into, count);
+        const Moves::Spread sides[]{{from, words(to_)}, {other, words(more_to)}};
+        for (const size_t how_many : {1u, 2u}) {
+          moves.repeat(sides, how_many, run, into, count);
+          ASSERT_EQ(std::memcmp(sides[0].out, want, count * 4), 0)
+              << count << " in runs of " << run << ", " << into << " into one";
+        }
+        for (size_t i = 0; i < count; ++i) ASSERT_EQ(sides[1].out[i], ~want[i]);
       }
     }
   });
+}
+
+TEST_F(MovesOfTargets, RepeatOfTheReferenceIsADivision) {
+  const uint32_t values[] = {10, 20, 30, 40};
+  uint32_t out[9];
+  const Moves::Spread side{values, out};
+  table_of("reference")->moves.repeat(&side, 1, 3, 2, std::size(out));
+  const uint32_t want[] = {10, 20, 20, 20, 30, 30, 30, 40, 40};
+  ASSERT_TRUE(std::equal(std::begin(out), std::end(out), want));
 }
 
 TEST_F(MovesOfTargets, WidenGivesTheNumberOfEveryCode) {
