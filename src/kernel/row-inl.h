@@ -1,4 +1,4 @@
-// The only loop. Row<In, Out, leaf> is a table entry: whole groups of vectors, what is left at the end
+// The only loop. RunsRow and VaryingRow are table entries: whole groups of vectors, what is left at the end
 // and both kinds of stores come from one body.
 #include <type_traits>
 
@@ -99,8 +99,13 @@ HWY_INLINE void Loop(const In& in, Side side, const uint8_t* x, uint8_t* y, size
   }
 }
 
+/// A scale for each run.
 template <class In, class Out, bool kAdds>
-HWY_INLINE void RunsRow(const RowArgs& a) {
+void RunsRow(const RowArgs& a) {
+  if (HWY_UNLIKELY(!a.plain)) {
+    return careful_row(a, Leaf::runs, RunsRow<In, ToFloat32, kAdds>,
+                       {In::kBits, sizeof(typename Out::T), Finish<Out>});
+  }
   const In in(a.lut);
   if constexpr (!kAdds) {
     const size_t lanes = hn::Lanes(DF());
@@ -137,29 +142,25 @@ HWY_INLINE void RunsRow(const RowArgs& a) {
   }
 }
 
-template <class In, class Out, Leaf kLeaf, bool kAdds>
-void Row(const RowArgs& a) {
+/// A scale for each element.
+template <class In, class Out>
+void VaryingRow(const RowArgs& a) {
   if (HWY_UNLIKELY(!a.plain)) {
-    return careful_row(a, kLeaf, Row<In, ToFloat32, kLeaf, kAdds>,
+    return careful_row(a, Leaf::varying, VaryingRow<In, ToFloat32>,
                        {In::kBits, sizeof(typename Out::T), Finish<Out>});
   }
-  if constexpr (kLeaf == Leaf::varying) {
-    const Varying<In, kAdds> side{a.scale, a.zero, a.offset};
-    Loop<Out>(In(a.lut), side, a.x, a.y, a.count, CanStream(a, a.y));
-  } else {
-    RunsRow<In, Out, kAdds>(a);
-  }
+  Loop<Out>(In(a.lut), Varying<In>{a.scale, a.zero}, a.x, a.y, a.count, CanStream(a, a.y));
 }
 
 /// The six rows of an element.
 template <class In>
 void FillElement(Table& table, Element x) {
-  table.at(x, Element::float32, Leaf::runs) = Row<In, ToFloat32, Leaf::runs, false>;
-  table.at(x, Element::float32, Leaf::varying) = Row<In, ToFloat32, Leaf::varying, false>;
-  table.at(x, Element::float16, Leaf::runs) = Row<In, ToFloat16, Leaf::runs, false>;
-  table.at(x, Element::float16, Leaf::varying) = Row<In, ToFloat16, Leaf::varying, false>;
-  table.at(x, Element::bfloat16, Leaf::runs) = Row<In, ToBfloat16, Leaf::runs, false>;
-  table.at(x, Element::bfloat16, Leaf::varying) = Row<In, ToBfloat16, Leaf::varying, false>;
+  table.at(x, Element::float32, Leaf::runs) = RunsRow<In, ToFloat32, false>;
+  table.at(x, Element::float32, Leaf::varying) = VaryingRow<In, ToFloat32>;
+  table.at(x, Element::float16, Leaf::runs) = RunsRow<In, ToFloat16, false>;
+  table.at(x, Element::float16, Leaf::varying) = VaryingRow<In, ToFloat16>;
+  table.at(x, Element::bfloat16, Leaf::runs) = RunsRow<In, ToBfloat16, false>;
+  table.at(x, Element::bfloat16, Leaf::varying) = VaryingRow<In, ToBfloat16>;
 }
 
 }  // namespace dequant::HWY_NAMESPACE

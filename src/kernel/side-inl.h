@@ -171,16 +171,14 @@ requires(LooksUpBlocks<In, Out, kVectors>()) struct Blocked<In, Out, kVectors> :
 };
 
 /// One of each for each element.
-template <class In, bool kAdds>
+template <class In>
 struct Varying {
   struct Padding {
     alignas(64) float scale[kMaxStep];
     alignas(64) int32_t zero[kMaxStep];
-    alignas(64) float offset[kAdds ? kMaxStep : 1];
   };
   const float* scale;
   const int32_t* zero;
-  const float* offset;
 
   HWY_INLINE void Values(const In& in, const uint8_t* p, VF* v) const {
     typename In::Raw raw[kGroup];
@@ -190,19 +188,16 @@ struct Varying {
         raw, [this, lanes](size_t q) DEQUANT_ATTR { return hn::LoadU(DI(), zero + q * lanes); }, v);
     for (size_t q = 0; q < kGroup; ++q) {
       v[q] = hn::Mul(v[q], hn::LoadU(DF(), scale + q * lanes));
-      if constexpr (kAdds) v[q] = hn::Add(v[q], hn::LoadU(DF(), offset + q * lanes));
     }
   }
   HWY_INLINE void Advance() {
     scale += Step();
     zero += Step();
-    if constexpr (kAdds) offset += Step();
   }
   HWY_INLINE void Part(size_t count, Padding& padding) {
     copy_padded(scale, count * 4, padding.scale, sizeof padding.scale);
     copy_padded(zero, count * 4, padding.zero, sizeof padding.zero);
-    if constexpr (kAdds) copy_padded(offset, count * 4, padding.offset, sizeof padding.offset);
-    *this = {padding.scale, padding.zero, padding.offset};
+    *this = {padding.scale, padding.zero};
   }
 };
 

@@ -17,10 +17,9 @@ namespace dequant::HWY_NAMESPACE {
 template <class In, Element kX>
 void FillRanges(Table& table) {
   constexpr size_t kIndex = range_index(kX);
-  table.range_rows[kIndex] = {
-      {{Row<In, ToFloat32, Leaf::runs, true>, ShiftedRow<In, ToFloat32>},
-       {Row<In, ToFloat16, Leaf::runs, true>, ShiftedRow<In, ToFloat16>},
-       {Row<In, ToBfloat16, Leaf::runs, true>, ShiftedRow<In, ToBfloat16>}}};
+  table.range_rows[kIndex] = {{{RunsRow<In, ToFloat32, true>, ShiftedRow<In, ToFloat32>},
+                               {RunsRow<In, ToFloat16, true>, ShiftedRow<In, ToFloat16>},
+                               {RunsRow<In, ToBfloat16, true>, ShiftedRow<In, ToBfloat16>}}};
   table.line_rows[kIndex] = LineRow<In>;
 }
 #endif
