@@ -169,6 +169,9 @@ struct ResultTable {
   V8 low;
   V8 high;
 
+  HWY_INLINE ResultTable() {}
+  HWY_INLINE ResultTable(V8 l, V8 h) : low(l), high(h) {}
+
   template <class Out, class In>
   static HWY_INLINE ResultTable Of(const In& in, VF scale, VI zero) {
     // Bytes of a block apart: eight lower ones, eight upper ones.
