@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Measures what docs/measurements.md shows and puts it there: about 15 minutes on a quiet machine.
+#
+#   bench/measurements.sh build/dequant              all tables but those of peers
+#   bench/measurements.sh build/dequant beyond avx2  only these
+set -euo pipefail
+dequant=$(realpath "$1")
+shift
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+[ $# -gt 0 ] || set -- beyond avx2 caches ranges threads cliffs transposes
+
+granularities='per_tensor,per_axis_last,blocked_32_last'
+few=$(for x in u i f; do printf "$x*/%s," ${granularities//,/ }; done)
+usual=$(for x in uint8 int4 float8e4m3fn; do printf '%s/*,strided/%s/*scale*,' "$x" "$x"; done)
+reports=$(mktemp -d)
+trap 'rm -rf "$reports"' EXIT
+
+measure() {
+  local name=$1
+  shift
+  "$dequant" bench "$@" --json >"$reports/$name"
+  bench/tables.py "$reports/$name" --into docs/measurements.md --name "$name"
+}
+
+for name in "$@"; do
+  case $name in
+    beyond) measure "$name" --cell "$usual$few" --elements 256Mi --repeat 3 ;;
+    avx2) measure "$name" --cell "$usual$few" --elements 256Mi --repeat 3 --target avx2 ;;
+    caches) measure "$name" --cell "$usual" --elements 256Ki ;;
+    ranges) measure "$name" --cell 'ranges/*' --elements 256Mi --repeat 3 ;;
+    threads) measure "$name" --cell '[uif]*/per_tensor' --elements 256Mi --repeat 3 --threads 1,all ;;
+    cliffs) measure "$name" --cell 'cliff/uint8/*,cliff/int4/*' --elements 256Mi ;;
+    transposes) measure "$name" --cell 'strided/uint8/*/n*,strided/int4/*/n*' --elements 256Mi --repeat 3 ;;
+    *)
+      echo "measurements: $name is none of beyond, avx2, caches, ranges, threads, cliffs, transposes" >&2
+      exit 2
+      ;;
+  esac
+done
