@@ -4,6 +4,7 @@
 #   bench/measurements.sh build/dequant              all tables but those of peers
 #   bench/measurements.sh build/dequant beyond avx2  only these
 set -euo pipefail
+[ $# -gt 0 ] || { echo 'measurements: which dequant? As in: bench/measurements.sh build/dequant' >&2; exit 2; }
 dequant=$(realpath "$1")
 shift
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

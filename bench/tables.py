@@ -3,7 +3,7 @@
 
     dequant bench --elements 256Mi --json > native.json
     bench/tables.py native.json
-    bench/tables.py native.json --into docs/performance.md --name beyond
+    bench/tables.py native.json --into docs/measurements.md --name beyond
 
 Cells become percent of their ceiling, a row for each input and output and a column for each granularity,
 placement or rule; cliffs become times their neighbour. Where a file holds one thread and several, a last table has

@@ -266,8 +266,8 @@ class Strided {
   alignas(64) float scale_[kSides];
   alignas(64) int32_t zero_[kSides];
   alignas(64) uint8_t codes_[kTransposed];
-  alignas(
-      64) uint8_t spare_[kTransposed];  ///< results of a box, or codes before they are transposed
+  /// Results of a box, or codes before they are transposed.
+  alignas(64) uint8_t spare_[kTransposed];
 };
 
 }  // namespace
