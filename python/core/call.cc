@@ -1,0 +1,100 @@
+// What every dialect's function does around its own node.
+#include "python/core/call.h"
+
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "dequant/executor.h"
+
+namespace dequant::python {
+namespace nb = nanobind;
+namespace {
+
+PyObject* exception_of(ErrorCode code) {
+  static PyObject* const unsupported =
+      nb::object(nb::module_::import_("dequant._errors").attr("UnsupportedError")).release().ptr();
+  switch (code) {
+    case ErrorCode::unsupported: return unsupported;
+    case ErrorCode::io: return PyExc_OSError;
+    case ErrorCode::out_of_memory: return PyExc_MemoryError;
+    default: return PyExc_ValueError;
+  }
+}
+
+[[noreturn]] void raise_type(const char* parameter, const char* wanted, nb::handle object) {
+  PyErr_Format(PyExc_TypeError, "%s: %s is wanted, not %s", parameter, wanted,
+               Py_TYPE(object.ptr())->tp_name);
+  throw nb::python_error();
+}
+
+}  // namespace
+
+void raise(const Error& error) {
+  PyErr_SetString(exception_of(error.code), error.message.c_str());
+  throw nb::python_error();
+}
+
+int64_t integer(const char* parameter, nb::handle object) {
+  if (PyBool_Check(object.ptr()) || !PyIndex_Check(object.ptr()))
+    raise_type(parameter, "an int", object);
+  const auto number = nb::steal(PyNumber_Index(object.ptr()));
+  if (!number.is_valid()) throw nb::python_error();
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+  if (overflow != 0) {
+    PyErr_Format(PyExc_OverflowError, "%s: %R does not fit in 64 bits", parameter, number.ptr());
+    throw nb::python_error();
+  }
+  return value;
+}
+
+std::optional<int64_t> optional_integer(const char* parameter, nb::handle object) {
+  return object.is_none() ? std::nullopt : std::optional(integer(parameter, object));
+}
+
+bool boolean(const char* parameter, nb::handle object) {
+  if (!PyBool_Check(object.ptr())) raise_type(parameter, "True or False", object);
+  return object.ptr() == Py_True;
+}
+
+std::string text(const char* parameter, nb::handle object) {
+  if (!PyUnicode_Check(object.ptr())) raise_type(parameter, "a string", object);
+  return nb::cast<std::string>(object);
+}
+
+int threads_of(nb::handle threads) {
+  if (threads.is_none()) return 0;
+  const int64_t number = integer("threads", threads);
+  if (number < 0)
+    throw nb::value_error("threads: a number of threads is wanted, or 0 for one on each processor");
+  return static_cast<int>(std::min<int64_t>(number, std::numeric_limits<int>::max()));
+}
+
+OptionalTensor::OptionalTensor(const char* name, nb::handle object, Element numbers) {
+  if (!object.is_none()) tensor_.emplace(name, object, &numbers);
+}
+
+std::optional<TensorType> OptionalTensor::type() const {
+  return tensor_ ? std::optional(tensor_->type()) : std::nullopt;
+}
+
+std::span<const std::byte> OptionalTensor::bytes() const {
+  return tensor_ ? tensor_->bytes() : std::span<const std::byte>();
+}
+
+nb::object run_plan(const Plan& plan, Buffers buffers, Shape shape, const Wanted& wanted) {
+  ThreadPool pool(threads_of(wanted.threads));
+  const Output y({plan.output, shape}, wanted.out, wanted.like);
+  buffers.y = y.bytes();
+  Status status;
+  {
+    const nb::gil_scoped_release unlocked;
+    status = run(plan, buffers, {.executor = pool.executor()});
+  }
+  if (!status) raise(status.error());
+  return y.result();
+}
+
+}  // namespace dequant::python

@@ -1,0 +1,21 @@
+// dequant._core: the dialects as functions on tensors. What users see of it is the package around it.
+#include <nanobind/nanobind.h>
+
+#include "dequant/element.h"
+#include "dequant/version.h"
+#include "python/core/call.h"
+
+NB_MODULE(_core, m) {
+  namespace nb = nanobind;
+  using namespace nb::literals;
+  m.attr("__version__") = DEQUANT_VERSION;
+  nb::dict bits;
+  for (const dequant::Element element : dequant::elements()) {
+    const std::string_view name = dequant::name(element);
+    bits[nb::str(name.data(), name.size())] = dequant::bits(element);
+  }
+  m.attr("BITS") = bits;
+  m.def("from_dlpack", dequant::python::from_dlpack, "object"_a, "writable"_a);
+  dequant::python::add_linear(m);
+  dequant::python::add_tensorflow(m);
+}

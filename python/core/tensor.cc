@@ -1,0 +1,230 @@
+// Tensors of Python programs as the library sees them.
+#include "python/core/tensor.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+namespace dequant::python {
+namespace nb = nanobind;
+namespace {
+
+/// The element of one native item of a buffer; none for formats that mean something else.
+std::optional<Element> element_of_format(const char* format, Py_ssize_t itemsize) {
+  if (format == nullptr || format[0] == '\0' || format[1] != '\0') return {};
+  switch (*format) {
+    case 'B': return Element::uint8;
+    case 'b': return Element::int8;
+    case 'H': return Element::uint16;
+    case 'h': return Element::int16;
+    case 'e': return Element::float16;
+    case 'f': return Element::float32;
+    case 'I':
+    case 'L': return itemsize == 4 ? std::optional(Element::uint32) : std::nullopt;
+    case 'i':
+    case 'l': return itemsize == 4 ? std::optional(Element::int32) : std::nullopt;
+    default: return {};
+  }
+}
+
+/// A name of numpy's that is looked up once.
+PyObject* numpy(const char* name) {
+  return nb::object(nb::module_::import_("numpy").attr(name)).release().ptr();
+}
+
+/// Subclasses may mean more than their memory, as masked arrays do, so they are no plain arrays.
+bool is_plain_array(nb::handle object) {
+  static PyObject* const array = numpy("ndarray");
+  return reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) == array;
+}
+
+bool is_scalar(nb::handle object) {
+  static PyObject* const scalar = numpy("generic");
+  return PyType_IsSubtype(Py_TYPE(object.ptr()), reinterpret_cast<PyTypeObject*>(scalar)) != 0;
+}
+
+/// A new array of float32 or float16.
+nb::object new_array(TensorType type, nb::handle shape) {
+  static PyObject* const empty = numpy("empty");
+  static PyObject* const float32 = numpy("float32");
+  static PyObject* const float16 = numpy("float16");
+  return nb::handle(empty)(shape, nb::handle(type.element == Element::float32 ? float32 : float16));
+}
+
+[[noreturn]] void refuse_number(PyObject* type, const char* name, nb::handle object,
+                                const char* problem, Element element) {
+  PyErr_Format(type, "%s: %R %s %s", name, object.ptr(), problem, dequant::name(element).data());
+  throw nb::python_error();
+}
+
+nb::tuple to_tuple(Shape shape) {
+  nb::list sizes;
+  for (const int64_t size : shape) sizes.append(size);
+  return nb::tuple(sizes);
+}
+
+nb::str to_str(Element element) {
+  const std::string_view text = name(element);
+  return nb::str(text.data(), text.size());
+}
+
+std::optional<Element> element_of_dlpack(nb::dlpack::dtype type) {
+  // Codes of DLPack 1.1 for what numpy has no types for.
+  constexpr std::pair<uint8_t, Element> kElements[] = {
+      {4, Element::bfloat16},        {10, Element::float8e4m3fn},
+      {11, Element::float8e4m3fnuz}, {12, Element::float8e5m2},
+      {13, Element::float8e5m2fnuz}, {14, Element::float8e8m0},
+      {2, Element::float32},         {2, Element::float16},
+      {1, Element::uint8},           {1, Element::uint16},
+      {1, Element::uint32},          {0, Element::int8},
+      {0, Element::int16},           {0, Element::int32}};
+  for (const auto& [code, element] : kElements) {
+    if (type.lanes == 1 && type.code == code && type.bits == bits(element)) return element;
+  }
+  return {};
+}
+
+template <class Array>
+nb::object flat_bytes(nb::handle object) {
+  Array array;
+  if (!nb::try_cast(object, array, false)) return nb::none();
+  const auto element = element_of_dlpack(array.dtype());
+  if (!element) return nb::none();
+  nb::list shape;
+  for (size_t i = 0; i < array.ndim(); ++i) shape.append(array.shape(i));
+  const nb::capsule owner(new Array(array),
+                          [](void* p) noexcept { delete static_cast<Array*>(p); });
+  using Byte = std::conditional_t<Array::ReadOnly, const uint8_t, uint8_t>;
+  const nb::ndarray<nb::numpy, Byte, nb::ndim<1>> bytes(
+      const_cast<Byte*>(static_cast<const uint8_t*>(array.data())), {array.nbytes()}, owner);
+  return nb::make_tuple(bytes, to_str(*element), nb::tuple(shape));
+}
+
+}  // namespace
+
+void Exported::release() {
+  if (view_.obj != nullptr) PyBuffer_Release(&view_);
+}
+
+bool Exported::get(nb::handle object, int flags) {
+  release();
+  if (PyObject_GetBuffer(object.ptr(), &view_, flags) == 0) return true;
+  PyErr_Clear();
+  view_.obj = nullptr;
+  return false;
+}
+
+int64_t* Sizes::resize(size_t rank) {
+  if (rank > sizes_.size()) throw nb::value_error("a shape of more than 64 dimensions");
+  rank_ = rank;
+  return sizes_.data();
+}
+
+void Sizes::assign(std::span<const Py_ssize_t> sizes) {
+  std::copy(sizes.begin(), sizes.end(), resize(sizes.size()));
+}
+
+void Sizes::assign(nb::tuple sizes) {
+  int64_t* next = resize(sizes.size());
+  for (const nb::handle size : sizes) *next++ = nb::cast<int64_t>(size);
+}
+
+nb::object arrays(const char* function) {
+  return nb::module_::import_("dequant._arrays").attr(function);
+}
+
+Element element_of(const char* parameter, nb::handle dtype) {
+  const auto found = arrays("element_of")(parameter, dtype);
+  return element_from_name(nb::cast<std::string_view>(found)).value();
+}
+
+Tensor::Tensor(const char* name, nb::handle object, const Element* numbers) {
+  if (borrow(object) || (numbers != nullptr && take_number(name, object, *numbers))) return;
+  const auto adapted = nb::cast<nb::tuple>(arrays("adapt")(name, object));
+  element_ = element_from_name(nb::cast<std::string_view>(adapted[1])).value();
+  sizes_.assign(nb::cast<nb::tuple>(adapted[2]));
+  if (!exported_.get(adapted[0], PyBUF_SIMPLE)) throw nb::type_error("adapt() made no buffer");
+  bytes_ = exported_.bytes();
+}
+
+bool Tensor::borrow(nb::handle object) {
+  if (!is_plain_array(object) && !is_scalar(object)) return false;
+  if (!exported_.get(object, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS)) return false;
+  const Py_buffer& view = exported_.view();
+  const auto element = element_of_format(view.format, view.itemsize);
+  if (!element) return false;
+  element_ = *element;
+  sizes_.assign({view.shape, static_cast<size_t>(view.ndim)});
+  bytes_ = exported_.bytes();
+  return true;
+}
+
+bool Tensor::take_number(const char* name, nb::handle object, Element element) {
+  const bool is_float = PyFloat_CheckExact(object.ptr()) != 0;
+  if (!is_float && PyLong_CheckExact(object.ptr()) == 0) return false;
+  uint32_t code = 0;
+  if (element == Element::float32) {
+    const double wide = PyFloat_AsDouble(object.ptr());
+    if (wide == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+    const auto value = static_cast<float>(wide);
+    if (std::isinf(value) && std::isfinite(wide))
+      refuse_number(PyExc_OverflowError, name, object, "does not fit in", element);
+    code = std::bit_cast<uint32_t>(value);
+  } else if (is_float || kind(element) == Kind::floating || bits(element) < 8) {
+    refuse_number(PyExc_TypeError, name, object, "is not enough for a tensor of", element);
+  } else {
+    int overflow = 0;
+    const long long value = PyLong_AsLongLongAndOverflow(object.ptr(), &overflow);
+    const int64_t codes = int64_t{1} << bits(element);
+    const int64_t least = kind(element) == Kind::signed_integer ? -codes / 2 : 0;
+    if (overflow != 0 || value < least || value >= least + codes)
+      refuse_number(PyExc_OverflowError, name, object, "does not fit in", element);
+    code = static_cast<uint32_t>(value);
+  }
+  std::memcpy(number_.data(), &code, sizeof code);
+  element_ = element;
+  bytes_ = std::span(number_).first(static_cast<size_t>(bits(element) / 8));
+  return true;
+}
+
+Output::Output(TensorType type, nb::handle out, nb::handle like) {
+  nb::object bytes;
+  if (out.is_none() && like.is_none() && type.element != Element::bfloat16) {
+    result_ = new_array(type, to_tuple(type.shape));
+    bytes = result_;
+  } else if (out.is_none()) {
+    const auto made =
+        nb::cast<nb::tuple>(arrays("empty")(to_str(type.element), to_tuple(type.shape), like));
+    result_ = made[0];
+    bytes = made[1];
+  } else {
+    if (!like.is_none()) throw nb::value_error("like: out says already where the result goes");
+    result_ = nb::borrow(out);
+    if (borrow(out, type)) return;
+    bytes = arrays("adapt_out")(out, to_str(type.element), to_tuple(type.shape));
+  }
+  if (!exported_.get(bytes, PyBUF_WRITABLE))
+    throw nb::type_error("out: its memory cannot be written");
+}
+
+bool Output::borrow(nb::handle object, TensorType type) {
+  if (!is_plain_array(object)) return false;
+  if (!exported_.get(object, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE)) return false;
+  const Py_buffer& view = exported_.view();
+  return element_of_format(view.format, view.itemsize) == type.element &&
+         std::equal(view.shape, view.shape + view.ndim, type.shape.begin(), type.shape.end());
+}
+
+nb::object from_dlpack(nb::handle object, bool writable) {
+  if (writable) return flat_bytes<nb::ndarray<nb::device::cpu, nb::c_contig>>(object);
+  return flat_bytes<nb::ndarray<nb::ro, nb::device::cpu, nb::c_contig>>(object);
+}
+
+}  // namespace dequant::python

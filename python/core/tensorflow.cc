@@ -1,0 +1,70 @@
+// tf.quantization.dequantize.
+#include "dequant/tensorflow.h"
+
+#include "python/core/call.h"
+
+namespace dequant::python {
+namespace nb = nanobind;
+using namespace nb::literals;
+namespace {
+
+constexpr auto kFloat = Element::float32;
+
+[[noreturn]] void refuse(const char* parameter, const std::string& value, const char* known) {
+  throw nb::value_error((std::string(parameter) + ": " + value + " is none of " + known).c_str());
+}
+
+tensorflow::Mode mode_of(nb::handle mode) {
+  const std::string name = text("mode", mode);
+  if (const auto known = tensorflow::mode_from_name(name)) return *known;
+  refuse("mode", name, "MIN_COMBINED, MIN_FIRST, SCALED");
+}
+
+tensorflow::Version version_of(nb::handle version) {
+  const std::string name = text("version", version);
+  if (name == "r2") return tensorflow::Version::r2;
+  if (name == "r1.4") return tensorflow::Version::r1_4;
+  refuse("version", name, "r2, r1.4");
+}
+
+tensorflow::Semantics semantics_of(nb::handle semantics) {
+  const std::string name = text("semantics", semantics);
+  if (name == "kernel") return tensorflow::Semantics::kernel;
+  if (name == "documented") return tensorflow::Semantics::documented;
+  refuse("semantics", name, "kernel, documented");
+}
+
+nb::object dequantize(nb::handle input, nb::handle min_range, nb::handle max_range, nb::handle mode,
+                      nb::handle /*name*/, nb::handle axis, nb::handle narrow_range,
+                      nb::handle dtype, nb::handle version, nb::handle semantics, nb::handle out,
+                      nb::handle threads, nb::handle like) {
+  const Tensor codes("input", input);
+  const Tensor least("min_range", min_range, &kFloat);
+  const Tensor greatest("max_range", max_range, &kFloat);
+  const tensorflow::Dequantize node{.version = version_of(version),
+                                    .input = codes.type(),
+                                    .min_range = least.type(),
+                                    .max_range = greatest.type(),
+                                    .mode = mode_of(mode),
+                                    .narrow_range = boolean("narrow_range", narrow_range),
+                                    .axis = tensorflow::PythonAxis{optional_integer("axis", axis)},
+                                    .dtype = dtype.is_none() ? kFloat : element_of("dtype", dtype),
+                                    .semantics = semantics_of(semantics)};
+  return run_plan(checked(tensorflow::dequantize(node)),
+                  {codes.bytes(), {}, {}, {}, least.bytes(), greatest.bytes()}, codes.type().shape,
+                  {out, threads, like});
+}
+
+}  // namespace
+
+void add_tensorflow(nb::module_& core) {
+  const nb::object none = nb::none();
+  core.def_submodule("tensorflow")
+      .def("dequantize", dequantize, "input"_a, "min_range"_a, "max_range"_a,
+           "mode"_a = "MIN_COMBINED", "name"_a.none() = none, "axis"_a.none() = none,
+           "narrow_range"_a = false, "dtype"_a.none() = none, nb::kw_only(), "version"_a = "r2",
+           "semantics"_a = "kernel", "out"_a.none() = none, "threads"_a.none() = none,
+           "like"_a.none() = none);
+}
+
+}  // namespace dequant::python

@@ -1,0 +1,16 @@
+"""Quantized numbers back into floats, exactly and at the speed of memory.
+
+Each dialect is a module that speaks by its own specification's names: onnx, microsoft, tensorflow, directml,
+webnn. Tensors are numpy arrays and whatever shares memory with them.
+"""
+
+from . import microsoft, onnx, tensorflow, webnn
+from ._core import BITS as _BITS
+from ._core import __version__
+from ._errors import UnsupportedError
+from ._packed import Packed
+
+#: The names of all element types.
+dtypes = tuple(_BITS)
+
+__all__ = ["Packed", "UnsupportedError", "__version__", "dtypes", "microsoft", "onnx", "tensorflow", "webnn"]

@@ -1,0 +1,5 @@
+"""ai.onnx DequantizeLinear, opset versions 10, 13, 19, 21, 23, 24 and 25."""
+
+from ._core.onnx import dequantize_linear
+
+__all__ = ["dequantize_linear"]
