@@ -19,7 +19,8 @@ struct Executor {
 /// One thread: the caller's.
 inline Executor sequential_executor() noexcept { return {}; }
 
-/// All processors, by a pool shared by the process. Threads start on the first large tensor.
+/// All processors, by a pool shared by the process. Threads start on the first large tensor. The child of a
+/// process that forked after that works on its calling threads alone.
 DEQUANT_EXPORT Executor default_executor() noexcept;
 
 /// The same pool, of which each call takes at most a number of threads, the caller's included: 1 is

@@ -18,4 +18,5 @@ NB_MODULE(_core, m) {
   m.def("from_dlpack", dequant::python::from_dlpack, "object"_a, "writable"_a);
   dequant::python::add_linear(m);
   dequant::python::add_tensorflow(m);
+  dequant::python::add_directml(m);
 }

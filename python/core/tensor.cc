@@ -145,8 +145,8 @@ Element element_of(const char* parameter, nb::handle dtype) {
   return element_from_name(nb::cast<std::string_view>(found)).value();
 }
 
-Tensor::Tensor(const char* name, nb::handle object, const Element* numbers) {
-  if (borrow(object) || (numbers != nullptr && take_number(name, object, *numbers))) return;
+Tensor::Tensor(const char* name, nb::handle object, const Element* numbers, Layout layout) {
+  if (borrow(object, layout) || (numbers != nullptr && take_number(name, object, *numbers))) return;
   const auto adapted = nb::cast<nb::tuple>(arrays("adapt")(name, object));
   element_ = element_from_name(nb::cast<std::string_view>(adapted[1])).value();
   sizes_.assign(nb::cast<nb::tuple>(adapted[2]));
@@ -154,15 +154,35 @@ Tensor::Tensor(const char* name, nb::handle object, const Element* numbers) {
   bytes_ = exported_.bytes();
 }
 
-bool Tensor::borrow(nb::handle object) {
+bool Tensor::borrow(nb::handle object, Layout layout) {
   if (!is_plain_array(object) && !is_scalar(object)) return false;
-  if (!exported_.get(object, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS)) return false;
+  const bool contiguous = exported_.get(object, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS);
+  if (!contiguous &&
+      (layout == Layout::packed || !exported_.get(object, PyBUF_FORMAT | PyBUF_STRIDES)))
+    return false;
   const Py_buffer& view = exported_.view();
   const auto element = element_of_format(view.format, view.itemsize);
   if (!element) return false;
   element_ = *element;
   sizes_.assign({view.shape, static_cast<size_t>(view.ndim)});
   bytes_ = exported_.bytes();
+  return contiguous || take_strides();
+}
+
+bool Tensor::take_strides() {
+  const Py_buffer& view = exported_.view();
+  std::array<Py_ssize_t, 64> strides;
+  Py_ssize_t last = 0;  // element
+  const auto rank = static_cast<size_t>(view.ndim);
+  for (size_t i = 0; i < rank; ++i) {
+    if (view.strides[i] < 0 || view.strides[i] % view.itemsize != 0) return false;
+    strides[i] = view.strides[i] / view.itemsize;
+    last += (view.shape[i] - 1) * strides[i];
+  }
+  strides_.assign({strides.data(), rank});
+  is_packed_ = false;
+  bytes_ = {static_cast<const std::byte*>(view.buf),
+            static_cast<size_t>((last + 1) * view.itemsize)};
   return true;
 }
 

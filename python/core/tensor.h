@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -48,6 +49,12 @@ class Sizes {
   size_t rank_ = 0;
 };
 
+/// What memory a tensor may have. Other is copied.
+enum class Layout : uint8_t {
+  packed,
+  strided,  ///< any strides of whole elements but negative ones
+};
+
 /// A tensor to read; it holds the memory.
 class Tensor {
  public:
@@ -55,17 +62,25 @@ class Tensor {
   /// raises TypeError for what is no tensor, or has elements that dequant does not know. A Python number
   /// becomes a scalar of the element that `numbers` names, rounded where that is float32; OverflowError
   /// where it does not fit.
-  Tensor(const char* name, nanobind::handle object, const Element* numbers = nullptr);
+  Tensor(const char* name, nanobind::handle object, const Element* numbers = nullptr,
+         Layout layout = Layout::packed);
 
   TensorType type() const { return {element_, sizes_.shape()}; }
+  /// Of a strided tensor, in elements; none if it is packed.
+  std::optional<Shape> strides() const {
+    return is_packed_ ? std::nullopt : std::optional(strides_.shape());
+  }
   std::span<const std::byte> bytes() const { return bytes_; }
 
  private:
-  bool borrow(nanobind::handle object);
+  bool borrow(nanobind::handle object, Layout layout);
+  bool take_strides();
   bool take_number(const char* name, nanobind::handle object, Element element);
 
   Element element_ = Element::uint8;
+  bool is_packed_ = true;
   Sizes sizes_;
+  Sizes strides_;
   std::span<const std::byte> bytes_;
   Exported exported_;
   std::array<std::byte, 4> number_;

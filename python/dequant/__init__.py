@@ -4,7 +4,7 @@ Each dialect is a module that speaks by its own specification's names: onnx, mic
 webnn. Tensors are numpy arrays and whatever shares memory with them.
 """
 
-from . import microsoft, onnx, tensorflow, webnn
+from . import directml, microsoft, onnx, tensorflow, webnn
 from ._core import BITS as _BITS
 from ._core import __version__
 from ._errors import UnsupportedError
@@ -13,4 +13,4 @@ from ._packed import Packed
 #: The names of all element types.
 dtypes = tuple(_BITS)
 
-__all__ = ["Packed", "UnsupportedError", "__version__", "dtypes", "microsoft", "onnx", "tensorflow", "webnn"]
+__all__ = ["Packed", "UnsupportedError", "__version__", "directml", "dtypes", "microsoft", "onnx", "tensorflow", "webnn"]

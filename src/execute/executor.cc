@@ -1,6 +1,7 @@
 // The default pool: oneTBB's, which the process shares.
 #include "dequant/executor.h"
 
+#include <pthread.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -56,8 +57,23 @@ class Takers {
   std::array<Stretch, kMost> stretch_;
 };
 
+/// True in the child of a process that forked after it had used the pool: the pool's threads are not there,
+/// and its locks may be held by threads that are not there either.
+std::atomic<bool> orphaned = false;
+
+void watch_forks() {
+  static const int watched =
+      pthread_atfork(nullptr, nullptr, [] { orphaned.store(true, std::memory_order_relaxed); });
+  static_cast<void>(watched);
+}
+
 /// `limit` threads at most; 0: as many as the arena of the caller has.
 void run_all(std::size_t count, Executor::Task task, void* context, std::size_t limit) {
+  watch_forks();
+  if (orphaned.load(std::memory_order_relaxed)) {
+    for (std::size_t i = 0; i < count; ++i) task(context, i);
+    return;
+  }
   if (count == 0) return;
   std::size_t threads = static_cast<std::size_t>(tbb::this_task_arena::max_concurrency());
   if (limit != 0) threads = std::min(threads, limit);
