@@ -97,4 +97,16 @@ nb::object run_plan(const Plan& plan, Buffers buffers, Shape shape, const Wanted
   return y.result();
 }
 
+std::string documented(const char* own) {
+  return std::string(own) + R"(
+
+out       an array of the result's shape and dtype to write to, contiguous; it is returned
+threads   None or 0: one for each processor
+like      "torch": a tensor of torch, in place of a numpy array
+
+Tensors are numpy arrays (ml_dtypes' types included), what shares memory with them, dequant.Packed, or, for
+scales and zero points, plain numbers. Raises ValueError where the specification says no,
+dequant.UnsupportedError, TypeError or OverflowError; `out` is then untouched.)";
+}
+
 }  // namespace dequant::python

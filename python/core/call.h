@@ -53,6 +53,9 @@ struct Wanted {
 /// Runs the plan without the interpreter's lock, and returns `out` or a new array of that shape.
 nanobind::object run_plan(const Plan& plan, Buffers buffers, Shape shape, const Wanted& wanted);
 
+/// A docstring with what all of them end with.
+std::string documented(const char* own);
+
 // The dialects, each in a module of its own.
 void add_linear(nanobind::module_& core);
 void add_tensorflow(nanobind::module_& core);

@@ -74,18 +74,42 @@ nb::object operation(nb::handle input, nb::handle scale, nb::handle zero_point,
   return compute(kType, input, scale, zero_point, feature_level, {out, threads, like});
 }
 
+constexpr const char* kElementWise =
+    R"(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR: output = (input - zero_point) * scale.
+
+input          uint8; since 2_1 also int8 uint16 int16 uint32 int32; 1 to 8 dimensions, before 3_0 just 4
+scale          float32, since 6_0 also float16, of the shape of input; a scalar serves all
+zero_point     of the dtype of input and its shape, or a scalar; since 6_2 None: 0
+feature_level  of the device: 1_0, 2_0, 2_1, ... 6_4
+
+The result has the dtype of scale. Arrays with strides, as of transpose() or numpy.broadcast_to(), are read as
+they lie; negative strides are copied.)";
+
+constexpr const char* kDequantize =
+    R"(DML_DEQUANTIZE: output = (input - zero_point) * scale, in blocks.
+
+input          uint8 int8 uint4 int4, of 1 to 8 dimensions
+scale          float32 or float16, of as many dimensions, each of which divides that of input: it is that many
+               blocks; a scalar serves all
+zero_point     of the dtype of input, divided into blocks as scale is; None: the middle of the codes
+feature_level  of the device: 6_3 or 6_4
+
+The result has the dtype of scale. Arrays with strides, as of transpose() or numpy.broadcast_to(), are read as
+they lie; negative strides are copied.)";
+
 }  // namespace
 
 void add_directml(nb::module_& core) {
   const nb::object none = nb::none();
   nb::module_ m = core.def_submodule("directml");
-  const auto add = [&](const char* name, auto function) {
+  const auto add = [&](const char* name, auto function, const char* doc) {
     m.def(name, function, "input"_a, "scale"_a, "zero_point"_a.none() = none, nb::kw_only(),
           "feature_level"_a = "6_4", "out"_a.none() = none, "threads"_a.none() = none,
-          "like"_a.none() = none);
+          "like"_a.none() = none, documented(doc).c_str());
   };
-  add("element_wise_dequantize_linear", operation<DML_OPERATOR_ELEMENT_WISE_DEQUANTIZE_LINEAR>);
-  add("dequantize", operation<DML_OPERATOR_DEQUANTIZE>);
+  add("element_wise_dequantize_linear", operation<DML_OPERATOR_ELEMENT_WISE_DEQUANTIZE_LINEAR>,
+      kElementWise);
+  add("dequantize", operation<DML_OPERATOR_DEQUANTIZE>, kDequantize);
 }
 
 }  // namespace dequant::python

@@ -65,21 +65,55 @@ nb::object of_webnn(nb::handle input, nb::handle scale, nb::handle zero_point, n
                   {out, threads, like});
 }
 
+constexpr const char* kOnnx = R"(ONNX's DequantizeLinear: y = (x - zero_point) * scale.
+
+The newest version of the operator that is not above `opset` decides what is allowed (ai.onnx versions 10,
+13, 19, 21, 23, 24, 25).
+
+x             codes, of any shape
+scale         one, or a vector with one for each index on `axis`, or blocked: one for each block
+zero_point    of the dtype of x and the shape of scale; None: 0
+axis          of x, negative ones count from the back; without effect where there is one scale
+block_size    elements on the axis that share a scale; 0: not blocked
+output_dtype  float32, float16, bfloat16, or a number of TensorProto.DataType; None: as scale
+opset         of the model, 10 to 28)";
+
+constexpr const char* kMicrosoft =
+    R"(com.microsoft's DequantizeLinear: y = (x - x_zero_point) * x_scale.
+
+x             codes, of any shape
+x_scale       one, or a vector with one for each index on `axis`
+x_zero_point  of the dtype of x and the shape of x_scale; None: 0
+axis          of x, negative ones count from the back; None: 1
+
+The result has the dtype of x_scale.)";
+
+constexpr const char* kWebnn = R"(WebNN's dequantizeLinear: output = (input - zero_point) * scale.
+
+input       int8 uint8 int32 uint32 int4 uint4, of up to 8 dimensions
+scale       float32 or float16, of as many dimensions, each of which divides that of input: it is that many
+            blocks
+zero_point  of the dtype of input and the shape of scale
+
+The result has the dtype of scale.)";
+
 }  // namespace
 
 void add_linear(nb::module_& core) {
   const nb::object none = nb::none();
-  core.def_submodule("onnx").def(
-      "dequantize_linear", of_onnx, "x"_a, "scale"_a, "zero_point"_a.none() = none, nb::kw_only(),
-      "axis"_a = 1, "block_size"_a = 0, "output_dtype"_a.none() = none, "opset"_a = 25,
-      "out"_a.none() = none, "threads"_a.none() = none, "like"_a.none() = none);
+  core.def_submodule("onnx").def("dequantize_linear", of_onnx, "x"_a, "scale"_a,
+                                 "zero_point"_a.none() = none, nb::kw_only(), "axis"_a = 1,
+                                 "block_size"_a = 0, "output_dtype"_a.none() = none, "opset"_a = 25,
+                                 "out"_a.none() = none, "threads"_a.none() = none,
+                                 "like"_a.none() = none, documented(kOnnx).c_str());
   core.def_submodule("microsoft")
       .def("dequantize_linear", of_microsoft, "x"_a, "x_scale"_a, "x_zero_point"_a.none() = none,
            nb::kw_only(), "axis"_a.none() = none, "out"_a.none() = none, "threads"_a.none() = none,
-           "like"_a.none() = none);
+           "like"_a.none() = none, documented(kMicrosoft).c_str());
   core.def_submodule("webnn").def("dequantize_linear", of_webnn, "input"_a, "scale"_a,
                                   "zero_point"_a, nb::kw_only(), "out"_a.none() = none,
-                                  "threads"_a.none() = none, "like"_a.none() = none);
+                                  "threads"_a.none() = none, "like"_a.none() = none,
+                                  documented(kWebnn).c_str());
 }
 
 }  // namespace dequant::python

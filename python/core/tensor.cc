@@ -11,28 +11,12 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace dequant::python {
 namespace nb = nanobind;
 namespace {
-
-/// The element of one native item of a buffer; none for formats that mean something else.
-std::optional<Element> element_of_format(const char* format, Py_ssize_t itemsize) {
-  if (format == nullptr || format[0] == '\0' || format[1] != '\0') return {};
-  switch (*format) {
-    case 'B': return Element::uint8;
-    case 'b': return Element::int8;
-    case 'H': return Element::uint16;
-    case 'h': return Element::int16;
-    case 'e': return Element::float16;
-    case 'f': return Element::float32;
-    case 'I':
-    case 'L': return itemsize == 4 ? std::optional(Element::uint32) : std::nullopt;
-    case 'i':
-    case 'l': return itemsize == 4 ? std::optional(Element::int32) : std::nullopt;
-    default: return {};
-  }
-}
 
 /// A name of numpy's that is looked up once.
 PyObject* numpy(const char* name) {
@@ -48,6 +32,36 @@ bool is_plain_array(nb::handle object) {
 bool is_scalar(nb::handle object) {
   static PyObject* const scalar = numpy("generic");
   return PyType_IsSubtype(Py_TYPE(object.ptr()), reinterpret_cast<PyTypeObject*>(scalar)) != 0;
+}
+
+/// What a dtype of numpy's says of memory.
+struct Items {
+  Element element;
+  bool one_per_byte;  ///< of less than 8 bits, as ml_dtypes keeps them
+};
+
+/// Dtypes are few objects that live long, so what _arrays says of one is kept. None for dtypes whose memory
+/// is not that of an element.
+std::optional<Items> items_of(nb::handle object) {
+  static nb::ft_mutex mutex;
+  static std::vector<std::pair<nb::handle, Items>> known;
+  static PyObject* const attribute = PyUnicode_InternFromString("dtype");
+  const auto dtype = nb::steal(PyObject_GetAttr(object.ptr(), attribute));
+  if (!dtype.is_valid()) throw nb::python_error();
+  {
+    const nb::ft_lock_guard lock(mutex);
+    for (const auto& [other, items] : known) {
+      if (other.is(dtype)) return items;
+    }
+  }
+  const nb::object described = arrays("describe")(dtype);
+  if (described.is_none()) return {};
+  const auto pair = nb::cast<nb::tuple>(described);
+  const Items items{element_from_name(nb::cast<std::string_view>(pair[0])).value(),
+                    nb::cast<bool>(pair[1])};
+  const nb::ft_lock_guard lock(mutex);
+  if (known.size() < 64) known.emplace_back(nb::object(dtype).release(), items);
+  return items;
 }
 
 /// A new array of float32 or float16.
@@ -141,32 +155,61 @@ nb::object arrays(const char* function) {
 }
 
 Element element_of(const char* parameter, nb::handle dtype) {
+  if (PyUnicode_CheckExact(dtype.ptr()) != 0) {
+    if (const auto known = element_from_name(nb::cast<std::string_view>(dtype))) return *known;
+  }
   const auto found = arrays("element_of")(parameter, dtype);
   return element_from_name(nb::cast<std::string_view>(found)).value();
 }
 
 Tensor::Tensor(const char* name, nb::handle object, const Element* numbers, Layout layout) {
-  if (borrow(object, layout) || (numbers != nullptr && take_number(name, object, *numbers))) return;
+  if (borrow(object, layout) || take_packed(object) ||
+      (numbers != nullptr && take_number(name, object, *numbers)))
+    return;
   const auto adapted = nb::cast<nb::tuple>(arrays("adapt")(name, object));
   element_ = element_from_name(nb::cast<std::string_view>(adapted[1])).value();
   sizes_.assign(nb::cast<nb::tuple>(adapted[2]));
   if (!exported_.get(adapted[0], PyBUF_SIMPLE)) throw nb::type_error("adapt() made no buffer");
   bytes_ = exported_.bytes();
+  if (nb::cast<bool>(adapted[3])) pack();
 }
 
 bool Tensor::borrow(nb::handle object, Layout layout) {
   if (!is_plain_array(object) && !is_scalar(object)) return false;
-  const bool contiguous = exported_.get(object, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS);
-  if (!contiguous &&
-      (layout == Layout::packed || !exported_.get(object, PyBUF_FORMAT | PyBUF_STRIDES)))
+  const auto items = items_of(object);
+  if (!items) return false;
+  const bool contiguous = exported_.get(object, PyBUF_C_CONTIGUOUS);
+  if (!contiguous && (layout == Layout::packed || bits(items->element) < 8 ||
+                      !exported_.get(object, PyBUF_STRIDES)))
     return false;
   const Py_buffer& view = exported_.view();
-  const auto element = element_of_format(view.format, view.itemsize);
-  if (!element) return false;
-  element_ = *element;
+  element_ = items->element;
   sizes_.assign({view.shape, static_cast<size_t>(view.ndim)});
   bytes_ = exported_.bytes();
+  if (items->one_per_byte) pack();
   return contiguous || take_strides();
+}
+
+bool Tensor::take_packed(nb::handle object) {
+  static PyObject* const type =
+      nb::object(nb::module_::import_("dequant._packed").attr("Packed")).release().ptr();
+  if (reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) != type) return false;
+  element_ = element_from_name(nb::cast<std::string_view>(object.attr("dtype"))).value();
+  sizes_.assign(nb::cast<nb::tuple>(object.attr("shape")));
+  if (!exported_.get(object.attr("data"), PyBUF_SIMPLE)) return false;
+  bytes_ = exported_.bytes();
+  return true;
+}
+
+/// From one element in each byte.
+void Tensor::pack() {
+  const int width = bits(element_);
+  const size_t each = 8 / static_cast<size_t>(width);
+  owned_.assign((bytes_.size() + each - 1) / each, std::byte{0});
+  const auto mask = static_cast<std::byte>((1 << width) - 1);
+  for (size_t i = 0; i < bytes_.size(); ++i)
+    owned_[i / each] |= (bytes_[i] & mask) << (static_cast<size_t>(width) * (i % each));
+  bytes_ = owned_;
 }
 
 bool Tensor::take_strides() {
@@ -236,10 +279,11 @@ Output::Output(TensorType type, nb::handle out, nb::handle like) {
 
 bool Output::borrow(nb::handle object, TensorType type) {
   if (!is_plain_array(object)) return false;
-  if (!exported_.get(object, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE)) return false;
+  const auto items = items_of(object);
+  if (!items || items->element != type.element) return false;
+  if (!exported_.get(object, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE)) return false;
   const Py_buffer& view = exported_.view();
-  return element_of_format(view.format, view.itemsize) == type.element &&
-         std::equal(view.shape, view.shape + view.ndim, type.shape.begin(), type.shape.end());
+  return std::equal(view.shape, view.shape + view.ndim, type.shape.begin(), type.shape.end());
 }
 
 nb::object from_dlpack(nb::handle object, bool writable) {

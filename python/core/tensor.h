@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "dequant/tensor.h"
 
@@ -75,6 +76,8 @@ class Tensor {
  private:
   bool borrow(nanobind::handle object, Layout layout);
   bool take_strides();
+  bool take_packed(nanobind::handle object);
+  void pack();
   bool take_number(const char* name, nanobind::handle object, Element element);
 
   Element element_ = Element::uint8;
@@ -84,6 +87,7 @@ class Tensor {
   std::span<const std::byte> bytes_;
   Exported exported_;
   std::array<std::byte, 4> number_;
+  std::vector<std::byte> owned_;
 };
 
 /// The tensor to write: `out` if given, else a new array.

@@ -55,6 +55,20 @@ nb::object dequantize(nb::handle input, nb::handle min_range, nb::handle max_ran
                   {out, threads, like});
 }
 
+constexpr const char* kDequantize =
+    R"(tf.quantization.dequantize: codes of a range [min_range, max_range] as floats.
+
+input         uint8 int8 uint16 int16 int32, of any shape
+min_range     float32: one, or one for each index on `axis`
+max_range     as min_range
+mode          MIN_COMBINED, MIN_FIRST or SCALED
+name          without effect
+axis          of input, negative ones count from the back; None: one range
+narrow_range  of SCALED: the lowest code is not used
+dtype         float32 or bfloat16 of the result; None: float32
+version       "r2", or "r1.4", which has no axis, narrow_range and dtype
+semantics     "kernel": the bits of TensorFlow's CPU kernel; "documented": the formulas of the r1.4 page)";
+
 }  // namespace
 
 void add_tensorflow(nb::module_& core) {
@@ -64,7 +78,7 @@ void add_tensorflow(nb::module_& core) {
            "mode"_a = "MIN_COMBINED", "name"_a.none() = none, "axis"_a.none() = none,
            "narrow_range"_a = false, "dtype"_a.none() = none, nb::kw_only(), "version"_a = "r2",
            "semantics"_a = "kernel", "out"_a.none() = none, "threads"_a.none() = none,
-           "like"_a.none() = none);
+           "like"_a.none() = none, documented(kDequantize).c_str());
 }
 
 }  // namespace dequant::python

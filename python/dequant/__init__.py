@@ -7,10 +7,13 @@ webnn. Tensors are numpy arrays and whatever shares memory with them.
 from . import directml, microsoft, onnx, tensorflow, webnn
 from ._core import BITS as _BITS
 from ._core import __version__
+from ._diff import diff
+from ._diff_result import Channel, Diff, ModelDiff, Worst
 from ._errors import UnsupportedError
 from ._packed import Packed
 
 #: The names of all element types.
 dtypes = tuple(_BITS)
 
-__all__ = ["Packed", "UnsupportedError", "__version__", "directml", "dtypes", "microsoft", "onnx", "tensorflow", "webnn"]
+__all__ = ["Channel", "Diff", "ModelDiff", "Packed", "UnsupportedError", "Worst", "__version__", "diff", "directml",
+           "dtypes", "microsoft", "onnx", "tensorflow", "webnn"]

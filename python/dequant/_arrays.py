@@ -19,8 +19,8 @@ _NAMES = {
     "float8_e4m3fn": "float8e4m3fn", "float8_e4m3fnuz": "float8e4m3fnuz", "float8_e5m2": "float8e5m2",
     "float8_e5m2fnuz": "float8e5m2fnuz", "float8_e8m0fnu": "float8e8m0", "float4_e2m1fn": "float4e2m1",
 }
-# Of TensorFlow's quantized types, whose arrays have one field of that name.
-_QUANTIZED = {"quint8": "uint8", "qint8": "int8", "quint16": "uint16", "qint16": "int16", "qint32": "int32"}
+# TensorFlow's quantized types, whose arrays have one field of that name.
+_QUANTIZED = ("quint8", "qint8", "quint16", "qint16", "qint32")
 
 
 def element_of(parameter: str, dtype: Any) -> str:
@@ -65,10 +65,16 @@ def bytes_of(parameter: str, data: Any) -> np.ndarray:
     return array.reshape(-1).view(np.uint8)
 
 
-def adapt(name: str, value: Any) -> tuple[np.ndarray, str, tuple[int, ...]]:
-    """The bytes of any tensor, its element and its shape."""
-    if type(value).__name__ == "Packed" and type(value).__module__ == "dequant._packed":
-        return value.data, value.dtype, value.shape
+def describe(dtype: np.dtype) -> tuple[str, bool] | None:
+    """The element whose memory a dtype says, and whether each takes a whole byte though it has fewer bits."""
+    element = _NAMES.get(dtype.name, dtype.name)
+    if element not in _core.BITS or not dtype.isnative or dtype.hasobject or dtype.names is not None:
+        return None
+    return element, _core.BITS[element] < 8
+
+
+def adapt(name: str, value: Any) -> tuple[np.ndarray, str, tuple[int, ...], bool]:
+    """The bytes of any tensor, its element, its shape, and whether each element has a byte of its own."""
     if isinstance(value, (np.ndarray, np.generic)) or not hasattr(value, "__dlpack__"):
         return _adapt_array(name, _array(name, value))
     return _adapt_dlpack(name, value)
@@ -89,36 +95,21 @@ def _array(name: str, value: Any) -> np.ndarray:
                         "__array_interface__ nor __dlpack__") from None
 
 
-def _adapt_array(name: str, array: np.ndarray) -> tuple[np.ndarray, str, tuple[int, ...]]:
-    dtype = array.dtype
-    if dtype.names is not None and len(dtype.names) == 1 and dtype.names[0] in _QUANTIZED:
-        array, element = array[dtype.names[0]], _QUANTIZED[dtype.names[0]]
-    else:
-        element = _NAMES.get(dtype.name, dtype.name)
-    if element not in _core.BITS or dtype.hasobject:
-        raise TypeError(f"{name}: {dtype} is no element type of dequant, which are {', '.join(_core.BITS)}; "
-                        "bytes that hold one are given as dequant.Packed(data, dtype, shape)")
+def _adapt_array(name: str, array: np.ndarray) -> tuple[np.ndarray, str, tuple[int, ...], bool]:
+    names = array.dtype.names
+    if names is not None and len(names) == 1 and names[0] in _QUANTIZED:
+        array = array[names[0]]
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
-    shape = array.shape
-    flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    if _core.BITS[element] < 8:
-        flat = pack(flat, _core.BITS[element])  # ml_dtypes keeps one in each byte
-    return flat, element, shape
+    described = describe(array.dtype)
+    if described is None:
+        raise TypeError(f"{name}: {array.dtype} is no element type of dequant, which are {', '.join(_core.BITS)}; "
+                        "bytes that hold one are given as dequant.Packed(data, dtype, shape)")
+    element, one_per_byte = described
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8), element, array.shape, one_per_byte
 
 
-def pack(codes: np.ndarray, bits: int) -> np.ndarray:
-    """Codes of one in each byte, packed: the first in the lowest bits."""
-    each = 8 // bits
-    padded = np.zeros((codes.size + each - 1) // each * each, np.uint8)
-    padded[:codes.size] = codes & ((1 << bits) - 1)
-    packed = padded[::each].copy()
-    for i in range(1, each):
-        packed |= padded[i::each] << (bits * i)
-    return packed
-
-
-def _adapt_dlpack(name: str, value: Any) -> tuple[np.ndarray, str, tuple[int, ...]]:
+def _adapt_dlpack(name: str, value: Any) -> tuple[np.ndarray, str, tuple[int, ...], bool]:
     kind = type(value).__name__
     try:
         device = value.__dlpack_device__()
@@ -126,7 +117,7 @@ def _adapt_dlpack(name: str, value: Any) -> tuple[np.ndarray, str, tuple[int, ..
             raise TypeError(f"{name}: {kind} on a device of DLPack's type {int(device[0])}; only memory of the CPU is read")
         known = _core.from_dlpack(value, False)
         if known is not None:
-            return known
+            return (*known, False)
         return _adapt_array(name, np.from_dlpack(value))  # strided, which numpy copies, or refused
     except (BufferError, RuntimeError, ValueError) as error:
         raise TypeError(f"{name}: {kind} gives no memory by DLPack: {error}") from None

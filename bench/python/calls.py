@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""dequant called from Python, beside the expressions that it stands in for.
+
+    bench/python/calls.py                       one table on stdout, in Markdown
+    bench/python/calls.py --sizes 1,1Ki --json
+
+A number is how many times as long the other takes as dequant: the median over pairs of turns that follow each
+other on the same memory. Both write to memory that is there (`out=`) where the other can. Needs dequant and numpy;
+onnx, torch and ml_dtypes where they are installed.
+
+Exit codes: 0 done, 1 dequant is slower somewhere, 2 usage.
+"""
+
+import argparse
+import importlib.util
+import json
+import statistics
+import sys
+import time
+
+import numpy as np
+
+import dequant
+
+SIZES = ["1", "16", "256", "4Ki", "64Ki", "1Mi", "16Mi"]
+
+
+def count(text):
+    units = {"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
+    number = int(text[:-2]) * units[text[-2:]] if text[-2:] in units else int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no number of elements")
+    return number
+
+
+def has(module):
+    return importlib.util.find_spec(module) is not None
+
+
+class Case:
+    """Work of dequant, and the ways in which others do it."""
+
+    def __init__(self, name, ours, others):
+        self.name, self.ours, self.others = name, ours, others
+
+
+def linear(n, generator, threads):
+    """uint8 to float32 per tensor, with a zero point and without."""
+    x = generator.integers(0, 256, n, np.uint8)
+    scale, zero, out, other = np.float32(0.1), np.uint8(3), np.empty(n, np.float32), np.empty(n, np.float32)
+    call = dequant.onnx.dequantize_linear
+
+    def in_two_steps():
+        np.subtract(x, zero, out=other, dtype=np.float32)
+        np.multiply(other, scale, out=other)
+
+    others = {"numpy, out=": in_two_steps, "numpy": lambda: (x.astype(np.float32) - zero) * scale}
+    if has("onnx"):
+        others["onnx.reference"] = reference(x, scale, zero)
+    if has("torch"):
+        others |= of_torch(x)
+    yield Case("uint8 - zero point", lambda: call(x, scale, zero, out=out, threads=threads), others)
+    yield Case("uint8", lambda: call(x, scale, out=out, threads=threads),
+               {"numpy, out=": lambda: np.multiply(x, scale, out=other, dtype=np.float32)})
+
+
+def reference(x, scale, zero):
+    import onnx.helper
+    from onnx.reference import ReferenceEvaluator
+
+    kind = onnx.TensorProto
+    values = [onnx.helper.make_tensor_value_info(name, code, None)
+              for name, code in (("x", kind.UINT8), ("s", kind.FLOAT), ("z", kind.UINT8), ("y", kind.FLOAT))]
+    graph = onnx.helper.make_graph([onnx.helper.make_node("DequantizeLinear", ["x", "s", "z"], ["y"])], "g",
+                                   values[:3], values[3:])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 21)])
+    evaluator = ReferenceEvaluator(model)
+    feed = {"x": x, "s": np.asarray(scale), "z": np.asarray(zero)}
+    return lambda: evaluator.run(None, feed)
+
+
+def of_torch(x):
+    import torch
+
+    codes = torch.from_numpy(x)
+    result = torch.empty(x.size, dtype=torch.float32)
+
+    def in_two_steps():
+        torch.sub(codes.to(torch.float32), 3.0, out=result)
+        result.mul_(0.1)
+
+    return {"torch": in_two_steps}
+
+
+def of_ml_dtypes(n, generator, threads):
+    """Types that numpy has from ml_dtypes: 8-bit floats, 4-bit integers one in each byte, and bfloat16 results."""
+    import ml_dtypes
+
+    call, scale = dequant.onnx.dequantize_linear, np.float32(0.1)
+    codes = generator.integers(0, 256, n, np.uint8)
+    out = np.empty(n, np.float32)
+    half = np.empty(n, ml_dtypes.bfloat16)
+    other = np.empty(n, np.float32)
+    float8 = codes.view(ml_dtypes.float8_e4m3fn)
+    yield Case("float8e4m3fn", lambda: call(float8, scale, out=out, threads=threads),
+               {"ml_dtypes": lambda: np.multiply(float8.astype(np.float32), scale, out=other)})
+    yield Case("uint8 to bfloat16", lambda: call(codes, scale, out=half, output_dtype="bfloat16", threads=threads),
+               {"ml_dtypes": lambda: np.multiply(codes, scale, dtype=np.float32).astype(ml_dtypes.bfloat16)})
+    int4 = (codes & 15).astype(np.int8).astype(ml_dtypes.int4)
+    packed = dequant.Packed(codes[:(n + 1) // 2], "int4", n)
+    yield Case("int4, packed", lambda: call(packed, scale, out=out, threads=threads),
+               {"ml_dtypes": lambda: np.multiply(int4.astype(np.float32), scale, out=other)})
+
+
+def seconds(work, repeat):
+    start = time.perf_counter()
+    for _ in range(repeat):
+        work()
+    return (time.perf_counter() - start) / repeat
+
+
+def ratio(ours, other, budget):
+    """The median of others' time by ours, of turns of about a millisecond or one call, and our median time."""
+    once = max(seconds(ours, 1), seconds(other, 1), seconds(ours, 1), seconds(other, 1))
+    repeat = max(1, int(1e-3 / once))
+    pairs = max(5, int(budget / (2 * once * repeat)))
+    ratios, times = [], []
+    for turn in range(min(pairs, 301)):
+        first, second = (ours, other) if turn % 2 == 0 else (other, ours)
+        one, two = seconds(first, repeat), seconds(second, repeat)
+        mine, theirs = (one, two) if turn % 2 == 0 else (two, one)
+        ratios.append(theirs / mine)
+        times.append(mine)
+    return statistics.median(ratios), statistics.median(times)
+
+
+def measure(sizes, threads, budget):
+    generator = np.random.default_rng(1)
+    rows = []
+    for text in sizes:
+        n = count(text)
+        cases = list(linear(n, generator, threads))
+        if has("ml_dtypes"):
+            cases += of_ml_dtypes(n, generator, threads)
+        for case in cases:
+            for name, other in case.others.items():
+                times, own = ratio(case.ours, other, budget)
+                rows.append({"elements": text, "case": case.name, "other": name, "ratio": times, "seconds": own})
+                print(f"{text} {case.name}, {name}: {times:.2f}", file=sys.stderr)
+    return rows
+
+
+def table(rows):
+    columns = list(dict.fromkeys((row["case"], row["other"]) for row in rows))
+    lines = [["elements", *(f"{case}: {other}" for case, other in columns)], ["---:"] * (len(columns) + 1)]
+    for size in dict.fromkeys(row["elements"] for row in rows):
+        found = {(row["case"], row["other"]): row["ratio"] for row in rows if row["elements"] == size}
+        lines.append([size, *(f"{found[c]:.3g}" if c in found else "" for c in columns)])
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", default=",".join(SIZES), metavar="SIZE,...", help=",".join(SIZES))
+    parser.add_argument("--threads", type=int, default=1, help="1 unless told; 0: all")
+    parser.add_argument("--seconds", type=float, default=0.2, help="for each number (0.2)")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    rows = measure(options.sizes.split(","), options.threads, options.seconds)
+    print(json.dumps(rows) if options.json else table(rows))
+    return 1 if any(row["ratio"] < 1 for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Builds the wheel of the Python package in build/wheels, on what build/ has compiled, and installs it in the
+# Python of the tests.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+rm -rf build/wheels
+build/venv/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+  --wheel-dir build/wheels -C build-dir=build -C cmake.define.DEQUANT_DEV=ON .
+build/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall \
+  build/wheels/*.whl
