@@ -6,6 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 rm -rf build/wheels
 build/venv/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation \
-  --wheel-dir build/wheels -C build-dir=build -C cmake.define.DEQUANT_DEV=ON .
+  --wheel-dir build/wheels \
+  --config-settings=build-dir=build --config-settings=cmake.define.DEQUANT_DEV=ON .
 build/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall \
   build/wheels/*.whl
