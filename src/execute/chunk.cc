@@ -28,6 +28,8 @@ constexpr int64_t kPeriod = Expanded::kCapacity;
 constexpr int64_t kNearBytes = int64_t{1} << 20;
 /// Rows below this are done many at once.
 constexpr int64_t kShortRow = 256;
+/// From so many rows on it pays to make ready what they share.
+constexpr int64_t kSharedRows = 4;
 /// Elements that fill bytes and lines whatever the types.
 constexpr int64_t kAligned = 64;
 
@@ -38,6 +40,7 @@ class Chunk {
         rows_(job),
         part_(part),
         layout_(layout_of(job.plan)),
+        shares_(rows_.can_share(layout_.row)),
         width_(bits(job.plan.input)),
         side_(job.plan, job.buffers, job.table.moves, job.first_scale) {}
 
@@ -133,10 +136,20 @@ class Chunk {
 
   /// `columns` elements of each row from `start` on, as far as they lie within `range`.
   void run_columns(int64_t start, int64_t columns, int64_t scale, Range range) noexcept {
-    for (; start < range.end; start += layout_.row) {
+    const int64_t row = layout_.row;
+    while (start < range.end) {
+      // Rows that have all of these columns.
+      const int64_t rows =
+          shares_ && start >= range.begin ? (range.end - start - columns + row) / row : 0;
+      if (rows >= kSharedRows && on_byte(start) && rows_.can_share_from(y_at(start))) {
+        rows_.shared(x_at(start), y_at(start), columns, rows, row, side_.load(scale, columns));
+        start += rows * row;
+        continue;
+      }
       const int64_t from = std::max(start, range.begin);
       const int64_t n = std::min(start + columns, range.end) - from;
       if (n > 0) call(Leaf::varying, from, n, 1, side_.load(scale + from - start, n));
+      start += row;
     }
   }
 
@@ -182,6 +195,7 @@ class Chunk {
   Rows rows_;
   Range part_;
   Layout layout_;
+  bool shares_;  ///< rows that have the same sides are done together
   int width_;
   SideRow side_;
 };

@@ -84,6 +84,32 @@ void Rows::call_cached(Element x, Leaf leaf, const uint8_t* codes, uint8_t* y, i
   Call{row_of(x, leaf), leaf, bits(x), lut_of(x), codes, y, count, run, sides}(false);
 }
 
+bool Rows::can_share(int64_t row) const noexcept {
+  const Plan& plan = job_.plan;
+  if (adds_ || job_.table.shared_at(plan.input, plan.output) == nullptr) return false;
+  return row * bits(plan.input) % 8 == 0 && (!job_.stream || row * y_size_ % kLineBytes == 0);
+}
+
+bool Rows::can_share_from(const uint8_t* y) const noexcept {
+  return !job_.stream || reinterpret_cast<uintptr_t>(y) % kLine == 0;
+}
+
+void Rows::shared(const uint8_t* codes, uint8_t* y, int64_t count, int64_t rows, int64_t row,
+                  const Sides& sides) const noexcept {
+  const Element x = job_.plan.input;
+  job_.table.shared_at(x, job_.plan.output)({.x = codes,
+                                             .y = y,
+                                             .count = static_cast<size_t>(count),
+                                             .scale = sides.scale,
+                                             .zero = sides.zero,
+                                             .lut = lut_of(x),
+                                             .stream = job_.stream,
+                                             .plain = sides.plain,
+                                             .rows = static_cast<size_t>(rows),
+                                             .x_row = static_cast<size_t>(row * bits(x) / 8),
+                                             .y_row = static_cast<size_t>(row * y_size_)});
+}
+
 RowFn Rows::row_of(Element x, Leaf leaf) const noexcept {
   const Element y = job_.plan.output;
   return adds_ ? job_.table.range_at(x, y, leaf) : job_.table.at(x, y, leaf);

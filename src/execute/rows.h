@@ -22,7 +22,16 @@ class Rows {
   void call(Element x, Leaf leaf, const uint8_t* codes, uint8_t* y, int64_t count, int64_t run,
             const Sides& sides) const noexcept;
 
-  /// The same for results that do not go to their place yet.
+  /// True if shared() takes rows that lie `row` elements apart, and if they may start at y.
+  bool can_share(int64_t row) const noexcept;
+  bool can_share_from(const uint8_t* y) const noexcept;
+
+  /// `rows` rows, `row` elements apart, which start on bytes and have the same scale for each of `count`
+  /// elements.
+  void shared(const uint8_t* codes, uint8_t* y, int64_t count, int64_t rows, int64_t row,
+              const Sides& sides) const noexcept;
+
+  /// call() for results that do not go to their place yet.
   void call_cached(Element x, Leaf leaf, const uint8_t* codes, uint8_t* y, int64_t count,
                    int64_t run, const Sides& sides) const noexcept;
 

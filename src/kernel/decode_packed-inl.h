@@ -188,6 +188,7 @@ struct Pairs {
 template <class Indices, bool kSigned>
 struct Packed : Indices {
   using Raw = VI;
+  static constexpr bool kIsSigned = kSigned;
   static constexpr bool kTable = DEQUANT_LANE_SHIFTS && HWY_MAX_BYTES >= 4 << Indices::kBits;
 
   explicit HWY_INLINE Packed(const float*) : Indices() {}

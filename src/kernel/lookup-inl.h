@@ -50,20 +50,41 @@ HWY_INLINE V16 Words16(VF low, VF high) {
   }
 }
 
+/// Where the results of a block of kVectors vectors begin in a table, for an element of a group. 0: there is one block.
+template <int kBits, size_t kVectors>
+constexpr size_t FirstEntry(size_t element) {
+  return kVectors == 0 ? 0 : element / (kVectors * kMaxLanes) << kBits;
+}
+
 /// So many bytes at the start of each block of 128 bits.
 template <size_t kBytes>
 HWY_INLINE V8 Everywhere(const uint8_t* p) {
   if constexpr (kBytes == 16) {
     return hn::LoadDup128(D8Full(), p);
   } else {
-    using T = std::conditional_t<kBytes == 8, uint64_t, uint32_t>;
+    using T = std::conditional_t<kBytes == 8, uint64_t,
+                                 std::conditional_t<kBytes == 4, uint32_t, uint16_t>>;
     return hn::BitCast(D8Full(), hn::Set(hn::ScalableTag<T>(), LoadAs<T>(p)));
   }
 }
 
+/// A value for each block of a group, for as many lanes as 2-bit codes have results.
+template <size_t kBlocks, class D>
+HWY_INLINE hn::Vec<D> ForBlocks(D d, const hn::TFromD<D>* values) {
+  static constexpr auto kByte = [] {
+    std::array<uint8_t, HWY_MAX_BYTES> byte{};
+    for (size_t i = 0; i < byte.size(); ++i) {
+      byte[i] = static_cast<uint8_t>(i / 16 % kBlocks * 4 + i % 4);
+    }
+    return byte;
+  }();
+  const V8 all = Everywhere<4 * kBlocks>(reinterpret_cast<const uint8_t*>(values));
+  return hn::BitCast(d, hn::TableLookupBytes(all, hn::LoadU(D8Full(), kByte.data())));
+}
+
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
 
-/// The words of all results, in the lower half.
+/// The words of all results, one block's after the other's. One block of 4-bit codes fills half of it.
 struct ResultTable {
   V16 words;
 
@@ -76,21 +97,32 @@ struct ResultTable {
       return {Words16<Out>(results, results)};
     }
   }
+  /// Of two blocks of 4-bit codes.
+  template <class Out, class In>
+  static HWY_INLINE ResultTable OfTwo(const In& in, const float* scale, const int32_t* zero) {
+    return {Words16<Out>(ResultsFrom(in, 0, hn::Set(DF(), scale[0]), hn::Set(DI(), zero[0])),
+                         ResultsFrom(in, 0, hn::Set(DF(), scale[1]), hn::Set(DI(), zero[1])))};
+  }
 };
 
-/// Tables of a group: one for each vector of results.
-constexpr size_t kTables = kResults;
-
-/// Blocks of as much. For smaller ones tables cost more than they save.
+/// Blocks of a vector have no more elements than 4-bit codes have results.
 template <class In, class Out, size_t kVectors>
 constexpr bool LooksUpBlocks() {
-  return LooksUp<In, Out>() && kVectors == 2;
+  return LooksUp<In, Out>() && (kVectors == 2 || (kVectors == 1 && In::kBits == 2));
+}
+
+/// Tables of a group: one for all of its blocks, but where narrowing leaves the words of each apart anyway.
+template <class In, class Out, size_t kVectors>
+constexpr size_t TablesOfGroup() {
+  if constexpr (requires(VF v) { Out::Narrow(v); }) return In::kBits == 4 ? kGroup / kVectors : 1;
+  return 1;
 }
 
 #if HWY_TARGET == HWY_AVX3_DL
 
-/// An index for each byte of results: its code and whether it is the upper byte.
-template <int kBits>
+/// An index for each byte of results: its code, where its block's results begin and whether it is the upper
+/// byte.
+template <int kBits, size_t kVectors = 0>
 struct Finder {
   /// Eight bits from here on of its 64 are a byte's code, from the second bit of the index on.
   static constexpr auto kFrom = [] {
@@ -98,16 +130,25 @@ struct Finder {
     for (size_t i = 0; i < 64; ++i) from[i] = static_cast<uint8_t>((i / 2 * kBits + 63) % 64);
     return from;
   }();
+  static constexpr auto kFirst = [] {
+    std::array<uint8_t, kResults * 64> first{};
+    for (size_t i = 0; i < first.size(); ++i) {
+      first[i] = static_cast<uint8_t>(2 * FirstEntry<kBits, kVectors>(i / 2) + i % 2);
+    }
+    return first;
+  }();
   V8 from;
   V8 mask;
-  V8 upper;
+  V8 first[kResults];
 
   HWY_INLINE Finder()
       : from(hn::LoadU(D8Full(), kFrom.data())),
-        mask(hn::Set(D8Full(), static_cast<uint8_t>(2 * ((1 << kBits) - 1)))),
-        upper(hn::BitCast(D8Full(), hn::Set(D16Full(), 0x0100))) {}
+        mask(hn::Set(D8Full(), static_cast<uint8_t>(2 * ((1 << kBits) - 1)))) {
+    for (size_t q = 0; q < kResults; ++q) first[q] = hn::LoadU(D8Full(), kFirst.data() + 64 * q);
+  }
 
-  HWY_INLINE void Find(const uint8_t* p, const ResultTable* tables, V16* results) const {
+  template <size_t kTables>
+  HWY_INLINE void Find(const uint8_t* p, const ResultTable (&tables)[kTables], V16* results) const {
     for (size_t q = 0; q < kResults; ++q) {
       const uint8_t* at = p + 4 * kBits * q;
       __m512i codes = _mm512_set1_epi64(LoadAs<int64_t>(at));
@@ -116,17 +157,17 @@ struct Finder {
         codes = _mm512_mask_set1_epi64(codes, 0xF0, LoadAs<int64_t>(at + 8));
       }
       codes = _mm512_multishift_epi64_epi8(from.raw, codes);
-      // (codes & mask) | upper
-      const __m512i index = _mm512_ternarylogic_epi64(codes, mask.raw, upper.raw, 0xEA);
-      results[q] = V16{_mm512_permutexvar_epi8(index, tables[q].words.raw)};
+      // (codes & mask) | first
+      const __m512i index = _mm512_ternarylogic_epi64(codes, mask.raw, first[q].raw, 0xEA);
+      results[q] = V16{_mm512_permutexvar_epi8(index, tables[q % kTables].words.raw)};
     }
   }
 };
 
 #else
 
-/// An index for each result: its code.
-template <int kBits>
+/// An index for each result: its code and where its block's results begin.
+template <int kBits, size_t kVectors = 0>
 struct Finder {
   /// The byte of each code, widened to 16 bits, within each block of 128.
   static constexpr auto kByte = [] {
@@ -141,21 +182,32 @@ struct Finder {
     for (size_t i = 0; i < 32; ++i) shift[i] = static_cast<uint16_t>(i * kBits % 8);
     return shift;
   }();
+  static constexpr auto kFirst = [] {
+    std::array<uint16_t, kResults * 32> first{};
+    for (size_t i = 0; i < first.size(); ++i) {
+      first[i] = static_cast<uint16_t>(FirstEntry<kBits, kVectors>(i));
+    }
+    return first;
+  }();
   V8 byte;
   V16 shift;
   V16 mask;
+  V16 first[kResults];
 
   HWY_INLINE Finder()
       : byte(hn::LoadU(D8Full(), kByte.data())),
         shift(hn::LoadU(D16Full(), kShift.data())),
-        mask(hn::Set(D16Full(), (1 << kBits) - 1)) {}
+        mask(hn::Set(D16Full(), (1 << kBits) - 1)) {
+    for (size_t q = 0; q < kResults; ++q) first[q] = hn::LoadU(D16Full(), kFirst.data() + 32 * q);
+  }
 
-  HWY_INLINE void Find(const uint8_t* p, const ResultTable* tables, V16* results) const {
+  template <size_t kTables>
+  HWY_INLINE void Find(const uint8_t* p, const ResultTable (&tables)[kTables], V16* results) const {
     for (size_t q = 0; q < kResults; ++q) {
       const auto codes = hn::BitCast(
           D16Full(), hn::TableLookupBytesOr0(Everywhere<4 * kBits>(p + 4 * kBits * q), byte));
-      const V16 index = hn::And(hn::Shr(codes, shift), mask);
-      results[q] = V16{_mm512_permutexvar_epi16(index.raw, tables[q].words.raw)};
+      const V16 index = hn::OrAnd(first[q], hn::Shr(codes, shift), mask);
+      results[q] = V16{_mm512_permutexvar_epi16(index.raw, tables[q % kTables].words.raw)};
     }
   }
 };
@@ -203,28 +255,43 @@ struct ResultTable {
   }
 };
 
-/// Tables of a group.
-constexpr size_t kTables = 1;
-
-/// Blocks of a group. For smaller ones the table costs what it saves.
+/// Blocks of a group; of smaller ones those that share a table. Others cost what they save.
 template <class In, class Out, size_t kVectors>
 constexpr bool LooksUpBlocks() {
-  return LooksUp<In, Out>() && kVectors == kGroup;
+  return LooksUp<In, Out>() &&
+         (kVectors == kGroup || (HWY_MAX_BYTES == 32 && kVectors == 2 && In::kBits == 2));
+}
+
+/// Tables of a group.
+template <class In, class Out, size_t kVectors>
+constexpr size_t TablesOfGroup() {
+  return 1;
 }
 
 /// An index for each result, a byte each. The lower and the upper half of each block of 128 bits are where
 /// the results of two vectors come from.
-template <int kBits>
+template <int kBits, size_t kVectors = 0>
 struct Finder {
   static constexpr size_t kBytes = HWY_MAX_BYTES;
+  static constexpr size_t Element(size_t i) {
+    return i % 16 / 8 * (kBytes / 2) + i / 16 * 8 + i % 8;
+  }
   /// The byte of each code whose byte starts with it; zeros for the others.
   static constexpr auto kByte = [] {
     std::array<uint8_t, kBytes> byte{};
     for (size_t i = 0; i < kBytes; ++i) {
-      const size_t element = i % 16 / 8 * (kBytes / 2) + i / 16 * 8 + i % 8;
-      byte[i] = element * kBits % 8 == 0 ? static_cast<uint8_t>(element * kBits / 8) : 0x80;
+      const size_t bit = Element(i) * kBits;
+      byte[i] = bit % 8 == 0 ? static_cast<uint8_t>(bit / 8) : 0x80;
     }
     return byte;
+  }();
+  static constexpr bool kShared = FirstEntry<kBits, kVectors>(kGroup * kMaxLanes - 1) != 0;
+  static constexpr auto kFirst = [] {
+    std::array<uint8_t, kBytes> first{};
+    for (size_t i = 0; i < kBytes; ++i) {
+      first[i] = static_cast<uint8_t>(FirstEntry<kBits, kVectors>(Element(i)));
+    }
+    return first;
   }();
   V8 byte;
   V8 mask;
@@ -232,21 +299,23 @@ struct Finder {
   HWY_INLINE Finder()
       : byte(hn::LoadU(D8Full(), kByte.data())), mask(hn::Set(D8Full(), (1 << kBits) - 1)) {}
 
-  HWY_INLINE V8 Index(const uint8_t* p) const {
+  /// The codes, and above each other bits.
+  HWY_INLINE V8 Codes(const uint8_t* p) const {
     const V8 first = hn::TableLookupBytesOr0(Everywhere<kBytes * kBits / 8>(p), byte);
     if constexpr (kBits == 4) {
       const auto pair = hn::BitCast(D16Full(), first);
-      return hn::And(hn::BitCast(D8Full(), hn::Or(pair, hn::ShiftLeft<4>(pair))), mask);
+      return hn::BitCast(D8Full(), hn::Or(pair, hn::ShiftLeft<4>(pair)));
     } else {
       // Code k of four in byte k: 6 bits, then 12 further up.
       const auto one = hn::BitCast(DU(), first);
       const auto two = hn::Or(one, hn::ShiftLeft<6>(one));
-      return hn::And(hn::BitCast(D8Full(), hn::Or(two, hn::ShiftLeft<12>(two))), mask);
+      return hn::BitCast(D8Full(), hn::Or(two, hn::ShiftLeft<12>(two)));
     }
   }
 
-  HWY_INLINE void Find(const uint8_t* p, const ResultTable* tables, V16* results) const {
-    const V8 index = Index(p);
+  HWY_INLINE void Find(const uint8_t* p, const ResultTable (&tables)[1], V16* results) const {
+    V8 index = hn::And(Codes(p), mask);
+    if constexpr (kShared) index = hn::Or(index, hn::LoadU(D8Full(), kFirst.data()));
     const V8 low = hn::TableLookupBytes(tables->low, index);
     const V8 high = hn::TableLookupBytes(tables->high, index);
     results[0] = hn::BitCast(D16Full(), hn::InterleaveLower(D8Full(), low, high));
@@ -255,6 +324,18 @@ struct Finder {
 };
 
 #endif
+
+/// The results of all blocks of a group.
+template <class Out, size_t kBlocks, class In>
+HWY_INLINE ResultTable TableOfBlocks(const In& in, const float* scale, const int32_t* zero) {
+  if constexpr (kBlocks == 1) {
+    return ResultTable::Of<Out>(in, hn::Set(DF(), *scale), hn::Set(DI(), *zero));
+  }
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  if constexpr (In::kBits == 4) return ResultTable::OfTwo<Out>(in, scale, zero);
+#endif
+  return ResultTable::Of<Out>(in, ForBlocks<kBlocks>(DF(), scale), ForBlocks<kBlocks>(DI(), zero));
+}
 
 }  // namespace dequant::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -55,8 +55,8 @@ HWY_INLINE void Group(const In& in, const Side& side, const uint8_t* x, uint8_t*
   }
 }
 
-/// Groups in a turn of the loop: two where nothing but x and y advances and a group is short, because
-/// counting costs as much as some arithmetic.
+/// Groups in a turn of the loop: two where sides need no padding and a group is short, because counting costs
+/// as much as some arithmetic.
 template <class Side>
 constexpr size_t kTurn = std::is_empty_v<typename Side::Padding>&& HWY_MAX_BYTES <= 32 ? 2 : 1;
 
@@ -89,8 +89,8 @@ HWY_INLINE void Loop(const In& in, Side side, const uint8_t* x, uint8_t* y, size
         Group<Out>(in, side, x, y, stream);
         x += x_group;
         y += y_group;
+        side.Advance();
       }
-      side.Advance();
     } while (--turns != 0);
     if (rest == 0) return;
     if (rest_of_y != nullptr) {

@@ -26,6 +26,9 @@ struct RowArgs {
   bool plain = false;   ///< is_plain() of every scale and offset: no result is NaN or subnormal
   const float* offset = nullptr;  ///< range rows: as scale, what is added after it
   const Line* line = nullptr;     ///< line rows: all they need beside x, y and count
+  size_t rows = 1;   ///< shared rows: so many, which have the same scales and zero points
+  size_t x_row = 0;  ///< shared rows: bytes from a row to the next one, of x and of y
+  size_t y_row = 0;
 };
 
 /// Bytes that are streamed together: a line of the cache.
@@ -120,6 +123,9 @@ struct Table {
   std::array<std::array<Leaves, kOutputs>, kRangeElements.size()> range_rows{};
   /// The documented rules: reference_line(), to float32.
   std::array<RowFn, kRangeElements.size()> line_rows{};
+  /// The rule of `rows`, a scale for each element, many rows that share them; null where there is no way
+  /// that is better than Leaf::varying for each.
+  std::array<std::array<RowFn, kOutputs>, kInputs> shared_rows{};
   /// Elements of a vector of float32. Runs of one or two vectors are as good as long ones.
   size_t lanes = 1;
   Moves moves;
@@ -131,6 +137,12 @@ struct Table {
   }
   RowFn at(Element x, Element y, Leaf leaf) const {
     return rows[static_cast<size_t>(x)][output_index(y)][static_cast<size_t>(leaf)];
+  }
+  RowFn& shared_at(Element x, Element y) {
+    return shared_rows[static_cast<size_t>(x)][output_index(y)];
+  }
+  RowFn shared_at(Element x, Element y) const {
+    return shared_rows[static_cast<size_t>(x)][output_index(y)];
   }
   RowFn& range_at(Element x, Element y, Leaf leaf) {
     return range_rows[range_index(x)][output_index(y)][static_cast<size_t>(leaf)];

@@ -142,12 +142,10 @@ template <class In, class Out>
 requires(LooksUp<In, Out>()) struct Uniform<In, Out, false> {
   struct Padding {};
   Finder<In::kBits> finder;
-  ResultTable tables[kTables];
+  ResultTable tables[1];
 
-  HWY_INLINE Uniform(const In& in, float s, int32_t z, float) : finder() {
-    for (ResultTable& table : tables)
-      table = ResultTable::Of<Out>(in, hn::Set(DF(), s), hn::Set(DI(), z));
-  }
+  HWY_INLINE Uniform(const In& in, float s, int32_t z, float)
+      : finder(), tables{ResultTable::Of<Out>(in, hn::Set(DF(), s), hn::Set(DI(), z))} {}
   HWY_INLINE void Results(const In&, const uint8_t* p, V16* results) const {
     finder.Find(p, tables, results);
   }
@@ -157,14 +155,15 @@ requires(LooksUp<In, Out>()) struct Uniform<In, Out, false> {
 
 template <class In, class Out, size_t kVectors>
 requires(LooksUpBlocks<In, Out, kVectors>()) struct Blocked<In, Out, kVectors> : Blocks<kVectors> {
-  Finder<In::kBits> finder;
+  static constexpr size_t kTables = TablesOfGroup<In, Out, kVectors>();
+  static constexpr size_t kShare = Blocks<kVectors>::kScales / kTables;
+  Finder<In::kBits, kShare == 1 ? 0 : kVectors> finder;
 
   HWY_INLINE Blocked(const float* s, const int32_t* z) : Blocks<kVectors>(s, z), finder() {}
   HWY_INLINE void Results(const In& in, const uint8_t* p, V16* results) const {
     ResultTable tables[kTables];
     for (size_t k = 0; k < kTables; ++k) {
-      tables[k] =
-          ResultTable::Of<Out>(in, hn::Set(DF(), this->scale[k]), hn::Set(DI(), this->zero[k]));
+      tables[k] = TableOfBlocks<Out, kShare>(in, this->scale + k * kShare, this->zero + k * kShare);
     }
     finder.Find(p, tables, results);
   }

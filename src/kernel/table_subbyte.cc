@@ -6,6 +6,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernel/row-inl.h"
+#include "kernel/shared_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dequant::HWY_NAMESPACE {
@@ -16,6 +17,8 @@ void FillSubbyte([[maybe_unused]] Table& table) {
   FillElement<Packed<Nibbles, true>>(table, Element::int4);
   FillElement<Packed<Pairs, false>>(table, Element::uint2);
   FillElement<Packed<Pairs, true>>(table, Element::int2);
+  FillShared<Packed<Pairs, false>>(table, Element::uint2);
+  FillShared<Packed<Pairs, true>>(table, Element::int2);
 #endif
 }
 

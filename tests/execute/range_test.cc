@@ -73,6 +73,20 @@ TEST(RunRange, PiecesOfSeveralChunksJoinedAreTheTensor) {
   }
 }
 
+TEST(RunRange, PiecesWhoseRowsShareScalesJoinedAreTheTensor) {
+  Random random(5);
+  for (const Granular& shapes :
+       {Granular{.x = {50, 3'200}, .scale = {3'200}},
+        Granular{.x = {50, 3'200}, .scale = {3, 3'200}, .axis = 0, .block = 17}}) {
+    for (const Element x : {uint2, int2}) {
+      for (const Element y : {float16, bfloat16}) {
+        const Example e = random_example(random, shapes, {.x = x, .y = y});
+        EXPECT_TRUE(same_output(e, run_in_pieces(random, e, 6'000), expected(e)));
+      }
+    }
+  }
+}
+
 TEST(RunRange, MayEndAnywhere) {
   Random random(3);
   const Example e =

@@ -36,6 +36,8 @@ constexpr Way kWays[] = {
     {"rows that repeat too late", Granularity::per_axis, 4, 1201, 1},
     {"rows of more than a window", Granularity::per_axis, 2, 5001, 1},
     {"rows of several tiles", Granularity::per_axis, 3, 4500, 1},
+    {"many long rows that repeat", Granularity::per_axis, 9, 2208, 1},
+    {"many long rows of a block", Granularity::blocked, 1, 11, 2208, 7},
     {"short channels that repeat", Granularity::per_axis, 300, 5, 3},
     {"many short channels", Granularity::per_axis, 1, 1700, 3},
     {"channels that nearly fill a vector", Granularity::per_axis, 1, 340, 15},
