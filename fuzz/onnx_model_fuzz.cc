@@ -35,7 +35,7 @@ void fuzz(InputFile& file, std::span<const uint8_t> input) {
   file.write(input);
   const auto model = read_model(file.path());
   if (!accepted(model)) return;
-  (void)accepted(inspect(file.path(), kStream));
+  (void)accepted(inspect(file.path(), {.stream = kStream}));
   (void)accepted(input_names(file.path()));
   (void)accepted(evaluate(file.path(), {}, sequential_executor()));
   ConvertOptions options;

@@ -73,13 +73,7 @@ std::string granularity_text(const Plan& plan, std::optional<int64_t> axis) {
 }
 
 std::string granularity_key(const Plan& plan) {
-  switch (plan.granularity) {
-    case Granularity::per_tensor: return "per_tensor";
-    case Granularity::per_axis: return "per_axis";
-    case Granularity::blocked: return "blocked";
-    case Granularity::strided: return "strided";
-  }
-  return {};
+  return std::string(format::onnx::granularity_key(plan));
 }
 
 }  // namespace dequant::tools

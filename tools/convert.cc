@@ -3,9 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "format/io/errors.h"
+#include "format/onnx/convert_json.h"
 #include "tools/commands.h"
 #include "tools/common.h"
 #include "tools/table.h"
@@ -26,20 +25,6 @@ struct Options {
   Resources resources;
   format::onnx::ConvertOptions convert;
 };
-
-struct Totals {
-  int64_t before = 0;
-  int64_t after = 0;
-};
-
-Totals totals_of(const ConvertReport& report) {
-  Totals t;
-  for (const auto& f : report.folded) {
-    t.before += f.bytes_before;
-    t.after += f.bytes_after;
-  }
-  return t;
-}
 
 void print_text(const Options& o, const ConvertReport& r) {
   using enum Align;
@@ -69,10 +54,10 @@ void print_text(const Options& o, const ConvertReport& r) {
     for (const auto& l : r.left) table.add({escaped(l.node), l.op_type, l.reason});
     fmt::print("{}\n", table.text());
   }
-  const Totals t = totals_of(r);
+  const auto bytes = folded_bytes(r);
   fmt::print(
       "{} DequantizeLinear folded ({} quantized, {} as float), {} nodes taken out, {} left\n",
-      r.folded.size(), human_bytes(t.before), human_bytes(t.after), r.stripped.size(),
+      r.folded.size(), human_bytes(bytes.before), human_bytes(bytes.after), r.stripped.size(),
       r.left.size());
   const std::string data = r.data_file.empty() ? ""
                                                : fmt::format(" and {} ({})", escaped(r.data_file),
@@ -84,51 +69,7 @@ void print_text(const Options& o, const ConvertReport& r) {
 
 void print_json(const Options& o, const ConvertReport& r) {
   ordered_json j{{"input", o.input}, {"output", o.output}, {"dry_run", o.convert.dry_run}};
-  j["folded"] = ordered_json::array();
-  for (const auto& f : r.folded) {
-    j["folded"].push_back(
-        {{"node", f.node},
-         {"domain", f.domain},
-         {"output", f.output},
-         {"x", f.x},
-         {"type", name(f.plan.input)},
-         {"scale_type", name(f.plan.scale)},
-         {"output_type", name(f.plan.output)},
-         {"shape", f.shape},
-         {"granularity", granularity_key(f.plan)},
-         {"axis", f.axis ? ordered_json(*f.axis) : ordered_json()},
-         {"block_size", f.plan.granularity == Granularity::blocked ? f.plan.block : 0},
-         {"bytes", f.bytes_before},
-         {"float_bytes", f.bytes_after}});
-  }
-  j["stripped"] = ordered_json::array();
-  for (const auto& s : r.stripped) {
-    j["stripped"].push_back({{"node", s.node}, {"op_type", s.op_type}, {"replaced_by", s.how}});
-  }
-  j["left"] = ordered_json::array();
-  for (const auto& l : r.left) {
-    j["left"].push_back({{"node", l.node},
-                         {"op_type", l.op_type},
-                         {"domain", l.domain},
-                         {"output", l.output},
-                         {"reason", l.reason}});
-  }
-  const Totals t = totals_of(r);
-  j["totals"] = {{"folded", r.folded.size()},
-                 {"stripped", r.stripped.size()},
-                 {"left", r.left.size()},
-                 {"removed_initializers", r.removed_initializers},
-                 {"removed_nodes", r.removed_nodes},
-                 {"quantized_bytes", t.before},
-                 {"float_bytes", t.after},
-                 {"model_bytes_in", r.bytes_in},
-                 {"model_bytes_out", r.bytes_out},
-                 {"data_file", r.data_file},
-                 {"data_bytes", r.data_bytes}};
-  j["seconds"] = {{"total", r.seconds.total}, {"decide", r.seconds.decide},
-                  {"read", r.seconds.read},   {"dequantize", r.seconds.dequantize},
-                  {"write", r.seconds.write}, {"flush", r.seconds.flush}};
-  j["warnings"] = r.warnings;
+  j.update(to_json(r));
   fmt::print("{}\n", j.dump(2, ' ', false, ordered_json::error_handler_t::replace));
 }
 
@@ -136,7 +77,10 @@ int run(Options& o) {
   o.convert.overwrite = o.force ? format::Overwrite::replace : format::Overwrite::refuse;
   o.convert.stream = o.resources.stream_options();
   auto progress = std::make_unique<Progress>("writing");
-  o.convert.progress = [&](int64_t done, int64_t total) { progress->update(done, total); };
+  o.convert.progress = [&](int64_t done, int64_t total) -> Status {
+    progress->update(done, total);
+    return {};
+  };
   const auto result = format::onnx::convert(o.input, o.output, o.convert);
   progress.reset();
   if (!result) return report(result.error());

@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "format/io/errors.h"
 #include "tools/commands.h"
 #include "tools/common.h"
+#include "tools/inspect_page.h"
+#include "tools/inspect_totals.h"
 #include "tools/table.h"
 
 namespace dequant::tools {
@@ -43,25 +46,6 @@ ordered_json range_json(const Extent& e) {
   return j;
 }
 
-struct Totals {
-  int64_t constant = 0;
-  int64_t elements = 0;
-  int64_t bytes = 0;
-  int64_t float_bytes = 0;
-};
-
-Totals totals_of(const InspectReport& report) {
-  Totals t;
-  for (const DequantizeInfo& n : report.nodes) {
-    if (!n.reason.empty()) continue;
-    ++t.constant;
-    t.elements += element_count(n.plan);
-    t.bytes += n.bytes;
-    t.float_bytes += n.float_bytes;
-  }
-  return t;
-}
-
 void print_text(const InspectReport& report) {
   using enum Align;
   Table table({{"output"},
@@ -83,11 +67,11 @@ void print_text(const InspectReport& report) {
       open.add({output, escaped(n.x), n.reason});
       continue;
     }
-    table.add({output, escaped(n.x),
-               fmt::format("{} -> {}", name(n.plan.input), name(n.plan.output)),
-               shape_text(n.shape), std::string(name(n.plan.scale)),
-               granularity_text(n.plan, n.axis), range_text(n.scale), range_text(n.zero_point),
-               range_text(n.value), fmt::format("{}", n.bytes), fmt::format("{}", n.float_bytes)});
+    table.add(
+        {output, escaped(n.x), fmt::format("{} -> {}", name(n.plan.input), name(n.plan.output)),
+         shape_text(n.shape), std::string(name(n.plan.scale)), granularity_text(n.plan, n.axis),
+         range_text(n.scale.extent), range_text(n.zero_point), range_text(n.profile.values.extent),
+         fmt::format("{}", n.bytes), fmt::format("{}", n.float_bytes)});
   }
   if (!table.empty()) fmt::print("DequantizeLinear of constants\n{}\n", table.text());
   if (!open.empty()) fmt::print("Other DequantizeLinear\n{}\n", open.text());
@@ -118,9 +102,9 @@ ordered_json node_json(const DequantizeInfo& n) {
   j["axis"] = n.axis ? ordered_json(*n.axis) : ordered_json();
   j["block_size"] = n.plan.granularity == Granularity::blocked ? n.plan.block : 0;
   j["scale_count"] = scale_count(n.plan);
-  j["scale"] = range_json(n.scale);
+  j["scale"] = range_json(n.scale.extent);
   j["zero_point"] = range_json(n.zero_point);
-  j["values"] = range_json(n.value);
+  j["values"] = range_json(n.profile.values.extent);
   j["bytes"] = n.bytes;
   j["float_bytes"] = n.float_bytes;
   return j;
@@ -146,33 +130,61 @@ void print_json(const InspectReport& report) {
   fmt::print("{}\n", j.dump(2, ' ', false, ordered_json::error_handler_t::replace));
 }
 
+struct Options {
+  std::string model;
+  std::string page;
+  bool json = false;
+  bool force = false;
+  Resources resources;
+};
+
+Status run(Options& o) {
+  format::onnx::InspectOptions options{o.resources.stream_options()};
+  std::optional<format::OutputFile> page;
+  if (!o.page.empty()) {
+    const auto overwrite = o.force ? format::Overwrite::replace : format::Overwrite::refuse;
+    DEQUANT_TRY(format::OutputFile file, format::OutputFile::create(o.page, overwrite));
+    page.emplace(std::move(file));
+    options.output = o.page;
+    options.profiles = kMostRows;
+  }
+  auto progress = std::make_unique<Progress>("reading");
+  options.progress = [&](int64_t done, int64_t total) { progress->update(done, total); };
+  DEQUANT_TRY(const InspectReport report, format::onnx::inspect(o.model, options));
+  progress.reset();
+  if (page) {
+    DEQUANT_CHECK(write_page(*page, o.model, report));
+    DEQUANT_CHECK(page->commit());
+  }
+  if (o.json) {
+    print_json(report);
+  } else if (!page) {
+    print_text(report);
+  }
+  return {};
+}
+
 }  // namespace
 
 void add_inspect(const Command& app, int& exit_code) {
-  struct Options {
-    std::string model;
-    bool json = false;
-    Resources resources;
-  };
   auto o = std::make_shared<Options>();
   const Command command =
       app.add_subcommand("inspect", "Show what the quantized tensors of a model hold");
   command.add_option("MODEL", o->model, "ONNX model").required();
   command.add_flag("--json", o->json, "Print one JSON object instead of tables");
+  command
+      .add_option("--html", o->page,
+                  "Write a page with histograms instead of printing tables; any browser shows it")
+      .type_name("FILE");
+  command.add_flag("-f,--force", o->force, "Replace the page if it exists");
   o->resources.add_to(command);
   command.footer(
       "Examples:\n"
       "  dequant inspect model.onnx\n"
+      "  dequant inspect model.onnx --html model.html\n"
       "  dequant inspect model.onnx --json | jq '.nodes[] | select(.scale.min == 0).output'");
   command.callback([o, &exit_code] {
-    const auto report = format::onnx::inspect(o->model, o->resources.stream_options());
-    if (!report) {
-      exit_code = tools::report(report.error());
-    } else if (o->json) {
-      print_json(*report);
-    } else {
-      print_text(*report);
-    }
+    if (const Status status = run(*o); !status) exit_code = tools::report(status.error());
   });
 }
 

@@ -7,7 +7,7 @@
 #include <chrono>
 
 #include "format/io/errors.h"
-#include "format/onnx/save.h"
+#include "format/onnx/inputs.h"
 #include "format/onnx/tensor_reader.h"
 
 namespace dequant::format::onnx {
@@ -29,51 +29,14 @@ bool wanted(const ConvertOptions& options, const Node& node) {
   return (options.include.empty() || any(options.include)) && !any(options.exclude);
 }
 
-int64_t stored_bytes(const Constant& c) {
-  if (c.literal) return static_cast<int64_t>(c.literal->bytes.size());
-  const auto count = element_count(c.tensor->dims);
-  const auto bytes = packed_bytes(c.type().element, count ? *count : 0);
-  return bytes ? *bytes : 0;
-}
-
 Folded describe(const Fold& fold) {
   const Dequantization& d = fold.dequantization;
   Folded f{d.node->name, d.node->domain, d.node->outputs[0].text, d.x.tensor->name,
            d.plan,       d.axis,         d.x.tensor->dims,        0,
            fold.bytes};
   if (f.x.empty()) f.x = d.node->inputs[0].text;
-  f.bytes_before = stored_bytes(d.x) + stored_bytes(d.scale);
-  if (d.zero_point) f.bytes_before += stored_bytes(*d.zero_point);
+  f.bytes_before = stored_bytes(d);
   return f;
-}
-
-/// Calls visit(const Tensor&) for every tensor of the model.
-template <class Visit>
-void for_each_tensor(const Scopes& scopes, Visit&& visit) {
-  for (const Graph* g : scopes.graphs()) {
-    for (const Initializer& i : g->initializers) visit(i.tensor);
-    for (const Node& n : g->nodes) {
-      for (const Attribute& a : n.attributes) {
-        if (a.tensor) visit(*a.tensor);
-      }
-    }
-  }
-}
-
-/// Not even --force replaces the input or one of its data files.
-Status check_output(const Model& model, const Scopes& scopes, const std::string& output) {
-  const FileIdentity there = identity_of(output);
-  if (there.size < 0) return {};
-  if (there.same_file(model.source.file().identity())) {
-    return failure(ErrorCode::io, "{} is the input itself; name another output", escaped(output));
-  }
-  const std::string folder = model.path.substr(0, model.path.find_last_of('/') + 1);
-  bool taken = false;
-  for_each_tensor(scopes, [&](const Tensor& t) {
-    taken = taken || (t.external && there.same_file(identity_of(folder + t.external->location)));
-  });
-  if (!taken) return {};
-  return failure(ErrorCode::io, "{} holds data of the input; name another output", escaped(output));
 }
 
 void warn_of_checksums(const Scopes& scopes, std::vector<std::string>& warnings) {
@@ -141,7 +104,9 @@ class Converter {
   Status decide() {
     for (Graph* graph : scopes_.graphs()) {
       for (Node& node : graph->nodes) {
-        if (node.is_dequantize()) DEQUANT_CHECK(decide(*graph, node));
+        if (!node.is_dequantize()) continue;
+        if (options_.progress) DEQUANT_CHECK(options_.progress(0, 0));
+        DEQUANT_CHECK(decide(*graph, node));
       }
     }
     return {};
@@ -194,6 +159,15 @@ class Converter {
 };
 
 }  // namespace
+
+FoldedBytes folded_bytes(const ConvertReport& report) {
+  FoldedBytes bytes;
+  for (const Folded& f : report.folded) {
+    bytes.before += f.bytes_before;
+    bytes.after += f.bytes_after;
+  }
+  return bytes;
+}
 
 Result<ConvertReport> convert(const std::string& input, const std::string& output,
                               const ConvertOptions& options) {

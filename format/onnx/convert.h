@@ -2,11 +2,11 @@
 // initializer.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "format/io/output.h"
+#include "format/onnx/save.h"
 #include "format/onnx/stream.h"
 #include "format/onnx/strip.h"
 
@@ -21,7 +21,7 @@ struct ConvertOptions {
   std::vector<std::string> exclude;
   Overwrite overwrite = Overwrite::refuse;
   StreamOptions stream;
-  std::function<void(int64_t done, int64_t total)> progress;  ///< bytes of output; on any thread
+  Progress progress;  ///< of SaveOptions; while nodes are looked at, of nothing done and no total
 };
 
 /// A node that became a constant.
@@ -70,6 +70,14 @@ struct ConvertReport {
   std::vector<std::string> warnings;
   Seconds seconds;
 };
+
+/// Bytes of all that was folded, as it was and as floats.
+struct FoldedBytes {
+  int64_t before = 0;
+  int64_t after = 0;
+};
+
+FoldedBytes folded_bytes(const ConvertReport& report);
 
 /// Reads one model and writes the other, whole or not at all.
 Result<ConvertReport> convert(const std::string& input, const std::string& output,

@@ -42,6 +42,28 @@ Status set_attributes(const Node& node, auto& dialect_node, auto set) {
 
 }  // namespace
 
+std::string_view granularity_key(const Plan& plan) {
+  switch (plan.granularity) {
+    case Granularity::per_tensor: return "per_tensor";
+    case Granularity::per_axis: return "per_axis";
+    case Granularity::blocked: return "blocked";
+    case Granularity::strided: return "strided";
+  }
+  return {};
+}
+
+int64_t stored_bytes(const Constant& constant) {
+  if (constant.literal) return static_cast<int64_t>(constant.literal->bytes.size());
+  const auto count = element_count(constant.tensor->dims);
+  const auto bytes = packed_bytes(constant.type().element, count ? *count : 0);
+  return bytes ? *bytes : 0;
+}
+
+int64_t stored_bytes(const Dequantization& d) {
+  return stored_bytes(d.x) + stored_bytes(d.scale) +
+         (d.zero_point ? stored_bytes(*d.zero_point) : 0);
+}
+
 Resolved constant_of(const Node& node) {
   if (node.attributes.size() != 1) return {{}, "comes from a Constant node without a single value"};
   const Attribute& a = node.attributes[0];

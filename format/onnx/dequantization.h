@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "dequant/plan.h"
 #include "format/io/tensor_data.h"
@@ -47,6 +48,18 @@ struct Dequantization {
   Constant scale;
   std::optional<Constant> zero_point;
 };
+
+/// Packed bytes of a constant; of x, scale and zero point.
+int64_t stored_bytes(const Constant& constant);
+int64_t stored_bytes(const Dequantization& d);
+
+/// The granularity as a key: "per_tensor", "per_axis", "blocked", "strided".
+std::string_view granularity_key(const Plan& plan);
+
+/// The attribute block_size: 0 unless blocked.
+inline int64_t block_size(const Plan& plan) {
+  return plan.granularity == Granularity::blocked ? plan.block : 0;
+}
 
 /// A dequantization, or why the node must stay.
 struct Decision {

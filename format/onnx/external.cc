@@ -105,12 +105,15 @@ Result<InputFile> open_external(const std::string& model_path, const std::string
 }
 
 Result<std::shared_ptr<const InputFile>> ExternalFiles::open(const std::string& location) {
+  const std::lock_guard lock(turn_);
   for (auto it = recent_.begin(); it != recent_.end(); ++it) {
     if (it->location != location) continue;
     recent_.splice(recent_.begin(), recent_, it);
     return recent_.front().file;
   }
   DEQUANT_TRY(InputFile file, open_external(model_path_, location));
+  if (known_.emplace(location, file.identity()).first->second != file.identity())
+    return failure(ErrorCode::malformed, "{} changed while being read", escaped(file.name()));
   if (recent_.size() == kOpenFiles) recent_.pop_back();
   recent_.push_front({location, std::make_shared<const InputFile>(std::move(file))});
   return recent_.front().file;

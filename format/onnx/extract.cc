@@ -1,4 +1,4 @@
-// Finding one tensor of a model, and streaming it out.
+// Finding one tensor of a model, and streaming it out or reading it into memory.
 #include "format/onnx/extract.h"
 
 #include <algorithm>
@@ -29,18 +29,22 @@ Status Extractor::collect() {
       if (!node.is_dequantize()) continue;
       // What stands in the file is wanted, not what a caller could put in its place.
       DEQUANT_TRY(Decision decision, consider(*model_, files_, *scopes_, *graph, node, true));
-      if (decision.dequantization) dequantizations_.push_back(*std::move(decision.dequantization));
+      if (decision.dequantization) {
+        dequantizations_.push_back(*std::move(decision.dequantization));
+      } else {
+        others_.push_back({&node, std::move(decision.reason)});
+      }
     }
   }
   return {};
 }
 
-Result<Extraction> Extractor::find(const std::string& name, bool raw) {
-  std::vector<Extraction> found;
+std::vector<size_t> Extractor::named(const std::string& name) const {
+  std::vector<size_t> found;
   const auto search = [&](auto names) {
-    if (!found.empty()) return;
-    for (const Dequantization& d : dequantizations_) {
-      if (names(d)) found.push_back({d.node->outputs[0].text, d, d.x.tensor});
+    if (!found.empty() || name.empty()) return;
+    for (size_t i = 0; i < dequantizations_.size(); ++i) {
+      if (names(dequantizations_[i])) found.push_back(i);
     }
   };
   search([&](const Dequantization& d) { return d.node->outputs[0].text == name; });
@@ -48,29 +52,57 @@ Result<Extraction> Extractor::find(const std::string& name, bool raw) {
   search([&](const Dequantization& d) {
     return d.x.tensor->name == name || d.node->inputs[0].text == name;
   });
-  if (raw && found.size() > 1) {
-    const bool same = std::all_of(found.begin(), found.end(),
-                                  [&](const Extraction& e) { return e.stored == found[0].stored; });
-    if (same) found.resize(1);
-  }
-  if (found.empty()) {  // a constant that nobody dequantizes, or already a float
-    const Resolved r = resolve_constant(*scopes_, model_->graph, name, true);
-    if (r.constant && r.constant->tensor != nullptr) {
-      found.push_back({name, {}, r.constant->tensor});
+  return found;
+}
+
+Error Extractor::several(const std::string& name, const std::vector<size_t>& found) const {
+  std::string outputs;
+  for (const size_t i : found)
+    outputs += (outputs.empty() ? "" : ", ") + escaped(dequantizations_[i].node->outputs[0].text);
+  return failure(ErrorCode::invalid_argument, "{}: several tensors have that name: the outputs {}",
+                 escaped(name), outputs);
+}
+
+Error Extractor::missing(const std::string& name) const {
+  for (const Other& o : others_) {
+    const auto is = [&](const std::string& text) { return !text.empty() && text == name; };
+    if (is(o.node->name) || (!o.node->outputs.empty() && is(o.node->outputs[0].text)) ||
+        (!o.node->inputs.empty() && is(o.node->inputs[0].text))) {
+      return failure(ErrorCode::invalid_argument,
+                     "{}: its DequantizeLinear is not of constants: {}", escaped(name), o.reason);
     }
   }
-  if (found.size() > 1) {
-    std::string outputs;
-    for (const Extraction& e : found) outputs += (outputs.empty() ? "" : ", ") + escaped(e.name);
+  return failure(ErrorCode::invalid_argument,
+                 "{}: {} has no constant and no DequantizeLinear of constants of that name",
+                 escaped(name), escaped(model_->path));
+}
+
+Result<size_t> Extractor::index_of(const std::string& name) const {
+  const std::vector<size_t> found = named(name);
+  if (found.size() > 1) return several(name, found);
+  if (!found.empty()) return found[0];
+  if (resolve_constant(*scopes_, model_->graph, name, true).constant) {
     return failure(ErrorCode::invalid_argument,
-                   "{}: several tensors have that name: the outputs {}", escaped(name), outputs);
+                   "{}: a constant that no DequantizeLinear takes as x", escaped(name));
   }
-  if (found.empty()) {
-    return failure(ErrorCode::invalid_argument,
-                   "{}: {} has no constant and no DequantizeLinear of constants of that name",
-                   escaped(name), escaped(model_->path));
+  return missing(name);
+}
+
+Result<Extraction> Extractor::find(const std::string& name, bool raw) {
+  const std::vector<size_t> found = named(name);
+  const auto stored = [&](size_t i) { return dequantizations_[i].x.tensor; };
+  const bool same = raw && std::all_of(found.begin(), found.end(),
+                                       [&](size_t i) { return stored(i) == stored(found[0]); });
+  if (found.size() > 1 && !same) return several(name, found);
+  Extraction what;
+  if (!found.empty()) {
+    const Dequantization& d = dequantizations_[found[0]];
+    what = {d.node->outputs[0].text, d, d.x.tensor};
+  } else {  // a constant that nobody dequantizes, or already a float
+    const Resolved r = resolve_constant(*scopes_, model_->graph, name, true);
+    if (!r.constant || r.constant->tensor == nullptr) return missing(name);
+    what = {name, {}, r.constant->tensor};
   }
-  Extraction what = std::move(found[0]);
   if (raw) what.dequantization.reset();
   if (!what.dequantization && !what.stored->element()) {
     return failure(ErrorCode::unsupported, "{}: data type {} is not one dequant reads",
@@ -104,6 +136,21 @@ Status Extractor::write(const Extraction& what, const StreamOptions& options, co
     DEQUANT_CHECK(sink(buffer));
     done += static_cast<int64_t>(buffer.size());
   }
+  return reader.finish();
+}
+
+Status Extractor::read(const Dequantization& d, const StreamOptions& options,
+                       std::span<std::byte> y) {
+  return fill(*model_, files_, d, options, y);
+}
+
+Status Extractor::read(const Constant& constant, std::span<std::byte> bytes) {
+  if (constant.literal) {
+    std::copy_n(constant.literal->bytes.begin(), bytes.size(), bytes.begin());
+    return {};
+  }
+  DEQUANT_TRY(TensorReader reader, TensorReader::open(model_->source, files_, *constant.tensor));
+  DEQUANT_CHECK(reader.read(bytes));
   return reader.finish();
 }
 

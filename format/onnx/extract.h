@@ -1,4 +1,4 @@
-// Finding one tensor of a model, and streaming it out.
+// Finding one tensor of a model, and streaming it out or reading it into memory.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ struct Extraction {
   TensorType type() const;
 };
 
-/// A model open for taking tensors out.
+/// A model open for taking tensors out. After open() any number of threads may do so.
 class Extractor {
  public:
   static Result<std::unique_ptr<Extractor>> open(const std::string& path);
@@ -35,15 +35,39 @@ class Extractor {
   /// Hands the packed bytes to the sink in order.
   Status write(const Extraction& what, const StreamOptions& options, const Sink& sink);
 
+  /// All DequantizeLinear of constants, in the order of the file.
+  const std::vector<Dequantization>& dequantizations() const { return dequantizations_; }
+
+  /// The index among them of that whose output, node or x has the name. Fails as find() does, and for
+  /// constants that nobody dequantizes.
+  Result<size_t> index_of(const std::string& name) const;
+
+  /// Computes an output into memory of just its size. `d` may be a copy whose plan has another output.
+  Status read(const Dequantization& d, const StreamOptions& options, std::span<std::byte> y);
+
+  /// Reads the packed bytes of a constant into memory of just their size.
+  Status read(const Constant& constant, std::span<std::byte> bytes);
+
  private:
+  /// A DequantizeLinear that is not of constants.
+  struct Other {
+    const Node* node = nullptr;
+    std::string reason;
+  };
+
   explicit Extractor(std::unique_ptr<Model> model)
       : model_(std::move(model)), files_(model_->path) {}
   Status collect();
+  /// The indices of those that a name means.
+  std::vector<size_t> named(const std::string& name) const;
+  Error several(const std::string& name, const std::vector<size_t>& found) const;
+  Error missing(const std::string& name) const;
 
   std::unique_ptr<Model> model_;
   ExternalFiles files_;
   std::optional<Scopes> scopes_;
   std::vector<Dequantization> dequantizations_;
+  std::vector<Other> others_;
 };
 
 }  // namespace dequant::format::onnx

@@ -1,30 +1,25 @@
 // What the quantized tensors of a model hold.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "format/onnx/dequantization.h"
+#include "format/onnx/extent.h"
+#include "format/onnx/profile.h"
+#include "format/onnx/scale_profile.h"
 #include "format/onnx/stream.h"
 
 namespace dequant::format::onnx {
-
-/// The least and the greatest of some numbers, NaN apart.
-struct Extent {
-  double least = 0;
-  double greatest = 0;
-  int64_t numbers = 0;  ///< how many were neither NaN nor missing
-  int64_t nans = 0;
-
-  void add(double value);
-};
 
 /// One DequantizeLinear.
 struct DequantizeInfo {
   std::string node;
   std::string domain;
-  std::string graph;  ///< empty for the main graph
+  std::optional<int64_t> opset;  ///< of the domain
+  std::string graph;             ///< empty for the main graph
   std::string output;
   std::string x;
   std::string reason;  ///< why it is not constant; empty if it is
@@ -32,9 +27,10 @@ struct DequantizeInfo {
   Plan plan;
   std::optional<int64_t> axis;
   std::vector<int64_t> shape;
-  Extent scale;
+  std::vector<int64_t> scale_shape;
+  ScaleProfile scale;
   Extent zero_point;
-  Extent value;
+  Profile profile;
   int64_t bytes = 0;  ///< x, scale and zero point
   int64_t float_bytes = 0;
 };
@@ -54,7 +50,15 @@ struct InspectReport {
   std::vector<OtherConstant> others;
 };
 
+struct InspectOptions {
+  StreamOptions stream;
+  size_t profiles = 0;      ///< of so many constant nodes all is found, not just extents
+  std::string output = {};  ///< a file that will be written: refused if it is one of the model's
+  /// Told how many bytes of values are done; one call at a time, on any thread.
+  std::function<void(int64_t done, int64_t total)> progress = {};
+};
+
 /// Reads a model and every quantized constant in it.
-Result<InspectReport> inspect(const std::string& path, const StreamOptions& options);
+Result<InspectReport> inspect(const std::string& path, const InspectOptions& options);
 
 }  // namespace dequant::format::onnx

@@ -254,13 +254,14 @@ class Saver {
         const std::lock_guard lock(writing_);
         const Stopwatch watch(options_.stream.phases, &Phases::write);
         DEQUANT_CHECK(out.write_at(at, bytes));
-        advance(size);
+        DEQUANT_CHECK(advance(size));
       }
       const Stopwatch watch(options_.stream.phases, &Phases::flush);
       out.start_flush(at, at + size);
       return {};
     };
     auto status = scatter_.run(d, write);
+    if (stopped_) return *stopped_;
     if (status || status.error().code == ErrorCode::io) return status;  // which names its file
     return in(fmt::format("{}: node {}", escaped(model_.path), escaped(d.node->label())),
               std::move(status).error());
@@ -281,7 +282,7 @@ class Saver {
       }
       offset += static_cast<int64_t>(part.size());
       size -= static_cast<int64_t>(part.size());
-      advance(static_cast<int64_t>(part.size()));
+      DEQUANT_CHECK(advance(static_cast<int64_t>(part.size())));
     }
     return {};
   }
@@ -301,6 +302,7 @@ class Saver {
       return failure(ErrorCode::malformed, "{} changed while being read", escaped(model_.path));
     }
     DEQUANT_CHECK(model_.source.file().check_unchanged());
+    DEQUANT_CHECK(advance(total_ - done_));  // what is around the tensors
     return commit(out);
   }
 
@@ -315,9 +317,12 @@ class Saver {
     return out.commit();
   }
 
-  void advance(int64_t bytes) {
+  Status advance(int64_t bytes) {
     done_ += bytes;
-    if (options_.progress) options_.progress(done_, total_);
+    if (!options_.progress) return {};
+    auto status = options_.progress(done_, total_);
+    if (!status) stopped_ = status.error();
+    return status;
   }
 
   Model& model_;
@@ -335,7 +340,8 @@ class Saver {
   bool has_data_ = false;
   Scatter scatter_;
   std::vector<std::byte> buffer_;
-  std::mutex writing_;  ///< held for writing a stretch and for telling of it
+  std::mutex writing_;            ///< held for writing a stretch and for telling of it
+  std::optional<Error> stopped_;  ///< what progress said
   int64_t done_ = 0;
   int64_t total_ = 0;
 };

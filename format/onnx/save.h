@@ -18,12 +18,17 @@ struct Fold {
   int64_t bytes = 0;  ///< of the result
 };
 
+/// Hears of bytes of output, one call at a time, on any thread. An error stops the work and comes out of it,
+/// and nothing is written.
+using Progress = std::function<Status(int64_t done, int64_t total)>;
+
 struct SaveOptions {
   bool external_data = false;
   bool dry_run = false;
   Overwrite overwrite = Overwrite::refuse;
   StreamOptions stream;
-  std::function<void(int64_t done, int64_t total)> progress;  ///< one call at a time, on any thread
+  Progress
+      progress;  ///< last, with all done, by the caller's thread before the model gets its name
 };
 
 struct Saved {

@@ -13,18 +13,36 @@ constexpr int64_t kMiB = int64_t{1} << 20;
 constexpr int64_t kLargestShared = 32 * kMiB;
 /// Output bytes of a stretch that one thread computes: its own cache holds them until they are written.
 constexpr int64_t kOwn = kMiB / 4;
+/// Output bytes of a stretch that one thread computes where it is to stay.
+constexpr int64_t kPlaced = kMiB;
+/// More threads than this would wait for each other's reads.
+constexpr int64_t kMostReaders = 64;
+/// Larger outputs in memory do not stay in a cache, as Stores::automatic has it.
+constexpr size_t kStreamed = size_t{16} << 20;
 /// The most that a thread holds for a stretch of its own: the output, and codes twice as wide.
 constexpr int64_t kOwnMemory = 3 * kOwn;
 /// Less than this is not asked for: a stretch and its scales must fit.
 constexpr int64_t kLeastMemory = 8 * kMiB;
 
-/// Threads at work on the stretches of one dequantization. The first trouble ends the work of all.
+/// Threads at work on the stretches of one dequantization, each with memory of its own. The first trouble
+/// ends the work of all.
 class Team {
  public:
-  Team(Stretches& stretches, std::span<Stretch> memory, int64_t element_bytes,
-       const PlacedSink& sink)
-      : stretches_(stretches), memory_(memory), element_bytes_(element_bytes), sink_(sink) {}
+  /// What is done with a stretch, on any thread.
+  using Work = std::function<Status(Stretch& stretch)>;
 
+  Team(Stretches& stretches, std::span<Stretch> memory, Work work)
+      : stretches_(stretches), memory_(memory), work_(std::move(work)) {}
+
+  Status run(const Executor& executor) {
+    if (memory_.size() > 1 && executor.parallel_for != nullptr)
+      executor.parallel_for(executor.self, memory_.size(), Team::task, this);
+    Team::task(this, 0);  // whatever the others left
+    if (thrown_) std::rethrow_exception(thrown_);
+    return std::move(status_);
+  }
+
+ private:
   /// One thread's work, an Executor::Task: as many stretches as it gets.
   static void task(void* self, size_t i) {
     auto& team = *static_cast<Team*>(self);
@@ -35,19 +53,11 @@ class Team {
     }
   }
 
-  /// What happened; throws what a thread threw.
-  Status outcome() {
-    if (thrown_) std::rethrow_exception(thrown_);
-    return std::move(status_);
-  }
-
- private:
   Status work(Stretch& stretch) {
     while (!stopped_.load(std::memory_order_relaxed)) {
       DEQUANT_TRY(const bool more, stretches_.next(stretch));
       if (!more) break;
-      DEQUANT_CHECK(stretches_.compute(stretch, sequential_executor()));
-      DEQUANT_CHECK(sink_(stretch.elements.begin * element_bytes_, stretch.output));
+      DEQUANT_CHECK(work_(stretch));
     }
     return {};
   }
@@ -60,8 +70,7 @@ class Team {
 
   Stretches& stretches_;
   const std::span<Stretch> memory_;
-  const int64_t element_bytes_;
-  const PlacedSink& sink_;
+  const Work work_;
   std::atomic<bool> stopped_{false};
   Status status_;
   std::exception_ptr thrown_;
@@ -69,7 +78,7 @@ class Team {
 
 }  // namespace
 
-Status stream(Model& model, ExternalFiles& files, const Dequantization& d,
+Status stream(const Model& model, ExternalFiles& files, const Dequantization& d,
               const StreamOptions& options, const Sink& sink) {
   const int64_t memory = std::max(options.memory, kLeastMemory);
   Stretches stretches(d, std::min(memory / 8, kLargestShared), memory / 4, options.phases);
@@ -83,20 +92,45 @@ Status stream(Model& model, ExternalFiles& files, const Dequantization& d,
   }
 }
 
+Status fill(const Model& model, ExternalFiles& files, const Dequantization& d,
+            const StreamOptions& options, std::span<std::byte> y) {
+  Stretches stretches(d, kPlaced, std::max(options.memory, kLeastMemory) / 4, options.phases);
+  DEQUANT_CHECK(stretches.open(model, files));
+  const Stores stores = y.size() > kStreamed ? Stores::streaming : Stores::cached;
+  const auto element_bytes = static_cast<size_t>(bits(d.plan.output) / 8);
+  std::vector<Stretch> memory(
+      static_cast<size_t>(std::min(stretches.side_by_side(), kMostReaders)));
+  Team team(stretches, memory, [&](Stretch& stretch) {
+    const auto begin = static_cast<size_t>(stretch.elements.begin) * element_bytes;
+    const auto end = static_cast<size_t>(stretch.elements.end) * element_bytes;
+    return stretches.compute(stretch, y.subspan(begin, end - begin),
+                             {sequential_executor(), stores});
+  });
+  DEQUANT_CHECK(team.run(options.executor));
+  return stretches.finish();
+}
+
 Status Scatter::run(const Dequantization& d, const PlacedSink& sink) {
+  const int64_t element_bytes = bits(d.plan.output) / 8;
+  return visit(d, [&](const Stretch& stretch) {
+    return sink(stretch.elements.begin * element_bytes, stretch.output);
+  });
+}
+
+Status Scatter::visit(const Dequantization& d, const StretchSink& sink) {
   const int64_t memory = std::max(options_.memory, kLeastMemory);
   Stretches stretches(d, kOwn, memory / 4, options_.phases);
   DEQUANT_CHECK(stretches.open(model_, files_));
   const auto threads = static_cast<size_t>(std::min(
       {stretches.side_by_side(), memory / 2 / kOwnMemory, static_cast<int64_t>(kMostThreads)}));
-  Team team(stretches, std::span(memory_).first(threads), bits(d.plan.output) / 8, sink);
-  if (threads > 1 && options_.executor.parallel_for != nullptr) {
-    options_.executor.parallel_for(options_.executor.self, threads, Team::task, &team);
-  }
-  Team::task(&team, 0);  // whatever the others left
+  Team team(stretches, std::span(memory_).first(threads), [&](Stretch& stretch) -> Status {
+    DEQUANT_CHECK(stretches.compute(stretch, sequential_executor()));
+    return sink(stretch);
+  });
+  auto status = team.run(options_.executor);
   for (Stretch& s : memory_)
     s.scale = s.zero_point = {};  // their room may be needed to hold the next
-  DEQUANT_CHECK(team.outcome());
+  DEQUANT_CHECK(std::move(status));
   return stretches.finish();
 }
 

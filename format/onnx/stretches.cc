@@ -23,8 +23,8 @@ int64_t stretch_end(const Plan& plan, int64_t begin, int64_t most) {
 
 }  // namespace
 
-Result<SideInput> SideInput::open(Model& model, ExternalFiles& files, const Constant& constant,
-                                  int64_t max_bytes) {
+Result<SideInput> SideInput::open(const Model& model, ExternalFiles& files,
+                                  const Constant& constant, int64_t max_bytes) {
   SideInput side;
   side.max_bytes_ = max_bytes;
   if (constant.literal) {
@@ -64,7 +64,7 @@ Stretches::Stretches(const Dequantization& d, int64_t output_bytes, int64_t side
       side_bytes_(side_bytes),
       phases_(phases) {}
 
-Status Stretches::open(Model& model, ExternalFiles& files) {
+Status Stretches::open(const Model& model, ExternalFiles& files) {
   const Stopwatch watch(phases_, &Phases::read);
   DEQUANT_TRY(x_, TensorReader::open(model.source, files, *d_.x.tensor));
   DEQUANT_TRY(scale_, SideInput::open(model, files, d_.scale, side_bytes_));
@@ -107,10 +107,14 @@ Status Stretches::read_sides(Stretch& stretch, Buffers& buffers) {
 }
 
 Status Stretches::compute(Stretch& stretch, const Executor& executor) {
-  const Plan& plan = d_.plan;
   const int64_t count = stretch.elements.end - stretch.elements.begin;
-  stretch.output.resize(static_cast<size_t>(count * (bits(plan.output) / 8)));
-  Buffers buffers{stretch.codes, {}, {}, stretch.output};
+  stretch.output.resize(static_cast<size_t>(count * (bits(d_.plan.output) / 8)));
+  return compute(stretch, stretch.output, {executor, Stores::cached});
+}
+
+Status Stretches::compute(Stretch& stretch, std::span<std::byte> y, const RunOptions& options) {
+  const Plan& plan = d_.plan;
+  Buffers buffers{stretch.codes, {}, {}, y};
   {
     const Stopwatch watch(phases_, &Phases::read);
     if (x_->seekable()) {
@@ -120,7 +124,7 @@ Status Stretches::compute(Stretch& stretch, const Executor& executor) {
     DEQUANT_CHECK(read_sides(stretch, buffers));
   }
   const Stopwatch watch(phases_, &Phases::dequantize);
-  return run_range(plan, stretch.elements, buffers, {executor, Stores::cached});
+  return run_range(plan, stretch.elements, buffers, options);
 }
 
 Status Stretches::finish() {

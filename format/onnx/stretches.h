@@ -25,7 +25,7 @@ struct Stretch {
 /// Scales or zero points: held whole while they are few, read by stretch where the storage allows.
 class SideInput {
  public:
-  static Result<SideInput> open(Model& model, ExternalFiles& files, const Constant& constant,
+  static Result<SideInput> open(const Model& model, ExternalFiles& files, const Constant& constant,
                                 int64_t max_bytes);
 
   bool held_whole() const { return whole_.has_value(); }
@@ -50,7 +50,7 @@ class Stretches {
   /// A stretch has `output_bytes` at most, and `side_bytes` of scales and as many of zero points.
   Stretches(const Dequantization& d, int64_t output_bytes, int64_t side_bytes, Phases* phases);
 
-  Status open(Model& model, ExternalFiles& files);
+  Status open(const Model& model, ExternalFiles& files);
 
   /// How many stretches there are, about; 1 if the memory is enough for one at a time only.
   int64_t side_by_side() const;
@@ -60,6 +60,8 @@ class Stretches {
 
   /// Fills stretch.output.
   Status compute(Stretch& stretch, const Executor& executor);
+  /// Fills `y` instead, which holds just the elements of the stretch.
+  Status compute(Stretch& stretch, std::span<std::byte> y, const RunOptions& options);
 
   /// Call after the last stretch: that the inputs hold no more, and that their files are as they were.
   Status finish();

@@ -38,7 +38,7 @@ Error of(const Tensor& tensor, Error error) {
 
 }  // namespace
 
-Result<TensorReader> TensorReader::open(Source& source, ExternalFiles& files,
+Result<TensorReader> TensorReader::open(const Source& source, ExternalFiles& files,
                                         const Tensor& tensor) {
   TensorReader reader(source, tensor);
   const auto where = [&](Error error) { return of(tensor, std::move(error)); };
@@ -90,7 +90,7 @@ Status TensorReader::place(ExternalFiles& files) {
       return failure(ErrorCode::malformed, "{} elements of {} in a message of {} bytes", count_,
                      name(element_), t.message.size());
     }
-    cursor_.emplace(*source_, t.message);
+    typed_ = true;
   } else {
     return failure(ErrorCode::malformed, "data in field {} of TensorProto, not that of {}",
                    static_cast<int>(t.data), name(element_));
@@ -108,16 +108,20 @@ Status TensorReader::read_at(int64_t offset, std::span<std::byte> out) const {
 Status TensorReader::next_value(uint32_t& code, bool& more) {
   const auto field = static_cast<uint32_t>(typed_field(element_));
   const bool floats = element_ == Element::float32;
+  if (!cursor_) {
+    window_ = std::make_unique<Source>(source_->window(tensor_->message));
+    cursor_.emplace(*window_, tensor_->message);
+  }
   for (;;) {
     if (packed_at_ < packed_end_) {
       more = true;
       if (floats) {
-        DEQUANT_TRY(const auto raw, source_->peek(packed_at_, 4));
+        DEQUANT_TRY(const auto raw, window_->peek(packed_at_, 4));
         std::memcpy(&code, raw.data(), 4);
         packed_at_ += 4;
         return {};
       }
-      DEQUANT_TRY(const uint64_t value, read_varint(*source_, packed_at_, packed_end_));
+      DEQUANT_TRY(const uint64_t value, read_varint(*window_, packed_at_, packed_end_));
       field_.value = value;
       break;
     }
@@ -174,18 +178,18 @@ Status TensorReader::read(std::span<std::byte> out) {
 
 Status TensorReader::finish() {
   if (seekable()) return file_->check_unchanged();
-  if (!cursor_) return {};
+  if (!typed_) return {};
   uint32_t code = 0;
   bool more = false;
   if (auto status = next_value(code, more); !status) {
     return of(*tensor_, std::move(status).error());
   }
-  if (!more) return {};
+  if (!more) return source_->file().check_unchanged();
   return of(*tensor_, {ErrorCode::malformed, "more data than its shape holds"});
 }
 
-Result<TensorData> read_tensor_data(Source& source, ExternalFiles& files, const Tensor& tensor,
-                                    int64_t max_bytes) {
+Result<TensorData> read_tensor_data(const Source& source, ExternalFiles& files,
+                                    const Tensor& tensor, int64_t max_bytes) {
   DEQUANT_TRY(TensorReader reader, TensorReader::open(source, files, tensor));
   if (reader.bytes() > max_bytes) {
     return failure(ErrorCode::limit,

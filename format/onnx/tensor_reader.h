@@ -14,12 +14,14 @@
 
 namespace dequant::format::onnx {
 
-/// Reads a tensor once from front to back, or any part of it where the storage allows.
+/// Reads a tensor once from front to back, or any part of it where the storage allows. Readers of one model
+/// may be at work on several threads.
 class TensorReader {
  public:
   /// Proves that the stored bytes are those of the shape. Fails with malformed when they are not, with
   /// unsupported for a type that dequant does not read.
-  static Result<TensorReader> open(Source& source, ExternalFiles& files, const Tensor& tensor);
+  static Result<TensorReader> open(const Source& source, ExternalFiles& files,
+                                   const Tensor& tensor);
 
   Element element() const { return element_; }
   int64_t count() const { return count_; }  ///< elements
@@ -38,11 +40,11 @@ class TensorReader {
   Status finish();
 
  private:
-  TensorReader(Source& source, const Tensor& tensor) : source_(&source), tensor_(&tensor) {}
+  TensorReader(const Source& source, const Tensor& tensor) : source_(&source), tensor_(&tensor) {}
   Status place(ExternalFiles& files);
   Status next_value(uint32_t& code, bool& more);
 
-  Source* source_;
+  const Source* source_;
   const Tensor* tensor_;
   Element element_ = Element::float32;
   int64_t count_ = 0;
@@ -53,14 +55,16 @@ class TensorReader {
   std::shared_ptr<const InputFile> external_;
   int64_t start_ = 0;
 
-  std::optional<Cursor> cursor_;  ///< typed fields: where the walk stands
+  bool typed_ = false;              ///< typed fields: where the walk stands
+  std::unique_ptr<Source> window_;  ///< made by the first read
+  std::optional<Cursor> cursor_;
   Field field_;
   int64_t packed_at_ = 0;
   int64_t packed_end_ = 0;
 };
 
 /// The whole tensor. Fails with limit when it takes more than `max_bytes`.
-Result<TensorData> read_tensor_data(Source& source, ExternalFiles& files, const Tensor& tensor,
-                                    int64_t max_bytes);
+Result<TensorData> read_tensor_data(const Source& source, ExternalFiles& files,
+                                    const Tensor& tensor, int64_t max_bytes);
 
 }  // namespace dequant::format::onnx

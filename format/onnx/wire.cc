@@ -25,12 +25,13 @@ Status expect(const Field& field, Wire wire) {
 }
 
 Result<std::span<const char>> Source::peek(int64_t offset, size_t want) {
-  const int64_t left = file_.size() - offset;
+  const int64_t left = file_->size() - offset;
   const int64_t need = std::min(static_cast<int64_t>(want), left);
   if (offset < begin_ || offset + need > end_) {
-    const int64_t size = std::min(left, static_cast<int64_t>(kWindow));
+    if (static_cast<int64_t>(window_.size()) < need) window_.resize(static_cast<size_t>(need));
+    const int64_t size = std::min(left, static_cast<int64_t>(window_.size()));
     end_ = begin_ = offset;  // nothing is there should the read fail
-    DEQUANT_CHECK(file_.read(
+    DEQUANT_CHECK(file_->read(
         offset, std::as_writable_bytes(std::span(window_.data(), static_cast<size_t>(size)))));
     end_ = offset + size;
   }
@@ -48,7 +49,7 @@ Result<std::string> Source::text(Span span, int64_t max_bytes) {
     DEQUANT_TRY(const auto bytes, peek(span.begin, out.size()));
     std::memcpy(out.data(), bytes.data(), out.size());
   } else {
-    DEQUANT_CHECK(file_.read(span.begin, std::as_writable_bytes(std::span(out))));
+    DEQUANT_CHECK(file_->read(span.begin, std::as_writable_bytes(std::span(out))));
   }
   return out;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -36,15 +37,16 @@ struct Field {
 /// Fails with malformed when the field has another wire type than its number should.
 Status expect(const Field& field, Wire wire);
 
-/// A file and the window through which it is read.
+/// A file and the window through which one thread reads it.
 class Source {
  public:
-  explicit Source(InputFile file)
-      : file_(std::move(file)),
-        window_(static_cast<size_t>(std::min(int64_t{kWindow}, file_.size()))) {}
+  explicit Source(InputFile file) : Source(std::make_shared<const InputFile>(std::move(file))) {}
 
-  const InputFile& file() const { return file_; }
-  Span all() const { return {0, file_.size()}; }
+  const InputFile& file() const { return *file_; }
+  Span all() const { return {0, file_->size()}; }
+
+  /// The same file through a window of its own, no larger than the span to be read.
+  Source window(Span span) const { return Source(file_, span.size()); }
 
   /// At least min(want, what the file still has) bytes from `offset` on, valid until the next call;
   /// want <= 64 KiB.
@@ -56,7 +58,11 @@ class Source {
  private:
   static constexpr size_t kWindow = size_t{256} << 10;
 
-  InputFile file_;
+  explicit Source(std::shared_ptr<const InputFile> file, int64_t most = kWindow)
+      : file_(std::move(file)),
+        window_(static_cast<size_t>(std::min({int64_t{kWindow}, file_->size(), most}))) {}
+
+  std::shared_ptr<const InputFile> file_;
   std::vector<char> window_;
   int64_t begin_ = 0;
   int64_t end_ = 0;

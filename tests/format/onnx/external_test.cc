@@ -139,5 +139,20 @@ TEST_F(OpenExternalTest, KeepsAFileOpenForWhoeverHoldsIt) {
   EXPECT_TRUE(fails(files.open("../secret"), ErrorCode::io, "leaves"));
 }
 
+TEST_F(OpenExternalTest, AFileThatIsOpenedAgainMustBeTheSame) {
+  ExternalFiles files(scratch_.path("model/m.onnx"));
+  EXPECT_TRUE(succeeds(files.open("w")));
+  for (int i = 0; i < 100; ++i) {
+    scratch_.write(fmt::format("model/f{}", i), "x");
+    EXPECT_TRUE(succeeds(files.open(fmt::format("f{}", i))));
+  }
+  EXPECT_TRUE(succeeds(files.open("w")));
+  scratch_.write("model/new", "INSIDE");
+  std::filesystem::rename(scratch_.path("model/new"), scratch_.path("model/w"));
+  EXPECT_TRUE(succeeds(files.open("w")));  // is still open
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(succeeds(files.open(fmt::format("f{}", i))));
+  EXPECT_TRUE(fails(files.open("w"), ErrorCode::malformed, "changed while being read"));
+}
+
 }  // namespace
 }  // namespace dequant::format::onnx

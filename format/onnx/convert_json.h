@@ -1,0 +1,14 @@
+// What a conversion reports, as JSON.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "format/onnx/convert.h"
+
+namespace dequant::format::onnx {
+
+/// The report as `dequant convert --json` prints it behind the names of the files. Names are as in the model:
+/// those that are not UTF-8 want an error handler when the text is made.
+nlohmann::ordered_json to_json(const ConvertReport& report);
+
+}  // namespace dequant::format::onnx

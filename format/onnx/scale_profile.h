@@ -1,0 +1,39 @@
+// What the scales of one tensor look like.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "format/io/histogram.h"
+#include "format/onnx/extent.h"
+
+namespace dequant::format::onnx {
+
+/// One scale, and what it is applied to.
+struct Group {
+  int64_t index = 0;  ///< of the scale
+  double scale = 0;
+  double zero_point = 0;
+  double largest = 0;  ///< of its values, without sign; NaN where one is
+};
+
+/// Scales, read from front to back.
+class ScaleProfile {
+ public:
+  /// How many of the least and of the greatest are told one by one.
+  static constexpr size_t kListed = 5;
+
+  /// With `all` false only the extent is found.
+  void add(double scale, bool all = true);
+
+  Extent extent;
+  int64_t zeros = 0;
+  int64_t negatives = 0;
+  int64_t infinities = 0;
+  Histogram linear;             ///< of all that are finite
+  Histogram log2;               ///< of the logarithms of those above zero
+  std::vector<Group> least;     ///< the least finite ones, least first
+  std::vector<Group> greatest;  ///< the greatest finite ones, greatest first
+};
+
+}  // namespace dequant::format::onnx

@@ -1,0 +1,124 @@
+// Tensors of a model in memory: the right one, on any thread, and none of a file that has changed.
+#include "format/onnx/extract.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <thread>
+
+#include "format/npy/scratch.h"
+#include "quantized_model.h"
+#include "support/expect_error.h"
+
+namespace dequant::format::onnx {
+namespace {
+
+using testing::fails;
+using testing::quantized_model;
+using testing::Scratch;
+using testing::succeeds;
+
+/// Larger than a stretch, and no multiple of one.
+constexpr int64_t kSize = 1'000'003;
+
+std::vector<float> halves(int64_t size) {
+  std::vector<float> out;
+  for (int64_t i = 0; i < size; ++i) out.push_back(static_cast<float>(i % 100) / 2);
+  return out;
+}
+
+class ExtractorReadTest : public ::testing::TestWithParam<bool> {
+ protected:
+  std::unique_ptr<Extractor> open(int64_t size, int nodes = 1) {
+    return Extractor::open(scratch_.write("m.onnx", quantized_model(size, nodes, GetParam())))
+        .value();
+  }
+
+  Scratch scratch_;
+};
+
+Result<std::vector<float>> read(Extractor& extractor, size_t index, int64_t size,
+                                const Executor& executor = default_executor()) {
+  std::vector<float> y(static_cast<size_t>(size), -1);
+  DEQUANT_CHECK(extractor.read(extractor.dequantizations()[index], {.executor = executor},
+                               std::as_writable_bytes(std::span(y))));
+  return y;
+}
+
+TEST_P(ExtractorReadTest, ComputesTheWholeOutputOnOneThreadAndOnAll) {
+  for (const int64_t size : {int64_t{0}, int64_t{1}, int64_t{7}, kSize, 5 * kSize}) {
+    const auto extractor = open(size);
+    EXPECT_TRUE(read(*extractor, 0, size).value() == halves(size)) << size;
+    EXPECT_TRUE(read(*extractor, 0, size, sequential_executor()).value() == halves(size)) << size;
+  }
+}
+
+TEST_P(ExtractorReadTest, AnotherOutputIsRoundedOnceToThat) {
+  const auto extractor = open(100);
+  Dequantization d = extractor->dequantizations()[0];
+  d.plan.output = Element::bfloat16;
+  std::vector<uint16_t> y(100);
+  ASSERT_TRUE(succeeds(extractor->read(d, {}, std::as_writable_bytes(std::span(y)))));
+  for (uint32_t i = 0; i < 100; ++i) {
+    const uint32_t wide = uint32_t{y[i]} << 16;
+    float value = 0;
+    std::memcpy(&value, &wide, sizeof value);
+    EXPECT_EQ(value, static_cast<float>(i) / 2);  // of 7 bits: exact
+  }
+}
+
+TEST_P(ExtractorReadTest, ManyThreadsReadAtOnce) {
+  const auto extractor = open(kSize, 4);
+  const std::vector<float> expected = halves(kSize);
+  std::vector<std::thread> threads;
+  std::atomic<int> right{0};
+  for (size_t t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      const auto y = read(*extractor, t % 4, kSize, t % 2 == 0 ? default_executor() : Executor{});
+      std::vector<std::byte> codes(kSize);
+      const auto status = extractor->read(extractor->dequantizations()[t % 4].x, codes);
+      if (y && *y == expected && status && codes[5] == std::byte{5}) ++right;
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(right, 8);
+}
+
+TEST_P(ExtractorReadTest, RefusesAFileThatHasChanged) {
+  const auto extractor = open(kSize);
+  std::filesystem::resize_file(scratch_.path("m.onnx"), 100);
+  EXPECT_TRUE(fails(read(*extractor, 0, kSize), ErrorCode::malformed, "m.onnx"));
+  scratch_.write("m.onnx", quantized_model(kSize + 1, 1, GetParam()));
+  EXPECT_TRUE(fails(read(*extractor, 0, kSize), ErrorCode::malformed, "changed while being read"));
+}
+
+INSTANTIATE_TEST_SUITE_P(RawAndTyped, ExtractorReadTest, ::testing::Bool());
+
+TEST(ExtractorIndexTest, OutputNodeAndXNameATensor) {
+  const Scratch scratch;
+  const auto one = Extractor::open(scratch.write("1.onnx", quantized_model(3))).value();
+  for (const char* name : {"y0", "dq0", "x"}) EXPECT_EQ(one->index_of(name).value(), 0U);
+  const auto two = Extractor::open(scratch.write("2.onnx", quantized_model(3, 2))).value();
+  EXPECT_EQ(two->index_of("dq1").value(), 1U);
+  EXPECT_TRUE(fails(two->index_of("x"), ErrorCode::invalid_argument,
+                    "several tensors have that name: the outputs y0, y1"));
+  EXPECT_TRUE(fails(two->index_of("s"), ErrorCode::invalid_argument, "a constant that no"));
+  EXPECT_TRUE(fails(two->index_of("t"), ErrorCode::invalid_argument, "2.onnx has no constant"));
+}
+
+TEST(ExtractorIndexTest, SaysWhyANodeIsNoTensor) {
+  using testing::sub;
+  const Scratch scratch;
+  const std::string node = sub(
+      1, sub(1, "in") + sub(1, "in") + sub(2, "out") + sub(3, "node") + sub(4, "DequantizeLinear"));
+  const std::string bytes =
+      testing::num(1, 10) + sub(7, node + sub(11, sub(1, "in"))) + sub(8, testing::num(2, 21));
+  const auto extractor = Extractor::open(scratch.write("m.onnx", bytes)).value();
+  for (const char* name : {"in", "out", "node"}) {
+    EXPECT_TRUE(fails(extractor->index_of(name), ErrorCode::invalid_argument,
+                      "is not of constants: in is an input of the graph"));
+  }
+}
+
+}  // namespace
+}  // namespace dequant::format::onnx

@@ -1,0 +1,151 @@
+"""The page of `dequant inspect --html` in Chromium, where that is installed: it unfolds, sorts, filters, and
+runs no script but its own."""
+
+import pathlib
+
+import numpy as np
+import pytest
+
+from arithmetic import codes, floats
+from browser import CHROMIUM, Page
+from support import dequant, dq, model, save
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None,
+                                reason="CHROMIUM IS NOT INSTALLED: no page is tried in a browser")
+
+COUNT = 700
+FIRST = "#tensors > tbody:not(.late)"
+
+
+@pytest.fixture(name="page", scope="module")
+def _page(tmp_path_factory):
+    """A page of 700 tensors; w0 has a dead channel, wi the scales (i * 37 % 700 + 1) / 1024."""
+    folder = tmp_path_factory.mktemp("browser")
+    rng = np.random.default_rng(1)
+    nodes, tensors = [], []
+    for i in range(COUNT):
+        x = rng.integers(-128, 128, (2, 8))
+        if i == 0:
+            x[1] = 0
+        scale = (i * 37 % COUNT + 1) / 1024
+        tensors += [codes("int8", x).tensor(f"x{i}"), floats([scale, scale / 2]).tensor(f"s{i}")]
+        nodes.append(dq(f"x{i} s{i}", f"w{i}", f"n{i}", axis=0))
+    source = save(model(nodes, [], ["w0"], tensors), folder / "browser.onnx")
+    dequant("inspect", source, "--html", folder / "page.html")
+    return folder / "page.html"
+
+
+def names(page, most=5):
+    return page.value(f"[...document.querySelectorAll('{FIRST} > tr:first-child bdi')]"
+                      ".filter((e, i) => i % 2 == 0).map(e => e.textContent)")[:most]
+
+
+def shown(page):
+    return page.value(f"document.querySelectorAll('{FIRST}').length")
+
+
+def title(page, name):
+    at = page.value("[...document.querySelectorAll('#tensors thead th')].findIndex("
+                    f"e => e.textContent == '{name}')")
+    return f"#tensors thead th:nth-child({at + 1}) button"
+
+
+def test_nothing_goes_wrong_and_all_is_drawn(page):
+    with Page(page) as p:
+        assert p.messages == []
+        assert names(p, 3) == ["w0", "w1", "w2"]
+        chart = p.value("(() => { const r = document.querySelector('svg.s path:last-child')"
+                        ".getBoundingClientRect(); return [r.width, r.height]; })()")
+        assert chart[0] > 50 and chart[1] > 20
+
+
+def test_titles_sort_and_sort_back(page):
+    order = sorted(range(COUNT), key=lambda i: i * 37 % COUNT)
+    with Page(page) as p:
+        button = title(p, "Scale max")
+        for expected, state in ((order[:-6:-1], "descending"), (order[:5], "ascending"), (range(5), None)):
+            p.click(button)
+            assert names(p) == [f"w{i}" for i in expected]
+            assert p.value(f"document.querySelector('{button}').parentNode.getAttribute('aria-sort')") == state
+        assert p.value(f"document.activeElement == document.querySelector('{button}')")
+        p.press_enter()  # by the keyboard as well
+        assert names(p) == [f"w{i}" for i in order[:-6:-1]]
+        p.click(title(p, "Tensor"))
+        assert names(p, 3) == ["w0", "w1", "w2"]  # by their numbers
+
+
+def test_filter_and_remarks_choose_rows(page):
+    with Page(page) as p:
+        assert shown(p) == 500
+        p.click("#next")
+        assert shown(p) == COUNT
+        p.value("(() => { const f = document.getElementById('filter'); f.value = 'W69 int8';"
+                "f.dispatchEvent(new Event('input')); })()")
+        assert shown(p) == 11  # w69 and w690 to w699
+        assert p.value("document.getElementById('shown').textContent") == "11 of 700 shown"
+        p.value("document.getElementById('filter').value = ''")
+        p.click("#only")
+        assert names(p) == ["w0"]
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
+def test_rows_unfold(script, page):
+    with Page(page, script=script) as p:
+        more = f"document.querySelector('{FIRST} > tr.more')" if script else \
+            "document.querySelector('#tensors > tbody > tr.more')"
+
+        def height():
+            # Scripts of the page may be off: these are ours, by the protocol.
+            p.call("Emulation.setScriptExecutionDisabled", value=False)
+            found = p.value(f"{more}.getBoundingClientRect().height")
+            p.call("Emulation.setScriptExecutionDisabled", value=not script)
+            return found
+        assert height() == 0
+        p.click("#tensors > tbody summary")
+        assert height() > 150
+        p.click("#tensors > tbody summary")
+        assert height() == 0
+
+
+def test_without_script_all_rows_are_there(page):
+    with Page(page, script=False) as p:
+        assert p.value("[...document.querySelectorAll('#tensors > tbody')].every(b => b.offsetHeight > 0)")
+        assert p.value("document.getElementById('tools').offsetHeight") == 0
+
+
+def test_bar_under_the_pointer_is_told(page):
+    with Page(page) as p:
+        p.click("#tensors > tbody summary")
+        x, y, name, count = p.value("""(() => {
+            const chart = document.querySelector('svg.c[data-names]');
+            chart.scrollIntoView({block: 'center'});
+            const box = chart.querySelector('svg.b').getBoundingClientRect();
+            const counts = chart.dataset.counts.split(' ').map(Number);
+            const at = counts.indexOf(Math.max(...counts));
+            return [box.x + box.width * (at + .5) / counts.length, box.y + box.height - 3,
+                    chart.dataset.names.split(' ')[at], counts[at]]; })()""")
+        p.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+        told = p.value("document.querySelector('svg.c[data-names]').parentNode.querySelector('output').textContent")
+        assert told.startswith(f"{name}: {count} (")
+
+
+def test_dark_is_dark_and_narrow_fits(page):
+    def brightness(p):
+        rgb = p.value("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)")
+        return sum(rgb) / 3
+    with Page(page) as p:
+        assert brightness(p) > 200
+    with Page(page, width=400, scheme="dark") as p:
+        assert brightness(p) < 60
+        assert p.value("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_no_other_script_runs(page, tmp_path):
+    """Even if a name became markup, the policy of the page would not let it run."""
+    text = page.read_text().replace("<h1>", "<script>document.title = 'stolen'</script>"
+                                    "<img src=x onerror=\"document.title = 'stolen'\"><h1>", 1)
+    target = pathlib.Path(tmp_path) / "stolen.html"
+    target.write_text(text)
+    with Page(target) as p:
+        assert p.value("document.title").startswith("browser.onnx")
+        assert len(p.messages) >= 2

@@ -1,0 +1,57 @@
+// Which histogram of a tensor serves.
+#include "tools/inspect_bars.h"
+
+#include <cmath>
+
+namespace dequant::tools {
+namespace {
+
+using format::onnx::DequantizeInfo;
+using format::onnx::ScaleProfile;
+
+/// Values of integers with one scale are drawn by their codes: bins that hold as many codes each show no
+/// combs, which those of another width would.
+bool values_by_codes(const DequantizeInfo& n) {
+  return n.plan.granularity == Granularity::per_tensor && kind(n.plan.input) != Kind::floating &&
+         bits(n.plan.input) <= 16 && n.scale.extent.least > 0 &&
+         std::isfinite(n.scale.extent.least);
+}
+
+/// A logarithmic axis where all scales are above zero and the largest is ten times the least.
+bool log_scales(const ScaleProfile& s) {
+  return s.zeros == 0 && s.negatives == 0 && !s.log2.empty() &&
+         s.log2.greatest() - s.log2.least() > std::log2(10);
+}
+
+}  // namespace
+
+Bars value_bars(const DequantizeInfo& n) {
+  if (!values_by_codes(n)) return Bars(n.profile.values.finite);
+  Bars bars(n.profile.codes.places.coarser(64));
+  const double scale = n.scale.extent.least;
+  const double zero = n.zero_point.numbers == 0 ? n.plan.implicit_zero_point : n.zero_point.least;
+  bars.begin = (bars.begin - 0.5 - zero) * scale;
+  bars.width *= scale;
+  return bars;
+}
+
+Bars code_bars(const DequantizeInfo& n) {
+  const format::Histogram& all = n.profile.codes.places;
+  if (all.empty()) return Bars(all);
+  Bars bars(all.width() == 1 ? all : all.coarser(64));
+  bars.middle = bars.width == 1 ? 0.5 : 0;
+  if (kind(n.plan.input) == Kind::floating) {
+    bars.number = [element = n.plan.input](double place) {
+      return format::onnx::number_at(element, static_cast<int64_t>(place));
+    };
+  }
+  return bars;
+}
+
+Bars scale_bars(const ScaleProfile& s) {
+  Bars bars(log_scales(s) ? s.log2 : s.linear);
+  bars.log = log_scales(s);
+  return bars;
+}
+
+}  // namespace dequant::tools

@@ -1,0 +1,132 @@
+// What can be unfolded below the row of a tensor: charts with axes, codes, the least and greatest scales.
+#include <fmt/format.h>
+
+#include "tools/common.h"
+#include "tools/inspect_bars.h"
+#include "tools/inspect_html.h"
+#include "tools/inspect_page.h"
+#include "tools/table.h"
+
+namespace dequant::tools {
+namespace {
+
+using format::onnx::CodeProfile;
+using format::onnx::DequantizeInfo;
+using format::onnx::Group;
+using format::onnx::number_at;
+
+std::string fact(std::string_view what, const std::string& value) {
+  return fmt::format("<div><dt>{}</dt><dd>{}</dd></div>", what, value);
+}
+
+/// The number that a code stands for; integers with all their digits.
+std::string number_text(Element element, int64_t place) {
+  return kind(element) == Kind::floating ? brief(number_at(element, place)) : grouped(place);
+}
+
+std::string code_text(Element element, int64_t place, int64_t count, int64_t all) {
+  return fmt::format("{} ({}, {})", number_text(element, place), grouped(count), share(count, all));
+}
+
+std::string facts(const DequantizeInfo& n) {
+  const CodeProfile& c = n.profile.codes;
+  std::string out = "<dl class='facts'>";
+  if (!n.node.empty()) out += fact("Node", html_name(n.node));
+  if (!n.graph.empty()) out += fact("Graph", html_name(n.graph));
+  out += fact("Elements", grouped(element_count(n.plan)));
+  out += fact("As float", fmt::format("{} ({})", human_bytes(n.float_bytes), name(n.plan.output)));
+  out += fact("Scales", fmt::format("{} {}, {}", grouped(scale_count(n.plan)), name(n.plan.scale),
+                                    shape_text(n.scale_shape)));
+  if (n.zero_point.numbers == 0)
+    out += fact("Zero point", n.plan.implicit_zero_point == 0
+                                  ? "none"
+                                  : fmt::format("none: {}", n.plan.implicit_zero_point));
+  if (c.elements != 0) {
+    const Element x = n.plan.input;
+    out += fact("Lowest code", code_text(x, c.least, c.at_least, c.elements));
+    out += fact("Highest code", code_text(x, c.greatest, c.at_greatest, c.elements));
+    out += fact("The type has",
+                fmt::format("{} to {}", number_text(x, c.lowest), number_text(x, c.highest)));
+  }
+  return out + "</dl>\n";
+}
+
+std::string figure(const std::string& title, const std::string& about, const Bars& bars,
+                   const std::string& what, const std::string& id) {
+  return fmt::format(
+      "<figure><figcaption>{} <small>{}</small></figcaption>{}<output></output></figure>\n", title,
+      about, full_chart(bars, what, id));
+}
+
+std::string bins_text(const Bars& bars) {
+  if (bars.log) return fmt::format("{} bins, logarithmic", bars.counts.size());
+  return fmt::format("{} bins, each {} wide", bars.counts.size(), brief(bars.width));
+}
+
+std::string charts(const DequantizeInfo& n, size_t index) {
+  const auto several = [](const auto& e) { return e.numbers > 1 && e.least != e.greatest; };
+  std::string out;
+  if (const Bars bars = value_bars(n); several(n.profile.values.extent) && !bars.empty()) {
+    out += figure("Values", bins_text(bars), bars, "Values", fmt::format("v{}", index));
+  }
+  if (const Bars bars = code_bars(n); !bars.empty()) {
+    const std::string about = bars.number       ? "in the order of their values"
+                              : bars.width == 1 ? ""
+                                                : bins_text(bars);
+    out += figure("Codes", about, bars, "Codes", "");
+  }
+  if (const Bars bars = scale_bars(n.scale); several(n.scale.extent) && !bars.empty()) {
+    out += figure("Scales", bins_text(bars), bars, "Scales", fmt::format("s{}", index));
+  }
+  return out.empty() ? "" : "<div class='charts'>" + out + "</div>\n";
+}
+
+std::string group_table(const DequantizeInfo& n, std::string_view title,
+                        const std::vector<Group>& groups) {
+  std::string out = fmt::format(
+      "<table><caption>{}</caption>\n<thead><tr><th scope='col'>at</th><th scope='col' "
+      "class='n'>scale</th><th scope='col' class='n'>zero point</th><th scope='col' "
+      "class='n'>largest |value|</th></tr></thead>\n<tbody>\n",
+      title);
+  for (const Group& g : groups) {
+    out += fmt::format(
+        "<tr><td>{}</td><td class='n'>{}</td><td class='n'>{}</td><td "
+        "class='n'>{}</td></tr>\n",
+        place_text(g.index, n.scale_shape), brief(g.scale), brief(g.zero_point),
+        n.profile.has_groups ? brief(g.largest) : "–");
+  }
+  return out + "</tbody></table>\n";
+}
+
+std::string groups(const DequantizeInfo& n) {
+  if (scale_count(n.plan) < 2) return "";
+  std::string out;
+  if (!n.scale.least.empty()) {
+    out = "<div class='groups'>" + group_table(n, "Least scales", n.scale.least) +
+          group_table(n, "Greatest scales", n.scale.greatest) + "</div>\n";
+  }
+  if (n.profile.silent != 0) {
+    std::string places;
+    for (const int64_t scale : n.profile.first_silent)
+      places += (places.empty() ? "" : ", ") + place_text(scale, n.scale_shape);
+    out += fmt::format(
+        "<p>All values are 0 at {}{}.</p>\n", places,
+        n.profile.silent > static_cast<int64_t>(n.profile.first_silent.size())
+            ? fmt::format(
+                  " and {} more",
+                  grouped(n.profile.silent - static_cast<int64_t>(n.profile.first_silent.size())))
+            : "");
+  }
+  if (!n.profile.has_groups)
+    out += fmt::format("<p>More than {} scales: their values are not told apart.</p>\n",
+                       grouped(format::onnx::Profiler::kMostGroups));
+  return out;
+}
+
+}  // namespace
+
+std::string tensor_details(const DequantizeInfo& n, size_t index) {
+  return "<div class='inner'>\n" + facts(n) + charts(n, index) + groups(n) + "</div>";
+}
+
+}  // namespace dequant::tools

@@ -1,0 +1,135 @@
+// One tensor of the page: its row, and what can be unfolded below it.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "tools/common.h"
+#include "tools/inspect_bars.h"
+#include "tools/inspect_html.h"
+#include "tools/inspect_page.h"
+#include "tools/table.h"
+
+namespace dequant::tools {
+namespace {
+
+using format::onnx::CodeProfile;
+using format::onnx::DequantizeInfo;
+using format::onnx::Extent;
+using format::onnx::ScaleProfile;
+
+// Cells of the row.
+
+std::string cell(const std::string& text) { return fmt::format("<td>{}</td>", text); }
+
+/// A cell that sorts by a number.
+std::string number_cell(double key, const std::string& text) {
+  return fmt::format("<td class='n' data-v='{}'>{}</td>", exact(key), text);
+}
+
+std::string empty_cell() { return "<td class='n' data-v=''>–</td>"; }
+
+std::string end_cell(const Extent& e, double end) {
+  return e.numbers == 0 ? empty_cell() : number_cell(end, brief(end));
+}
+
+std::string share_cell(int64_t part, int64_t whole) {
+  if (whole == 0) return empty_cell();
+  return number_cell(static_cast<double>(part) / static_cast<double>(whole), share(part, whole));
+}
+
+double largest(const Extent& e) { return std::max(std::abs(e.least), std::abs(e.greatest)); }
+
+std::string scales_cell(const DequantizeInfo& n, size_t index) {
+  const Extent& e = n.scale.extent;
+  if (e.numbers < 2) return fmt::format("<td data-v='{}'></td>", e.numbers);
+  const double ratio = n.scale.least.empty() ? 0 : std::abs(e.greatest / e.least);
+  return fmt::format("<td data-v='{}'>{}</td>", exact(ratio),
+                     small_chart(scale_bars(n.scale), fmt::format("s{}", index)));
+}
+
+std::string zero_point_cell(const Extent& e) {
+  if (e.numbers == 0) return empty_cell();
+  return number_cell(e.least, e.least == e.greatest
+                                  ? brief(e.least)
+                                  : fmt::format("{} … {}", brief(e.least), brief(e.greatest)));
+}
+
+std::string codes_cell(const CodeProfile& c) {
+  if (!c.used) return empty_cell();
+  return number_cell(static_cast<double>(*c.used) / static_cast<double>(c.possible),
+                     fmt::format("{} of {}", grouped(*c.used), grouped(c.possible)));
+}
+
+std::string name_cell(const DequantizeInfo& n, bool unfolds) {
+  const std::string name = html_name(n.graph.empty() ? n.output : n.graph + "/" + n.output);
+  std::string out = "<th scope='row'>";
+  out += unfolds ? fmt::format("<details><summary>{}</summary></details>", name) : name;
+  out += fmt::format("<small>{}</small>", html_name(n.x));
+  for (const std::string& remark : remarks(n)) out += fmt::format("<em>{}</em>", remark);
+  return out + "</th>";
+}
+
+std::string operator_set(const DequantizeInfo& n) {
+  return fmt::format("{} {}", n.domain.empty() ? "ai.onnx" : html(n.domain),
+                     n.opset ? fmt::format("{}", *n.opset) : "");
+}
+
+}  // namespace
+
+std::vector<std::string> remarks(const DequantizeInfo& n) {
+  std::vector<std::string> out;
+  const auto& values = n.profile.values;
+  const auto add = [&](int64_t count, std::string_view what) {
+    if (count != 0) out.push_back(fmt::format("{} {}", grouped(count), what));
+  };
+  add(values.extent.nans, "NaN");
+  add(values.infinities, "infinite");
+  const ScaleProfile& s = n.scale;
+  add(s.extent.nans, s.extent.nans == 1 ? "scale NaN" : "scales NaN");
+  add(s.infinities, s.infinities == 1 ? "scale infinite" : "scales infinite");
+  add(s.negatives, s.negatives == 1 ? "scale negative" : "scales negative");
+  add(s.zeros, s.zeros == 1 ? "scale 0" : "scales 0");
+  if (n.profile.silent != 0) {
+    out.push_back(fmt::format("all values 0 in {} of {} {}", grouped(n.profile.silent),
+                              grouped(scale_count(n.plan)),
+                              n.plan.granularity == Granularity::blocked ? "blocks" : "channels"));
+  } else if (values.extent.numbers > 1 && values.extent.nans == 0 &&
+             values.extent.least == values.extent.greatest) {
+    out.push_back(fmt::format("every value is {}", brief(values.extent.least)));
+  }
+  return out;
+}
+
+std::string tensor_rows(const DequantizeInfo& n, size_t index) {
+  const auto& values = n.profile.values;
+  const auto& codes = n.profile.codes;
+  const Extent& scale = n.scale.extent;
+  const int64_t elements = element_count(n.plan);
+  const int64_t odd = values.extent.nans + values.infinities;
+  const bool unfolds = index < kMostDetails;
+  std::string out = fmt::format("<tbody class='{}{}'>\n<tr>", remarks(n).empty() ? "" : "odd ",
+                                index < kFirstRows ? "" : "late");
+  out += name_cell(n, unfolds);
+  out += cell(fmt::format("{} → {}<small>{}</small>", name(n.plan.input), name(n.plan.output),
+                          operator_set(n)));
+  out += number_cell(static_cast<double>(elements), shape_text(n.shape));
+  out += cell(fmt::format("{}<small>{} {}</small>", granularity_text(n.plan, n.axis),
+                          grouped(scale_count(n.plan)), name(n.plan.scale)));
+  out += fmt::format("<td data-v='{}'>{}</td>", exact(largest(values.extent)),
+                     small_chart(value_bars(n), fmt::format("v{}", index)));
+  out += end_cell(values.extent, values.extent.least) +
+         end_cell(values.extent, values.extent.greatest);
+  out += scales_cell(n, index) + end_cell(scale, scale.least) + end_cell(scale, scale.greatest);
+  out += zero_point_cell(n.zero_point) + codes_cell(codes);
+  out += share_cell(codes.at_least, codes.elements) + share_cell(codes.at_greatest, codes.elements);
+  out += share_cell(values.zeros, elements);
+  out += number_cell(static_cast<double>(odd), grouped(odd));
+  out += number_cell(static_cast<double>(n.bytes), grouped(n.bytes)) + "</tr>\n";
+  if (unfolds) {
+    out +=
+        fmt::format("<tr class='more'><td colspan='17'>{}</td></tr>\n", tensor_details(n, index));
+  }
+  return out + "</tbody>\n";
+}
+
+}  // namespace dequant::tools
