@@ -12,11 +12,11 @@ namespace dequant::python {
 namespace nb = nanobind;
 namespace {
 
+PyObject* unsupported_error;  // found when the module is imported, see find_names()
+
 PyObject* exception_of(ErrorCode code) {
-  static PyObject* const unsupported =
-      nb::object(nb::module_::import_("dequant._errors").attr("UnsupportedError")).release().ptr();
   switch (code) {
-    case ErrorCode::unsupported: return unsupported;
+    case ErrorCode::unsupported: return unsupported_error;
     case ErrorCode::io: return PyExc_OSError;
     case ErrorCode::out_of_memory: return PyExc_MemoryError;
     default: return PyExc_ValueError;
@@ -24,12 +24,17 @@ PyObject* exception_of(ErrorCode code) {
 }
 
 [[noreturn]] void raise_type(const char* parameter, const char* wanted, nb::handle object) {
-  PyErr_Format(PyExc_TypeError, "%s: %s is wanted, not %s", parameter, wanted,
-               Py_TYPE(object.ptr())->tp_name);
+  const nb::object type = object.type().attr("__name__");
+  PyErr_Format(PyExc_TypeError, "%s: %s is wanted, not %S", parameter, wanted, type.ptr());
   throw nb::python_error();
 }
 
 }  // namespace
+
+void find_errors() {
+  const auto module = nb::module_::import_("dequant._errors");
+  unsupported_error = nb::object(module.attr("UnsupportedError")).release().ptr();
+}
 
 void raise(const Error& error) {
   PyErr_SetString(exception_of(error.code), error.message.c_str());
@@ -61,7 +66,10 @@ bool boolean(const char* parameter, nb::handle object) {
 
 std::string text(const char* parameter, nb::handle object) {
   if (!PyUnicode_Check(object.ptr())) raise_type(parameter, "a string", object);
-  return nb::cast<std::string>(object);
+  Py_ssize_t size = 0;
+  const char* const utf8 = PyUnicode_AsUTF8AndSize(object.ptr(), &size);
+  if (utf8 == nullptr) throw nb::python_error();  // UnicodeEncodeError, which is a ValueError
+  return {utf8, static_cast<size_t>(size)};
 }
 
 int threads_of(nb::handle threads) {

@@ -12,6 +12,9 @@
 
 namespace dequant::python {
 
+/// Finds the exceptions of the package, once and before all else here.
+void find_errors();
+
 /// Raises the exception of a failure, with the library's sentence: ValueError; dequant.UnsupportedError,
 /// which is one too, for what is legal but not supported; OSError; MemoryError.
 [[noreturn]] void raise(const Error& error);

@@ -103,9 +103,9 @@ void add_directml(nb::module_& core) {
   const nb::object none = nb::none();
   nb::module_ m = core.def_submodule("directml");
   const auto add = [&](const char* name, auto function, const char* doc) {
-    m.def(name, function, "input"_a, "scale"_a, "zero_point"_a.none() = none, nb::kw_only(),
-          "feature_level"_a = "6_4", "out"_a.none() = none, "threads"_a.none() = none,
-          "like"_a.none() = none, documented(doc).c_str());
+    m.def(name, function, "input"_a.none(), "scale"_a.none(), "zero_point"_a.none() = none,
+          nb::kw_only(), "feature_level"_a.none() = "6_4", "out"_a.none() = none,
+          "threads"_a.none() = none, "like"_a.none() = none, documented(doc).c_str());
   };
   add("element_wise_dequantize_linear", operation<DML_OPERATOR_ELEMENT_WISE_DEQUANTIZE_LINEAR>,
       kElementWise);

@@ -101,17 +101,18 @@ The result has the dtype of scale.)";
 
 void add_linear(nb::module_& core) {
   const nb::object none = nb::none();
-  core.def_submodule("onnx").def("dequantize_linear", of_onnx, "x"_a, "scale"_a,
-                                 "zero_point"_a.none() = none, nb::kw_only(), "axis"_a = 1,
-                                 "block_size"_a = 0, "output_dtype"_a.none() = none, "opset"_a = 25,
-                                 "out"_a.none() = none, "threads"_a.none() = none,
-                                 "like"_a.none() = none, documented(kOnnx).c_str());
+  core.def_submodule("onnx").def(
+      "dequantize_linear", of_onnx, "x"_a.none(), "scale"_a.none(), "zero_point"_a.none() = none,
+      nb::kw_only(), "axis"_a.none() = 1, "block_size"_a.none() = 0, "output_dtype"_a.none() = none,
+      "opset"_a.none() = 25, "out"_a.none() = none, "threads"_a.none() = none,
+      "like"_a.none() = none, documented(kOnnx).c_str());
   core.def_submodule("microsoft")
-      .def("dequantize_linear", of_microsoft, "x"_a, "x_scale"_a, "x_zero_point"_a.none() = none,
-           nb::kw_only(), "axis"_a.none() = none, "out"_a.none() = none, "threads"_a.none() = none,
-           "like"_a.none() = none, documented(kMicrosoft).c_str());
-  core.def_submodule("webnn").def("dequantize_linear", of_webnn, "input"_a, "scale"_a,
-                                  "zero_point"_a, nb::kw_only(), "out"_a.none() = none,
+      .def("dequantize_linear", of_microsoft, "x"_a.none(), "x_scale"_a.none(),
+           "x_zero_point"_a.none() = none, nb::kw_only(), "axis"_a.none() = none,
+           "out"_a.none() = none, "threads"_a.none() = none, "like"_a.none() = none,
+           documented(kMicrosoft).c_str());
+  core.def_submodule("webnn").def("dequantize_linear", of_webnn, "input"_a.none(), "scale"_a.none(),
+                                  "zero_point"_a.none(), nb::kw_only(), "out"_a.none() = none,
                                   "threads"_a.none() = none, "like"_a.none() = none,
                                   documented(kWebnn).c_str());
 }

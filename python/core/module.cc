@@ -4,10 +4,13 @@
 #include "dequant/element.h"
 #include "dequant/version.h"
 #include "python/core/call.h"
+#include "python/core/model.h"
 
 NB_MODULE(_core, m) {
   namespace nb = nanobind;
   using namespace nb::literals;
+  dequant::python::find_names();
+  dequant::python::find_errors();
   m.attr("__version__") = DEQUANT_VERSION;
   nb::dict bits;
   for (const dequant::Element element : dequant::elements()) {
@@ -16,7 +19,10 @@ NB_MODULE(_core, m) {
   }
   m.attr("BITS") = bits;
   m.def("from_dlpack", dequant::python::from_dlpack, "object"_a, "writable"_a);
+  m.def("set_packed", dequant::python::set_packed, "type"_a);
   dequant::python::add_linear(m);
   dequant::python::add_tensorflow(m);
   dequant::python::add_directml(m);
+  dequant::python::add_model(m);
+  dequant::python::add_convert(m);
 }

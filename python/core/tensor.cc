@@ -18,20 +18,26 @@ namespace dequant::python {
 namespace nb = nanobind;
 namespace {
 
-/// A name of numpy's that is looked up once.
-PyObject* numpy(const char* name) {
-  return nb::object(nb::module_::import_("numpy").attr(name)).release().ptr();
-}
+/// What is used of numpy and of the package. Found when the module is imported: an import may give the
+/// interpreter's lock away, so that in the initializer of a static variable it could wait for ever for
+/// another thread's.
+struct Names {
+  PyObject* ndarray;
+  PyObject* generic;
+  PyObject* empty;
+  PyObject* float32;
+  PyObject* float16;
+  PyObject* packed;
+} names;
 
 /// Subclasses may mean more than their memory, as masked arrays do, so they are no plain arrays.
 bool is_plain_array(nb::handle object) {
-  static PyObject* const array = numpy("ndarray");
-  return reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) == array;
+  return reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) == names.ndarray;
 }
 
 bool is_scalar(nb::handle object) {
-  static PyObject* const scalar = numpy("generic");
-  return PyType_IsSubtype(Py_TYPE(object.ptr()), reinterpret_cast<PyTypeObject*>(scalar)) != 0;
+  auto* const generic = reinterpret_cast<PyTypeObject*>(names.generic);
+  return PyType_IsSubtype(Py_TYPE(object.ptr()), generic) != 0;
 }
 
 /// What a dtype of numpy's says of memory.
@@ -66,10 +72,8 @@ std::optional<Items> items_of(nb::handle object) {
 
 /// A new array of float32 or float16.
 nb::object new_array(TensorType type, nb::handle shape) {
-  static PyObject* const empty = numpy("empty");
-  static PyObject* const float32 = numpy("float32");
-  static PyObject* const float16 = numpy("float16");
-  return nb::handle(empty)(shape, nb::handle(type.element == Element::float32 ? float32 : float16));
+  const bool wide = type.element == Element::float32;
+  return nb::handle(names.empty)(shape, nb::handle(wide ? names.float32 : names.float16));
 }
 
 [[noreturn]] void refuse_number(PyObject* type, const char* name, nb::handle object,
@@ -105,20 +109,27 @@ std::optional<Element> element_of_dlpack(nb::dlpack::dtype type) {
   return {};
 }
 
+/// The memory as an array of numpy's, of unsigned integers that hold one element each.
 template <class Array>
-nb::object flat_bytes(nb::handle object) {
+nb::object codes_of(nb::handle object) {
   Array array;
   if (!nb::try_cast(object, array, false)) return nb::none();
   const auto element = element_of_dlpack(array.dtype());
   if (!element) return nb::none();
-  nb::list shape;
-  for (size_t i = 0; i < array.ndim(); ++i) shape.append(array.shape(i));
+  std::vector<size_t> shape;
+  std::vector<int64_t> strides;
+  for (size_t i = 0; i < array.ndim(); ++i) {
+    shape.push_back(array.shape(i));
+    strides.push_back(array.stride(i));
+  }
   const nb::capsule owner(new Array(array),
                           [](void* p) noexcept { delete static_cast<Array*>(p); });
-  using Byte = std::conditional_t<Array::ReadOnly, const uint8_t, uint8_t>;
-  const nb::ndarray<nb::numpy, Byte, nb::ndim<1>> bytes(
-      const_cast<Byte*>(static_cast<const uint8_t*>(array.data())), {array.nbytes()}, owner);
-  return nb::make_tuple(bytes, to_str(*element), nb::tuple(shape));
+  nb::dlpack::dtype codes = nb::dtype<uint8_t>();
+  codes.bits = array.dtype().bits;
+  using View =
+      std::conditional_t<Array::ReadOnly, nb::ndarray<nb::numpy, nb::ro>, nb::ndarray<nb::numpy>>;
+  const View view(array.data(), shape.size(), shape.data(), owner, strides.data(), codes);
+  return nb::make_tuple(view, to_str(*element));
 }
 
 }  // namespace
@@ -156,7 +167,11 @@ nb::object arrays(const char* function) {
 
 Element element_of(const char* parameter, nb::handle dtype) {
   if (PyUnicode_CheckExact(dtype.ptr()) != 0) {
-    if (const auto known = element_from_name(nb::cast<std::string_view>(dtype))) return *known;
+    Py_ssize_t size = 0;
+    const char* const text = PyUnicode_AsUTF8AndSize(dtype.ptr(), &size);
+    if (text == nullptr) PyErr_Clear();  // a lone surrogate, which is refused below
+    const std::string_view name(text, text == nullptr ? 0 : static_cast<size_t>(size));
+    if (const auto known = element_from_name(name)) return *known;
   }
   const auto found = arrays("element_of")(parameter, dtype);
   return element_from_name(nb::cast<std::string_view>(found)).value();
@@ -191,9 +206,7 @@ bool Tensor::borrow(nb::handle object, Layout layout) {
 }
 
 bool Tensor::take_packed(nb::handle object) {
-  static PyObject* const type =
-      nb::object(nb::module_::import_("dequant._packed").attr("Packed")).release().ptr();
-  if (reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) != type) return false;
+  if (reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) != names.packed) return false;
   element_ = element_from_name(nb::cast<std::string_view>(object.attr("dtype"))).value();
   sizes_.assign(nb::cast<nb::tuple>(object.attr("shape")));
   if (!exported_.get(object.attr("data"), PyBUF_SIMPLE)) return false;
@@ -287,8 +300,18 @@ bool Output::borrow(nb::handle object, TensorType type) {
 }
 
 nb::object from_dlpack(nb::handle object, bool writable) {
-  if (writable) return flat_bytes<nb::ndarray<nb::device::cpu, nb::c_contig>>(object);
-  return flat_bytes<nb::ndarray<nb::ro, nb::device::cpu, nb::c_contig>>(object);
+  if (writable) return codes_of<nb::ndarray<nb::device::cpu>>(object);
+  return codes_of<nb::ndarray<nb::ro, nb::device::cpu>>(object);
 }
+
+void find_names() {
+  const auto find = [](const char* module, const char* name) {
+    return nb::object(nb::module_::import_(module).attr(name)).release().ptr();
+  };
+  names = {find("numpy", "ndarray"), find("numpy", "generic"), find("numpy", "empty"),
+           find("numpy", "float32"), find("numpy", "float16"), nullptr};
+}
+
+void set_packed(nb::handle type) { names.packed = nb::borrow(type).release().ptr(); }
 
 }  // namespace dequant::python

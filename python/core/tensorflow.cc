@@ -74,11 +74,11 @@ semantics     "kernel": the bits of TensorFlow's CPU kernel; "documented": the f
 void add_tensorflow(nb::module_& core) {
   const nb::object none = nb::none();
   core.def_submodule("tensorflow")
-      .def("dequantize", dequantize, "input"_a, "min_range"_a, "max_range"_a,
-           "mode"_a = "MIN_COMBINED", "name"_a.none() = none, "axis"_a.none() = none,
-           "narrow_range"_a = false, "dtype"_a.none() = none, nb::kw_only(), "version"_a = "r2",
-           "semantics"_a = "kernel", "out"_a.none() = none, "threads"_a.none() = none,
-           "like"_a.none() = none, documented(kDequantize).c_str());
+      .def("dequantize", dequantize, "input"_a.none(), "min_range"_a.none(), "max_range"_a.none(),
+           "mode"_a.none() = "MIN_COMBINED", "name"_a.none() = none, "axis"_a.none() = none,
+           "narrow_range"_a.none() = false, "dtype"_a.none() = none, nb::kw_only(),
+           "version"_a.none() = "r2", "semantics"_a.none() = "kernel", "out"_a.none() = none,
+           "threads"_a.none() = none, "like"_a.none() = none, documented(kDequantize).c_str());
 }
 
 }  // namespace dequant::python

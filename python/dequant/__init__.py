@@ -7,13 +7,15 @@ webnn. Tensors are numpy arrays and whatever shares memory with them.
 from . import directml, microsoft, onnx, tensorflow, webnn
 from ._core import BITS as _BITS
 from ._core import __version__
+from ._convert import ConvertReport, convert
 from ._diff import diff
 from ._diff_result import Channel, Diff, ModelDiff, Worst
 from ._errors import UnsupportedError
+from ._model import Model, Tensor, open
 from ._packed import Packed
 
 #: The names of all element types.
 dtypes = tuple(_BITS)
 
-__all__ = ["Channel", "Diff", "ModelDiff", "Packed", "UnsupportedError", "Worst", "__version__", "diff", "directml",
-           "dtypes", "microsoft", "onnx", "tensorflow", "webnn"]
+__all__ = ["Channel", "ConvertReport", "Diff", "Model", "ModelDiff", "Packed", "Tensor", "UnsupportedError", "Worst",
+           "__version__", "convert", "diff", "directml", "dtypes", "microsoft", "onnx", "open", "tensorflow", "webnn"]

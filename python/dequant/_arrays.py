@@ -43,7 +43,10 @@ def _dtype_name(dtype: Any) -> str:
 def shape_of(parameter: str, shape: Any) -> tuple[int, ...]:
     """A shape of non-negative sizes whose product fits 64 bits."""
     try:
-        sizes = tuple(operator.index(size) for size in (shape if hasattr(shape, "__iter__") else (shape,)))
+        given = tuple(shape) if hasattr(shape, "__iter__") else (shape,)
+        if any(isinstance(size, bool) for size in given):
+            raise TypeError
+        sizes = tuple(operator.index(size) for size in given)
     except TypeError:
         raise TypeError(f"{parameter}: ints are wanted, not {shape!r:.100}") from None
     if len(sizes) > 64:
@@ -75,7 +78,7 @@ def describe(dtype: np.dtype) -> tuple[str, bool] | None:
 
 def adapt(name: str, value: Any) -> tuple[np.ndarray, str, tuple[int, ...], bool]:
     """The bytes of any tensor, its element, its shape, and whether each element has a byte of its own."""
-    if isinstance(value, (np.ndarray, np.generic)) or not hasattr(value, "__dlpack__"):
+    if isinstance(value, (np.ndarray, np.generic, type)) or not hasattr(value, "__dlpack__"):
         return _adapt_array(name, _array(name, value))
     return _adapt_dlpack(name, value)
 
@@ -86,7 +89,7 @@ def _array(name: str, value: Any) -> np.ndarray:
         raise TypeError(f"{name}: a masked array, whose mask would be lost")
     if isinstance(value, (np.ndarray, np.generic)):
         return np.asarray(value)
-    if hasattr(value, "__array_interface__"):
+    if hasattr(value, "__array_interface__") and not isinstance(value, type):
         return np.asarray(value)
     try:
         return np.asarray(memoryview(value))
@@ -112,15 +115,31 @@ def _adapt_array(name: str, array: np.ndarray) -> tuple[np.ndarray, str, tuple[i
 def _adapt_dlpack(name: str, value: Any) -> tuple[np.ndarray, str, tuple[int, ...], bool]:
     kind = type(value).__name__
     try:
-        device = value.__dlpack_device__()
-        if device[0] != 1:
-            raise TypeError(f"{name}: {kind} on a device of DLPack's type {int(device[0])}; only memory of the CPU is read")
+        _check_exporter(name, value)
         known = _core.from_dlpack(value, False)
-        if known is not None:
-            return (*known, False)
-        return _adapt_array(name, np.from_dlpack(value))  # strided, which numpy copies, or refused
+        if known is None:
+            return _adapt_array(name, np.from_dlpack(value))  # which says what is wrong
+        codes, element = known
+        return np.ascontiguousarray(codes).reshape(-1).view(np.uint8), element, codes.shape, False
     except (BufferError, RuntimeError, ValueError) as error:
         raise TypeError(f"{name}: {kind} gives no memory by DLPack: {error}") from None
+
+
+def _check_exporter(name: str, tensor: Any) -> None:
+    """Refuses memory of other devices, and tensors of torch that are more than their memory, which DLPack does
+    not say."""
+    try:
+        device = int(tensor.__dlpack_device__()[0])
+    except (BufferError, RuntimeError, ValueError) as error:
+        raise TypeError(f"{name}: {type(tensor).__name__} gives no memory by DLPack: {error}") from None
+    if device != 1:
+        raise TypeError(f"{name}: {type(tensor).__name__} on a device of DLPack's type {device}; only memory of the CPU"
+                        " is served")
+    if getattr(tensor, "requires_grad", False) is True:
+        raise TypeError(f"{name}: a tensor that requires a gradient, which would be lost; detach() it first")
+    for bit in ("neg", "conj"):
+        if getattr(tensor, f"is_{bit}", bool)() is True:
+            raise TypeError(f"{name}: a tensor whose memory is not its values yet; resolve_{bit}() it first")
 
 
 def adapt_out(out: Any, element: str, shape: tuple[int, ...]) -> np.ndarray:
@@ -136,12 +155,16 @@ def adapt_out(out: Any, element: str, shape: tuple[int, ...]) -> np.ndarray:
         if not out.flags.c_contiguous:
             raise ValueError("out: the array must be contiguous, in C order")
         return np.asarray(out).reshape(-1).view(np.uint8)
-    if hasattr(out, "__dlpack__"):
+    if hasattr(out, "__dlpack__") and not isinstance(out, type):
+        _check_exporter("out", out)
         found = _core.from_dlpack(out, True)
         if found is None:
-            raise TypeError(f"out: {type(out).__name__} gives no writable, contiguous memory of the CPU by DLPack")
-        _check_out(found[1], found[2], element, shape)
-        return found[0]
+            raise TypeError(f"out: {type(out).__name__} gives no writable memory of the CPU by DLPack")
+        codes, dtype = found
+        _check_out(dtype, codes.shape, element, shape)
+        if not codes.flags.c_contiguous:
+            raise ValueError("out: the tensor must be contiguous")
+        return codes.reshape(-1).view(np.uint8)
     try:
         view = memoryview(out)
     except TypeError:

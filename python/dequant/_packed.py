@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _arrays
-from ._core import BITS
+from ._core import BITS, set_packed
 
 
 class Packed:
@@ -45,6 +45,9 @@ class Packed:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"Packed is not changed after it was made: {name}")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.data, self.dtype, self.shape)
+
     @property
     def nbytes(self) -> int:
         return self.data.size
@@ -56,3 +59,6 @@ class Packed:
 
     def __repr__(self) -> str:
         return f"<dequant.Packed {self.dtype}{list(self.shape)}, {self.nbytes} bytes>"
+
+
+set_packed(Packed)

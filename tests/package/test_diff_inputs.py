@@ -74,7 +74,7 @@ def test_torch_tensors():
     np.int32([1]), np.uint16([1]), np.array([True]), np.array([1j]), np.longdouble([1]), np.array(["a"]),
     np.array([None]), np.array([1], ml_dtypes.float8_e4m3fn), "model.onnx", b"1234", None, object(), [True], ["1"],
     [2**70], memoryview(b"1234"), np.zeros(1, [("f", "f4")]), np.datetime64("2020"),
-    np.ma.array([1.0], mask=[True])], ids=repr)
+    np.ma.array([1.0], mask=[True])], ids=lambda value: f"{type(value).__name__}-{getattr(value, 'dtype', '')}")
 def test_other_elements_are_refused_by_name(value):
     with pytest.raises(TypeError, match=r"^a: "):
         dequant.diff(value, np.float32([1]))

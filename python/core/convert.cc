@@ -1,0 +1,160 @@
+// dequant.convert: the conversion works on a thread of its own, so that the caller's can listen to Python.
+#include "format/onnx/convert.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "format/onnx/convert_json.h"
+#include "python/core/call.h"
+#include "python/core/model.h"
+
+namespace dequant::python {
+namespace nb = nanobind;
+using namespace nb::literals;
+namespace {
+
+using format::onnx::ConvertOptions;
+using format::onnx::ConvertReport;
+
+/// How long signals and progress may wait for the caller's thread.
+constexpr std::chrono::milliseconds kPatience{50};
+
+/// A conversion at work. Its own threads never touch the interpreter.
+class Conversion {
+ public:
+  struct State {
+    int64_t done = 0;
+    int64_t total = 0;
+    bool asks = false;  ///< all is written, and waits for answer() to get its name
+    bool ended = false;
+  };
+
+  Conversion(std::string input, std::string output, ConvertOptions options)
+      : options_(std::move(options)) {
+    options_.progress = [this](int64_t done, int64_t total) { return tell(done, total); };
+    thread_ = std::thread([this, from = std::move(input), to = std::move(output)] {
+      try {
+        result_ = format::onnx::convert(from, to, options_);
+      } catch (...) {  // no memory
+        thrown_ = std::current_exception();
+      }
+      const std::lock_guard lock(mutex_);
+      state_.ended = true;
+      changed_.notify_all();
+    });
+  }
+
+  /// Stops the work where it can still be stopped.
+  ~Conversion() {
+    const nb::gil_scoped_release unlocked;
+    {
+      const std::lock_guard lock(mutex_);
+      stopped_ = true;
+      changed_.notify_all();
+    }
+    thread_.join();
+  }
+
+  Conversion(const Conversion&) = delete;
+  Conversion& operator=(const Conversion&) = delete;
+
+  /// Returns at once when the work asks or has ended, else after a while.
+  State wait() {
+    const nb::gil_scoped_release unlocked;
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, kPatience, [this] { return state_.asks || state_.ended; });
+    return state_;
+  }
+
+  void answer() {
+    const std::lock_guard lock(mutex_);
+    state_.asks = false;
+    changed_.notify_all();
+  }
+
+  /// Once it has ended.
+  ConvertReport report() {
+    if (thrown_) std::rethrow_exception(thrown_);
+    return checked(*std::move(result_));
+  }
+
+ private:
+  Status tell(int64_t done, int64_t total) {
+    std::unique_lock lock(mutex_);
+    state_.done = done;
+    state_.total = total;
+    if (done == total && total > 0) {
+      state_.asks = true;
+      changed_.notify_all();
+      changed_.wait(lock, [this] { return !state_.asks || stopped_; });
+    }
+    if (stopped_) return Error{ErrorCode::invalid_argument, "the conversion was stopped"};
+    return {};
+  }
+
+  ConvertOptions options_;
+  std::optional<Result<ConvertReport>> result_;
+  std::exception_ptr thrown_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  State state_;
+  bool stopped_ = false;
+  std::thread thread_;
+};
+
+/// What the callback raises, and signals, leave through here: the conversion then ends without a trace.
+ConvertReport listen(Conversion& conversion, nb::handle progress) {
+  int64_t told = -1;
+  for (;;) {
+    const Conversion::State state = conversion.wait();
+    if (state.ended) return conversion.report();
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    if (!progress.is_none() && state.total > 0 && state.done != told) {
+      progress(state.done, state.total);
+      told = state.done;
+    }
+    if (state.asks) conversion.answer();
+  }
+}
+
+std::vector<std::string> globs(const char* parameter, nb::handle list) {
+  std::vector<std::string> out;
+  for (const nb::handle glob : list) out.push_back(from_text(parameter, glob));
+  return out;
+}
+
+nb::str convert(nb::handle input, nb::handle output, bool assume_const, bool strip_qdq,
+                bool external_data, nb::handle include, nb::handle exclude, bool overwrite,
+                bool dry_run, nb::handle threads, nb::handle mem, nb::handle progress) {
+  ThreadPool pool(threads_of(threads));
+  ConvertOptions options{
+      .assume_const = assume_const,
+      .strip_qdq = strip_qdq,
+      .external_data = external_data,
+      .dry_run = dry_run,
+      .include = globs("include", include),
+      .exclude = globs("exclude", exclude),
+      .overwrite = overwrite ? format::Overwrite::replace : format::Overwrite::refuse,
+      .stream = {.executor = pool.executor()},
+      .progress = {}};
+  if (!mem.is_none()) options.stream.memory = integer("mem", mem);
+  Conversion conversion(path_of(input), path_of(output), std::move(options));
+  const auto json = format::onnx::to_json(listen(conversion, progress));
+  const std::string text =
+      json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return nb::str(text.data(), text.size());
+}
+
+}  // namespace
+
+void add_convert(nb::module_& core) {
+  core.def("convert", convert, "input"_a, "output"_a, "assume_const"_a, "strip_qdq"_a,
+           "external_data"_a, "include"_a, "exclude"_a, "overwrite"_a, "dry_run"_a,
+           "threads"_a.none(), "mem"_a.none(), "progress"_a.none());
+}
+
+}  // namespace dequant::python

@@ -1,0 +1,104 @@
+"""From a quantized model to a float one."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from . import _core
+
+
+def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *, assume_const: bool = False,
+            strip_qdq: bool = False, external_data: bool = False, include: str | Iterable[str] = (),
+            exclude: str | Iterable[str] = (), overwrite: bool = False, dry_run: bool = False,
+            threads: int | None = None, mem: int | None = None,
+            progress: Callable[[int, int], object] | None = None) -> ConvertReport:
+    """Writes a float model in which every DequantizeLinear of constants has become a float initializer.
+
+    input, output  ONNX models; the output appears whole or not at all
+    assume_const   initializers that are graph inputs, and could be overridden, count as constant
+    strip_qdq      QuantizeLinear and DequantizeLinear are also taken off activations, inputs and outputs
+    external_data  floats of 1 KiB and more go to a data file beside the model, whatever its size
+    include        only nodes whose name, output or x matches one of these globs
+    exclude        no nodes whose name, output or x matches one of these
+    overwrite      the output is replaced if it exists
+    dry_run        decide and report, but write nothing
+    threads        None or 0: one for each processor
+    mem            bytes of memory for tensor data, 1 GiB if None
+    progress       called now and then as progress(bytes_done, bytes_total), by the thread that called convert();
+                   the last time when all is written, before the output gets its name
+
+    What progress() raises, and KeyboardInterrupt, stops the conversion and leaves nothing behind.
+
+    Raises FileExistsError, and FileNotFoundError and other OSErrors; ValueError for what is no sound model;
+    UnsupportedError. A node that cannot be folded stays as it was and is reported with the reason.
+    """
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress: a callable is wanted, not {type(progress).__name__}")
+    os.stat(input)  # raises FileNotFoundError with the file's name
+    if not overwrite and not dry_run and os.path.lexists(output):
+        raise FileExistsError(errno.EEXIST, f"{os.strerror(errno.EEXIST)}, and overwrite is False", os.fspath(output))
+    if mem is not None and mem < 0:
+        raise ValueError(f"mem: {mem} is negative")
+    text = _core.convert(input, output, bool(assume_const), bool(strip_qdq), bool(external_data), _globs(include),
+                         _globs(exclude), bool(overwrite), bool(dry_run), threads, mem, progress)
+    names = {"input": os.fsdecode(input), "output": os.fsdecode(output), "dry_run": bool(dry_run)}
+    return ConvertReport(names | json.loads(text))
+
+
+def _globs(globs: str | Iterable[str]) -> list[str]:
+    return [globs] if isinstance(globs, str) else list(globs)
+
+
+class ConvertReport:
+    """What convert() did.
+
+    folded     the nodes that became constants: a mapping each, with "node", "output", "x", "type", "shape", ...
+    stripped   the nodes that were taken out, with strip_qdq: "node", "op_type", "replaced_by"
+    left       the nodes that stay: "node", "op_type", "domain", "output", "reason"
+    bytes_in   of the model read
+    bytes_out  of the model written, without its data file
+    data_file  the name of the data file beside the output; empty if there is none
+    warnings   sentences
+    seconds    where time went: "total", "decide", and summed over threads "read", "dequantize", "write", "flush"
+    """
+
+    __slots__ = ("_dict", "folded", "stripped", "left", "bytes_in", "bytes_out", "data_file", "warnings", "seconds")
+
+    folded: tuple[Mapping[str, Any], ...]
+    stripped: tuple[Mapping[str, Any], ...]
+    left: tuple[Mapping[str, Any], ...]
+    bytes_in: int
+    bytes_out: int
+    data_file: str
+    warnings: tuple[str, ...]
+    seconds: Mapping[str, float]
+    _dict: dict[str, Any]
+
+    def __init__(self, report: dict[str, Any]) -> None:
+        totals = report["totals"]
+        facts = {key: tuple(map(MappingProxyType, report[key])) for key in ("folded", "stripped", "left")}
+        for name, value in {**facts, "_dict": report, "bytes_in": totals["model_bytes_in"],
+                            "bytes_out": totals["model_bytes_out"], "data_file": totals["data_file"],
+                            "warnings": tuple(report["warnings"]),
+                            "seconds": MappingProxyType(report["seconds"])}.items():
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a report is not changed: {name}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as `dequant convert --json` prints it."""
+        copy: dict[str, Any] = json.loads(json.dumps(self._dict))
+        return copy
+
+    def __reduce__(self) -> tuple[type[ConvertReport], tuple[dict[str, Any]]]:
+        return ConvertReport, (self._dict,)
+
+    def __repr__(self) -> str:
+        return (f"<dequant.ConvertReport {len(self.folded)} folded, {len(self.stripped)} stripped, "
+                f"{len(self.left)} left, {self.bytes_in} -> {self.bytes_out} bytes>")

@@ -1,0 +1,260 @@
+"""Model files as mappings of tensors that are dequantized when they are asked for."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from . import _arrays, _core
+from ._packed import Packed
+
+_Stored = tuple[Any, str, tuple[int, ...]]  # packed bytes, the name of their element, a shape
+
+
+class _File(Protocol):
+    """What a file of any format gives. Tensors go by their index; data is read when it is asked for."""
+
+    def tensors(self) -> list[dict[str, Any]]: ...
+    def find(self, name: str) -> int: ...
+    def dequantize(self, index: int, dtype: Any, out: Any, threads: int | None, like: str | None) -> Any: ...
+    def codes(self, index: int) -> _Stored: ...
+    def scale(self, index: int) -> _Stored: ...
+    def zero_point(self, index: int) -> _Stored | None: ...
+    def close(self) -> None: ...
+    @property
+    def closed(self) -> bool: ...
+
+
+#: Formats: a name, the bytes that such files begin with, and what opens them. ONNX has no such bytes and comes
+#: last: what is none says so when it is read.
+_FORMATS: tuple[tuple[str, bytes, Callable[[Any], _File]], ...] = (("onnx", b"", _core.OnnxFile),)
+
+
+def open(path: str | os.PathLike[str]) -> Model:
+    """Opens a model file: a mapping from names to tensors, which are dequantized when they are asked for.
+
+    >>> with dequant.open("quantized.onnx") as model:
+    ...     for name, tensor in model.items():
+    ...         print(name, tensor.dtype, tensor.shape, tensor.axis)
+    ...     weight = model["conv1.weight"].to_numpy()
+
+    ONNX models are read, in place and with their external data: every DequantizeLinear whose inputs are constants
+    is a tensor. Only structure is read here, and that all data is where it should be.
+
+    Raises OSError where a file cannot be read, ValueError for what is no sound model, UnsupportedError.
+    """
+    begin = _first_bytes(path)
+    for name, magic, opener in _FORMATS:
+        if begin.startswith(magic):
+            return Model(path, name, opener(path))
+    raise ValueError(f"{os.fspath(path)}: the format is not known")
+
+
+def _first_bytes(path: str | os.PathLike[str]) -> bytes:
+    # Nonblocking, as a pipe would wait for a writer. Also what raises FileNotFoundError with the file's name.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    try:
+        return os.read(descriptor, 16)
+    except OSError:
+        return b""  # of a folder, or of a pipe: opening it as a model says more
+    finally:
+        os.close(descriptor)
+
+
+# What ml_dtypes calls elements, where that differs from the specifications.
+_ML_DTYPES = {element: name for name, element in _arrays._NAMES.items()}
+
+
+class Tensor:
+    """A tensor of a model file. What it is, is known; its data is read at every access.
+
+    name          of the output that it is, in the file
+    node, x       names of the DequantizeLinear, may be empty, and of what it dequantizes
+    domain        "ai.onnx" or "com.microsoft", whose rules hold
+    opset         the version of that
+    shape         of the tensor
+    dtype         the type of the result: "float32", "float16" or "bfloat16"
+    stored_dtype  the type of the stored codes, such as "int4"
+    granularity   "per_tensor", "per_axis" or "blocked"
+    axis          from the front; None per tensor
+    block_size    0 unless blocked
+    nbytes        stored: codes, scale and zero point
+
+    A tensor whose model is closed keeps these, and raises ValueError where data is asked for.
+    """
+
+    __slots__ = ("_file", "_index", "name", "node", "x", "domain", "opset", "shape", "dtype", "stored_dtype",
+                 "granularity", "axis", "block_size", "nbytes")
+
+    name: str
+    node: str
+    x: str
+    domain: str
+    opset: int
+    shape: tuple[int, ...]
+    dtype: str
+    stored_dtype: str
+    granularity: str
+    axis: int | None
+    block_size: int
+    nbytes: int
+    _file: _File
+    _index: int
+
+    def __init__(self, file: _File, index: int, facts: dict[str, Any]) -> None:
+        for key, value in (("_file", file), ("_index", index), *facts.items()):
+            object.__setattr__(self, key, value)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a tensor of a file is not changed: {name}")
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def codes(self) -> Packed:
+        """What is stored, packed."""
+        return Packed(*self._file.codes(self._index))
+
+    @property
+    def scale(self) -> np.ndarray[Any, Any] | Packed:
+        """The scale, of float32, float16, or a type of ml_dtypes; without that, dequant.Packed."""
+        return _as_array(*self._file.scale(self._index))
+
+    @property
+    def zero_point(self) -> np.ndarray[Any, Any] | Packed | None:
+        """The zero point, or None. Types that numpy lacks are ml_dtypes'; without that, dequant.Packed."""
+        stored = self._file.zero_point(self._index)
+        return None if stored is None else _as_array(*stored)
+
+    def to_numpy(self, dtype: Any = None, *, out: Any = None, threads: int | None = None,
+                 like: str | None = None) -> Any:
+        """The numbers, dequantized into a new array, or into `out`.
+
+        dtype    float32, float16 or bfloat16 in place of the tensor's own: computed as by a DequantizeLinear with
+                 that output type, which rounds once from float32, and not converted from its own type
+        out      what to write to, of just that type and shape; when this raises, it may hold anything
+        threads  None or 0: one for each processor
+        like     "torch": a torch.Tensor
+
+        bfloat16 is of ml_dtypes where that is installed, else its bits as uint16. Raises ValueError when the file
+        has changed since it was opened, OSError when it cannot be read.
+        """
+        return self._file.dequantize(self._index, dtype, out, threads, like)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if copy is False:
+            raise ValueError(f"{self.name}: numbers are computed from what is stored, which is a copy")
+        if dtype is None:
+            return self._to_array(None)
+        wanted = np.dtype(dtype)
+        if wanted.isnative and wanted.name in ("float32", "float16", "bfloat16"):
+            return self._to_array(wanted)
+        return self._to_array(None).astype(wanted)
+
+    def _to_array(self, dtype: Any) -> np.ndarray[Any, Any]:
+        array = self.to_numpy(dtype)
+        assert isinstance(array, np.ndarray)
+        return array
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a tensor of an open file cannot be pickled; its to_numpy() can")
+
+    def __repr__(self) -> str:
+        where = "" if self.axis is None else f" {self.axis}"
+        by = f" by {self.block_size}" if self.block_size else ""
+        return (f"<dequant.Tensor {self.name!r} {self.stored_dtype}{list(self.shape)} -> {self.dtype}, "
+                f"{self.granularity.replace('_', ' ')}{by}{' on axis' if by else ''}{where}>")
+
+
+class Model(Mapping[str, Tensor]):
+    """An open model file: from the names of tensors to these, in the order of the file.
+
+    Names are those of outputs. Look-ups also understand the name of a node, and of what it dequantizes, where that
+    is dequantized once. Floats that are stored as such are no tensors here, nor is what depends on the model's
+    inputs: KeyError says why. Where functions or subgraphs repeat a name, it is a key that raises KeyError too, and
+    `tensors` has them all. Any number of threads may read at once.
+    """
+
+    __slots__ = ("_file", "_names", "format", "path", "tensors")
+
+    def __init__(self, path: str | os.PathLike[str], format: str, file: _File) -> None:
+        self._file = file
+        self.path = os.fspath(path)
+        self.format = format  #: "onnx"
+        self.tensors = tuple(Tensor(file, i, facts) for i, facts in enumerate(file.tensors()))
+        self._names = dict.fromkeys(tensor.name for tensor in self.tensors)
+
+    def __getitem__(self, name: str) -> Tensor:
+        if not isinstance(name, str):
+            raise KeyError(name)
+        try:
+            return self.tensors[self._file.find(name)]
+        except UnicodeEncodeError:
+            raise KeyError(name) from None  # no file has such a name
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    @property
+    def closed(self) -> bool:
+        return self._file.closed
+
+    def close(self) -> None:
+        """Lets go of the files. Reads that are under way end well."""
+        self._file.close()
+
+    def __enter__(self) -> Model:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other  # and not by reading all there is
+
+    def __reduce__(self) -> Any:
+        raise TypeError("an open model cannot be pickled; its path can")
+
+    def __repr__(self) -> str:
+        return f"<dequant.Model {self.path!r}, {len(self.tensors)} tensors{', closed' if self.closed else ''}>"
+
+
+def _as_array(data: np.ndarray[Any, Any], element: str, shape: tuple[int, ...]) -> np.ndarray[Any, Any] | Packed:
+    """Packed bytes as an array of the type that numpy or ml_dtypes has for them."""
+    dtype = _dtype_of(element)
+    if dtype is None:
+        return Packed(data, element, shape)
+    bits = _core.BITS[element]
+    if bits < 8:  # of which ml_dtypes keeps one in each byte
+        shifts = np.arange(0, 8, bits, dtype=np.uint8)
+        data = (data[:, np.newaxis] >> shifts).reshape(-1)[:math.prod(shape)] & (1 << bits) - 1
+    return data.view(dtype).reshape(shape)
+
+
+def _dtype_of(element: str) -> np.dtype[Any] | None:
+    try:
+        return np.dtype(element)
+    except TypeError:
+        pass
+    try:
+        import ml_dtypes
+    except ImportError:
+        return None
+    dtype = getattr(ml_dtypes, _ML_DTYPES.get(element, element), None)
+    return None if dtype is None else np.dtype(dtype)

@@ -1,0 +1,82 @@
+from typing import Any, Literal, TypeVar, overload
+
+import numpy.typing as npt
+import torch
+
+from ._typing import Tensor, Writable
+
+__all__ = ["dequantize", "element_wise_dequantize_linear"]
+
+_Out = TypeVar("_Out", bound=Writable)
+
+@overload
+def dequantize(
+    input: Tensor,
+    scale: Tensor | float,
+    zero_point: Tensor | int | None = None,
+    *,
+    feature_level: str = "6_4",
+    out: _Out,
+    threads: int | None = None,
+    like: None = None,
+) -> _Out: ...
+
+@overload
+def dequantize(
+    input: Tensor,
+    scale: Tensor | float,
+    zero_point: Tensor | int | None = None,
+    *,
+    feature_level: str = "6_4",
+    out: None = None,
+    threads: int | None = None,
+    like: Literal["torch"],
+) -> torch.Tensor: ...
+
+@overload
+def dequantize(
+    input: Tensor,
+    scale: Tensor | float,
+    zero_point: Tensor | int | None = None,
+    *,
+    feature_level: str = "6_4",
+    out: None = None,
+    threads: int | None = None,
+    like: Literal["numpy"] | None = None,
+) -> npt.NDArray[Any]: ...
+
+@overload
+def element_wise_dequantize_linear(
+    input: Tensor,
+    scale: Tensor | float,
+    zero_point: Tensor | int | None = None,
+    *,
+    feature_level: str = "6_4",
+    out: _Out,
+    threads: int | None = None,
+    like: None = None,
+) -> _Out: ...
+
+@overload
+def element_wise_dequantize_linear(
+    input: Tensor,
+    scale: Tensor | float,
+    zero_point: Tensor | int | None = None,
+    *,
+    feature_level: str = "6_4",
+    out: None = None,
+    threads: int | None = None,
+    like: Literal["torch"],
+) -> torch.Tensor: ...
+
+@overload
+def element_wise_dequantize_linear(
+    input: Tensor,
+    scale: Tensor | float,
+    zero_point: Tensor | int | None = None,
+    *,
+    feature_level: str = "6_4",
+    out: None = None,
+    threads: int | None = None,
+    like: Literal["numpy"] | None = None,
+) -> npt.NDArray[Any]: ...

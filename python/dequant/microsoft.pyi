@@ -1,0 +1,46 @@
+from typing import Any, Literal, TypeVar, overload
+
+import numpy.typing as npt
+import torch
+
+from ._typing import Tensor, Writable
+
+__all__ = ["dequantize_linear"]
+
+_Out = TypeVar("_Out", bound=Writable)
+
+@overload
+def dequantize_linear(
+    x: Tensor,
+    x_scale: Tensor | float,
+    x_zero_point: Tensor | int | None = None,
+    *,
+    axis: int | None = None,
+    out: _Out,
+    threads: int | None = None,
+    like: None = None,
+) -> _Out: ...
+
+@overload
+def dequantize_linear(
+    x: Tensor,
+    x_scale: Tensor | float,
+    x_zero_point: Tensor | int | None = None,
+    *,
+    axis: int | None = None,
+    out: None = None,
+    threads: int | None = None,
+    like: Literal["torch"],
+) -> torch.Tensor: ...
+
+@overload
+def dequantize_linear(
+    x: Tensor,
+    x_scale: Tensor | float,
+    x_zero_point: Tensor | int | None = None,
+    *,
+    axis: int | None = None,
+    out: None = None,
+    threads: int | None = None,
+    like: Literal["numpy"] | None = None,
+) -> npt.NDArray[Any]: ...

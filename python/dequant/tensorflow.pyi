@@ -1,0 +1,64 @@
+from typing import Any, Literal, TypeVar, overload
+
+import numpy.typing as npt
+import torch
+
+from ._typing import DType, Tensor, Writable
+
+__all__ = ["dequantize"]
+
+_Out = TypeVar("_Out", bound=Writable)
+
+@overload
+def dequantize(
+    input: Tensor,
+    min_range: Tensor | float,
+    max_range: Tensor | float,
+    mode: Literal["MIN_COMBINED", "MIN_FIRST", "SCALED"] = "MIN_COMBINED",
+    name: object = None,
+    axis: int | None = None,
+    narrow_range: bool = False,
+    dtype: DType | None = None,
+    *,
+    version: Literal["r2", "r1.4"] = "r2",
+    semantics: Literal["kernel", "documented"] = "kernel",
+    out: _Out,
+    threads: int | None = None,
+    like: None = None,
+) -> _Out: ...
+
+@overload
+def dequantize(
+    input: Tensor,
+    min_range: Tensor | float,
+    max_range: Tensor | float,
+    mode: Literal["MIN_COMBINED", "MIN_FIRST", "SCALED"] = "MIN_COMBINED",
+    name: object = None,
+    axis: int | None = None,
+    narrow_range: bool = False,
+    dtype: DType | None = None,
+    *,
+    version: Literal["r2", "r1.4"] = "r2",
+    semantics: Literal["kernel", "documented"] = "kernel",
+    out: None = None,
+    threads: int | None = None,
+    like: Literal["torch"],
+) -> torch.Tensor: ...
+
+@overload
+def dequantize(
+    input: Tensor,
+    min_range: Tensor | float,
+    max_range: Tensor | float,
+    mode: Literal["MIN_COMBINED", "MIN_FIRST", "SCALED"] = "MIN_COMBINED",
+    name: object = None,
+    axis: int | None = None,
+    narrow_range: bool = False,
+    dtype: DType | None = None,
+    *,
+    version: Literal["r2", "r1.4"] = "r2",
+    semantics: Literal["kernel", "documented"] = "kernel",
+    out: None = None,
+    threads: int | None = None,
+    like: Literal["numpy"] | None = None,
+) -> npt.NDArray[Any]: ...

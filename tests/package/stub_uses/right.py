@@ -1,0 +1,68 @@
+"""What type checkers must accept, and the types that they must see."""
+
+import array
+import mmap
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import assert_type
+
+import dequant
+from dequant import directml, microsoft, onnx, tensorflow, webnn
+
+Array = npt.NDArray[Any]
+
+x = np.zeros((2, 3), np.uint8)
+scale = np.ones(3, np.float32)
+wide = np.zeros((2, 3), np.float32)
+packed = dequant.Packed(b"\x21\x43\x65", "uint4", (2, 3))
+
+assert_type(onnx.dequantize_linear(x, scale), Array)
+assert_type(onnx.dequantize_linear(x, scale, like="numpy"), Array)
+assert_type(onnx.dequantize_linear(x, scale, out=wide), np.ndarray[tuple[int, int], np.dtype[np.float32]])
+assert_type(onnx.dequantize_linear(x, 0.5, 3, axis=0, block_size=0, opset=21, threads=2), Array)
+onnx.dequantize_linear(packed, np.float32(2), np.uint8(3))
+onnx.dequantize_linear(b"\x01", 2)
+onnx.dequantize_linear(memoryview(b"\x01"), 2.0, out=memoryview(bytearray(4)).cast("f"))
+onnx.dequantize_linear(array.array("h", [1]), 2.0)
+onnx.dequantize_linear(mmap.mmap(-1, 4096), 2.0)
+onnx.dequantize_linear(x.T, scale, output_dtype=ml_dtypes.bfloat16)
+onnx.dequantize_linear(x, scale, output_dtype=np.float16)
+onnx.dequantize_linear(x, scale, output_dtype=np.dtype("float16"))
+onnx.dequantize_linear(x, scale, output_dtype="bfloat16")
+onnx.dequantize_linear(x, scale, output_dtype=16)
+microsoft.dequantize_linear(x, scale, x_zero_point=None, axis=None)
+webnn.dequantize_linear(x, scale[None], x[:1])
+tensorflow.dequantize(x, 0, 1.0, "SCALED", "name", None, True, np.float32, version="r2", semantics="kernel")
+directml.dequantize(x, scale[None], feature_level="6_3")
+directml.element_wise_dequantize_linear(x, wide, x, out=wide)
+
+
+class Tensor:
+    """Of some other library."""
+
+    def __dlpack__(self, *, stream: Any = None, max_version: tuple[int, int] | None = None) -> Any:
+        return None
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
+class Interface:
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        return {}
+
+
+def unused() -> None:
+    onnx.dequantize_linear(Tensor(), Interface(), Tensor())
+    assert_type(onnx.dequantize_linear(x, 1.0, out=Tensor()), Tensor)
+
+
+assert_type(packed.shape, tuple[int, ...])
+assert_type(packed.dtype, str)
+assert_type(dequant.dtypes, tuple[str, ...])
+assert_type(dequant.__version__, str)
+error: type[ValueError] = dequant.UnsupportedError

@@ -1,0 +1,36 @@
+"""What type checkers must refuse: each line says with which error."""
+
+import numpy as np
+
+import dequant
+from dequant import directml, onnx, tensorflow, webnn
+
+x = np.zeros((2, 3), np.uint8)
+scale = np.ones(3, np.float32)
+out = np.zeros((2, 3), np.float32)
+
+onnx.dequantize_linear([1, 2], scale)  # call-overload
+onnx.dequantize_linear("ab", scale)  # call-overload
+onnx.dequantize_linear(None, scale)  # call-overload
+onnx.dequantize_linear(3, scale)  # call-overload
+onnx.dequantize_linear(x)  # call-overload
+onnx.dequantize_linear(x, None)  # call-overload
+onnx.dequantize_linear(x, 1j)  # call-overload
+onnx.dequantize_linear(x, scale, 1.5)  # call-overload
+onnx.dequantize_linear(x, scale, None, 1)  # call-overload
+onnx.dequantize_linear(x, scale, axis=1.0)  # call-overload
+onnx.dequantize_linear(x, scale, axis=None)  # call-overload
+onnx.dequantize_linear(x, scale, blocksize=2)  # call-overload
+onnx.dequantize_linear(x, scale, output_dtype=1.0)  # call-overload
+onnx.dequantize_linear(x, scale, output_dtype=float)  # arg-type
+onnx.dequantize_linear(x, scale, out=[0.0])  # call-overload
+onnx.dequantize_linear(x, scale, out=out, like="numpy")  # call-overload
+onnx.dequantize_linear(x, scale, like="jax")  # call-overload
+onnx.dequantize_linear(x, scale, threads="2")  # call-overload
+webnn.dequantize_linear(x, scale)  # call-overload
+tensorflow.dequantize(x, 0, 1, "scaled")  # call-overload
+tensorflow.dequantize(x, 0, 1, version="r1")  # call-overload
+directml.dequantize(x, scale, feature_level=6.3)  # call-overload
+dequant.Packed(b"", "uint4")  # call-arg
+dequant.Packed(b"", "uint4", 2.0)  # arg-type
+dequant.Bits  # attr-defined

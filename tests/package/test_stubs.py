@@ -1,0 +1,94 @@
+"""Type checkers see the functions as they are."""
+
+import ast
+import importlib.util
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+import dequant
+
+HERE = pathlib.Path(__file__).parent
+CONFIG = HERE.parents[1] / "pyproject.toml"
+PACKAGE = pathlib.Path(dequant.__file__).parent
+FUNCTIONS = [("onnx", "dequantize_linear"), ("microsoft", "dequantize_linear"), ("webnn", "dequantize_linear"),
+             ("tensorflow", "dequantize"), ("directml", "dequantize"), ("directml", "element_wise_dequantize_linear")]
+
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="NO MYPY: stubs are not checked")
+
+
+@pytest.fixture(scope="module")
+def mypy(tmp_path_factory):
+    """Runs a program of mypy's outside of the repository, so that it finds the package that is installed."""
+    folder = tmp_path_factory.mktemp("mypy")
+
+    def run(module, *arguments):
+        return subprocess.run([sys.executable, "-m", module, *map(str, arguments)], cwd=folder, text=True, check=False,
+                              capture_output=True, timeout=500)
+    return run
+
+
+def test_right_uses_are_accepted(mypy):
+    done = mypy("mypy", "--strict", "--config-file=", HERE / "stub_uses" / "right.py")
+    assert done.returncode == 0, done.stdout
+
+
+def test_wrong_uses_are_refused(mypy):
+    file = HERE / "stub_uses" / "wrong.py"
+    lines = enumerate(file.read_text().splitlines(), 1)
+    wanted = {(i, line.rpartition("  # ")[2]) for i, line in lines if "  # " in line}
+    done = mypy("mypy", "--strict", "--config-file=", "--no-pretty", file)
+    errors = re.findall(r"wrong\.py:(\d+): error: .*\[([a-z-]+)\]$", done.stdout, re.M)
+    found = {(int(line), code) for line, code in errors}
+    assert wanted == found, done.stdout
+
+
+def test_the_package_itself_is_typed(mypy):
+    done = mypy("mypy", "--config-file", CONFIG, "-p", "dequant")
+    assert done.returncode == 0, done.stdout
+    assert (PACKAGE / "py.typed").exists()
+
+
+def test_stubs_and_modules_have_the_same_names(mypy):
+    done = mypy("mypy.stubtest", "dequant", "--mypy-config-file", CONFIG, "--ignore-unused-allowlist", "--allowlist",
+                HERE / "stub_uses" / "allowed.txt")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def parameters(text, defaults=()):
+    """Names, kinds and defaults of a function's parameters, of Python's text of it."""
+    arguments = ast.parse(text).body[0].args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    without = [None] * (len(positional) - len(arguments.defaults))
+
+    def default(node):
+        if node is None:
+            return "required"
+        value = ast.literal_eval(node)
+        return defaults[int(value)] if defaults else value
+    first = zip(positional, without + arguments.defaults, strict=True)
+    last = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    return ([(a.arg, "positional", default(d)) for a, d in first] + [(a.arg, "keyword", default(d)) for a, d in last])
+
+
+@pytest.mark.parametrize("module, name", FUNCTIONS)
+def test_stubs_have_the_parameters_of_the_functions(module, name):
+    (signature, _, defaults), = getattr(getattr(dequant, module), name).__nb_signature__
+    actual = parameters(re.sub(r"\\(\d+)", r"\1", signature) + ": ...", defaults)
+    overloads = [node for node in ast.parse((PACKAGE / f"{module}.pyi").read_text()).body
+                 if isinstance(node, ast.FunctionDef) and node.name == name]
+    assert len(overloads) == 3
+    for node in overloads:
+        stated = parameters(ast.unparse(node))
+        assert [row[:2] for row in stated] == [row[:2] for row in actual]
+        for (parameter, _, there), (_, _, here) in zip(stated, actual, strict=True):
+            assert there == here or (parameter in ("out", "like") and there == "required")
+
+
+def test_functions_say_what_they_are():
+    for module, name in FUNCTIONS:
+        function = getattr(getattr(dequant, module), name)
+        assert function.__name__ == name and len(function.__doc__.splitlines()) > 5
