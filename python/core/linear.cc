@@ -3,6 +3,7 @@
 #include "dequant/onnx.h"
 #include "dequant/webnn.h"
 #include "python/core/call.h"
+#include "python/core/numpy.h"
 
 namespace dequant::python {
 namespace nb = nanobind;

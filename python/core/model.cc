@@ -8,6 +8,7 @@
 #include "dequant/executor.h"
 #include "format/onnx/extract.h"
 #include "python/core/call.h"
+#include "python/core/numpy.h"
 
 namespace dequant::python {
 namespace nb = nanobind;
@@ -17,14 +18,6 @@ namespace {
 using format::onnx::Constant;
 using format::onnx::Dequantization;
 using format::onnx::Extractor;
-
-nb::str to_str(std::string_view text) { return nb::str(text.data(), text.size()); }
-
-nb::tuple to_tuple(Shape shape) {
-  nb::list sizes;
-  for (const int64_t size : shape) sizes.append(size);
-  return nb::tuple(sizes);
-}
 
 /// What is known without reading data, under the names of dequant.Tensor.
 nb::dict facts(const Dequantization& d) {
@@ -38,8 +31,8 @@ nb::dict facts(const Dequantization& d) {
   out["domain"] = to_str(microsoft ? "com.microsoft" : "ai.onnx");
   out["opset"] = (microsoft ? opsets.microsoft : opsets.onnx).value_or(1);
   out["shape"] = to_tuple(d.x.tensor->dims);
-  out["dtype"] = to_str(name(d.plan.output));
-  out["stored_dtype"] = to_str(name(d.plan.input));
+  out["dtype"] = to_str(d.plan.output);
+  out["stored_dtype"] = to_str(d.plan.input);
   out["granularity"] = to_str(format::onnx::granularity_key(d.plan));
   out["axis"] = d.axis ? nb::object(nb::int_(*d.axis)) : nb::none();
   out["block_size"] = format::onnx::block_size(d.plan);
@@ -144,7 +137,7 @@ class OnnxFile {
       status = extractor.read(constant, memory.bytes());
     }
     if (!status) raise(status.error());
-    return nb::make_tuple(array, to_str(name(type.element)), to_tuple(type.shape));
+    return nb::make_tuple(array, to_str(type.element), to_tuple(type.shape));
   }
 
   std::string path_;

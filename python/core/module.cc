@@ -5,6 +5,7 @@
 #include "dequant/version.h"
 #include "python/core/call.h"
 #include "python/core/model.h"
+#include "python/core/numpy.h"
 
 NB_MODULE(_core, m) {
   namespace nb = nanobind;

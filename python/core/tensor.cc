@@ -1,8 +1,6 @@
 // Tensors of Python programs as the library sees them.
 #include "python/core/tensor.h"
 
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
 #include <algorithm>
@@ -11,125 +9,17 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
-#include <utility>
-#include <vector>
+
+#include "python/core/numpy.h"
 
 namespace dequant::python {
 namespace nb = nanobind;
 namespace {
 
-/// What is used of numpy and of the package. Found when the module is imported: an import may give the
-/// interpreter's lock away, so that in the initializer of a static variable it could wait for ever for
-/// another thread's.
-struct Names {
-  PyObject* ndarray;
-  PyObject* generic;
-  PyObject* empty;
-  PyObject* float32;
-  PyObject* float16;
-  PyObject* packed;
-} names;
-
-/// Subclasses may mean more than their memory, as masked arrays do, so they are no plain arrays.
-bool is_plain_array(nb::handle object) {
-  return reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) == names.ndarray;
-}
-
-bool is_scalar(nb::handle object) {
-  auto* const generic = reinterpret_cast<PyTypeObject*>(names.generic);
-  return PyType_IsSubtype(Py_TYPE(object.ptr()), generic) != 0;
-}
-
-/// What a dtype of numpy's says of memory.
-struct Items {
-  Element element;
-  bool one_per_byte;  ///< of less than 8 bits, as ml_dtypes keeps them
-};
-
-/// Dtypes are few objects that live long, so what _arrays says of one is kept. None for dtypes whose memory
-/// is not that of an element.
-std::optional<Items> items_of(nb::handle object) {
-  static nb::ft_mutex mutex;
-  static std::vector<std::pair<nb::handle, Items>> known;
-  static PyObject* const attribute = PyUnicode_InternFromString("dtype");
-  const auto dtype = nb::steal(PyObject_GetAttr(object.ptr(), attribute));
-  if (!dtype.is_valid()) throw nb::python_error();
-  {
-    const nb::ft_lock_guard lock(mutex);
-    for (const auto& [other, items] : known) {
-      if (other.is(dtype)) return items;
-    }
-  }
-  const nb::object described = arrays("describe")(dtype);
-  if (described.is_none()) return {};
-  const auto pair = nb::cast<nb::tuple>(described);
-  const Items items{element_from_name(nb::cast<std::string_view>(pair[0])).value(),
-                    nb::cast<bool>(pair[1])};
-  const nb::ft_lock_guard lock(mutex);
-  if (known.size() < 64) known.emplace_back(nb::object(dtype).release(), items);
-  return items;
-}
-
-/// A new array of float32 or float16.
-nb::object new_array(TensorType type, nb::handle shape) {
-  const bool wide = type.element == Element::float32;
-  return nb::handle(names.empty)(shape, nb::handle(wide ? names.float32 : names.float16));
-}
-
 [[noreturn]] void refuse_number(PyObject* type, const char* name, nb::handle object,
                                 const char* problem, Element element) {
   PyErr_Format(type, "%s: %R %s %s", name, object.ptr(), problem, dequant::name(element).data());
   throw nb::python_error();
-}
-
-nb::tuple to_tuple(Shape shape) {
-  nb::list sizes;
-  for (const int64_t size : shape) sizes.append(size);
-  return nb::tuple(sizes);
-}
-
-nb::str to_str(Element element) {
-  const std::string_view text = name(element);
-  return nb::str(text.data(), text.size());
-}
-
-std::optional<Element> element_of_dlpack(nb::dlpack::dtype type) {
-  // Codes of DLPack 1.1 for what numpy has no types for.
-  constexpr std::pair<uint8_t, Element> kElements[] = {
-      {4, Element::bfloat16},        {10, Element::float8e4m3fn},
-      {11, Element::float8e4m3fnuz}, {12, Element::float8e5m2},
-      {13, Element::float8e5m2fnuz}, {14, Element::float8e8m0},
-      {2, Element::float32},         {2, Element::float16},
-      {1, Element::uint8},           {1, Element::uint16},
-      {1, Element::uint32},          {0, Element::int8},
-      {0, Element::int16},           {0, Element::int32}};
-  for (const auto& [code, element] : kElements) {
-    if (type.lanes == 1 && type.code == code && type.bits == bits(element)) return element;
-  }
-  return {};
-}
-
-/// The memory as an array of numpy's, of unsigned integers that hold one element each.
-template <class Array>
-nb::object codes_of(nb::handle object) {
-  Array array;
-  if (!nb::try_cast(object, array, false)) return nb::none();
-  const auto element = element_of_dlpack(array.dtype());
-  if (!element) return nb::none();
-  std::vector<size_t> shape;
-  std::vector<int64_t> strides;
-  for (size_t i = 0; i < array.ndim(); ++i) {
-    shape.push_back(array.shape(i));
-    strides.push_back(array.stride(i));
-  }
-  const nb::capsule owner(new Array(array),
-                          [](void* p) noexcept { delete static_cast<Array*>(p); });
-  nb::dlpack::dtype codes = nb::dtype<uint8_t>();
-  codes.bits = array.dtype().bits;
-  using View =
-      std::conditional_t<Array::ReadOnly, nb::ndarray<nb::numpy, nb::ro>, nb::ndarray<nb::numpy>>;
-  const View view(array.data(), shape.size(), shape.data(), owner, strides.data(), codes);
-  return nb::make_tuple(view, to_str(*element));
 }
 
 }  // namespace
@@ -161,22 +51,6 @@ void Sizes::assign(nb::tuple sizes) {
   for (const nb::handle size : sizes) *next++ = nb::cast<int64_t>(size);
 }
 
-nb::object arrays(const char* function) {
-  return nb::module_::import_("dequant._arrays").attr(function);
-}
-
-Element element_of(const char* parameter, nb::handle dtype) {
-  if (PyUnicode_CheckExact(dtype.ptr()) != 0) {
-    Py_ssize_t size = 0;
-    const char* const text = PyUnicode_AsUTF8AndSize(dtype.ptr(), &size);
-    if (text == nullptr) PyErr_Clear();  // a lone surrogate, which is refused below
-    const std::string_view name(text, text == nullptr ? 0 : static_cast<size_t>(size));
-    if (const auto known = element_from_name(name)) return *known;
-  }
-  const auto found = arrays("element_of")(parameter, dtype);
-  return element_from_name(nb::cast<std::string_view>(found)).value();
-}
-
 Tensor::Tensor(const char* name, nb::handle object, const Element* numbers, Layout layout) {
   if (borrow(object, layout) || take_packed(object) ||
       (numbers != nullptr && take_number(name, object, *numbers)))
@@ -206,7 +80,7 @@ bool Tensor::borrow(nb::handle object, Layout layout) {
 }
 
 bool Tensor::take_packed(nb::handle object) {
-  if (reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) != names.packed) return false;
+  if (!is_packed(object)) return false;
   element_ = element_from_name(nb::cast<std::string_view>(object.attr("dtype"))).value();
   sizes_.assign(nb::cast<nb::tuple>(object.attr("shape")));
   if (!exported_.get(object.attr("data"), PyBUF_SIMPLE)) return false;
@@ -298,20 +172,5 @@ bool Output::borrow(nb::handle object, TensorType type) {
   const Py_buffer& view = exported_.view();
   return std::equal(view.shape, view.shape + view.ndim, type.shape.begin(), type.shape.end());
 }
-
-nb::object from_dlpack(nb::handle object, bool writable) {
-  if (writable) return codes_of<nb::ndarray<nb::device::cpu>>(object);
-  return codes_of<nb::ndarray<nb::ro, nb::device::cpu>>(object);
-}
-
-void find_names() {
-  const auto find = [](const char* module, const char* name) {
-    return nb::object(nb::module_::import_(module).attr(name)).release().ptr();
-  };
-  names = {find("numpy", "ndarray"), find("numpy", "generic"), find("numpy", "empty"),
-           find("numpy", "float32"), find("numpy", "float16"), nullptr};
-}
-
-void set_packed(nb::handle type) { names.packed = nb::borrow(type).release().ptr(); }
 
 }  // namespace dequant::python

@@ -108,20 +108,4 @@ class Output {
   Exported exported_;
 };
 
-/// The element that a dtype argument means: one of our names, or a dtype of numpy, ml_dtypes or torch.
-Element element_of(const char* parameter, nanobind::handle dtype);
-
-/// A function of dequant._arrays, which knows numpy, ml_dtypes and DLPack.
-nanobind::object arrays(const char* function);
-
-/// For _arrays: memory that DLPack offers, as an array of unsigned integers, and the name of the element
-/// that each of them is; None where it is not of this processor or of another type.
-nanobind::object from_dlpack(nanobind::handle object, bool writable);
-
-/// Finds what is used of numpy, once and before all else here.
-void find_names();
-
-/// The class dequant.Packed, which is made after the module.
-void set_packed(nanobind::handle type);
-
 }  // namespace dequant::python

@@ -2,6 +2,7 @@
 #include "dequant/tensorflow.h"
 
 #include "python/core/call.h"
+#include "python/core/numpy.h"
 
 namespace dequant::python {
 namespace nb = nanobind;

@@ -1,0 +1,60 @@
+// What other libraries share by DLPack.
+#include <nanobind/ndarray.h>
+
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "python/core/numpy.h"
+
+namespace dequant::python {
+namespace nb = nanobind;
+namespace {
+
+std::optional<Element> element_of_dlpack(nb::dlpack::dtype type) {
+  // Codes of DLPack 1.1 for what numpy has no types for.
+  constexpr std::pair<uint8_t, Element> kElements[] = {
+      {4, Element::bfloat16},        {10, Element::float8e4m3fn},
+      {11, Element::float8e4m3fnuz}, {12, Element::float8e5m2},
+      {13, Element::float8e5m2fnuz}, {14, Element::float8e8m0},
+      {2, Element::float32},         {2, Element::float16},
+      {1, Element::uint8},           {1, Element::uint16},
+      {1, Element::uint32},          {0, Element::int8},
+      {0, Element::int16},           {0, Element::int32}};
+  for (const auto& [code, element] : kElements) {
+    if (type.lanes == 1 && type.code == code && type.bits == bits(element)) return element;
+  }
+  return {};
+}
+
+/// The memory as an array of numpy's, of unsigned integers that hold one element each.
+template <class Array>
+nb::object codes_of(nb::handle object) {
+  Array array;
+  if (!nb::try_cast(object, array, false)) return nb::none();
+  const auto element = element_of_dlpack(array.dtype());
+  if (!element) return nb::none();
+  std::vector<size_t> shape;
+  std::vector<int64_t> strides;
+  for (size_t i = 0; i < array.ndim(); ++i) {
+    shape.push_back(array.shape(i));
+    strides.push_back(array.stride(i));
+  }
+  const nb::capsule owner(new Array(array),
+                          [](void* p) noexcept { delete static_cast<Array*>(p); });
+  nb::dlpack::dtype codes = nb::dtype<uint8_t>();
+  codes.bits = array.dtype().bits;
+  using View =
+      std::conditional_t<Array::ReadOnly, nb::ndarray<nb::numpy, nb::ro>, nb::ndarray<nb::numpy>>;
+  const View view(array.data(), shape.size(), shape.data(), owner, strides.data(), codes);
+  return nb::make_tuple(view, to_str(*element));
+}
+
+}  // namespace
+
+nb::object from_dlpack(nb::handle object, bool writable) {
+  if (writable) return codes_of<nb::ndarray<nb::device::cpu>>(object);
+  return codes_of<nb::ndarray<nb::ro, nb::device::cpu>>(object);
+}
+
+}  // namespace dequant::python

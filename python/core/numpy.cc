@@ -1,0 +1,104 @@
+// numpy's names and dtypes as the library's elements.
+#include "python/core/numpy.h"
+
+#include <nanobind/stl/string_view.h>
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace dequant::python {
+namespace nb = nanobind;
+namespace {
+
+/// What is used of numpy and of the package. Found when the module is imported: an import may give the
+/// interpreter's lock away, so that in the initializer of a static variable it could wait for ever for
+/// another thread's.
+struct Names {
+  PyObject* ndarray;
+  PyObject* generic;
+  PyObject* empty;
+  PyObject* float32;
+  PyObject* float16;
+  PyObject* packed;
+} names;
+
+}  // namespace
+
+bool is_plain_array(nb::handle object) {
+  return reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) == names.ndarray;
+}
+
+bool is_packed(nb::handle object) {
+  return reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) == names.packed;
+}
+
+bool is_scalar(nb::handle object) {
+  auto* const generic = reinterpret_cast<PyTypeObject*>(names.generic);
+  return PyType_IsSubtype(Py_TYPE(object.ptr()), generic) != 0;
+}
+
+std::optional<Items> items_of(nb::handle object) {
+  static nb::ft_mutex mutex;
+  static std::vector<std::pair<nb::handle, Items>> known;
+  static PyObject* const attribute = PyUnicode_InternFromString("dtype");
+  const auto dtype = nb::steal(PyObject_GetAttr(object.ptr(), attribute));
+  if (!dtype.is_valid()) throw nb::python_error();
+  {
+    const nb::ft_lock_guard lock(mutex);
+    for (const auto& [other, items] : known) {
+      if (other.is(dtype)) return items;
+    }
+  }
+  const nb::object described = arrays("describe")(dtype);
+  if (described.is_none()) return {};
+  const auto pair = nb::cast<nb::tuple>(described);
+  const Items items{element_from_name(nb::cast<std::string_view>(pair[0])).value(),
+                    nb::cast<bool>(pair[1])};
+  const nb::ft_lock_guard lock(mutex);
+  if (known.size() < 64) known.emplace_back(nb::object(dtype).release(), items);
+  return items;
+}
+
+nb::object new_array(TensorType type, nb::handle shape) {
+  const bool wide = type.element == Element::float32;
+  return nb::handle(names.empty)(shape, nb::handle(wide ? names.float32 : names.float16));
+}
+
+nb::tuple to_tuple(Shape shape) {
+  nb::list sizes;
+  for (const int64_t size : shape) sizes.append(size);
+  return nb::tuple(sizes);
+}
+
+nb::str to_str(std::string_view text) { return nb::str(text.data(), text.size()); }
+
+nb::str to_str(Element element) { return to_str(name(element)); }
+
+nb::object arrays(const char* function) {
+  return nb::module_::import_("dequant._arrays").attr(function);
+}
+
+Element element_of(const char* parameter, nb::handle dtype) {
+  if (PyUnicode_CheckExact(dtype.ptr()) != 0) {
+    Py_ssize_t size = 0;
+    const char* const text = PyUnicode_AsUTF8AndSize(dtype.ptr(), &size);
+    if (text == nullptr) PyErr_Clear();  // a lone surrogate, which is refused below
+    const std::string_view name(text, text == nullptr ? 0 : static_cast<size_t>(size));
+    if (const auto known = element_from_name(name)) return *known;
+  }
+  const auto found = arrays("element_of")(parameter, dtype);
+  return element_from_name(nb::cast<std::string_view>(found)).value();
+}
+
+void find_names() {
+  const auto find = [](const char* module, const char* name) {
+    return nb::object(nb::module_::import_(module).attr(name)).release().ptr();
+  };
+  names = {find("numpy", "ndarray"), find("numpy", "generic"), find("numpy", "empty"),
+           find("numpy", "float32"), find("numpy", "float16"), nullptr};
+}
+
+void set_packed(nb::handle type) { names.packed = nb::borrow(type).release().ptr(); }
+
+}  // namespace dequant::python
