@@ -157,6 +157,8 @@ def adapt_out(out: Any, element: str, shape: tuple[int, ...]) -> np.ndarray:
         return np.asarray(out).reshape(-1).view(np.uint8)
     if hasattr(out, "__dlpack__") and not isinstance(out, type):
         _check_exporter("out", out)
+        if not _is_writable(out):
+            raise ValueError(f"out: {type(out).__name__} does not offer its memory for writing")
         found = _core.from_dlpack(out, True)
         if found is None:
             raise TypeError(f"out: {type(out).__name__} gives no writable memory of the CPU by DLPack")
@@ -172,6 +174,16 @@ def adapt_out(out: Any, element: str, shape: tuple[int, ...]) -> np.ndarray:
     if view.readonly:
         raise ValueError("out: the buffer is read-only")
     return adapt_out(np.asarray(view), element, shape)
+
+
+def _is_writable(tensor: Any) -> bool:
+    """Tensors of torch all are, and old ones do not say so; of others numpy tells."""
+    if type(tensor).__module__.partition(".")[0] == "torch":
+        return True
+    try:
+        return bool(np.from_dlpack(tensor).flags.writeable)
+    except (BufferError, RuntimeError, TypeError, ValueError):
+        return False
 
 
 def _check_out(dtype: str, found: tuple[int, ...], element: str, shape: tuple[int, ...]) -> None:

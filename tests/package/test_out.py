@@ -30,6 +30,13 @@ class Exporter:
         return self.data.__dlpack__(**options)
 
 
+class OldExporter(Exporter):
+    """By DLPack before 1.0, as jax does, whose arrays never change."""
+
+    def __dlpack__(self, stream=None):
+        return self.data.__dlpack__()
+
+
 def memory(kind, values):
     """An object, and an array that shows what it holds."""
     data = values.copy()
@@ -87,7 +94,8 @@ WRONG = {
     "Packed": (dequant.Packed(bytes(24), "float32", (2, 3)), TypeError),
     "tuple of arrays": ((np.zeros((2, 3), F),), TypeError),
     "array.array": (array.array("f", [0] * 6), ValueError), "mmap": (mmap.mmap(-1, 24), TypeError),
-    "read-only DLPack": (Exporter(read_only()), TypeError),
+    "read-only DLPack": (Exporter(read_only()), ValueError),
+    "DLPack that does not say whether it may be written": (OldExporter(np.zeros((2, 3), F)), ValueError),
     "strided DLPack": (Exporter(np.zeros((3, 2), F).T), ValueError),
     "another type by DLPack": (Exporter(np.zeros((2, 3))), TypeError),
     "another shape by DLPack": (Exporter(np.zeros((3, 2), F)), ValueError),
