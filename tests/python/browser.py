@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 
@@ -16,7 +17,7 @@ class Page:
     """One page of a browser of its own; a context manager. Times are in seconds."""
 
     def __init__(self, path, width=1400, height=1000, scheme="light", script=True):
-        self._folder = tempfile.TemporaryDirectory(prefix="dequant-browser-")
+        self._folder = tempfile.TemporaryDirectory(prefix="dequant-browser-", ignore_cleanup_errors=True)
         commands, self._to = os.pipe()
         self._from, answers = os.pipe()
 
@@ -29,7 +30,7 @@ class Page:
             [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
              "--no-first-run", "--disable-extensions", "--disable-background-networking",
              f"--user-data-dir={self._folder.name}", "--remote-debugging-pipe", "about:blank"],
-            preexec_fn=place, close_fds=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            preexec_fn=place, close_fds=False, start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
         os.close(commands)
         os.close(answers)
@@ -52,7 +53,7 @@ class Page:
         return self
 
     def __exit__(self, *_):
-        self._process.kill()
+        os.killpg(self._process.pid, signal.SIGKILL)  # all of its processes, which write to its folder
         self._process.wait()
         os.close(self._to)
         os.close(self._from)

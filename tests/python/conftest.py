@@ -11,7 +11,7 @@ SHARED = os.environ.get("DEQUANT_SHARED", "")
 # minutes; what reads hostile input runs under sanitizers too.
 if os.environ.get("DEQUANT_SANITIZED"):
     collect_ignore = ["test_bench_model.py", "test_bench_tables.py", "test_directml_header.py",
-                      "test_docs.py", "test_peers.py", "test_readme_table.py", "test_tensorflow.py",
+                      "test_docs.py", "test_inspect_browser.py", "test_peers.py", "test_readme_table.py", "test_tensorflow.py",
                       "test_tensorflow_documented.py", "test_vectors.py", "test_vectors_catch.py"]
 
 
