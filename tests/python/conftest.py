@@ -10,9 +10,12 @@ SHARED = os.environ.get("DEQUANT_SHARED", "")
 # These judge numbers and texts on plain input, which no sanitizer changes, and take a slow program
 # minutes; what reads hostile input runs under sanitizers too.
 if os.environ.get("DEQUANT_SANITIZED"):
-    collect_ignore = ["test_bench_model.py", "test_bench_tables.py", "test_directml_header.py",
-                      "test_docs.py", "test_inspect_browser.py", "test_peers.py", "test_readme_table.py", "test_tensorflow.py",
-                      "test_tensorflow_documented.py", "test_vectors.py", "test_vectors_catch.py"]
+    collect_ignore = ["test_bench.py", "test_bench_model.py", "test_bench_tables.py", "test_convert_large.py",
+                      "test_convert_types.py", "test_directml_header.py", "test_docs.py",
+                      "test_inspect_browser.py", "test_lossless.py", "test_op_directml.py",
+                      "test_op_tensorflow.py", "test_peers.py", "test_readme_table.py",
+                      "test_tensorflow.py", "test_tensorflow_documented.py", "test_vectors.py",
+                      "test_vectors_catch.py"]
 
 
 def pytest_collection_modifyitems(items):
