@@ -12,7 +12,7 @@ packages_build=(g++ cmake ninja-build libhwy-dev libtbb-dev libfmt-dev libcli11-
 packages_test=(libgtest-dev libgmock-dev libbenchmark-dev pkg-config binutils python3 python3-dev
                python3-venv)
 packages_ci=(clang clang-format-14 libclang-rt-14-dev g++-aarch64-linux-gnu qemu-user git
-             valgrind)
+             valgrind chromium)
 
 # install_packages NAME...: those that are not there yet.
 install_packages() {

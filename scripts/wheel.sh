@@ -4,6 +4,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+scripts/setup.sh test
+[ -f build/CMakeCache.txt ] || cmake --preset dev >/dev/null
 rm -rf build/wheels
 build/venv/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation \
   --wheel-dir build/wheels \

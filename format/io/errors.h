@@ -24,7 +24,7 @@ Error io_error(fmt::format_string<Args...> text, Args&&... args) {
   const int reason = errno;
   std::string message = fmt::format(text, std::forward<Args>(args)...);
   return Error{reason == ENOMEM ? ErrorCode::out_of_memory : ErrorCode::io,
-               fmt::format("{}: {}", message, std::strerror(reason))};
+               fmt::format("{}: {}", message, std::strerror(reason)), reason};
 }
 
 /// The same error with "where: " before its sentence.

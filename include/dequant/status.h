@@ -28,6 +28,7 @@ DEQUANT_EXPORT const char* name(ErrorCode code) noexcept;
 struct Error {
   ErrorCode code = ErrorCode::invalid_argument;
   std::string message;
+  int system = 0;  ///< errno of what the system refused; 0 where it was not the system
 };
 
 /// What Result::value() throws when there is no value. `what()` is the error's message.
@@ -101,8 +102,11 @@ using Status = Result<void>;
   auto result = (expression);                         \
   if (!result) return std::move(result).error();      \
   declaration = *std::move(result)
-#define DEQUANT_CHECK_(status, expression) \
-  if (auto status = (expression); !status) return std::move(status).error()
+#define DEQUANT_CHECK_(status, expression)         \
+  do {                                             \
+    auto status = (expression);                    \
+    if (!status) return std::move(status).error(); \
+  } while (false)
 
 /// `DEQUANT_TRY(auto x, f());` declares x from a Result, or returns its error from this function.
 #define DEQUANT_TRY(declaration, expression) \

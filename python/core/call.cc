@@ -7,12 +7,14 @@
 #include <limits>
 
 #include "dequant/executor.h"
+#include "python/core/unlocked.h"
 
 namespace dequant::python {
 namespace nb = nanobind;
 namespace {
 
 PyObject* unsupported_error;  // found when the module is imported, see find_names()
+PyObject* numpy_bool;
 
 PyObject* exception_of(ErrorCode code) {
   switch (code) {
@@ -34,9 +36,21 @@ PyObject* exception_of(ErrorCode code) {
 void find_errors() {
   const auto module = nb::module_::import_("dequant._errors");
   unsupported_error = nb::object(module.attr("UnsupportedError")).release().ptr();
+  numpy_bool = nb::object(nb::module_::import_("numpy").attr("bool_")).release().ptr();
+}
+
+/// As what Python's own functions raise: the class that errno means, which programs tell by `except` or by
+/// `errno`. The sentence stays the library's.
+[[noreturn]] static void raise_system(const Error& error) {
+  const nb::object generic = nb::handle(PyExc_OSError)(error.system, "");
+  const nb::object exception = generic.type()(error.message);
+  exception.attr("errno") = error.system;
+  PyErr_SetObject(exception.type().ptr(), exception.ptr());
+  throw nb::python_error();
 }
 
 void raise(const Error& error) {
+  if (error.code == ErrorCode::io && error.system != 0) raise_system(error);
   PyErr_SetString(exception_of(error.code), error.message.c_str());
   throw nb::python_error();
 }
@@ -60,8 +74,9 @@ std::optional<int64_t> optional_integer(const char* parameter, nb::handle object
 }
 
 bool boolean(const char* parameter, nb::handle object) {
-  if (!PyBool_Check(object.ptr())) raise_type(parameter, "True or False", object);
-  return object.ptr() == Py_True;
+  const bool of_numpy = reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) == numpy_bool;
+  if (!PyBool_Check(object.ptr()) && !of_numpy) raise_type(parameter, "True or False", object);
+  return PyObject_IsTrue(object.ptr()) == 1;
 }
 
 std::string text(const char* parameter, nb::handle object) {
@@ -75,8 +90,11 @@ std::string text(const char* parameter, nb::handle object) {
 int threads_of(nb::handle threads) {
   if (threads.is_none()) return 0;
   const int64_t number = integer("threads", threads);
-  if (number < 0)
-    throw nb::value_error("threads: a number of threads is wanted, or 0 for one on each processor");
+  if (number < 0) {
+    PyErr_Format(PyExc_ValueError,
+                 "threads: %R is no number of threads; 0 is one for each processor", threads.ptr());
+    throw nb::python_error();
+  }
   return static_cast<int>(std::min<int64_t>(number, std::numeric_limits<int>::max()));
 }
 
@@ -98,7 +116,7 @@ nb::object run_plan(const Plan& plan, Buffers buffers, Shape shape, const Wanted
   buffers.y = y.bytes();
   Status status;
   {
-    const nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     status = run(plan, buffers, {.executor = pool.executor()});
   }
   if (!status) raise(status.error());

@@ -11,6 +11,7 @@
 #include "format/onnx/convert_json.h"
 #include "python/core/call.h"
 #include "python/core/model.h"
+#include "python/core/unlocked.h"
 
 namespace dequant::python {
 namespace nb = nanobind;
@@ -50,7 +51,7 @@ class Conversion {
 
   /// Stops the work where it can still be stopped.
   ~Conversion() {
-    const nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     {
       const std::lock_guard lock(mutex_);
       stopped_ = true;
@@ -64,7 +65,7 @@ class Conversion {
 
   /// Returns at once when the work asks or has ended, else after a while.
   State wait() {
-    const nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, kPatience, [this] { return state_.asks || state_.ended; });
     return state_;

@@ -15,7 +15,7 @@ constexpr auto kFloat = Element::float32;
 /// output_dtype as ONNX has it: a number of TensorProto.DataType; dtypes are understood too.
 std::optional<int64_t> onnx_dtype(nb::handle dtype) {
   if (dtype.is_none()) return {};
-  if (PyLong_Check(dtype.ptr())) return integer("output_dtype", dtype);
+  if (PyIndex_Check(dtype.ptr()) != 0) return integer("output_dtype", dtype);
   return onnx_code(element_of("output_dtype", dtype));
 }
 

@@ -9,6 +9,7 @@
 #include "format/onnx/extract.h"
 #include "python/core/call.h"
 #include "python/core/numpy.h"
+#include "python/core/unlocked.h"
 
 namespace dequant::python {
 namespace nb = nanobind;
@@ -44,7 +45,7 @@ class OnnxFile {
  public:
   explicit OnnxFile(nb::handle path) : path_(path_of(path)) {
     Result<std::unique_ptr<Extractor>> extractor = [&] {
-      const nb::gil_scoped_release unlocked;
+      const Unlocked unlocked;
       return Extractor::open(path_);
     }();
     extractor_ = checked(std::move(extractor));
@@ -77,7 +78,7 @@ class OnnxFile {
     const Output y({d.plan.output, d.x.tensor->dims}, out, like);
     Status status;
     {
-      const nb::gil_scoped_release unlocked;
+      const Unlocked unlocked;
       status = extractor->read(d, {.executor = pool.executor()}, y.bytes());
     }
     if (!status) raise(status.error());
@@ -133,7 +134,7 @@ class OnnxFile {
     if (!memory.get(array, PyBUF_WRITABLE)) throw nb::type_error("numpy made no buffer");
     Status status;
     {
-      const nb::gil_scoped_release unlocked;
+      const Unlocked unlocked;
       status = extractor.read(constant, memory.bytes());
     }
     if (!status) raise(status.error());

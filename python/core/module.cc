@@ -10,6 +10,8 @@
 NB_MODULE(_core, m) {
   namespace nb = nanobind;
   using namespace nb::literals;
+  // A daemon thread that is inside a call when the interpreter ends keeps what it works with.
+  nb::set_leak_warnings(false);
   dequant::python::find_names();
   dequant::python::find_errors();
   m.attr("__version__") = DEQUANT_VERSION;

@@ -23,6 +23,34 @@ struct Names {
   PyObject* packed;
 } names;
 
+/// What is known of the first few objects that were asked about.
+class Known {
+ public:
+  std::optional<Items> find(nb::handle object) {
+    const nb::ft_lock_guard lock(mutex_);
+    for (const auto& [other, items] : known_) {
+      if (other.is(object)) return items;
+    }
+    return {};
+  }
+
+  /// For ever, so that no other object gets its address.
+  void keep(nb::handle object, Items items) {
+    const nb::ft_lock_guard lock(mutex_);
+    if (known_.size() < 64) known_.emplace_back(nb::borrow(object).release(), items);
+  }
+
+ private:
+  nb::ft_mutex mutex_;
+  std::vector<std::pair<nb::handle, Items>> known_;
+};
+
+nb::object attribute(nb::handle object, PyObject* name) {
+  nb::object value = nb::steal(PyObject_GetAttr(object.ptr(), name));
+  if (!value.is_valid()) throw nb::python_error();
+  return value;
+}
+
 }  // namespace
 
 bool is_plain_array(nb::handle object) {
@@ -39,24 +67,25 @@ bool is_scalar(nb::handle object) {
 }
 
 std::optional<Items> items_of(nb::handle object) {
-  static nb::ft_mutex mutex;
-  static std::vector<std::pair<nb::handle, Items>> known;
-  static PyObject* const attribute = PyUnicode_InternFromString("dtype");
-  const auto dtype = nb::steal(PyObject_GetAttr(object.ptr(), attribute));
-  if (!dtype.is_valid()) throw nb::python_error();
-  {
-    const nb::ft_lock_guard lock(mutex);
-    for (const auto& [other, items] : known) {
-      if (other.is(dtype)) return items;
-    }
+  static Known dtypes;
+  static Known classes;
+  static PyObject* const dtype_of = PyUnicode_InternFromString("dtype");
+  static PyObject* const type_of = PyUnicode_InternFromString("type");
+  const auto dtype = attribute(object, dtype_of);
+  if (const auto items = dtypes.find(dtype)) return items;
+  // Arrays that were pickled bring a dtype of their own; its class is the same for all of them.
+  const auto type = attribute(dtype, type_of);
+  const bool native = nb::cast<bool>(dtype.attr("isnative"));
+  if (native) {
+    if (const auto items = classes.find(type)) return items;
   }
   const nb::object described = arrays("describe")(dtype);
   if (described.is_none()) return {};
   const auto pair = nb::cast<nb::tuple>(described);
   const Items items{element_from_name(nb::cast<std::string_view>(pair[0])).value(),
                     nb::cast<bool>(pair[1])};
-  const nb::ft_lock_guard lock(mutex);
-  if (known.size() < 64) known.emplace_back(nb::object(dtype).release(), items);
+  dtypes.keep(dtype, items);
+  classes.keep(type, items);
   return items;
 }
 

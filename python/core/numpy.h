@@ -29,7 +29,7 @@ struct Items {
 };
 
 /// What the dtype of an array or a scalar says; none if its memory is not that of an element. Dtypes are few
-/// objects that live long, so what _arrays says of one is kept.
+/// objects that live long, so what _arrays says of one, and of its class, is kept.
 std::optional<Items> items_of(nanobind::handle object);
 
 /// A new array of float32 or float16.

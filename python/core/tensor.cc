@@ -52,7 +52,7 @@ void Sizes::assign(nb::tuple sizes) {
 }
 
 Tensor::Tensor(const char* name, nb::handle object, const Element* numbers, Layout layout) {
-  if (borrow(object, layout) || take_packed(object) ||
+  if (borrow(object, layout) || take_packed(object) || take_bytes(object) ||
       (numbers != nullptr && take_number(name, object, *numbers)))
     return;
   const auto adapted = nb::cast<nb::tuple>(arrays("adapt")(name, object));
@@ -60,7 +60,7 @@ Tensor::Tensor(const char* name, nb::handle object, const Element* numbers, Layo
   sizes_.assign(nb::cast<nb::tuple>(adapted[2]));
   if (!exported_.get(adapted[0], PyBUF_SIMPLE)) throw nb::type_error("adapt() made no buffer");
   bytes_ = exported_.bytes();
-  if (nb::cast<bool>(adapted[3])) pack();
+  if (nb::cast<bool>(adapted[3])) own(packed(bits(element_), bytes_));
 }
 
 bool Tensor::borrow(nb::handle object, Layout layout) {
@@ -68,15 +68,34 @@ bool Tensor::borrow(nb::handle object, Layout layout) {
   const auto items = items_of(object);
   if (!items) return false;
   const bool contiguous = exported_.get(object, PyBUF_C_CONTIGUOUS);
-  if (!contiguous && (layout == Layout::packed || bits(items->element) < 8 ||
-                      !exported_.get(object, PyBUF_STRIDES)))
-    return false;
+  if (!contiguous && !exported_.get(object, PyBUF_STRIDES)) return false;
   const Py_buffer& view = exported_.view();
   element_ = items->element;
   sizes_.assign({view.shape, static_cast<size_t>(view.ndim)});
   bytes_ = exported_.bytes();
-  if (items->one_per_byte) pack();
-  return contiguous || take_strides();
+  if (!contiguous) {
+    if (layout == Layout::strided && !items->one_per_byte && take_strides()) return true;
+    own(python::contiguous(view));
+  }
+  if (items->one_per_byte) own(packed(bits(element_), bytes_));
+  return true;
+}
+
+void Tensor::own(Owned bytes) {
+  owned_ = std::move(bytes);
+  bytes_ = owned_.bytes();
+}
+
+/// Bytes without a dtype are uint8.
+bool Tensor::take_bytes(nb::handle object) {
+  if (PyBytes_CheckExact(object.ptr()) == 0 && PyByteArray_CheckExact(object.ptr()) == 0)
+    return false;
+  if (!exported_.get(object, PyBUF_SIMPLE)) return false;
+  element_ = Element::uint8;
+  const Py_ssize_t size = exported_.view().len;
+  sizes_.assign({&size, 1});
+  bytes_ = exported_.bytes();
+  return true;
 }
 
 bool Tensor::take_packed(nb::handle object) {
@@ -86,17 +105,6 @@ bool Tensor::take_packed(nb::handle object) {
   if (!exported_.get(object.attr("data"), PyBUF_SIMPLE)) return false;
   bytes_ = exported_.bytes();
   return true;
-}
-
-/// From one element in each byte.
-void Tensor::pack() {
-  const int width = bits(element_);
-  const size_t each = 8 / static_cast<size_t>(width);
-  owned_.assign((bytes_.size() + each - 1) / each, std::byte{0});
-  const auto mask = static_cast<std::byte>((1 << width) - 1);
-  for (size_t i = 0; i < bytes_.size(); ++i)
-    owned_[i / each] |= (bytes_[i] & mask) << (static_cast<size_t>(width) * (i % each));
-  bytes_ = owned_;
 }
 
 bool Tensor::take_strides() {
@@ -117,7 +125,7 @@ bool Tensor::take_strides() {
 }
 
 bool Tensor::take_number(const char* name, nb::handle object, Element element) {
-  const bool is_float = PyFloat_CheckExact(object.ptr()) != 0;
+  const bool is_float = PyFloat_Check(object.ptr()) != 0;  // numpy.float64 is one, too
   if (!is_float && PyLong_CheckExact(object.ptr()) == 0) return false;
   uint32_t code = 0;
   if (element == Element::float32) {
@@ -127,8 +135,9 @@ bool Tensor::take_number(const char* name, nb::handle object, Element element) {
     if (std::isinf(value) && std::isfinite(wide))
       refuse_number(PyExc_OverflowError, name, object, "does not fit in", element);
     code = std::bit_cast<uint32_t>(value);
-  } else if (is_float || kind(element) == Kind::floating || bits(element) < 8) {
-    refuse_number(PyExc_TypeError, name, object, "is not enough for a tensor of", element);
+  } else if (is_float || kind(element) == Kind::floating) {
+    refuse_number(PyExc_TypeError, name, object, "is a plain number, which says no code of",
+                  element);
   } else {
     int overflow = 0;
     const long long value = PyLong_AsLongLongAndOverflow(object.ptr(), &overflow);
@@ -140,7 +149,7 @@ bool Tensor::take_number(const char* name, nb::handle object, Element element) {
   }
   std::memcpy(number_.data(), &code, sizeof code);
   element_ = element;
-  bytes_ = std::span(number_).first(static_cast<size_t>(bits(element) / 8));
+  bytes_ = std::span(number_).first(static_cast<size_t>((bits(element) + 7) / 8));
   return true;
 }
 

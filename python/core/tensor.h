@@ -8,9 +8,9 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "dequant/tensor.h"
+#include "python/core/copies.h"
 
 namespace dequant::python {
 
@@ -77,7 +77,8 @@ class Tensor {
   bool borrow(nanobind::handle object, Layout layout);
   bool take_strides();
   bool take_packed(nanobind::handle object);
-  void pack();
+  bool take_bytes(nanobind::handle object);
+  void own(Owned bytes);
   bool take_number(const char* name, nanobind::handle object, Element element);
 
   Element element_ = Element::uint8;
@@ -87,7 +88,7 @@ class Tensor {
   std::span<const std::byte> bytes_;
   Exported exported_;
   std::array<std::byte, 4> number_;
-  std::vector<std::byte> owned_;
+  Owned owned_;
 };
 
 /// The tensor to write: `out` if given, else a new array.

@@ -5,5 +5,6 @@
 set -euo pipefail
 said=$(awk '/^```text$/ { on = 1; next } /^```$/ { on = 0 } on' "$2")
 [ -n "$said" ]
-diff <(printf '%s\n' "$said") <("$1")
+got=$("$1")
+diff <(printf '%s\n' "$said") <(printf '%s\n' "$got")
 echo "example: as documented"

@@ -88,6 +88,10 @@ mkdir -p "$work"
 
 say "static, as built"
 quiet cmake --install "$build_dir" --prefix "$work/static"
+if grep -E '^-- (Installing|Up-to-date):' "$work/log" | grep -vF "$work/static"; then
+  say "the install goes beside its prefix"
+  exit 1
+fi
 if grep -rE 'Werror|dequant_flags|dequant_objects' "$(dirname "$(find_in "$work/static" dequantTargets.cmake)")"; then
   say "the package hands our own flags on"
   exit 1

@@ -111,17 +111,19 @@ def test_a67_names_are_strings_that_are_known(name):
 
 
 def test_a67_bools_are_bools():
-    for value in (None, 0, 1, "True", np.bool_(True), []):
+    for value in (None, 0, 1, "True", np.int8(1), []):
         with pytest.raises(TypeError, match="^narrow_range: True or False is wanted"):
             tensorflow(X, 0, 1, "SCALED", narrow_range=value)
 
 
 def test_a67_dtypes_are_dtypes():
-    for value in (3.5, [], {}, b"float32", float, int, "float", "double", object(), np.float64, np.int64(1), "\ud800"):
+    for value in (3.5, [], {}, b"float32", float, int, "float", "double", object(), np.float64, "\ud800"):
         with pytest.raises((TypeError, ValueError), match="^output_dtype: "):
             onnx(X, 1.0, output_dtype=value)
         with pytest.raises((TypeError, ValueError), match="^dtype: "):
             tensorflow(X, 0, 1, dtype=value)
+    with pytest.raises((TypeError, ValueError), match="^dtype: "):
+        tensorflow(X, 0, 1, dtype=np.int64(1))
     for value in (-1, 2, 99, 2**31, True):
         with pytest.raises((TypeError, ValueError), match="^output_dtype: "):
             onnx(X, 1.0, output_dtype=value)
