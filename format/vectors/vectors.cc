@@ -35,6 +35,16 @@ bool is_version(const std::string& dialect, const std::string& version) {
   return std::find(known.begin(), known.end(), version) != known.end();
 }
 
+/// versions() are those that changed something; all between them are taken, too.
+std::string all_versions(const std::string& dialect) {
+  const auto known = versions(dialect);
+  if (dialect == "onnx")
+    return fmt::format("opsets {} to {}", kOldestOpset, dequant::onnx::kNewestOpset);
+  if (dialect == "directml")
+    return fmt::format("feature levels {} to {}", known.front(), known.back());
+  return fmt::format("{}", fmt::join(known, ", "));
+}
+
 Status check(const Request& request) {
   const auto known = versions(request.dialect);
   if (known.empty()) {
@@ -43,7 +53,7 @@ Status check(const Request& request) {
   }
   if (!request.version.empty() && !is_version(request.dialect, request.version)) {
     return failure(ErrorCode::invalid_argument, "version: {} is none of {}, which has {}",
-                   escaped(request.version), request.dialect, fmt::join(known, ", "));
+                   escaped(request.version), request.dialect, all_versions(request.dialect));
   }
   if (request.random >= 0 && request.random <= kMostRandom) return {};
   return failure(ErrorCode::invalid_argument, "number of random cases: {} is outside [0, {}]",

@@ -75,8 +75,7 @@ std::optional<Items> items_of(nb::handle object) {
   if (const auto items = dtypes.find(dtype)) return items;
   // Arrays that were pickled bring a dtype of their own; its class is the same for all of them.
   const auto type = attribute(dtype, type_of);
-  const bool native = nb::cast<bool>(dtype.attr("isnative"));
-  if (native) {
+  if (nb::cast<bool>(dtype.attr("isnative")) && nb::object(dtype.attr("names")).is_none()) {
     if (const auto items = classes.find(type)) return items;
   }
   const nb::object described = arrays("describe")(dtype);

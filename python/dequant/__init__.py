@@ -4,6 +4,9 @@ Each dialect is a module that speaks by its own specification's names: onnx, mic
 webnn. Tensors are numpy arrays and whatever shares memory with them.
 """
 
+import copyreg as _copyreg
+import operator as _operator
+
 from . import directml, microsoft, onnx, tensorflow, webnn
 from ._core import BITS as _BITS
 from ._core import __version__
@@ -16,6 +19,9 @@ from ._packed import Packed
 
 #: The names of all element types.
 dtypes = tuple(_BITS)
+
+# Functions of the extension are pickled by their names, as Python's own are.
+_copyreg.pickle(type(onnx.dequantize_linear), _operator.attrgetter("__qualname__"))
 
 __all__ = ["Channel", "ConvertReport", "Diff", "Model", "ModelDiff", "Packed", "Tensor", "UnsupportedError", "Worst",
            "__version__", "convert", "diff", "directml", "dtypes", "microsoft", "onnx", "open", "tensorflow", "webnn"]

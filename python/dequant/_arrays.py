@@ -8,36 +8,20 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from typing import Any
 
 import numpy as np
 
 from . import _core
+from ._core import BITS
+from ._dtypes import as_bfloat16, describe, element_of, name_of
 
-# What numpy, ml_dtypes and torch call elements, where that differs from the specifications.
-_NAMES = {
-    "float8_e4m3fn": "float8e4m3fn", "float8_e4m3fnuz": "float8e4m3fnuz", "float8_e5m2": "float8e5m2",
-    "float8_e5m2fnuz": "float8e5m2fnuz", "float8_e8m0fnu": "float8e8m0", "float4_e2m1fn": "float4e2m1",
-}
+# What the core asks for here.
+__all__ = ["adapt", "adapt_out", "describe", "element_of", "empty"]
+
 # TensorFlow's quantized types, whose arrays have one field of that name.
 _QUANTIZED = ("quint8", "qint8", "quint16", "qint16", "qint32")
-
-
-def element_of(parameter: str, dtype: Any) -> str:
-    """The element that a dtype argument means: our name of it, or a dtype of numpy, ml_dtypes or torch."""
-    name = _dtype_name(dtype)
-    if name not in _core.BITS:
-        raise TypeError(f"{parameter}: {name} is no element type of dequant, which are {', '.join(_core.BITS)}")
-    return name
-
-
-def _dtype_name(dtype: Any) -> str:
-    name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None)
-    if not isinstance(name, str):
-        name = np.dtype(dtype).name if isinstance(dtype, type) and issubclass(dtype, np.generic) else None
-    if name is None:
-        name = dtype.__name__ if isinstance(dtype, type) else str(dtype).removeprefix("torch.")
-    return _NAMES.get(name, name)
 
 
 def shape_of(parameter: str, shape: Any) -> tuple[int, ...]:
@@ -58,29 +42,30 @@ def shape_of(parameter: str, shape: Any) -> tuple[int, ...]:
     return sizes
 
 
-def bytes_of(parameter: str, data: Any) -> np.ndarray:
+def bytes_of(parameter: str, data: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
     """The memory of contiguous one-byte items, as a flat array; never a copy."""
-    array = _array(parameter, data)
+    if str(getattr(data, "dtype", "")) == "torch.float4_e2m1fn_x2":  # bytes that torch shares under no such name
+        data = data.view(sys.modules["torch"].uint8)
+    array, element = of_dlpack(parameter, data) if speaks_dlpack(data) else (_array(parameter, data), None)
     if array.dtype.itemsize != 1 or array.dtype.hasobject:
-        raise TypeError(f"{parameter}: items of one byte are wanted, not {array.dtype}")
+        raise TypeError(f"{parameter}: items of one byte are wanted, not {element or array.dtype}")
     if not array.flags.c_contiguous:
         raise ValueError(f"{parameter}: packed bytes must be contiguous")
     return array.reshape(-1).view(np.uint8)
 
 
-def describe(dtype: np.dtype) -> tuple[str, bool] | None:
-    """The element whose memory a dtype says, and whether each takes a whole byte though it has fewer bits."""
-    element = _NAMES.get(dtype.name, dtype.name)
-    if element not in _core.BITS or not dtype.isnative or dtype.hasobject or dtype.names is not None:
-        return None
-    return element, _core.BITS[element] < 8
-
-
 def adapt(name: str, value: Any) -> tuple[np.ndarray, str, tuple[int, ...], bool]:
     """The bytes of any tensor, its element, its shape, and whether each element has a byte of its own."""
-    if isinstance(value, (np.ndarray, np.generic, type)) or not hasattr(value, "__dlpack__"):
+    if not speaks_dlpack(value):
         return _adapt_array(name, _array(name, value))
-    return _adapt_dlpack(name, value)
+    array, element = of_dlpack(name, value)
+    if element is None:
+        return _adapt_array(name, array)  # which says what is wrong
+    said = name_of(getattr(value, "dtype", element))
+    if said != element and (is_torch(value) or said in BITS):
+        raise TypeError(f"{name}: {said}, whose memory DLPack calls {element}; give dequant.Packed, or a view whose "
+                        f"dtype is {element}")
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8), element, array.shape, False
 
 
 def _array(name: str, value: Any) -> np.ndarray:
@@ -93,9 +78,11 @@ def _array(name: str, value: Any) -> np.ndarray:
         return np.asarray(value)
     try:
         return np.asarray(memoryview(value))
-    except (TypeError, ValueError, NotImplementedError):
+    except TypeError:
         raise TypeError(f"{name}: {type(value).__name__} is no tensor: it has neither the buffer protocol nor "
                         "__array_interface__ nor __dlpack__") from None
+    except (ValueError, NotImplementedError) as error:
+        raise TypeError(f"{name}: {type(value).__name__} gives no memory: {error}") from None
 
 
 def _adapt_array(name: str, array: np.ndarray) -> tuple[np.ndarray, str, tuple[int, ...], bool]:
@@ -106,28 +93,40 @@ def _adapt_array(name: str, array: np.ndarray) -> tuple[np.ndarray, str, tuple[i
         array = array.astype(array.dtype.newbyteorder("="))
     described = describe(array.dtype)
     if described is None:
-        raise TypeError(f"{name}: {array.dtype} is no element type of dequant, which are {', '.join(_core.BITS)}; "
+        raise TypeError(f"{name}: {array.dtype} is no element type of dequant, which are {', '.join(BITS)}; "
                         "bytes that hold one are given as dequant.Packed(data, dtype, shape)")
     element, one_per_byte = described
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8), element, array.shape, one_per_byte
 
 
-def _adapt_dlpack(name: str, value: Any) -> tuple[np.ndarray, str, tuple[int, ...], bool]:
-    kind = type(value).__name__
+def speaks_dlpack(value: Any) -> bool:
+    """Whether a tensor is asked for its memory by DLPack. Arrays of numpy say more by themselves."""
+    return hasattr(value, "__dlpack__") and not isinstance(value, (np.ndarray, np.generic, type))
+
+
+def of_dlpack(name: str, value: Any) -> tuple[np.ndarray, str | None]:
+    """An array of a tensor's memory. Elements are unsigned integers of their bits there, with the name of the element;
+    other items are what numpy makes of them, with no name."""
+    _check_exporter(name, value)
     try:
-        _check_exporter(name, value)
         known = _core.from_dlpack(value, False)
-        if known is None:
-            return _adapt_array(name, np.from_dlpack(value))  # which says what is wrong
-        codes, element = known
-        return np.ascontiguousarray(codes).reshape(-1).view(np.uint8), element, codes.shape, False
+        return (np.from_dlpack(value), None) if known is None else known
     except (BufferError, RuntimeError, ValueError) as error:
-        raise TypeError(f"{name}: {kind} gives no memory by DLPack: {error}") from None
+        raise TypeError(f"{name}: {type(value).__name__} gives no memory by DLPack: {error}") from None
+
+
+def is_torch(value: Any) -> bool:
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return False
+    tensor = getattr(torch, "Tensor", ())
+    return type(value) is tensor or isinstance(value, tensor)
 
 
 def _check_exporter(name: str, tensor: Any) -> None:
-    """Refuses memory of other devices, and tensors of torch that are more than their memory, which DLPack does
-    not say."""
+    """Refuses memory of other devices, and tensors that are more than their memory, which DLPack does not say."""
+    if is_torch(tensor):
+        check_torch(name, tensor)
     try:
         device = int(tensor.__dlpack_device__()[0])
     except (BufferError, RuntimeError, ValueError) as error:
@@ -140,6 +139,20 @@ def _check_exporter(name: str, tensor: Any) -> None:
     for bit in ("neg", "conj"):
         if getattr(tensor, f"is_{bit}", bool)() is True:
             raise TypeError(f"{name}: a tensor whose memory is not its values yet; resolve_{bit}() it first")
+
+
+def check_torch(name: str, tensor: Any) -> None:
+    """Refuses tensors of torch whose memory is not there, or not what they are."""
+    # Classes with a dispatch of their own compute what their tensors are: fake ones, wrappers, masked ones.
+    plain = sys.modules["torch"].Tensor
+    if getattr(type(tensor), "__torch_dispatch__", None) is not getattr(plain, "__torch_dispatch__", None):
+        raise TypeError(f"{name}: {type(tensor).__name__}, a tensor that is more than its memory, or has none")
+    try:
+        has_memory = tensor.data_ptr() != 0 or tensor.numel() == 0
+    except RuntimeError as error:
+        raise TypeError(f"{name}: {type(tensor).__name__} gives no memory: {error}") from None
+    if not has_memory:
+        raise TypeError(f"{name}: a tensor without memory, such as functional ones and those on the device meta")
 
 
 def adapt_out(out: Any, element: str, shape: tuple[int, ...]) -> np.ndarray:
@@ -171,6 +184,8 @@ def adapt_out(out: Any, element: str, shape: tuple[int, ...]) -> np.ndarray:
         view = memoryview(out)
     except TypeError:
         raise TypeError(f"out: {type(out).__name__} is no array that can be written") from None
+    except ValueError as error:
+        raise ValueError(f"out: {type(out).__name__} gives no memory: {error}") from None
     if view.readonly:
         raise ValueError("out: the buffer is read-only")
     return adapt_out(np.asarray(view), element, shape)
@@ -178,7 +193,7 @@ def adapt_out(out: Any, element: str, shape: tuple[int, ...]) -> np.ndarray:
 
 def _is_writable(tensor: Any) -> bool:
     """Tensors of torch all are, and old ones do not say so; of others numpy tells."""
-    if type(tensor).__module__.partition(".")[0] == "torch":
+    if is_torch(tensor):
         return True
     try:
         return bool(np.from_dlpack(tensor).flags.writeable)
@@ -198,20 +213,11 @@ def empty(element: str, shape: tuple[int, ...], like: Any) -> tuple[Any, np.ndar
     """A new array, and its bytes. bfloat16 is ml_dtypes' where that is installed, else its bits as uint16."""
     array = np.empty(shape, "uint16" if element == "bfloat16" else element)
     flat = array.reshape(-1).view(np.uint8)
-    if like is None or like == "numpy":
+    if like is None or isinstance(like, str) and like == "numpy":
         return array if element != "bfloat16" else as_bfloat16(array), flat
-    if like != "torch":
+    if not isinstance(like, str) or like != "torch":
         raise ValueError(f"like: {like!r:.100} is neither None nor 'numpy' nor 'torch'")
     import torch
 
     tensor = torch.from_numpy(array if element != "bfloat16" else array.view(np.int16))
     return tensor if element != "bfloat16" else tensor.view(torch.bfloat16), flat
-
-
-def as_bfloat16(array: np.ndarray) -> np.ndarray:
-    """Bits of bfloat16 as ml_dtypes' type where that is installed, else as they are."""
-    try:
-        import ml_dtypes
-    except ImportError:
-        return array
-    return array.view(ml_dtypes.bfloat16)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import operator
 import os
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
@@ -42,15 +43,26 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *, as
     os.stat(input)  # raises FileNotFoundError with the file's name
     if not overwrite and not dry_run and os.path.lexists(output):
         raise FileExistsError(errno.EEXIST, f"{os.strerror(errno.EEXIST)}, and overwrite is False", os.fspath(output))
-    if mem is not None and mem < 0:
+    if _is_negative(mem):
         raise ValueError(f"mem: {mem} is negative")
-    text = _core.convert(input, output, bool(assume_const), bool(strip_qdq), bool(external_data), _globs(include),
-                         _globs(exclude), bool(overwrite), bool(dry_run), threads, mem, progress)
+    text = _core.convert(input, output, bool(assume_const), bool(strip_qdq), bool(external_data),
+                         _globs("include", include), _globs("exclude", exclude), bool(overwrite), bool(dry_run),
+                         threads, mem, progress)
     names = {"input": os.fsdecode(input), "output": os.fsdecode(output), "dry_run": bool(dry_run)}
     return ConvertReport(names | json.loads(text))
 
 
-def _globs(globs: str | Iterable[str]) -> list[str]:
+def _is_negative(number: Any) -> bool:
+    """What is no int the core refuses."""
+    try:
+        return number is not None and operator.index(number) < 0
+    except TypeError:
+        return False
+
+
+def _globs(parameter: str, globs: str | Iterable[str]) -> list[str]:
+    if isinstance(globs, (bytes, bytearray)) or not isinstance(globs, Iterable):
+        raise TypeError(f"{parameter}: a glob or an iterable of globs is wanted, not {type(globs).__name__}")
     return [globs] if isinstance(globs, str) else list(globs)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from ._diff_result import Diff, ModelDiff
 from ._diff_totals import Totals
 from ._floats import Floats, boxes
+from ._model import Model
 
 
 @overload
@@ -31,15 +32,16 @@ def diff(a: Any, b: Any, *, axis: SupportsIndex | None = None,
 
     a, b   two tensors of one shape, each of float16, bfloat16, float32 or float64: arrays, PyTorch tensors on the
            CPU, whatever has a buffer, dequant.Packed, lists of numbers. Or two models: mappings of names to tensors, as
-           dequant.open() returns them; tensors of the same name are compared.
+           dequant.open() returns them; tensors of the same name are compared, of which a model file has several.
     axis   asks for the worst channels along this axis; in models, of each tensor that has it.
     worst  how many channels are listed.
     skip_mismatches
            A NaN or an infinity that the other side lacks is a mismatch, and makes the errors infinite; if true, these
            elements are counted and otherwise left out. NaN equals any NaN, and an infinity itself.
 
-    Raises TypeError for elements of other types, and ValueError for two shapes and for an axis that is not there.
-    Tensors of models are listed as skipped instead.
+    Raises TypeError for elements of other types, and ValueError for two shapes, for an axis that is not there, and
+    for ints in lists that no float64 is. Tensors of models are listed as skipped instead, and so are names that a model
+    repeats.
     """
     axis = None if axis is None else operator.index(axis)
     worst = operator.index(worst)
@@ -55,18 +57,40 @@ def diff(a: Any, b: Any, *, axis: SupportsIndex | None = None,
 def _models(a: Mapping[str, Any], b: Mapping[str, Any], axis: int | None, worst: int, skip: bool) -> ModelDiff:
     tensors: dict[str, Diff] = {}
     skipped: dict[str, str] = {}
-    for name in a:
-        if name not in b:
-            continue
+    pairs = _pairs(a, b)
+    for name, other in pairs.items():
         try:
-            left, right = Floats(a[name], "a"), Floats(b[name], "b")
+            left, right = Floats(a[name], "a"), Floats(b[other], "b")
             has_axis = axis is not None and _has(left, axis)
             tensors[name] = _tensors(left, right, axis if has_axis else None, worst, skip)
+        except KeyError as error:
+            skipped[name] = str(error.args[0] if error.args else error)
         except (TypeError, ValueError) as error:
             skipped[name] = str(error)
     return ModelDiff(tensors=dict(sorted(tensors.items(), key=lambda item: item[1].badness)), skipped=skipped,
-                     only_in_a=tuple(name for name in a if name not in b),
-                     only_in_b=tuple(name for name in b if name not in a))
+                     only_in_a=tuple(name for name in dict.fromkeys(a) if name not in pairs),
+                     only_in_b=tuple(name for name in dict.fromkeys(b) if name not in set(pairs.values())))
+
+
+def _pairs(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, str]:
+    """Names in a, and what the same tensor is called in b."""
+    in_a, in_b = dict.fromkeys(a), dict.fromkeys(b)
+    pairs = {name: other for name in in_a if (other := _known_as(name, b, in_b)) is not None}
+    paired = set(pairs.values())
+    for other in in_b:
+        if other not in paired and (name := _known_as(other, a, in_a)) is not None:
+            pairs.setdefault(name, other)
+    return pairs
+
+
+def _known_as(name: str, model: Mapping[str, Any], names: Mapping[str, None]) -> str | None:
+    """What a model calls a tensor. Model files also know the names of nodes and of what these dequantize."""
+    if name in names or not isinstance(model, Model):
+        return name if name in names else None
+    try:
+        return str(model[name].name)
+    except KeyError:  # none of that name, or several
+        return None
 
 
 def _tensors(a: Floats, b: Floats, axis: int | None, worst: int, skip: bool) -> Diff:

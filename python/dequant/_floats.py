@@ -7,13 +7,15 @@ that tensors need little memory besides their own.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ._arrays import check_torch, is_torch, of_dlpack, speaks_dlpack
+from ._dtypes import bfloat16_as_float32
+from ._model import Tensor
 from ._packed import Packed
 from ._ulp import FORMATS
 
@@ -33,8 +35,8 @@ class Floats:
     def __init__(self, source: Any, what: str) -> None:
         array, dtype = _array(source, what)
         if dtype not in FORMATS:
-            raise TypeError(f"{what}: {dtype} is not compared, which {', '.join(FORMATS)} are; bits of bfloat16 are "
-                            'given as dequant.Packed(data, "bfloat16", shape)')
+            raise TypeError(f"{what}: {dtype} is not compared, which {', '.join(FORMATS)} are: dequantize or convert "
+                            'it; bits of bfloat16 are given as dequant.Packed(data, "bfloat16", shape)')
         self._array = array
         self.dtype = dtype
         self.shape: tuple[int, ...] = array.shape
@@ -45,7 +47,7 @@ class Floats:
         places: tuple[Any, ...] = (*(slice(i, i + n) for i, n in zip(box.start, box.shape)), ...)
         part = self._array[places].reshape(-1)
         if self.dtype == "bfloat16":
-            part = (part.astype(np.uint32) << np.uint32(16)).view(np.float32)
+            part = bfloat16_as_float32(part)
         return np.ascontiguousarray(part, np.float64)
 
 
@@ -80,24 +82,44 @@ def around(box: Box, axis: int | None) -> tuple[slice, tuple[int, int, int]]:
 def _array(source: Any, what: str) -> tuple[NDArray[Any], str]:
     """An array and the name of its elements; those of bfloat16 are bits, since numpy has no such type."""
     if isinstance(source, (list, tuple, int, float)):
-        array = np.asarray(source)
-        # Numbers have no type, so 1 means 1.0 here.
-        return (array.astype(np.float64), "float64") if array.dtype.kind in "iu" else _named(array)
+        return _numbers(source, what)
     if isinstance(source, Packed):
-        stored = np.uint16 if source.dtype == "bfloat16" else source.dtype
-        return source.data.view(stored).reshape(source.shape), source.dtype
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(source, torch.Tensor):
+        return _of_bits(source.data, source.dtype, source.shape)
+    if isinstance(source, Tensor):
+        array = source.to_numpy()
+        return (array, "bfloat16") if array.dtype == np.uint16 else _named(array)  # bits, without ml_dtypes
+    if is_torch(source):
+        check_torch(what, source)
         source = source.detach()
-        if source.dtype is torch.bfloat16:
-            return source.view(torch.int16).numpy().view(np.uint16), "bfloat16"
     elif hasattr(source, "to_numpy"):
         source = source.to_numpy()
-    elif hasattr(source, "__dlpack__") and not hasattr(source, "__array__"):
-        source = np.from_dlpack(source)
+    if is_torch(source) or (speaks_dlpack(source) and not hasattr(source, "__array__")):
+        array, element = of_dlpack(what, source)
+        return _named(array) if element is None else _of_bits(array, element, array.shape)
     if isinstance(source, np.ma.MaskedArray):
         raise TypeError(f"{what}: a masked array, whose mask would be lost")
     return _named(np.asarray(source))
+
+
+def _numbers(source: Any, what: str) -> tuple[NDArray[Any], str]:
+    """Plain numbers have no type: 1 means 1.0. Integers that are no float64 are refused."""
+    array = np.asarray(source)
+    if array.dtype.kind not in "iu" and array.dtype != np.float64:
+        return _named(array)
+    wide = array.astype(np.float64)
+    if (np.abs(wide) >= 2.0**53).any():  # others are all float64
+        for number in np.asarray(source, object).flat:
+            if isinstance(number, (int, np.integer)) and float(number) != int(number):
+                raise ValueError(f"{what}: {number} is no float64")
+    return wide, "float64"
+
+
+def _of_bits(array: NDArray[Any], element: str, shape: tuple[int, ...]) -> tuple[NDArray[Any], str]:
+    """Of memory whose items are bits of an element, or bytes."""
+    if element in FORMATS:
+        array = array.view(np.uint16 if element == "bfloat16" else element)
+        return array.reshape(shape), element
+    return array, element
 
 
 def _named(array: NDArray[Any]) -> tuple[NDArray[Any], str]:

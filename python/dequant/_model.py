@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from . import _arrays, _core
+from . import _core
+from ._dtypes import bfloat16_as_float32
 from ._packed import Packed
 
 _Stored = tuple[Any, str, tuple[int, ...]]  # packed bytes, the name of their element, a shape
@@ -63,10 +64,6 @@ def _first_bytes(path: str | os.PathLike[str]) -> bytes:
         return b""  # of a folder, or of a pipe: opening it as a model says more
     finally:
         os.close(descriptor)
-
-
-# What ml_dtypes calls elements, where that differs from the specifications.
-_ML_DTYPES = {element: name for name, element in _arrays._NAMES.items()}
 
 
 class Tensor:
@@ -129,13 +126,13 @@ class Tensor:
     @property
     def scale(self) -> np.ndarray[Any, Any] | Packed:
         """The scale, of float32, float16, or a type of ml_dtypes; without that, dequant.Packed."""
-        return _as_array(*self._file.scale(self._index))
+        return _as_array(self._file.scale(self._index))
 
     @property
     def zero_point(self) -> np.ndarray[Any, Any] | Packed | None:
         """The zero point, or None. Types that numpy lacks are ml_dtypes'; without that, dequant.Packed."""
         stored = self._file.zero_point(self._index)
-        return None if stored is None else _as_array(*stored)
+        return None if stored is None else _as_array(stored)
 
     def to_numpy(self, dtype: Any = None, *, out: Any = None, threads: int | None = None,
                  like: str | None = None) -> Any:
@@ -147,20 +144,22 @@ class Tensor:
         threads  None or 0: one for each processor
         like     "torch": a torch.Tensor
 
-        bfloat16 is of ml_dtypes where that is installed, else its bits as uint16. Raises ValueError when the file
-        has changed since it was opened, OSError when it cannot be read.
+        bfloat16 is of ml_dtypes where that is installed, else its bits as uint16; np.asarray() of the tensor then gives
+        its numbers as float32. Raises ValueError when the file has changed since it was opened, OSError when it cannot
+        be read.
         """
         return self._file.dequantize(self._index, dtype, out, threads, like)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if copy is False:
             raise ValueError(f"{self.name}: numbers are computed from what is stored, which is a copy")
-        if dtype is None:
-            return self._to_array(None)
-        wanted = np.dtype(dtype)
-        if wanted.isnative and wanted.name in ("float32", "float16", "bfloat16"):
+        wanted = None if dtype is None else np.dtype(dtype)
+        if wanted is not None and wanted.isnative and wanted.name in ("float32", "float16", "bfloat16"):
             return self._to_array(wanted)
-        return self._to_array(None).astype(wanted)
+        array = self._to_array(None)
+        if self.dtype == "bfloat16" and array.dtype == np.uint16:  # bits, where ml_dtypes is not installed
+            array = bfloat16_as_float32(array)
+        return array if wanted is None else array.astype(wanted, copy=False)
 
     def _to_array(self, dtype: Any) -> np.ndarray[Any, Any]:
         array = self.to_numpy(dtype)
@@ -235,26 +234,10 @@ class Model(Mapping[str, Tensor]):
         return f"<dequant.Model {self.path!r}, {len(self.tensors)} tensors{', closed' if self.closed else ''}>"
 
 
-def _as_array(data: np.ndarray[Any, Any], element: str, shape: tuple[int, ...]) -> np.ndarray[Any, Any] | Packed:
-    """Packed bytes as an array of the type that numpy or ml_dtypes has for them."""
-    dtype = _dtype_of(element)
-    if dtype is None:
-        return Packed(data, element, shape)
-    bits = _core.BITS[element]
-    if bits < 8:  # of which ml_dtypes keeps one in each byte
-        shifts = np.arange(0, 8, bits, dtype=np.uint8)
-        data = (data[:, np.newaxis] >> shifts).reshape(-1)[:math.prod(shape)] & (1 << bits) - 1
-    return data.view(dtype).reshape(shape)
-
-
-def _dtype_of(element: str) -> np.dtype[Any] | None:
+def _as_array(stored: _Stored) -> np.ndarray[Any, Any] | Packed:
+    """As an array where numpy or ml_dtypes has a type for the elements."""
+    packed = Packed(*stored)
     try:
-        return np.dtype(element)
+        return packed.to_numpy()
     except TypeError:
-        pass
-    try:
-        import ml_dtypes
-    except ImportError:
-        return None
-    dtype = getattr(ml_dtypes, _ML_DTYPES.get(element, element), None)
-    return None if dtype is None else np.dtype(dtype)
+        return packed

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from . import _arrays
+from . import _arrays, _dtypes
 from ._core import BITS, set_packed
 
 
@@ -17,7 +18,7 @@ class Packed:
 
     >>> weights = dequant.Packed(data, "int4", (64, 128))
 
-    data   bytes, or an array of one-byte items, contiguous: not copied. Elements of less than 8 bits are
+    data   bytes, or an array or a tensor of one-byte items, contiguous: not copied. Elements of less than 8 bits are
            packed, the first in the lowest bits, and rows need not start on a byte.
     dtype  one of dequant.dtypes, or a dtype of numpy, ml_dtypes or torch.
     shape  a sequence of ints, or one int for a vector.
@@ -27,12 +28,12 @@ class Packed:
 
     __slots__ = ("data", "dtype", "shape")
 
-    data: np.ndarray[Any, np.dtype[np.uint8]]  #: The bytes, as a flat array.
+    data: NDArray[np.uint8]  #: The bytes, as a flat array.
     dtype: str  #: The name of the element, such as "int4" or "float8e4m3fn".
     shape: tuple[int, ...]
 
     def __init__(self, data: Any, dtype: Any, shape: Sequence[int] | int) -> None:
-        element = _arrays.element_of("dtype", dtype)
+        element = _dtypes.element_of("dtype", dtype)
         array = _arrays.bytes_of("data", data)
         sizes = _arrays.shape_of("shape", shape)
         wanted = (math.prod(sizes) * BITS[element] + 7) // 8
@@ -56,6 +57,29 @@ class Packed:
     def size(self) -> int:
         """The number of elements."""
         return math.prod(self.shape)
+
+    def to_numpy(self) -> NDArray[Any]:
+        """The elements as they are stored, with no scale: of numpy's type, or of ml_dtypes'.
+
+        A view of the bytes, but elements of less than 8 bits get a byte each. Raises TypeError where neither has such
+        a type, as where ml_dtypes is not installed.
+        """
+        dtype = _dtypes.dtype_of(self.dtype)
+        if dtype is None:
+            raise TypeError(f"numpy has no type for {self.dtype}, and no ml_dtypes that has it is installed")
+        data, bits = self.data, BITS[self.dtype]
+        if bits < 8:
+            shifts = np.arange(0, 8, bits, dtype=np.uint8)
+            data = (data[:, np.newaxis] >> shifts).reshape(-1)[:self.size] & np.uint8((1 << bits) - 1)
+        return data.view(dtype).reshape(self.shape)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        array = self.to_numpy()
+        converted = array if dtype is None else array.astype(dtype, copy=False)
+        is_view = np.may_share_memory(converted, self.data)
+        if copy is False and not is_view and self.size > 0:
+            raise ValueError(f"{self.dtype} as {converted.dtype} of numpy is a copy")
+        return converted.copy() if copy and is_view else converted
 
     def __repr__(self) -> str:
         return f"<dequant.Packed {self.dtype}{list(self.shape)}, {self.nbytes} bytes>"

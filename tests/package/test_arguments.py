@@ -177,3 +177,9 @@ def test_dimensions_are_as_many_as_numpy_has():
         pytest.skip("numpy 1 HAS 32 DIMENSIONS")
     assert onnx(x, 2.0).shape == shape
     assert onnx(x, np.float32([1, 3]), axis=-1).reshape(-1).tolist() == [1, 6]
+
+
+def test_like_may_be_an_array_without_harm():
+    for value in (np.zeros(3), np.array("numpy"), np.array(["torch", "torch"])):
+        with pytest.raises(ValueError, match="^like: .* is neither None nor"):
+            onnx(X, 1.0, like=value)

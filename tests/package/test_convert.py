@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+import pathlib
 import pickle
 import signal
 import subprocess
@@ -227,3 +228,18 @@ def test_include_takes_one_glob_or_many(source, tmp_path):
     for i, (include, folded) in enumerate([("y", 1), (["z", "y"], 1), (("z",), 0), (iter(["d*"]), 1), ((), 1)]):
         assert len(dequant.convert(source, tmp_path / f"{i}.onnx", include=include).folded) == folded
     assert initializer(onnx.load(tmp_path / "0.onnx"), "y").element == "float32"
+
+
+@pytest.mark.parametrize("options, error, sentence", [
+    ({"mem": "1"}, TypeError, "mem: "), ({"mem": 1.5}, TypeError, "mem: "), ({"mem": True}, TypeError, "mem: "),
+    ({"mem": np.ones(2, int)}, TypeError, ""), ({"mem": -1}, ValueError, "mem: -1 is negative"),
+    ({"mem": np.int8(-3)}, ValueError, "mem: -3 is negative"), ({"mem": -2**70}, ValueError, "mem: "),
+    ({"mem": 2**70}, OverflowError, "mem: "),
+    ({"include": 3}, TypeError, "include: a glob or an iterable of globs is wanted, not int"),
+    ({"include": None}, TypeError, "include: .* NoneType"), ({"exclude": b"x"}, TypeError, "exclude: .* bytes"),
+    ({"exclude": [b"x"]}, TypeError, "exclude: "),
+    ({"include": pathlib.Path("x")}, TypeError, "include: .* PosixPath")])
+def test_arguments_of_wrong_types_are_named(options, error, sentence, source, tmp_path):
+    with pytest.raises(error, match=f"^{sentence}"):
+        dequant.convert(source, tmp_path / "out.onnx", **options)
+    assert not (tmp_path / "out.onnx").exists()

@@ -97,3 +97,40 @@ def test_shapes_axes_and_counts_are_checked():
             dequant.diff([[0.0]], [[0.0]], **wrong)
     with pytest.raises(ValueError):
         dequant.diff([[1.0], [1.0, 2.0]], [1.0])
+
+
+@pytest.mark.parametrize("value", [2**53 + 1, -2**53 - 1, 2**60 + 1, 2**63 - 1, 2**64 - 1, 1 - 2**63])
+def test_ints_that_are_no_float64_are_refused(value):
+    for numbers in (value, [value], [0.5, value], [[0], [value]], (float("nan"), value)):
+        for pair in ((numbers, [1.0]), ([1.0], numbers)):
+            with pytest.raises(ValueError, match=f"^[ab]: {value} is no float64"):
+                dequant.diff(*pair)
+    if value < 2**63:
+        with pytest.raises(ValueError, match="is no float64"):
+            dequant.diff([np.int64(value)], [1.0])
+
+
+def test_large_ints_that_are_float64_are_compared():
+    for value in (2**53, 2**53 + 2, 2**60, 2**63, -2**63):
+        assert dequant.diff([value], [float(value)]).exact
+        assert dequant.diff([value, float("inf")], [value, float("inf")]).exact
+    assert dequant.diff([2**53 + 2], [2**53]).max_abs == 2
+    assert dequant.diff([1e300, 1], [1e300, 1.0]).exact
+
+
+@pytest.mark.parametrize("element", [name for name in dequant.dtypes if name not in (
+    "float16", "bfloat16", "float32")])
+def test_packed_codes_are_refused_by_name(element):
+    packed = dequant.Packed(bytes(4), element, 4 * 8 // dequant._core.BITS[element])
+    with pytest.raises(TypeError, match=f"^a: {element} is not compared, .* dequantize or convert it"):
+        dequant.diff(packed, [1.0])
+    assert dequant.diff({"w": packed}, {"w": packed}).skipped["w"].startswith(f"a: {element} is not compared")
+
+
+def test_torch_tensors_that_are_not_compared_are_refused_by_name(torch):
+    for value in (torch.ones(1, dtype=torch.int32), torch.ones(1).to(torch.float8_e5m2), torch.ones(1, device="meta"),
+                  torch.ones(1, dtype=torch.uint8).view(torch.int4), torch.ones(1).to_sparse(),
+                  torch.ones(1, dtype=torch.complex64).conj(), torch._neg_view(torch.ones(1))):
+        with pytest.raises(TypeError, match="^a: "):
+            dequant.diff(value, np.float32([1]))
+        assert "w" in dequant.diff({"w": value}, {"w": value}).skipped

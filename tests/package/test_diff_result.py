@@ -7,6 +7,11 @@ import numpy as np
 import pytest
 
 import dequant
+import model_support
+
+from onnx import helper
+
+from support import SCALE, X, constant, dq, model, node, save
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -89,3 +94,44 @@ def test_goes_to_json_and_back():
 def test_is_not_changed_by_accident():
     with pytest.raises(AttributeError):
         dequant.diff([1.0], [1.0]).max_abs = 0.0
+
+
+def test_names_that_a_model_repeats_are_skipped_with_the_reason(tmp_path):
+    def of_functions(path, names):
+        """A model with an output of that name in each of many functions."""
+        functions = []
+        for i, name in enumerate(names):
+            body = [dq(outputs=name, name="", inputs="cx cs"), constant("cx", X), constant("cs", SCALE)]
+            functions.append(helper.make_function("f", f"F{i}", [], [name], body, [helper.make_opsetid("", 21)]))
+        nodes = [node(f"F{i}", "", f"out{i}", domain="f") for i in range(len(names))]
+        outputs = [f"out{i}" for i in range(len(names))]
+        return save(model(nodes, outputs=outputs, functions=functions, domains=["f"]), tmp_path / path)
+
+    with dequant.open(of_functions("a.onnx", "wvw")) as a, dequant.open(of_functions("b.onnx", "wvu")) as b:
+        for left, right in ((a, b), (b, a), (a, a)):
+            found = dequant.diff(left, right)
+            assert list(found.tensors) == ["v"] and found.tensors["v"].exact and not found.exact
+            assert "w: several tensors have that name" in found.skipped["w"]
+            one_sided = ("u",) if left is not right else ()
+            assert found.only_in_a == (one_sided if left is b else ())
+            assert found.only_in_b == (one_sided if right is b else ())
+            assert "not compared: w: " in str(found)
+        assert dequant.diff(b, b).exact
+
+
+def test_look_ups_that_fail_are_skipped():
+    class Broken(dict):
+        def __getitem__(self, name):
+            raise KeyError if name == "x" else KeyError(f"no {name}")
+
+    found = dequant.diff({"x": [1.0], "y": [1.0]}, Broken(x=1, y=2))
+    assert found.skipped == {"x": "", "y": "no y"} and found.only_in_a == found.only_in_b == ()
+
+
+def test_weights_by_their_own_names_beside_a_model_depended_on_the_order():
+    model = dequant.open(model_support.ROOT / "examples/digits_qdq_int4.onnx")
+    weights = {tensor.x: tensor.to_numpy() for tensor in model.values()}
+    for result in (dequant.diff(weights, model), dequant.diff(model, weights)):
+        assert (len(result.tensors), result.only_in_a, result.only_in_b, result.exact) == (len(model), (), (), True)
+    more = dequant.diff(model, weights | {"other": np.float32([1])})
+    assert (len(more.tensors), more.only_in_b) == (len(model), ("other",))

@@ -12,7 +12,8 @@ from model_support import ROOT
 onnx = dequant.onnx.dequantize_linear
 
 
-@pytest.mark.parametrize("dtype,least,most", [(ml_dtypes.int4, -8, 7), (ml_dtypes.uint4, 0, 15), (ml_dtypes.int2, -2, 1),
+@pytest.mark.parametrize("dtype,least,most", [(ml_dtypes.int4, -8, 7), (ml_dtypes.uint4, 0, 15),
+                                              (ml_dtypes.int2, -2, 1),
                                               (ml_dtypes.uint2, 0, 3), (np.int8, -128, 127), (np.uint16, 0, 65535)])
 def test_a_plain_zero_point_of_few_bits_was_refused(dtype, least, most):
     x = np.array([0, 1], dtype)

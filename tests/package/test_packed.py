@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import mmap
 import pickle
 
 import ml_dtypes
@@ -10,7 +11,7 @@ import pytest
 
 import dequant
 from arithmetic import BITS, INPUTS, assert_same, codes_of, dequantized, floats, random_codes
-from tensors import ONE_PER_BYTE, array_of, packed_of, same_bits
+from tensors import ONE_PER_BYTE, array_of, packed_of, program, same_bits
 
 
 def read(x):
@@ -126,3 +127,71 @@ def test_zero_points_and_scales_may_be_packed(rng):
         assert_same(codes_of(y), dequantized(x, scale, zero))
         with pytest.raises(ValueError, match="zero_point"):
             dequant.onnx.dequantize_linear(packed_of(x), packed_of(scale), np.zeros(5, np.uint8))
+
+
+@pytest.mark.parametrize("element", [*INPUTS, "float32", "float16", "bfloat16"])
+def test_packed_has_its_numbers(element, rng):
+    for shape in ((), (0,), (3,), (5, 7), (1, 0, 4)):
+        x = random_codes(rng, element, shape)
+        packed = packed_of(x)
+        for found in (packed.to_numpy(), np.asarray(packed), np.array(packed)):
+            assert (found.dtype, found.shape) == (array_of(x).dtype, shape)
+            assert found.tobytes() == array_of(x).tobytes()
+        with np.errstate(all="ignore"):
+            wide = np.asarray(packed, np.float64)
+            assert wide.dtype == np.float64
+            np.testing.assert_array_equal(wide, array_of(x).astype(np.float64))
+
+
+def test_numbers_of_packed_are_a_view_where_they_have_whole_bytes():
+    whole, half = dequant.Packed(bytearray(4), "int16", 2), dequant.Packed(bytearray(2), "int4", 4)
+    for array in (whole.to_numpy(), np.asarray(whole), whole.__array__(copy=False)):
+        assert np.shares_memory(array, whole.data)
+    for array in (np.array(whole), np.asarray(whole, np.float32), np.asarray(half), half.to_numpy()):
+        assert not np.may_share_memory(array, whole.data) and not np.may_share_memory(array, half.data)
+    for packed, dtype in ((half, None), (half, ml_dtypes.int4), (whole, np.int32)):
+        with pytest.raises(ValueError, match="^int.* is a copy"):
+            packed.__array__(dtype, copy=False)
+
+
+def test_packed_without_a_type_has_no_numbers_but_is_read():
+    text = ("import sys\nsys.modules['ml_dtypes'] = None\nimport numpy as np, dequant\n"
+            "packed = dequant.Packed(b'\\x21', 'int4', 2)\n"
+            "for call in (packed.to_numpy, lambda: np.asarray(packed), lambda: np.asarray(packed, np.int8)):\n"
+            "    try:\n        call()\n    except TypeError as error:\n        print(error)\n"
+            "print(dequant.onnx.dequantize_linear(packed, 1.0), np.asarray(dequant.Packed(b'\\1\\2', 'int16', 1)))")
+    sentence = "numpy has no type for int4, and no ml_dtypes that has it is installed"
+    assert program(text).splitlines() == [sentence] * 3 + ["[1. 2.] [513]"]
+
+
+def test_names_of_numpy_are_dtypes_too():
+    for name, element in {"f2": "float16", "half": "float16", "u1": "uint8", "i4": "int32", "short": "int16",
+                          "=i2": "int16"}.items():
+        assert dequant.Packed(bytes(4), name, 4 * 8 // BITS[element]).dtype == element
+    assert dequant.onnx.dequantize_linear(np.uint8([1]), 0.5, output_dtype="f2").dtype == np.float16
+    for name in ("f8", "l", "O", "U", "f4,f4", "(2,)f4", "f4,(", "?", "M8[s]"):
+        with pytest.raises(TypeError, match="^dtype: .* is no element type"):
+            dequant.Packed(bytes(4), name, 1)
+
+
+def test_dtypes_of_another_byte_order_are_refused():
+    """Packed bytes are little-endian, and results are of this machine."""
+    for dtype in (">i2", np.dtype(">i2"), np.dtype(np.float32).newbyteorder(), np.dtype(np.float16).newbyteorder()):
+        with pytest.raises(TypeError, match="^dtype: the byte order"):
+            dequant.Packed(bytes(4), dtype, 4 // np.dtype(dtype).itemsize)
+        with pytest.raises(TypeError, match="^output_dtype: "):
+            dequant.onnx.dequantize_linear(np.uint8([1]), 0.5, output_dtype=dtype)
+
+
+def test_memory_that_is_gone_is_told():
+    closed, released = mmap.mmap(-1, 16), memoryview(b"1234")
+    closed.close()
+    released.release()
+    for data, sentence in ((closed, "mmap gives no memory: mmap closed or invalid"),
+                           (released, "memoryview gives no memory: operation forbidden on released memoryview")):
+        with pytest.raises(TypeError, match=f"^data: {sentence}"):
+            dequant.Packed(data, "int4", 2)
+        with pytest.raises(TypeError, match=f"^x: {sentence}"):
+            read(data)
+        with pytest.raises(ValueError, match=f"^out: {sentence}"):
+            dequant.onnx.dequantize_linear(np.uint8([1]), 0.5, out=data)

@@ -1,6 +1,10 @@
 """Processes made of this one, and signals."""
 
+import copy
 import multiprocessing
+import os
+import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +17,7 @@ import pytest
 import dequant
 from tensors import program
 
+COMMAND = shutil.which("dequant", path=os.path.dirname(sys.executable))
 LARGE = 1 << 24
 X = np.arange(LARGE).astype(np.uint8)
 
@@ -155,3 +160,53 @@ def test_importing_imports_numpy_and_nothing_else():
             "new = {name.split('.')[0] for name in set(sys.modules) - before}\n"
             "print(sorted(new - set(sys.stdlib_module_names) - {'numpy'}))")
     assert program(text).strip() == "['dequant']"
+
+
+def functions():
+    return [getattr(getattr(dequant, module), name) for module, name in (
+        ("onnx", "dequantize_linear"), ("microsoft", "dequantize_linear"), ("webnn", "dequantize_linear"),
+        ("tensorflow", "dequantize"), ("directml", "dequantize"), ("directml", "element_wise_dequantize_linear"))]
+
+
+def test_functions_are_pickled_by_name():
+    for function in functions():
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+            assert pickle.loads(pickle.dumps(function, protocol)) is function
+        assert copy.copy(function) is copy.deepcopy(function) is function
+    text = ("import pickle, sys\nfunctions = pickle.loads(bytes.fromhex(sys.argv[1]))\n"
+            "import dequant\nprint(functions[0] is dequant.onnx.dequantize_linear, functions[3] is "
+            "dequant.tensorflow.dequantize)")
+    assert program(text, pickle.dumps(functions()).hex()).strip() == "True True"
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_functions_go_to_pools_of_processes(method):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        with multiprocessing.get_context(method).Pool(1) as pool:
+            found = pool.starmap_async(dequant.onnx.dequantize_linear, [(np.uint8([i]), 0.5) for i in range(3)]).get(60)
+    assert [y.tolist() for y in found] == [[0], [0.5], [1]]
+
+
+def command(*arguments):
+    return subprocess.run([sys.executable, "-m", "dequant", *arguments], capture_output=True, text=True, timeout=60,
+                          check=False)
+
+
+@pytest.mark.skipif(COMMAND is None, reason="NO COMMAND BESIDE THIS PYTHON: the package is not installed there")
+def test_the_module_is_the_command():
+    done = command("--version")
+    assert done.returncode == 0 and dequant.__version__ in done.stdout
+    done = command("inspect", "no such file")
+    assert done.returncode != 0 and "no such file" in done.stderr
+    same = subprocess.run([COMMAND, "inspect", "no such file"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (same.returncode, same.stdout, same.stderr)
+
+
+def test_the_module_says_where_there_is_no_command():
+    text = ("import os, runpy, sys, sysconfig\nfrom importlib import metadata\n"
+            "metadata.files = lambda name: None\nsysconfig.get_path = lambda name: '/nowhere'\n"
+            "sys.executable = '/nowhere/python'\n"
+            "try:\n    runpy.run_module('dequant', run_name='__main__')\n"
+            "except SystemExit as end:\n    print(end.code)")
+    assert program(text).strip() == "dequant: the command is not installed with this package"

@@ -116,3 +116,102 @@ def test_memory_is_shared_with_its_tensors(torch):
     kept = torch.zeros(1 << 20, dtype=torch.uint8)
     with pytest.raises(ValueError, match="^y: overlaps x"):
         dequant.onnx.dequantize_linear(kept[:2], 0.5, out=kept[:8].view(torch.float32))
+
+
+@pytest.mark.parametrize("bits", range(1, 8))
+def test_types_of_less_than_a_byte_are_not_read_as_bytes(bits, torch):
+    """DLPack calls their memory int8 and uint8."""
+    for sign in ("int", "uint"):
+        name = f"{sign}{bits}"
+        if not hasattr(torch, name):
+            pytest.skip(f"THIS TORCH HAS NO {name}")
+        x = torch.tensor([0x97, 0x01], dtype=torch.uint8).view(getattr(torch, name))
+        with pytest.raises(TypeError, match=f"^x: {name}, whose memory DLPack calls {sign}8; give dequant.Packed"):
+            dequant.onnx.dequantize_linear(x, 1.0)
+        with pytest.raises(TypeError, match="^zero_point: "):
+            dequant.onnx.dequantize_linear(np.uint8([[1, 2]]), np.float32([1, 1]), x)
+        same_bits(dequant.onnx.dequantize_linear(x.view(torch.uint8), 1.0), np.float32([0x97, 1]))
+
+
+def without_memory(torch):
+    """Tensors of torch that stand for others, or are computed when they are used."""
+    from torch._subclasses import FakeTensorMode
+
+    class Wrapper(torch.Tensor):
+        @staticmethod
+        def __new__(cls, shape):
+            return torch.Tensor._make_wrapper_subclass(cls, shape)
+
+        @classmethod
+        def __torch_dispatch__(cls, function, types, arguments=(), options=None):
+            raise NotImplementedError(function)
+
+    with FakeTensorMode():
+        yield torch.zeros(2)
+    yield Wrapper((2,))
+    yield torch.masked.masked_tensor(torch.ones(2), torch.tensor([True, False]))
+    yield torch._to_functional_tensor(torch.ones(2))
+    yield torch._efficientzerotensor((2,))
+    yield torch.zeros(2, device="meta")
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_tensors_without_memory_of_their_own_are_refused(torch):
+    x = np.uint8([1, 1])
+    for tensor in without_memory(torch):
+        with pytest.raises(TypeError, match="^scale: "):
+            dequant.onnx.dequantize_linear(x, tensor, axis=0)
+        with pytest.raises(TypeError, match="^out: "):
+            dequant.onnx.dequantize_linear(x, 1.0, out=tensor)
+        with pytest.raises(TypeError, match="^data: "):
+            dequant.Packed(tensor, "float32", 2)
+        with pytest.raises(TypeError, match="^a: "):
+            dequant.diff(tensor, np.float32([1, 1]))
+
+    def mapped(tensor):
+        with pytest.raises(TypeError, match="^scale: "):
+            dequant.onnx.dequantize_linear(x, tensor, axis=0)
+        return tensor
+    torch.vmap(mapped)(torch.ones(3, 2))
+
+
+def test_subclasses_with_memory_of_their_own_are_read(torch):
+    class Named(torch.Tensor):
+        pass
+
+    x = np.uint8([1, 2])
+    for kind in (torch.nn.Parameter(torch.tensor([0.5, 3]), requires_grad=False),
+                 torch.tensor([0.5, 3]).as_subclass(Named), torch.nn.Buffer(torch.tensor([0.5, 3]))):
+        same_bits(dequant.onnx.dequantize_linear(x, kind, axis=0), np.float32([0.5, 6]))
+        out = kind.clone()
+        assert dequant.onnx.dequantize_linear(x, 2.0, out=out) is out and out.tolist() == [2, 4]
+    empty = torch.empty(0, dtype=torch.uint8)
+    assert dequant.onnx.dequantize_linear(empty, 1.0).shape == dequant.Packed(empty, "int4", 0).shape == (0,)
+
+
+def test_packed_takes_its_tensors(torch):
+    held = torch.tensor([[0x21, 0x43], [0x65, 0x07]], dtype=torch.uint8)
+    want = np.float32([[1, 2, 3, 4], [5, 6, 7, 0]])
+    for data in (held, held.view(torch.int8), held.view(torch.float8_e4m3fn), held.view(torch.bool)):
+        same_bits(dequant.onnx.dequantize_linear(dequant.Packed(data, "int4", (2, 4)), 1.0), want)
+    packed = dequant.Packed(held, "uint4", (2, 4))
+    assert packed.data.ctypes.data == held.data_ptr()  # no copy
+    with pytest.raises(ValueError, match="^data: packed bytes must be contiguous"):
+        dequant.Packed(held.T, "int4", (2, 4))
+    for wrong in (held.view(torch.int16), held.view(torch.bfloat16), torch.ones(1, dtype=torch.int64)):
+        with pytest.raises(TypeError, match=f"^data: .*{str(wrong.dtype).removeprefix('torch.')}"):
+            dequant.Packed(wrong, "int4", 8)
+    with pytest.raises(TypeError, match="^data: "):
+        dequant.Packed(held.to_sparse(), "int4", 8)
+    del held
+    same_bits(dequant.onnx.dequantize_linear(packed, 1.0), want)
+
+
+def test_packed_takes_its_pairs_of_4_bit_floats(torch):
+    if not hasattr(torch, "float4_e2m1fn_x2"):
+        pytest.skip("THIS TORCH HAS NO float4_e2m1fn_x2")
+    pairs = torch.tensor([0x21, 0x43], dtype=torch.uint8).view(torch.float4_e2m1fn_x2)
+    y = dequant.onnx.dequantize_linear(dequant.Packed(pairs, "float4e2m1", 4), 1.0)
+    same_bits(y, np.float32([0.5, 1, 1.5, 2]))
+    with pytest.raises(TypeError, match="^x: "):
+        dequant.onnx.dequantize_linear(pairs, 1.0)

@@ -58,11 +58,14 @@ class Interface:
 
 def unused() -> None:
     onnx.dequantize_linear(Tensor(), Interface(), Tensor())
+    dequant.Packed(Tensor(), "uint4", 2)
     assert_type(onnx.dequantize_linear(x, 1.0, out=Tensor()), Tensor)
 
 
 assert_type(packed.shape, tuple[int, ...])
 assert_type(packed.dtype, str)
+assert_type(packed.to_numpy(), Array)
+np.asarray(packed)
 assert_type(dequant.dtypes, tuple[str, ...])
 assert_type(dequant.__version__, str)
 error: type[ValueError] = dequant.UnsupportedError

@@ -33,4 +33,5 @@ tensorflow.dequantize(x, 0, 1, version="r1")  # call-overload
 directml.dequantize(x, scale, feature_level=6.3)  # call-overload
 dequant.Packed(b"", "uint4")  # call-arg
 dequant.Packed(b"", "uint4", 2.0)  # arg-type
+dequant.Packed(b"", "uint4", 0).to_numpy("int8")  # call-arg
 dequant.Bits  # attr-defined

@@ -1,0 +1,31 @@
+"""`python -m dequant` is the command dequant, a program that is installed among the scripts."""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from collections.abc import Iterator
+from importlib import metadata
+
+
+def _places() -> Iterator[str]:
+    """Where the command may be: where it was installed with this package, else where scripts are."""
+    name = "dequant" + (sysconfig.get_config_var("EXE") or "")
+    try:
+        yield from (str(file.locate()) for file in metadata.files("dequant") or () if file.name == name)
+    except metadata.PackageNotFoundError:
+        pass
+    yield os.path.join(sysconfig.get_path("scripts"), name)
+    yield os.path.join(os.path.dirname(sys.executable), name)
+
+
+def main() -> None:
+    for path in _places():
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            os.execv(path, ["dequant", *sys.argv[1:]])
+    sys.exit("dequant: the command is not installed with this package")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""The element types of this package and those of numpy, ml_dtypes and torch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._core import BITS
+
+# What numpy, ml_dtypes and torch call elements, where that differs from the specifications.
+_NAMES = {
+    "float8_e4m3fn": "float8e4m3fn", "float8_e4m3fnuz": "float8e4m3fnuz", "float8_e5m2": "float8e5m2",
+    "float8_e5m2fnuz": "float8e5m2fnuz", "float8_e8m0fnu": "float8e8m0", "float4_e2m1fn": "float4e2m1",
+}
+_ML_DTYPES = {element: name for name, element in _NAMES.items()}
+
+
+def element_of(parameter: str, dtype: Any) -> str:
+    """The element that a dtype argument means: our name of it, or a dtype of numpy, ml_dtypes or torch."""
+    name = name_of(dtype)
+    if isinstance(dtype, str) and name not in BITS:
+        dtype = _dtype_that_numpy_calls(dtype)
+        name = name if dtype is None else name_of(dtype)
+    if name not in BITS:
+        raise TypeError(f"{parameter}: {name} is no element type of dequant, which are {', '.join(BITS)}")
+    if isinstance(dtype, np.dtype) and not dtype.isnative:
+        raise TypeError(f"{parameter}: the byte order of {dtype} is not that of this machine")
+    return name
+
+
+def name_of(dtype: Any) -> str:
+    """What a dtype of any library is called, in our words where it is an element."""
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None)
+    if not isinstance(name, str):
+        name = np.dtype(dtype).name if isinstance(dtype, type) and issubclass(dtype, np.generic) else None
+    if name is None:
+        name = dtype.__name__ if isinstance(dtype, type) else str(dtype).removeprefix("torch.")
+    return _NAMES.get(name, name)
+
+
+def _dtype_that_numpy_calls(name: str) -> np.dtype[Any] | None:
+    """Such as "f2" or "half"."""
+    try:
+        return np.dtype(name)
+    except (TypeError, ValueError, SyntaxError):
+        return None
+
+
+def describe(dtype: np.dtype[Any]) -> tuple[str, bool] | None:
+    """The element whose memory a dtype says, and whether each takes a whole byte though it has fewer bits."""
+    element = _NAMES.get(dtype.name, dtype.name)
+    if element not in BITS or not dtype.isnative or dtype.hasobject or dtype.names is not None:
+        return None
+    return element, BITS[element] < 8
+
+
+def dtype_of(element: str) -> np.dtype[Any] | None:
+    """The type that numpy or ml_dtypes has for an element; elements of less than 8 bits have a byte each there."""
+    try:
+        return np.dtype(element)
+    except TypeError:
+        pass
+    try:
+        import ml_dtypes
+    except ImportError:
+        return None
+    dtype = getattr(ml_dtypes, _ML_DTYPES.get(element, element), None)
+    return None if dtype is None else np.dtype(dtype)
+
+
+def as_bfloat16(bits: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Bits of bfloat16 as ml_dtypes' type where that is installed, else as they are."""
+    try:
+        import ml_dtypes
+    except ImportError:
+        return bits
+    return bits.view(ml_dtypes.bfloat16)
+
+
+def bfloat16_as_float32(bits: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """The numbers whose bits are given: every bfloat16 is a float32."""
+    return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
