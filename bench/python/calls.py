@@ -5,7 +5,6 @@
     bench/python/calls.py --sizes 1,1Ki --json
     bench/python/calls.py --library             also the library, with a plan that is ready, called by ctypes
 
-
 A number is how many times as long the other takes as dequant: the median over pairs of turns that follow each
 other. Both write to memory that is there (`out=`) where the other can. Needs dequant and numpy; compares with onnx, torch
 and ml_dtypes where they are installed. The library is the one that bench/peers/compare.py has built; it is the measure of
@@ -70,6 +69,9 @@ def linear(n, generator, threads, library):
     yield Case("uint8 - zero point", lambda: call(x, scale, zero, out=out, threads=threads), others)
     yield Case("uint8", lambda: call(x, scale, out=out, threads=threads),
                {"numpy, out=": lambda: np.multiply(x, scale, out=other, dtype=np.float32)})
+    every_other = generator.integers(0, 256, 2 * n, np.uint8)[::2]
+    yield Case("uint8, every other", lambda: call(every_other, scale, out=out, threads=threads),
+               {"numpy, out=": lambda: np.multiply(every_other, scale, out=other, dtype=np.float32)})
 
 
 def of_library(x, scale, zero, y, threads):
@@ -126,8 +128,9 @@ def of_ml_dtypes(n, generator, threads):
                {"ml_dtypes": lambda: np.multiply(codes, scale, dtype=np.float32).astype(ml_dtypes.bfloat16)})
     int4 = (codes & 15).astype(np.int8).astype(ml_dtypes.int4)
     packed = dequant.Packed(codes[:(n + 1) // 2], "int4", n)
-    yield Case("int4, packed", lambda: call(packed, scale, out=out, threads=threads),
-               {"ml_dtypes": lambda: np.multiply(int4.astype(np.float32), scale, out=other)})
+    for name, x in (("int4, packed", packed), ("int4, one per byte", int4)):
+        yield Case(name, lambda x=x: call(x, scale, out=out, threads=threads),
+                   {"ml_dtypes": lambda: np.multiply(int4.astype(np.float32), scale, out=other)})
 
 
 def seconds(work, repeat):
