@@ -36,6 +36,8 @@ Option Option::size() const { return option_->transform(CLI::AsSizeValue(false))
 
 Option Option::excludes(Option other) const { return option_->excludes(other.option_), *this; }
 
+Option Option::needs(Option other) const { return option_->needs(other.option_), *this; }
+
 Command Command::add_subcommand(const char* name, const char* what) const {
   return Command(*app_->add_subcommand(name, what));
 }
@@ -58,6 +60,7 @@ void Command::footer(const char* text) const { app_->footer(text); }
 void Command::callback(std::function<void()> run) const { app_->callback(std::move(run)); }
 
 template Option Command::add_option(const char*, std::string&, const char*) const;
+template Option Command::add_option(const char*, std::optional<std::string>&, const char*) const;
 template Option Command::add_option(const char*, std::vector<std::string>&, const char*) const;
 template Option Command::add_option(const char*, std::vector<uint64_t>&, const char*) const;
 template Option Command::add_option(const char*, int&, const char*) const;

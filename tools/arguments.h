@@ -35,6 +35,7 @@ class Option {
   /// Sizes as in 512Mi and 1Gi.
   Option size() const;
   Option excludes(Option other) const;
+  Option needs(Option other) const;
 
  private:
   CLI::Option* option_;

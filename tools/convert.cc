@@ -84,6 +84,10 @@ int run(Options& o) {
   const auto result = format::onnx::convert(o.input, o.output, o.convert);
   progress.reset();
   if (!result) return report(result.error());
+  if (o.convert.dry_run) {  // says what the run would have said to a file that exists
+    const auto probe = format::OutputFile::create(o.output, o.convert.overwrite);
+    if (!probe) return report(probe.error());
+  }
   for (const std::string& w : result->warnings) fmt::print(stderr, "dequant: warning: {}\n", w);
   if (o.json) {
     print_json(o, *result);

@@ -20,6 +20,7 @@ using format::escaped;
 using format::onnx::DequantizeInfo;
 using format::onnx::Extent;
 using format::onnx::InspectReport;
+using format::onnx::Parameters;
 using nlohmann::ordered_json;
 
 std::string range_text(const Extent& e) {
@@ -46,6 +47,10 @@ ordered_json range_json(const Extent& e) {
   return j;
 }
 
+std::string name_in(const std::string& graph, const std::string& name) {
+  return graph.empty() ? escaped(name) : escaped(graph) + "/" + escaped(name);
+}
+
 void print_text(const InspectReport& report) {
   using enum Align;
   Table table({{"output"},
@@ -59,12 +64,19 @@ void print_text(const InspectReport& report) {
                {"values"},
                {"bytes", right},
                {"as float", right}});
-  Table open({{"output"}, {"x"}, {"not constant because"}});
+  Table open({{"output"},
+              {"x"},
+              {"type"},
+              {"scales"},
+              {"zero points"},
+              {"covers"},
+              {"not constant because"}});
   for (const DequantizeInfo& n : report.nodes) {
-    const std::string output =
-        n.graph.empty() ? escaped(n.output) : escaped(n.graph) + "/" + escaped(n.output);
+    const std::string output = name_in(n.graph, n.output);
     if (!n.reason.empty()) {
-      open.add({output, escaped(n.x), n.reason});
+      const Parameters p = n.parameters.value_or(Parameters{});
+      open.add({output, escaped(n.x), p.type ? std::string(name(*p.type)) : "-",
+                range_text(p.scale), range_text(p.zero_point), range_text(p.covered), n.reason});
       continue;
     }
     table.add(
@@ -78,7 +90,7 @@ void print_text(const InspectReport& report) {
   if (!report.others.empty()) {
     Table others({{"name"}, {"type"}, {"shape"}, {"bytes", right}});
     for (const auto& o : report.others) {
-      others.add({escaped(o.name), std::string(name(o.element)), shape_text(o.shape),
+      others.add({name_in(o.graph, o.name), std::string(name(o.element)), shape_text(o.shape),
                   fmt::format("{}", o.bytes)});
     }
     fmt::print("Quantized constants without a DequantizeLinear\n{}\n", others.text());
@@ -89,10 +101,20 @@ void print_text(const InspectReport& report) {
              human_bytes(t.float_bytes));
 }
 
+void add_parameters(const Parameters& p, ordered_json& j) {
+  j["type"] = p.type ? ordered_json(name(*p.type)) : ordered_json();
+  j["scale_type"] = name(p.scale_type);
+  j["scale_count"] = p.scale_count;
+  j["scale"] = range_json(p.scale);
+  j["zero_point"] = range_json(p.zero_point);
+  j["covered"] = range_json(p.covered);
+}
+
 ordered_json node_json(const DequantizeInfo& n) {
   ordered_json j{{"node", n.node},     {"domain", n.domain}, {"graph", n.graph},
                  {"output", n.output}, {"x", n.x},           {"constant", n.reason.empty()},
                  {"reason", n.reason}};
+  if (n.parameters) add_parameters(*n.parameters, j);
   if (!n.reason.empty()) return j;
   j["type"] = name(n.plan.input);
   j["scale_type"] = name(n.plan.scale);
@@ -110,16 +132,27 @@ ordered_json node_json(const DequantizeInfo& n) {
   return j;
 }
 
+ordered_json opsets_json(const format::onnx::Opsets& opsets) {
+  ordered_json j = ordered_json::object();
+  if (opsets.onnx) j["ai.onnx"] = *opsets.onnx;
+  if (opsets.microsoft) j["com.microsoft"] = *opsets.microsoft;
+  return j;
+}
+
 void print_json(const InspectReport& report) {
   ordered_json j;
   j["ir_version"] = report.ir_version;
   j["opset"] = report.opsets.onnx ? ordered_json(*report.opsets.onnx) : ordered_json();
+  j["opsets"] = opsets_json(report.opsets);
   j["nodes"] = ordered_json::array();
   for (const auto& n : report.nodes) j["nodes"].push_back(node_json(n));
   j["other_constants"] = ordered_json::array();
   for (const auto& o : report.others) {
-    j["other_constants"].push_back(
-        {{"name", o.name}, {"type", name(o.element)}, {"shape", o.shape}, {"bytes", o.bytes}});
+    j["other_constants"].push_back({{"name", o.name},
+                                    {"type", name(o.element)},
+                                    {"shape", o.shape},
+                                    {"bytes", o.bytes},
+                                    {"graph", o.graph}});
   }
   const Totals t = totals_of(report);
   j["totals"] = {{"nodes", report.nodes.size()},
@@ -132,7 +165,7 @@ void print_json(const InspectReport& report) {
 
 struct Options {
   std::string model;
-  std::string page;
+  std::optional<std::string> page;
   bool json = false;
   bool force = false;
   Resources resources;
@@ -141,11 +174,11 @@ struct Options {
 Status run(Options& o) {
   format::onnx::InspectOptions options{o.resources.stream_options()};
   std::optional<format::OutputFile> page;
-  if (!o.page.empty()) {
+  if (o.page) {
     const auto overwrite = o.force ? format::Overwrite::replace : format::Overwrite::refuse;
-    DEQUANT_TRY(format::OutputFile file, format::OutputFile::create(o.page, overwrite));
+    DEQUANT_TRY(format::OutputFile file, format::OutputFile::create(*o.page, overwrite));
     page.emplace(std::move(file));
-    options.output = o.page;
+    options.output = *o.page;
     options.profiles = kMostRows;
   }
   auto progress = std::make_unique<Progress>("reading");
@@ -176,7 +209,8 @@ void add_inspect(const Command& app, int& exit_code) {
       .add_option("--html", o->page,
                   "Write a page with histograms instead of printing tables; any browser shows it")
       .type_name("FILE");
-  command.add_flag("-f,--force", o->force, "Replace the page if it exists");
+  command.add_flag("-f,--force", o->force, "Replace the page if it exists")
+      .needs(command.get_option("--html"));
   o->resources.add_to(command);
   command.footer(
       "Examples:\n"

@@ -2,6 +2,7 @@
 #include "tools/inspect_bars.h"
 
 #include <cmath>
+#include <limits>
 
 namespace dequant::tools {
 namespace {
@@ -10,11 +11,13 @@ using format::onnx::DequantizeInfo;
 using format::onnx::ScaleProfile;
 
 /// Values of integers with one scale are drawn by their codes: bins that hold as many codes each show no
-/// combs, which those of another width would.
+/// combs, which those of another width would. Only where each code has a value of its own: where none
+/// became infinite, and rounding takes no more than the last bit of a float32.
 bool values_by_codes(const DequantizeInfo& n) {
   return n.plan.granularity == Granularity::per_tensor && kind(n.plan.input) != Kind::floating &&
-         bits(n.plan.input) <= 16 && n.scale.extent.least > 0 &&
-         std::isfinite(n.scale.extent.least);
+         bits(n.plan.input) <= 16 && n.plan.output == Element::float32 &&
+         n.profile.values.infinities == 0 &&
+         n.scale.extent.least >= std::numeric_limits<float>::min();
 }
 
 /// A logarithmic axis where all scales are above zero and the largest is ten times the least.

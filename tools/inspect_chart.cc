@@ -137,6 +137,8 @@ Bars::Bars(const format::Histogram& histogram) {
   counts.assign(histogram.counts().begin(), histogram.counts().end());
 }
 
+double Bars::last_number() const { return number_at(middle == 0 ? end() : end() - width); }
+
 double Bars::number_at(double place) const {
   if (number) return number(place);
   return log ? std::exp2(place) : place;
@@ -165,7 +167,7 @@ std::string full_chart(const Bars& bars, const std::string& what, const std::str
       "viewBox='0 "
       "0 {} 100' preserveAspectRatio='none'>{}</svg></svg>",
       kWidth, kHeight, what, bars.counts.size(), brief(bars.number_at(bars.begin)),
-      brief(bars.number_at(bars.end())), grouped(highest(bars)), data(bars), count_axis(most),
+      brief(bars.last_number()), grouped(highest(bars)), data(bars), count_axis(most),
       number_axis(bars), kLeft, kTop, kBarsWidth, kBarsHeight, bars.counts.size(),
       id.empty() ? path(bars, "") : fmt::format("<use href='#{}'/>", id));
 }

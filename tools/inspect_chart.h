@@ -25,6 +25,8 @@ struct Bars {
   bool empty() const { return counts.empty(); }
   double end() const { return begin + width * static_cast<double>(counts.size()); }
   double number_at(double place) const;
+  /// Where the last bar ends, or which number it is.
+  double last_number() const;
 };
 
 /// A picture of a few millimetres without axes, whose bars have the id for full_chart().

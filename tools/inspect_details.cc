@@ -81,6 +81,10 @@ std::string charts(const DequantizeInfo& n, size_t index) {
   return out.empty() ? "" : "<div class='charts'>" + out + "</div>\n";
 }
 
+std::string number_cell(double number) {
+  return fmt::format("<td class='n'{}>{}</td>", exact_title(number), brief(number));
+}
+
 std::string group_table(const DequantizeInfo& n, std::string_view title,
                         const std::vector<Group>& groups) {
   std::string out = fmt::format(
@@ -89,13 +93,32 @@ std::string group_table(const DequantizeInfo& n, std::string_view title,
       "class='n'>largest |value|</th></tr></thead>\n<tbody>\n",
       title);
   for (const Group& g : groups) {
-    out += fmt::format(
-        "<tr><td>{}</td><td class='n'>{}</td><td class='n'>{}</td><td "
-        "class='n'>{}</td></tr>\n",
-        place_text(g.index, n.scale_shape), brief(g.scale), brief(g.zero_point),
-        n.profile.has_groups ? brief(g.largest) : "–");
+    out += fmt::format("<tr><td>{}</td>{}{}{}</tr>\n", place_text(g.index, n.scale_shape),
+                       number_cell(g.scale), number_cell(g.zero_point),
+                       n.profile.has_groups ? number_cell(g.largest) : "<td class='n'>–</td>");
   }
   return out + "</tbody></table>\n";
+}
+
+/// "[3], [17] and 5 more": the first of `all` scales.
+std::string places(const DequantizeInfo& n, const std::vector<int64_t>& first, int64_t all) {
+  std::string out;
+  for (const int64_t scale : first)
+    out += (out.empty() ? "" : ", ") + place_text(scale, n.scale_shape);
+  const int64_t more = all - static_cast<int64_t>(first.size());
+  return more == 0 ? out : fmt::format("{} and {} more", out, grouped(more));
+}
+
+/// Where the scales are that are no numbers.
+std::string odd_scales(const DequantizeInfo& n) {
+  const auto& s = n.scale;
+  std::string out;
+  if (!s.first_nans.empty()) out = "NaN at " + places(n, s.first_nans, s.extent.nans);
+  if (!s.first_infinities.empty()) {
+    out +=
+        (out.empty() ? "" : "; ") + ("infinite at " + places(n, s.first_infinities, s.infinities));
+  }
+  return out.empty() ? "" : fmt::format("<p>Scale {}.</p>\n", out);
 }
 
 std::string groups(const DequantizeInfo& n) {
@@ -105,19 +128,12 @@ std::string groups(const DequantizeInfo& n) {
     out = "<div class='groups'>" + group_table(n, "Least scales", n.scale.least) +
           group_table(n, "Greatest scales", n.scale.greatest) + "</div>\n";
   }
+  out += odd_scales(n);
   if (n.profile.silent != 0) {
-    std::string places;
-    for (const int64_t scale : n.profile.first_silent)
-      places += (places.empty() ? "" : ", ") + place_text(scale, n.scale_shape);
-    out += fmt::format(
-        "<p>All values are 0 at {}{}.</p>\n", places,
-        n.profile.silent > static_cast<int64_t>(n.profile.first_silent.size())
-            ? fmt::format(
-                  " and {} more",
-                  grouped(n.profile.silent - static_cast<int64_t>(n.profile.first_silent.size())))
-            : "");
+    out += fmt::format("<p>All values are 0 at {}.</p>\n",
+                       places(n, n.profile.first_silent, n.profile.silent));
   }
-  if (!n.profile.has_groups)
+  if (scale_count(n.plan) > format::onnx::Profiler::kMostGroups)
     out += fmt::format("<p>More than {} scales: their values are not told apart.</p>\n",
                        grouped(format::onnx::Profiler::kMostGroups));
   return out;

@@ -10,9 +10,9 @@
 
 namespace dequant::tools {
 
-std::string html(std::string_view text) {
+std::string html_text(std::string_view text) {
   std::string out;
-  for (const char c : format::escaped(text)) {
+  for (const char c : text) {
     switch (c) {
       case '&': out += "&amp;"; break;
       case '<': out += "&lt;"; break;
@@ -23,6 +23,10 @@ std::string html(std::string_view text) {
     }
   }
   return out;
+}
+
+std::string html(std::string_view text) {
+  return html_text(format::escaped(text, std::string_view::npos));
 }
 
 std::string html_name(std::string_view name) {
@@ -47,6 +51,11 @@ std::string grouped(int64_t number) {
 }
 
 std::string brief(double number) { return fmt::format("{:.5g}", number); }
+
+std::string exact_title(double number) {
+  const std::string all = fmt::format("{}", number);
+  return all == brief(number) ? "" : fmt::format(" title='{}'", all);
+}
 
 std::string exact(double number) {
   if (std::isnan(number)) return "";

@@ -8,8 +8,11 @@
 
 namespace dequant::tools {
 
-/// Text for an element or a quoted attribute, whatever it holds: what escaped() leaves, and the
-/// characters of markup as references.
+/// Text for an element or a quoted attribute, of a sentence whose names are escaped(): the characters of
+/// markup as references.
+std::string html_text(std::string_view text);
+
+/// The same of a name or a path, whatever it holds: escaped(), but never cut.
 std::string html(std::string_view text);
 
 /// The same for a name out of a model, which may be written in any direction, which ends
@@ -21,6 +24,9 @@ std::string grouped(int64_t number);
 
 /// Five digits at most, for people: "0.015321", "1.2e-09", "inf".
 std::string brief(double number);
+
+/// A title attribute with all that is in a number, where brief() leaves some of it out.
+std::string exact_title(double number);
 
 /// All that is in the number, as JavaScript reads it; nothing of NaN.
 std::string exact(double number);

@@ -16,6 +16,7 @@ namespace {
 
 using format::onnx::DequantizeInfo;
 using format::onnx::InspectReport;
+using format::onnx::Parameters;
 
 constexpr const char* kHead = R"(<!DOCTYPE html>
 <html lang='en'>
@@ -58,7 +59,7 @@ std::string summary(const InspectReport& report) {
               fmt::format("of constants, of {}",
                           grouped(static_cast<int64_t>(report.nodes.size())))) +
          card("Elements", grouped(t.elements)) +
-         card("Bytes now", human_bytes(t.bytes), "with scales and zero points") +
+         card("Bytes now", human_bytes(t.bytes), "with scales and zero points, each once") +
          card("As float", human_bytes(t.float_bytes),
               t.bytes == 0 ? "" : fmt::format("{:.2f} times as many", times)) +
          card("Operator sets", opsets.empty() ? "none known" : opsets,
@@ -99,7 +100,7 @@ std::string kinds(const InspectReport& report) {
     Sum& sum = sums[{fmt::format("{} → {}", name(n.plan.input), name(n.plan.output)), how}];
     ++sum.tensors;
     sum.elements += element_count(n.plan);
-    sum.bytes += n.bytes;
+    sum.bytes += n.bytes_first;
     sum.remarked += remarks(n).empty() ? 0 : 1;
   }
   if (sums.empty()) return "";
@@ -196,15 +197,28 @@ std::string open_nodes(const InspectReport& report) {
   size_t all = 0;
   for (const DequantizeInfo& n : report.nodes) {
     if (n.reason.empty() || ++all > kMostRows) continue;
-    rows += fmt::format("<tr><th scope='row'>{}</th><td>{}</td><td>{}</td></tr>\n",
+    const Parameters p = n.parameters.value_or(Parameters{});
+    rows += fmt::format("<tr><th scope='row'>{}</th><td>{}</td><td>{}</td>",
                         html_name(n.graph.empty() ? n.output : n.graph + "/" + n.output),
-                        html_name(n.x), html(n.reason));
+                        html_name(n.x), p.type ? name(*p.type) : "–");
+    rows += end_cell(p.scale, p.scale.least) + end_cell(p.scale, p.scale.greatest) +
+            zero_point_cell(p.zero_point) + end_cell(p.covered, p.covered.least) +
+            end_cell(p.covered, p.covered.greatest);
+    rows += fmt::format("<td>{}</td></tr>\n", html_text(n.reason));
   }
   if (all == 0) return "";
   return fmt::format("<h2>Other DequantizeLinear <small>{}</small></h2>\n",
                      grouped(static_cast<int64_t>(all))) +
          left_out(all) + open_table("open", "Other DequantizeLinear") +
-         header({{"Output", "", false}, {"x", "", false}, {"Not constant because", "", false}}) +
+         header({{"Output", "", false},
+                 {"x", "", false},
+                 {"Type", "of the codes, where that is known", false},
+                 {"Scale min"},
+                 {"Scale max"},
+                 {"Zero point", "sorts by the least"},
+                 {"Covers from", "the value of the lowest code of the type"},
+                 {"Covers to", "the value of the highest code of the type"},
+                 {"Not constant because", "", false}}) +
          "<tbody>\n" + rows + "</tbody>" + std::string(kCloseTable);
 }
 
@@ -217,7 +231,8 @@ std::string others(const InspectReport& report) {
     rows += fmt::format(
         "<tr><th scope='row'>{}</th><td>{}</td><td>{}</td><td class='n' "
         "data-v='{}'>{}</td></tr>\n",
-        html_name(o.name), name(o.element), shape_text(o.shape), o.bytes, grouped(o.bytes));
+        html_name(o.graph.empty() ? o.name : o.graph + "/" + o.name), name(o.element),
+        shape_text(o.shape), o.bytes, grouped(o.bytes));
   }
   return fmt::format("<h2>Quantized constants without a DequantizeLinear <small>{}</small></h2>\n",
                      grouped(static_cast<int64_t>(all))) +
@@ -229,12 +244,16 @@ std::string others(const InspectReport& report) {
 constexpr std::string_view kNotes = R"(<h2>How to read this</h2>
 <ul>
 <li>All numbers are of the exact values, all of them: nothing is sampled.</li>
-<li>Bins of values and scales are a power of two wide and begin at multiples of that. With one scale for the whole
-tensor, a bin of values is one code or as many next to each other. A bar that is not empty is at least 2 % high; the
+<li>Bins of values and scales are a power of two wide and begin at multiples of that. With one scale for a whole
+tensor of integers that become float32, a bin of values is one code or as many next to each other. A bar that is not empty is at least 2 % high; the
 line in a small picture is 0.</li>
 <li>Codes of floats stand in the order of their values, NaN and infinities apart; both zeros are one.</li>
 <li>Remarks: values that are NaN or infinite; scales that are NaN, infinite, negative or 0; scales of which
-every value is 0, as of a dead channel; a tensor with one value only.</li>
+every value is 0, as of a dead channel; a tensor with one value only; of more than 100 codes of 8 bits and more those
+at the ends of the type, if they are 1 % and more even without two for each scale, as where values were cut off (codes
+that stand for 0 are not counted).</li>
+<li>Sums of bytes have each tensor once, however many nodes take it. A number has at most five digits here and all of
+them under the pointer.</li>
 </ul>
 )";
 

@@ -29,6 +29,12 @@ extern const std::string_view kPageScript;
 /// The SHA-256 of the script in base64: browsers run no other.
 extern const std::string_view kPageScriptHash;
 
+/// A cell with one end of some numbers, that sorts by it.
+std::string end_cell(const format::onnx::Extent& e, double end);
+
+/// The same with both ends of zero points, by the least.
+std::string zero_point_cell(const format::onnx::Extent& e);
+
 /// The row of one constant DequantizeLinear, and below it what can be unfolded.
 std::string tensor_rows(const format::onnx::DequantizeInfo& info, size_t index);
 

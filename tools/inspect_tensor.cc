@@ -28,10 +28,6 @@ std::string number_cell(double key, const std::string& text) {
 
 std::string empty_cell() { return "<td class='n' data-v=''>–</td>"; }
 
-std::string end_cell(const Extent& e, double end) {
-  return e.numbers == 0 ? empty_cell() : number_cell(end, brief(end));
-}
-
 std::string share_cell(int64_t part, int64_t whole) {
   if (whole == 0) return empty_cell();
   return number_cell(static_cast<double>(part) / static_cast<double>(whole), share(part, whole));
@@ -45,13 +41,6 @@ std::string scales_cell(const DequantizeInfo& n, size_t index) {
   const double ratio = n.scale.least.empty() ? 0 : std::abs(e.greatest / e.least);
   return fmt::format("<td data-v='{}'>{}</td>", exact(ratio),
                      small_chart(scale_bars(n.scale), fmt::format("s{}", index)));
-}
-
-std::string zero_point_cell(const Extent& e) {
-  if (e.numbers == 0) return empty_cell();
-  return number_cell(e.least, e.least == e.greatest
-                                  ? brief(e.least)
-                                  : fmt::format("{} … {}", brief(e.least), brief(e.greatest)));
 }
 
 std::string codes_cell(const CodeProfile& c) {
@@ -74,7 +63,38 @@ std::string operator_set(const DequantizeInfo& n) {
                      n.opset ? fmt::format("{}", *n.opset) : "");
 }
 
+/// How many elements lie at the ends of the type because they were cut off there, it seems. Codes that stand
+/// for 0 were not, and a scale is often chosen such that two of its elements just reach the ends.
+int64_t saturated(const DequantizeInfo& n) {
+  constexpr int64_t kLeastElements = 100;
+  const CodeProfile& c = n.profile.codes;
+  if (bits(n.plan.input) < 8 || c.elements <= kLeastElements) return 0;
+  const bool given = n.zero_point.numbers != 0;
+  const auto is_zero = [&](int64_t place) {
+    const double number = format::onnx::number_at(n.plan.input, place);
+    return number >= (given ? n.zero_point.least : n.plan.implicit_zero_point) &&
+           number <= (given ? n.zero_point.greatest : n.plan.implicit_zero_point);
+  };
+  int64_t count = 0;
+  if (c.least == c.lowest && !is_zero(c.lowest)) count += c.at_least;
+  if (c.greatest == c.highest && !is_zero(c.highest)) count += c.at_greatest;
+  return 100 * (count - 2 * scale_count(n.plan)) >= c.elements ? count : 0;
+}
+
 }  // namespace
+
+std::string end_cell(const Extent& e, double end) {
+  if (e.numbers == 0) return empty_cell();
+  return fmt::format("<td class='n' data-v='{}'{}>{}</td>", exact(end), exact_title(end),
+                     brief(end));
+}
+
+std::string zero_point_cell(const Extent& e) {
+  if (e.numbers == 0) return empty_cell();
+  return number_cell(e.least, e.least == e.greatest
+                                  ? brief(e.least)
+                                  : fmt::format("{} … {}", brief(e.least), brief(e.greatest)));
+}
 
 std::vector<std::string> remarks(const DequantizeInfo& n) {
   std::vector<std::string> out;
@@ -96,6 +116,10 @@ std::vector<std::string> remarks(const DequantizeInfo& n) {
   } else if (values.extent.numbers > 1 && values.extent.nans == 0 &&
              values.extent.least == values.extent.greatest) {
     out.push_back(fmt::format("every value is {}", brief(values.extent.least)));
+  }
+  if (const int64_t count = saturated(n); count != 0) {
+    out.push_back(
+        fmt::format("{} at the ends of the type", share(count, n.profile.codes.elements)));
   }
   return out;
 }

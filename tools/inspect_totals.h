@@ -8,7 +8,7 @@ namespace dequant::tools {
 struct Totals {
   int64_t constant = 0;
   int64_t elements = 0;
-  int64_t bytes = 0;
+  int64_t bytes = 0;  ///< of each tensor once
   int64_t float_bytes = 0;
 };
 
@@ -18,7 +18,7 @@ inline Totals totals_of(const format::onnx::InspectReport& report) {
     if (!n.reason.empty()) continue;
     ++t.constant;
     t.elements += element_count(n.plan);
-    t.bytes += n.bytes;
+    t.bytes += n.bytes_first;
     t.float_bytes += n.float_bytes;
   }
   return t;

@@ -4,10 +4,13 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
+#include <system_error>
 
 #include "dequant/dequant.hpp"
 #include "format/io/errors.h"
@@ -29,7 +32,8 @@ int exit_code(ErrorCode code) {
 
 int report(const Error& error) {
   // Neither throws nor allocates: memory may be short, and standard error closed.
-  std::fprintf(stderr, "dequant: error: %s\n", error.message.c_str());
+  const char* const advice = error.system == EEXIST ? "; --force replaces it" : "";
+  std::fprintf(stderr, "dequant: error: %s%s\n", error.message.c_str(), advice);
   return exit_code(error.code);
 }
 
@@ -72,6 +76,14 @@ Status check_commands(CLI::App& app, int argc, char** argv) {
                          argc > 2 ? " " + format::escaped(argv[2]) : "", argv[1]);
 }
 
+/// The library ignores a name that it does not know; a person who wants a target wants no other.
+Status check_target() {
+  const char* const wanted = std::getenv("DEQUANT_FORCE_TARGET");
+  if (wanted == nullptr || *wanted == '\0') return {};
+  const Status forced = force_target(wanted);
+  return forced ? Status() : format::in("DEQUANT_FORCE_TARGET", forced.error());
+}
+
 int run_command(int argc, char** argv) {
   CLI::App app{"Turns quantized numbers back into floats, exactly."};
   app.name("dequant");
@@ -91,6 +103,7 @@ int run_command(int argc, char** argv) {
   add_vectors(command, code);
   add_bench(command, code);
   if (const Status known = check_commands(app, argc, argv); !known) return report(known.error());
+  if (const Status forced = check_target(); !forced) return report(forced.error());
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
@@ -114,6 +127,12 @@ int main(int argc, char** argv) {
     return dequant::tools::run_command(argc, argv);
   } catch (const std::bad_alloc&) {
     return dequant::tools::report({dequant::ErrorCode::out_of_memory, "out of memory"});
+  } catch (const std::system_error& e) {
+    // Printing throws it, with a message that does not say to where.
+    const bool printing = std::ferror(stdout) != 0;
+    return dequant::tools::report(
+        {dequant::ErrorCode::io,
+         printing ? "cannot write to standard output: " + e.code().message() : e.what()});
   } catch (const std::exception& e) {
     return dequant::tools::report({dequant::ErrorCode::io, e.what()});
   }

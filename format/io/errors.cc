@@ -31,11 +31,10 @@ size_t utf8_length(std::string_view text, size_t i) {
 
 }  // namespace
 
-std::string escaped(std::string_view text) {
-  constexpr size_t kLongest = 200;
+std::string escaped(std::string_view text, size_t longest) {
   std::string out;
   for (size_t i = 0; i < text.size();) {
-    if (out.size() > kLongest) return out + "...";
+    if (out.size() > longest) return out + "...";
     const auto c = static_cast<unsigned char>(text[i]);
     const size_t n = utf8_length(text, i);
     if (n == 0 || c < 0x20 || c == 0x7F) {

@@ -34,7 +34,7 @@ inline Error in(std::string_view where, Error error) {
 }
 
 /// Text from a file or a path as it may be printed, on one line: control characters, backslashes and
-/// what is not UTF-8 become escapes, and very long text is cut.
-std::string escaped(std::string_view text);
+/// what is not UTF-8 become escapes, and text is cut behind so many bytes.
+std::string escaped(std::string_view text, size_t longest = 200);
 
 }  // namespace dequant::format

@@ -59,8 +59,8 @@ Status InputFile::read(int64_t offset, std::span<std::byte> out) const {
     if (n < 0) return io_error("cannot read {} at byte {}", escaped(name_), offset);
     if (n == 0) {
       return failure(ErrorCode::malformed,
-                     "{} ends at byte {}, {} bytes early: it changed while being read",
-                     escaped(name_), offset, out.size());
+                     "{} has no {} bytes from byte {} on: it changed while being read",
+                     escaped(name_), out.size(), offset);
     }
     offset += n;
     out = out.subspan(static_cast<size_t>(n));

@@ -38,7 +38,7 @@ int rename_no_replace(int directory, const char* from, const char* to) {
 }
 
 Error exists(const std::string& path) {
-  return failure(ErrorCode::io, "{} exists; --force replaces it", escaped(path));
+  return Error{ErrorCode::io, fmt::format("{} exists", escaped(path)), EEXIST};
 }
 
 }  // namespace

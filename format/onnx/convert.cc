@@ -29,13 +29,13 @@ bool wanted(const ConvertOptions& options, const Node& node) {
   return (options.include.empty() || any(options.include)) && !any(options.exclude);
 }
 
-Folded describe(const Fold& fold) {
+/// `first` are the bytes that no node before it takes.
+Folded describe(const Fold& fold, int64_t first) {
   const Dequantization& d = fold.dequantization;
   Folded f{d.node->name, d.node->domain, d.node->outputs[0].text, d.x.tensor->name,
-           d.plan,       d.axis,         d.x.tensor->dims,        0,
-           fold.bytes};
+           d.plan,       d.axis,         d.x.tensor->dims,        stored_bytes(d),
+           first,        fold.bytes};
   if (f.x.empty()) f.x = d.node->inputs[0].text;
-  f.bytes_before = stored_bytes(d);
   return f;
 }
 
@@ -46,6 +46,18 @@ void warn_of_checksums(const Scopes& scopes, std::vector<std::string>& warnings)
                                      escaped(t.name)));
     }
   });
+}
+
+/// Data files that the replaced model may have named stay: others may name them too.
+void warn_of_left_data(const std::string& output, std::vector<std::string>& warnings) {
+  if (identity_of(output).size < 0) return;
+  const std::string folder = output.substr(0, output.find_last_of('/') + 1);
+  for (int taken = 0;; ++taken) {
+    const std::string name = data_name(output, taken);
+    if (identity_of(folder + name).size < 0) return;
+    warnings.push_back(fmt::format("{} stays, which the {} that is replaced may have named",
+                                   escaped(name), escaped(output)));
+  }
 }
 
 using Clock = std::chrono::steady_clock;
@@ -68,6 +80,7 @@ class Converter {
 
   Result<ConvertReport> convert(const std::string& output) {
     warn_of_checksums(scopes_, report_.warnings);
+    if (options_.overwrite == Overwrite::replace) warn_of_left_data(output, report_.warnings);
     DEQUANT_CHECK(decide());
     // Only now is the graph touched: a decision looks at the model as it was.
     for (const Fold& f : folds_)
@@ -115,7 +128,7 @@ class Converter {
   Status decide(Graph& graph, Node& node) {
     const auto stay = [&](std::string reason) { reasons_[&node] = std::move(reason); };
     if (!wanted(options_, node)) {
-      stay("not selected by --include and --exclude");
+      stay("not selected by include and exclude");
       return {};
     }
     auto decision = consider(model_, files_, scopes_, graph, node, options_.assume_const);
@@ -130,7 +143,7 @@ class Converter {
     Fold fold{*std::move(decision->dequantization), 0};
     DEQUANT_TRY(fold.bytes, packed_bytes(fold.dequantization.plan.output,
                                          element_count(fold.dequantization.plan)));
-    report_.folded.push_back(describe(fold));
+    report_.folded.push_back(describe(fold, distinct_.add(fold.dequantization)));
     folds_.push_back(std::move(fold));
     return {};
   }
@@ -155,6 +168,7 @@ class Converter {
   Rewire rewire_;
   std::vector<Fold> folds_;
   Reasons reasons_;
+  DistinctBytes distinct_;
   ConvertReport report_;
 };
 
@@ -163,7 +177,7 @@ class Converter {
 FoldedBytes folded_bytes(const ConvertReport& report) {
   FoldedBytes bytes;
   for (const Folded& f : report.folded) {
-    bytes.before += f.bytes_before;
+    bytes.before += f.bytes_first;
     bytes.after += f.bytes_after;
   }
   return bytes;

@@ -34,6 +34,7 @@ struct Folded {
   std::optional<int64_t> axis;
   std::vector<int64_t> shape;
   int64_t bytes_before = 0;  ///< x, scale and zero point
+  int64_t bytes_first = 0;   ///< of those that no node before it takes
   int64_t bytes_after = 0;
 };
 
@@ -71,7 +72,7 @@ struct ConvertReport {
   Seconds seconds;
 };
 
-/// Bytes of all that was folded, as it was and as floats.
+/// Bytes of all that was folded, as it was (each tensor once) and as floats.
 struct FoldedBytes {
   int64_t before = 0;
   int64_t after = 0;

@@ -64,6 +64,14 @@ int64_t stored_bytes(const Dequantization& d) {
          (d.zero_point ? stored_bytes(*d.zero_point) : 0);
 }
 
+int64_t DistinctBytes::add(const Constant& constant) {
+  return seen_.insert(constant.identity()).second ? stored_bytes(constant) : 0;
+}
+
+int64_t DistinctBytes::add(const Dequantization& d) {
+  return add(d.x) + add(d.scale) + (d.zero_point ? add(*d.zero_point) : 0);
+}
+
 Resolved constant_of(const Node& node) {
   if (node.attributes.size() != 1) return {{}, "comes from a Constant node without a single value"};
   const Attribute& a = node.attributes[0];
@@ -71,9 +79,9 @@ Resolved constant_of(const Node& node) {
     return {{}, "comes from a Constant node that takes a function's attribute"};
   if (a.name == "value" && a.tensor) return {Constant{&*a.tensor, {}}, {}};
   if (a.name == "value_float" && a.floats.size() == 1) {
-    return {Constant{nullptr, floats(a.floats, true)}, {}};
+    return {Constant{nullptr, floats(a.floats, true), &a}, {}};
   }
-  if (a.name == "value_floats") return {Constant{nullptr, floats(a.floats, false)}, {}};
+  if (a.name == "value_floats") return {Constant{nullptr, floats(a.floats, false), &a}, {}};
   return {{},
           fmt::format("comes from a Constant node with {}, which is no tensor", escaped(a.name))};
 }
@@ -89,7 +97,7 @@ Resolved resolve_constant(const Scopes& scopes, const Graph& graph, std::string_
         if (d->overridable && !assume_const) {
           return {{},
                   fmt::format(
-                      "{} is a graph input and can be overridden (--assume-const takes its value)",
+                      "{} is a graph input and can be overridden (assume-const takes its value)",
                       escaped(name))};
         }
         return {Constant{&d->initializer->tensor, {}}, {}};
@@ -103,12 +111,13 @@ Resolved resolve_constant(const Scopes& scopes, const Graph& graph, std::string_
                                                          : "its subgraph")};
       case Definition::Kind::node: break;
     }
-    const Node& node = *d->node;
-    if (node.is("Identity") && node.inputs.size() == 1) {
-      name = node.inputs[0].text;
-      from = d->graph;
+    // Rewire may have given the last Identity another input, so this goes on from there.
+    if (d->last != nullptr && d->last->is_identity()) {
+      name = d->last->node->inputs[0].text;
+      from = d->last->graph;
       continue;
     }
+    const Node& node = *d->node;
     if (!node.is("Constant")) {
       return {{}, fmt::format("{} is computed by {}", escaped(name), escaped(node.op_type))};
     }

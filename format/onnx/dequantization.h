@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 
 #include "dequant/plan.h"
 #include "format/io/tensor_data.h"
@@ -17,10 +18,16 @@ namespace dequant::format::onnx {
 struct Constant {
   const Tensor* tensor = nullptr;
   std::optional<TensorData> literal;
+  const Attribute* attribute = nullptr;  ///< that holds the literal
 
   TensorType type() const {
     return literal ? literal->type()
                    : TensorType{tensor->element().value_or(Element::float32), tensor->dims};
+  }
+
+  /// The same for all that resolve to one place in the model.
+  const void* identity() const {
+    return literal ? static_cast<const void*>(attribute) : static_cast<const void*>(tensor);
   }
 };
 
@@ -52,6 +59,18 @@ struct Dequantization {
 /// Packed bytes of a constant; of x, scale and zero point.
 int64_t stored_bytes(const Constant& constant);
 int64_t stored_bytes(const Dequantization& d);
+
+/// Counts the bytes of each constant once, however many nodes take it.
+class DistinctBytes {
+ public:
+  /// Those of x, scale and zero point that were not added before.
+  int64_t add(const Dequantization& d);
+
+ private:
+  int64_t add(const Constant& constant);
+
+  std::unordered_set<const void*> seen_;
+};
 
 /// The granularity as a key: "per_tensor", "per_axis", "blocked", "strided".
 std::string_view granularity_key(const Plan& plan);

@@ -30,29 +30,38 @@ Status Extractor::collect() {
       // What stands in the file is wanted, not what a caller could put in its place.
       DEQUANT_TRY(Decision decision, consider(*model_, files_, *scopes_, *graph, node, true));
       if (decision.dequantization) {
-        dequantizations_.push_back(*std::move(decision.dequantization));
+        add(*std::move(decision.dequantization));
       } else {
-        others_.push_back({&node, std::move(decision.reason)});
+        add_other(node, decision.reason);
       }
     }
   }
   return {};
 }
 
+void Extractor::add(Dequantization d) {
+  const size_t index = dequantizations_.size();
+  const std::string& x = d.node->inputs[0].text;
+  by_output_[d.node->outputs[0].text].push_back(index);
+  by_node_[d.node->name].push_back(index);
+  by_x_[x].push_back(index);
+  if (d.x.tensor->name != x) by_x_[d.x.tensor->name].push_back(index);
+  dequantizations_.push_back(std::move(d));
+}
+
+/// Of several of one name the first is told.
+void Extractor::add_other(const Node& node, const std::string& reason) {
+  reasons_.try_emplace(node.name, reason);
+  if (!node.outputs.empty()) reasons_.try_emplace(node.outputs[0].text, reason);
+  if (!node.inputs.empty()) reasons_.try_emplace(node.inputs[0].text, reason);
+}
+
 std::vector<size_t> Extractor::named(const std::string& name) const {
-  std::vector<size_t> found;
-  const auto search = [&](auto names) {
-    if (!found.empty() || name.empty()) return;
-    for (size_t i = 0; i < dequantizations_.size(); ++i) {
-      if (names(dequantizations_[i])) found.push_back(i);
-    }
-  };
-  search([&](const Dequantization& d) { return d.node->outputs[0].text == name; });
-  search([&](const Dequantization& d) { return !d.node->name.empty() && d.node->name == name; });
-  search([&](const Dequantization& d) {
-    return d.x.tensor->name == name || d.node->inputs[0].text == name;
-  });
-  return found;
+  for (const Index* index : {&by_output_, &by_node_, &by_x_}) {
+    const auto found = index->find(name);
+    if (found != index->end() && !name.empty()) return found->second;
+  }
+  return {};
 }
 
 Error Extractor::several(const std::string& name, const std::vector<size_t>& found) const {
@@ -64,13 +73,10 @@ Error Extractor::several(const std::string& name, const std::vector<size_t>& fou
 }
 
 Error Extractor::missing(const std::string& name) const {
-  for (const Other& o : others_) {
-    const auto is = [&](const std::string& text) { return !text.empty() && text == name; };
-    if (is(o.node->name) || (!o.node->outputs.empty() && is(o.node->outputs[0].text)) ||
-        (!o.node->inputs.empty() && is(o.node->inputs[0].text))) {
-      return failure(ErrorCode::invalid_argument,
-                     "{}: its DequantizeLinear is not of constants: {}", escaped(name), o.reason);
-    }
+  const auto reason = reasons_.find(name);
+  if (reason != reasons_.end() && !name.empty()) {
+    return failure(ErrorCode::invalid_argument, "{}: its DequantizeLinear is not of constants: {}",
+                   escaped(name), reason->second);
   }
   return failure(ErrorCode::invalid_argument,
                  "{}: {} has no constant and no DequantizeLinear of constants of that name",
@@ -81,11 +87,26 @@ Result<size_t> Extractor::index_of(const std::string& name) const {
   const std::vector<size_t> found = named(name);
   if (found.size() > 1) return several(name, found);
   if (!found.empty()) return found[0];
-  if (resolve_constant(*scopes_, model_->graph, name, true).constant) {
-    return failure(ErrorCode::invalid_argument,
-                   "{}: a constant that no DequantizeLinear takes as x", escaped(name));
+  DEQUANT_TRY(const auto constant, other_constant(name));
+  if (!constant) return missing(name);
+  return failure(ErrorCode::invalid_argument, "{}: a constant that no DequantizeLinear takes as x",
+                 escaped(name));
+}
+
+Result<std::optional<Constant>> Extractor::other_constant(const std::string& name) const {
+  Resolved main = resolve_constant(*scopes_, model_->graph, name, true);
+  if (main.constant) return std::move(main.constant);
+  std::optional<Constant> found;
+  for (const Graph* graph : scopes_->graphs()) {
+    Resolved r = resolve_constant(*scopes_, *graph, name, true);
+    if (!r.constant) continue;
+    if (found && found->identity() != r.constant->identity()) {
+      return failure(ErrorCode::invalid_argument, "{}: constants of several graphs have that name",
+                     escaped(name));
+    }
+    found = std::move(r.constant);
   }
-  return missing(name);
+  return found;
 }
 
 Result<Extraction> Extractor::find(const std::string& name, bool raw) {
@@ -99,9 +120,9 @@ Result<Extraction> Extractor::find(const std::string& name, bool raw) {
     const Dequantization& d = dequantizations_[found[0]];
     what = {d.node->outputs[0].text, d, d.x.tensor};
   } else {  // a constant that nobody dequantizes, or already a float
-    const Resolved r = resolve_constant(*scopes_, model_->graph, name, true);
-    if (!r.constant || r.constant->tensor == nullptr) return missing(name);
-    what = {name, {}, r.constant->tensor};
+    DEQUANT_TRY(const auto constant, other_constant(name));
+    if (!constant || constant->tensor == nullptr) return missing(name);
+    what = {name, {}, constant->tensor};
   }
   if (raw) what.dequantization.reset();
   if (!what.dequantization && !what.stored->element()) {

@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "format/onnx/dequantization.h"
@@ -49,25 +51,30 @@ class Extractor {
   Status read(const Constant& constant, std::span<std::byte> bytes);
 
  private:
-  /// A DequantizeLinear that is not of constants.
-  struct Other {
-    const Node* node = nullptr;
-    std::string reason;
-  };
+  /// Of each name, indices of dequantizations_.
+  using Index = std::unordered_map<std::string_view, std::vector<size_t>>;
 
   explicit Extractor(std::unique_ptr<Model> model)
       : model_(std::move(model)), files_(model_->path) {}
   Status collect();
+  void add(Dequantization d);
+  void add_other(const Node& node, const std::string& reason);
   /// The indices of those that a name means.
   std::vector<size_t> named(const std::string& name) const;
   Error several(const std::string& name, const std::vector<size_t>& found) const;
   Error missing(const std::string& name) const;
+  /// The constant of that name in the main graph, or else in any; fails where it is not one.
+  Result<std::optional<Constant>> other_constant(const std::string& name) const;
 
   std::unique_ptr<Model> model_;
   ExternalFiles files_;
   std::optional<Scopes> scopes_;
   std::vector<Dequantization> dequantizations_;
-  std::vector<Other> others_;
+  Index by_output_;
+  Index by_node_;
+  Index by_x_;
+  /// Of the names of a DequantizeLinear that is not of constants, why.
+  std::unordered_map<std::string_view, std::string> reasons_;
 };
 
 }  // namespace dequant::format::onnx

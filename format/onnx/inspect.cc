@@ -1,12 +1,15 @@
 // What the quantized tensors of a model hold.
 #include "format/onnx/inspect.h"
 
+#include <map>
 #include <mutex>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "format/io/errors.h"
 #include "format/io/numbers.h"
+#include "format/onnx/constant_reader.h"
 #include "format/onnx/inputs.h"
 #include "format/onnx/tensor_reader.h"
 
@@ -23,46 +26,57 @@ class Inspector {
         files_(model.path),
         scopes_(scopes),
         options_(options),
-        scatter_(model, files_, options.stream) {}
+        scatter_(model, files_, options.stream),
+        parameters_(model, files_, scopes) {}
 
   Result<InspectReport> run() {
     report_.ir_version = model_.ir_version;
     report_.opsets = model_.opsets;
     for (Graph* graph : scopes_.graphs()) {
       for (Node& node : graph->nodes) {
-        if (node.is_quantize() || node.is_dequantize()) note_zero_point(*graph, node);
+        if (node.is_quantize() || node.is_dequantize()) note(*graph, node.input(2));
         if (!node.is_dequantize()) continue;
-        if (auto status = add(*graph, node); !status) {
+        const bool x_is_constant = note(*graph, node.input(0));
+        if (auto status = add(*graph, node, x_is_constant); !status) {
           return in(fmt::format("node {}", escaped(node.label())), std::move(status).error());
         }
       }
     }
     for (const auto& [d, index] : constant_) {
-      if (auto status = measure(d, report_.nodes[index]); !status) {
+      if (auto status = measure_once(d, index); !status) {
         return in(fmt::format("node {}", escaped(d.node->label())), std::move(status).error());
       }
     }
-    add_others();
+    DEQUANT_CHECK(add_others());
     return std::move(report_);
   }
 
  private:
-  void note_zero_point(const Graph& graph, const Node& node) {
-    if (node.input(2).empty()) return;
-    const Resolved zero = resolve_constant(scopes_, graph, node.input(2), true);
-    if (zero.constant) known_.insert(zero.constant->tensor);
+  /// A constant with this name is none of the others.
+  bool note(const Graph& graph, std::string_view name) {
+    if (name.empty()) return false;
+    const Resolved r = resolve_constant(scopes_, graph, name, true);
+    if (r.constant) known_.insert(r.constant->tensor);
+    return r.constant.has_value();
   }
 
-  Status add(Graph& graph, Node& node) {
+  std::string graph_name(const Graph& graph) const {
+    return &graph == &model_.graph ? "" : graph.name;
+  }
+
+  Status add(Graph& graph, Node& node, bool x_is_constant) {
     DequantizeInfo info;
     info.node = node.name;
     info.domain = node.domain;
     info.opset = node.domain == "com.microsoft" ? graph.opsets.microsoft : graph.opsets.onnx;
-    info.graph = &graph == &model_.graph ? "" : graph.name;
+    info.graph = graph_name(graph);
     info.output = node.outputs.empty() ? "" : node.outputs[0].text;
     info.x = node.input(0);
     DEQUANT_TRY(Decision decision, consider(model_, files_, scopes_, graph, node, true));
     info.reason = decision.reason;
+    if (!decision.dequantization && !x_is_constant) {
+      DEQUANT_TRY(info.parameters, parameters_.find(graph, node));
+    }
     if (decision.dequantization) {
       DEQUANT_CHECK(describe(*decision.dequantization, info));
       constant_.emplace_back(*std::move(decision.dequantization), report_.nodes.size());
@@ -73,22 +87,39 @@ class Inspector {
 
   /// What needs no data.
   Status describe(const Dequantization& d, DequantizeInfo& info) {
-    known_.insert(d.x.tensor);
     info.plan = d.plan;
     info.axis = d.axis;
     info.shape = d.x.tensor->dims;
     const TensorType scale = d.scale.type();
     info.scale_shape.assign(scale.shape.begin(), scale.shape.end());
-    DEQUANT_TRY(info.bytes, packed_bytes(d.plan.input, element_count(d.plan)));
+    info.bytes = stored_bytes(d);
+    info.bytes_first = distinct_.add(d);
     DEQUANT_TRY(info.float_bytes, packed_bytes(d.plan.output, element_count(d.plan)));
     total_ += info.float_bytes;
     return {};
   }
 
+  /// Nodes that take the same in the same way share what was found.
+  Status measure_once(const Dequantization& d, size_t index) {
+    DequantizeInfo& info = report_.nodes[index];
+    const void* zero_point = d.zero_point ? d.zero_point->identity() : nullptr;
+    std::vector<size_t>& alike = found_[{d.x.identity(), d.scale.identity(), zero_point}];
+    for (const size_t k : alike) {
+      const DequantizeInfo& same = report_.nodes[k];
+      if (same.plan != d.plan) continue;
+      info.scale = same.scale;
+      info.zero_point = same.zero_point;
+      info.profile = same.profile;
+      advance(info.float_bytes);
+      return {};
+    }
+    alike.push_back(index);
+    return measure(d, info);
+  }
+
   Status measure(const Dequantization& d, DequantizeInfo& info) {
-    DEQUANT_CHECK(read(d.scale, info.bytes, [&](double scale) {
-      info.scale.add(scale, measured_ < options_.profiles);
-    }));
+    DEQUANT_CHECK(
+        read(d.scale, [&](double scale) { info.scale.add(scale, measured_ < options_.profiles); }));
     for_each_listed(info, [&](Group& g) { g.zero_point = d.plan.implicit_zero_point; });
     if (d.zero_point) DEQUANT_CHECK(read_zero_points(*d.zero_point, info));
     Profiler profiler(d.plan, measured_ < options_.profiles);
@@ -116,7 +147,7 @@ class Inspector {
     std::unordered_map<int64_t, double> listed;
     for_each_listed(info, [&](Group& g) { listed[g.index] = 0; });
     int64_t index = 0;
-    DEQUANT_CHECK(read(zero_point, info.bytes, [&](double value) {
+    DEQUANT_CHECK(read(zero_point, [&](double value) {
       info.zero_point.add(value);
       const auto found = listed.find(index++);
       if (found != listed.end()) found->second = value;
@@ -125,22 +156,13 @@ class Inspector {
     return {};
   }
 
-  /// Hands all numbers of a constant to `add` and its bytes to the sum.
+  /// Hands all numbers of a constant to `add`.
   template <class Add>
-  Status read(const Constant& constant, int64_t& bytes, Add add) {
-    if (constant.literal) {
-      bytes += static_cast<int64_t>(constant.literal->bytes.size());
-      for_each_number(Element::float32, constant.literal->bytes, add);
-      return {};
-    }
-    DEQUANT_TRY(TensorReader reader, TensorReader::open(model_.source, files_, *constant.tensor));
-    bytes += reader.bytes();
-    std::vector<std::byte> part;
-    for (int64_t done = 0; done < reader.count(); done += kStep) {
-      const int64_t count = std::min(kStep, reader.count() - done);
-      DEQUANT_TRY(const int64_t size, packed_bytes(reader.element(), count));
-      part.resize(static_cast<size_t>(size));
-      DEQUANT_CHECK(reader.read(part));
+  Status read(const Constant& constant, Add add) {
+    DEQUANT_TRY(ConstantReader reader, ConstantReader::open(model_, files_, constant));
+    while (reader.left() > 0) {
+      const int64_t count = std::min(kStep, reader.left());
+      DEQUANT_TRY(const auto part, reader.next(count));
       for_each_number(reader.element(), part, add, count);
     }
     return reader.finish();
@@ -153,17 +175,29 @@ class Inspector {
     options_.progress(done_, total_);
   }
 
-  void add_others() {
+  Status add_others() {
     for (const Graph* graph : scopes_.graphs()) {
       for (const Initializer& i : graph->initializers) {
-        const auto element = i.tensor.element();
-        if (!element || !is_input(*element) || bits(*element) > 16 || known_.contains(&i.tensor))
-          continue;
-        const auto count = element_count(i.tensor.dims);
-        const auto bytes = packed_bytes(*element, count ? *count : 0);
-        if (bytes) report_.others.push_back({i.tensor.name, *element, i.tensor.dims, *bytes});
+        DEQUANT_CHECK(add_other(*graph, i.tensor.name, i.tensor));
+      }
+      for (const Node& node : graph->nodes) {
+        if (!node.is("Constant") || node.outputs.empty()) continue;
+        const Resolved r = constant_of(node);
+        if (!r.constant || r.constant->tensor == nullptr) continue;
+        DEQUANT_CHECK(add_other(*graph, node.outputs[0].text, *r.constant->tensor));
       }
     }
+    return {};
+  }
+
+  Status add_other(const Graph& graph, const std::string& name, const Tensor& tensor) {
+    const auto element = tensor.element();
+    if (!element || !is_input(*element) || bits(*element) > 16 || known_.contains(&tensor)) {
+      return {};
+    }
+    DEQUANT_TRY(const auto reader, TensorReader::open(model_.source, files_, tensor));
+    report_.others.push_back({name, graph_name(graph), *element, tensor.dims, reader.bytes()});
+    return {};
   }
 
   Model& model_;
@@ -171,6 +205,7 @@ class Inspector {
   const Scopes& scopes_;
   const InspectOptions& options_;
   Scatter scatter_;
+  ParameterFinder parameters_;
   std::vector<std::pair<Dequantization, size_t>> constant_;  ///< with the indices of their nodes
   size_t measured_ = 0;                                      ///< of constant_
   std::mutex turn_;                                          ///< guards done_
@@ -178,6 +213,9 @@ class Inspector {
   int64_t total_ = 0;
   InspectReport report_;
   std::unordered_set<const Tensor*> known_;
+  DistinctBytes distinct_;
+  using Inputs = std::tuple<const void*, const void*, const void*>;
+  std::map<Inputs, std::vector<size_t>> found_;  ///< nodes that were measured, by what they take
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "format/onnx/dequantization.h"
 #include "format/onnx/extent.h"
+#include "format/onnx/parameters.h"
 #include "format/onnx/profile.h"
 #include "format/onnx/scale_profile.h"
 #include "format/onnx/stream.h"
@@ -23,6 +24,8 @@ struct DequantizeInfo {
   std::string output;
   std::string x;
   std::string reason;  ///< why it is not constant; empty if it is
+  /// Of one whose x is not constant, but scales and zero points are.
+  std::optional<Parameters> parameters;
   // Of a constant one:
   Plan plan;
   std::optional<int64_t> axis;
@@ -31,13 +34,15 @@ struct DequantizeInfo {
   ScaleProfile scale;
   Extent zero_point;
   Profile profile;
-  int64_t bytes = 0;  ///< x, scale and zero point
+  int64_t bytes = 0;        ///< x, scale and zero point
+  int64_t bytes_first = 0;  ///< of those that no node before it takes
   int64_t float_bytes = 0;
 };
 
 /// A constant of a quantized type that no DequantizeLinear takes as x, nor anyone as a zero point.
 struct OtherConstant {
   std::string name;
+  std::string graph;  ///< empty for the main graph
   Element element = Element::uint8;
   std::vector<int64_t> shape;
   int64_t bytes = 0;

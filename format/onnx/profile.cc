@@ -284,7 +284,8 @@ Profile Profiler::finish() {
     profile.codes.highest = is_signed ? INT32_MAX : int64_t{UINT32_MAX};
     profile.codes.possible = int64_t{1} << 32;
   }
-  profile.has_groups = !largest_.empty();
+  profile.has_groups = !largest_.empty() && element_count(plan_) != 0;
+  if (!profile.has_groups) return profile;  // of no elements none is 0
   for (size_t scale = 0; scale < largest_.size(); ++scale) {
     if (largest_[scale] != 0) continue;
     if (profile.first_silent.size() < kListed) {

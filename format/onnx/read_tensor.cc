@@ -17,8 +17,8 @@ Result<int64_t> parse_size(const std::string& key, const std::string& text) {
   const char* end = text.data() + text.size();
   const auto [stop, problem] = std::from_chars(text.data(), end, value);
   if (problem == std::errc() && stop == end && value >= 0 && text[0] != '-') return value;
-  return failure(ErrorCode::malformed, "external_data: {} \"{}\" is not a decimal number", key,
-                 escaped(text));
+  return failure(ErrorCode::malformed, "external_data: {} \"{}\" is no number from 0 to 2^63 - 1",
+                 key, escaped(text));
 }
 
 struct ExternalEntries {

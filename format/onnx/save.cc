@@ -70,17 +70,18 @@ class Saver {
       }
     }
     total_ = size_of(pieces) + data_bytes_;
-    if (options_.dry_run) return Saved{size_of(pieces), has_data_ ? location_ : "", data_bytes_};
 
-    // Opened first: what cannot be written at all is found before the work.
-    DEQUANT_TRY(OutputFile out, OutputFile::create(path_, options_.overwrite));
+    // Opened first: what cannot be written at all is found before the work. Without a commit() nothing of
+    // them stays.
+    const auto overwrite = options_.dry_run ? Overwrite::replace : options_.overwrite;
+    DEQUANT_TRY(OutputFile out, OutputFile::create(path_, overwrite));
     std::optional<OutputFile> data;
     const DataGuard guard{out, data};
     if (has_data_) {
-      DEQUANT_CHECK(write_data(data));
+      DEQUANT_CHECK(options_.dry_run ? open_data(data) : write_data(data));
       pieces = render();
     }
-    DEQUANT_CHECK(write_model(out, pieces));
+    if (!options_.dry_run) DEQUANT_CHECK(write_model(out, pieces));
     return Saved{size_of(pieces), has_data_ ? location_ : "", data_bytes_};
   }
 
@@ -145,10 +146,7 @@ class Saver {
   }
 
   void lay_out() {
-    const std::string base = path_.substr(path_.find_last_of('/') + 1);
-    // The model will name the file, so it must have a name that a model may hold.
-    const bool plain = escaped(base) == base && check_location(base);
-    location_ = (plain ? base : "model.onnx") + ".data";
+    location_ = data_name(path_, taken_);
     int64_t at = 0;
     const auto place = [&](int64_t bytes) {
       if (bytes == 0)
@@ -204,19 +202,25 @@ class Saver {
     edit.append(d.graph->frame, field_of(kGraphInitializer, std::move(tensor)));
   }
 
-  /// The data file, under the first name that is free.
-  Status write_data(std::optional<OutputFile>& data) {
-    const std::string base = location_;
-    for (int attempt = 1;; ++attempt) {
+  /// Opens the data file, under the first name that is free.
+  Status open_data(std::optional<OutputFile>& data) {
+    for (;; next_location()) {
       auto out = OutputFile::create(data_path(), Overwrite::refuse);
       if (out) {
         data.emplace(*std::move(out));
-        DEQUANT_CHECK(fill_data(*data));
-        if (identity_of(data_path()).size < 0) return commit(*data);
-      } else if (identity_of(data_path()).size < 0) {
-        return std::move(out).error();
+        return {};
       }
-      location_ = fmt::format("{}.{}", base, attempt);
+      if (identity_of(data_path()).size < 0) return std::move(out).error();
+    }
+  }
+
+  void next_location() { location_ = data_name(path_, ++taken_); }
+
+  Status write_data(std::optional<OutputFile>& data) {
+    for (;; next_location()) {  // somebody may take the name meanwhile
+      DEQUANT_CHECK(open_data(data));
+      DEQUANT_CHECK(fill_data(*data));
+      if (identity_of(data_path()).size < 0) return commit(*data);
     }
   }
 
@@ -336,6 +340,7 @@ class Saver {
   std::vector<Survivor> survivors_;
   bool has_external_ = false;
   std::string location_;
+  int taken_ = 0;  ///< names of the data file
   int64_t data_bytes_ = 0;
   bool has_data_ = false;
   Scatter scatter_;
@@ -347,6 +352,14 @@ class Saver {
 };
 
 }  // namespace
+
+std::string data_name(const std::string& path, int taken) {
+  const std::string base = path.substr(path.find_last_of('/') + 1);
+  // The model will name the file, so it must have a name that a model may hold.
+  const bool plain = escaped(base) == base && check_location(base);
+  const std::string first = (plain ? base : "model.onnx") + ".data";
+  return taken == 0 ? first : fmt::format("{}.{}", first, taken);
+}
 
 Result<Saved> save(Model& model, ExternalFiles& files, const Rewire& rewire, const Edit& edit,
                    const std::vector<Fold>& folds, const std::string& path,

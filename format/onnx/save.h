@@ -24,6 +24,7 @@ using Progress = std::function<Status(int64_t done, int64_t total)>;
 
 struct SaveOptions {
   bool external_data = false;
+  /// All but writing: fails where nothing could be written, but not because a file would be replaced.
   bool dry_run = false;
   Overwrite overwrite = Overwrite::refuse;
   StreamOptions stream;
@@ -36,6 +37,9 @@ struct Saved {
   std::string data_file;
   int64_t data_bytes = 0;
 };
+
+/// The data file beside a model when so many names for it are taken.
+std::string data_name(const std::string& path, int taken);
 
 /// Puts the folds into the model and writes it. Data files of the input are never referred to: what is
 /// left of them is copied into the data file of the output.

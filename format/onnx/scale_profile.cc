@@ -24,12 +24,16 @@ void keep(std::vector<Group>& groups, const Group& group, Before before) {
 void ScaleProfile::add(double scale, bool all) {
   const int64_t index = extent.numbers + extent.nans;
   extent.add(scale);
-  if (!all || std::isnan(scale)) return;
+  if (!all) return;
+  const auto note = [&](std::vector<int64_t>& first) {
+    if (first.size() < kListed) first.push_back(index);
+  };
+  if (std::isnan(scale)) return note(first_nans);
   zeros += scale == 0 ? 1 : 0;
   negatives += scale < 0 ? 1 : 0;
   if (std::isinf(scale)) {
     ++infinities;
-    return;
+    return note(first_infinities);
   }
   linear.add(scale);
   if (scale > 0) log2.add(std::log2(scale));

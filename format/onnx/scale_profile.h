@@ -20,7 +20,7 @@ struct Group {
 /// Scales, read from front to back.
 class ScaleProfile {
  public:
-  /// How many of the least and of the greatest are told one by one.
+  /// How many of the least, of the greatest and of those that are no numbers are told one by one.
   static constexpr size_t kListed = 5;
 
   /// With `all` false only the extent is found.
@@ -30,10 +30,12 @@ class ScaleProfile {
   int64_t zeros = 0;
   int64_t negatives = 0;
   int64_t infinities = 0;
-  Histogram linear;             ///< of all that are finite
-  Histogram log2;               ///< of the logarithms of those above zero
-  std::vector<Group> least;     ///< the least finite ones, least first
-  std::vector<Group> greatest;  ///< the greatest finite ones, greatest first
+  Histogram linear;                       ///< of all that are finite
+  Histogram log2;                         ///< of the logarithms of those above zero
+  std::vector<Group> least;               ///< the least finite ones, least first
+  std::vector<int64_t> first_nans;        ///< indices of the first few
+  std::vector<int64_t> first_infinities;  ///< the same
+  std::vector<Group> greatest;            ///< the greatest finite ones, greatest first
 };
 
 }  // namespace dequant::format::onnx

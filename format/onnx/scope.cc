@@ -13,6 +13,10 @@ std::string where(const Graph& graph) {
 
 }  // namespace
 
+bool Definition::is_identity() const {
+  return node != nullptr && node->is("Identity") && node->inputs.size() == 1;
+}
+
 Result<Scopes> Scopes::build(Model& model) {
   Scopes scopes;
   scopes.collect(model.graph);
@@ -22,6 +26,7 @@ Result<Scopes> Scopes::build(Model& model) {
   for (Graph* g : scopes.graphs_) scopes.use(*g);
   scopes.count_uses();
   for (Graph* g : scopes.graphs_) DEQUANT_CHECK(scopes.check_order(*g));
+  scopes.follow_identities();
   return scopes;
 }
 
@@ -43,6 +48,7 @@ Status Scopes::define(Graph& graph) {
   for (const Value& v : graph.inputs) {
     Definition d;
     d.graph = &graph;
+    d.value = &v;
     if (!names.emplace(v.name, std::move(d)).second) return twice(v.name);
   }
   for (Initializer& i : graph.initializers) {
@@ -50,6 +56,7 @@ Status Scopes::define(Graph& graph) {
     if (d.initializer != nullptr) return twice(i.tensor.name);
     d.overridable = d.graph != nullptr;
     d.kind = Definition::Kind::initializer;
+    d.value = nullptr;
     d.graph = &graph;
     d.initializer = &i;
   }
@@ -143,6 +150,23 @@ Status Scopes::check_order(Graph& graph) const {
     }
   }
   return {};
+}
+
+/// Each Identity is walked through once, however many names lead to it. Ends: there is no cycle.
+void Scopes::follow_identities() {
+  std::vector<Definition*> chain;
+  for (auto& [graph, names] : names_) {
+    for (auto& [name, d] : names) {
+      Definition* at = &d;
+      for (chain.clear(); at != nullptr && at->is_identity() && at->last == nullptr;
+           at = find(*at->graph, at->node->inputs[0].text)) {
+        chain.push_back(at);
+      }
+      if (chain.empty()) continue;
+      Definition* last = at != nullptr && at->is_identity() ? at->last : chain.back();
+      for (Definition* walked : chain) walked->last = last;
+    }
+  }
 }
 
 }  // namespace dequant::format::onnx

@@ -27,9 +27,13 @@ struct Definition {
   Graph* graph = nullptr;
   Node* node = nullptr;
   Initializer* initializer = nullptr;
-  bool overridable = false;  ///< an initializer that is a graph input too
+  const Value* value = nullptr;  ///< of an input that is no initializer
+  bool overridable = false;      ///< an initializer that is a graph input too
   std::vector<Use> uses;
-  size_t live = 0;  ///< uses that are left; Rewire takes them away
+  size_t live = 0;             ///< uses that are left; Rewire takes them away
+  Definition* last = nullptr;  ///< of an Identity: the last of those that it leads to, maybe itself
+
+  bool is_identity() const;
 };
 
 /// All names of a model.
@@ -54,6 +58,7 @@ class Scopes {
   void use(Graph& graph);
   void count_uses();
   Status check_order(Graph& graph) const;
+  void follow_identities();
 
   std::vector<Graph*> graphs_;
   mutable std::unordered_map<const Graph*, Names> names_;

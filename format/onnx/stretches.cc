@@ -48,9 +48,8 @@ Result<std::span<const std::byte>> SideInput::get(Element element, Range range,
   if (whole_)
     return std::span<const std::byte>(whole_->bytes).subspan(static_cast<size_t>(before), length);
   if (size > max_bytes_) {
-    return failure(ErrorCode::limit,
-                   "{} bytes of scales at once, more than the {} that --mem leaves", size,
-                   max_bytes_);
+    return failure(ErrorCode::limit, "{} bytes of scales at once, more than the {} that mem leaves",
+                   size, max_bytes_);
   }
   slice.resize(length);
   DEQUANT_CHECK(reader_->read_at(before, slice));

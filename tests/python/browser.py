@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
                 None)
@@ -17,7 +18,7 @@ class Page:
     """One page of a browser of its own; a context manager. Times are in seconds."""
 
     def __init__(self, path, width=1400, height=1000, scheme="light", script=True):
-        self._folder = tempfile.TemporaryDirectory(prefix="dequant-browser-", ignore_cleanup_errors=True)
+        self._folder = tempfile.mkdtemp(prefix="dequant-browser-")
         commands, self._to = os.pipe()
         self._from, answers = os.pipe()
 
@@ -29,13 +30,20 @@ class Page:
         self._process = subprocess.Popen(
             [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
              "--no-first-run", "--disable-extensions", "--disable-background-networking",
-             f"--user-data-dir={self._folder.name}", "--remote-debugging-pipe", "about:blank"],
-            preexec_fn=place, close_fds=False, start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+             f"--user-data-dir={self._folder}/profile", "--remote-debugging-pipe", "about:blank"],
+            env={**os.environ, "TMPDIR": self._folder}, preexec_fn=place, close_fds=False, start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
         os.close(commands)
         os.close(answers)
         self._numbers, self._pending, self._session = itertools.count(1), b"", None
         self.messages = []  # what the page's console and its security policy said
+        try:
+            self._open(path, width, height, scheme, script)
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def _open(self, path, width, height, scheme, script):
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
         self._session = attached["sessionId"]
@@ -53,11 +61,17 @@ class Page:
         return self
 
     def __exit__(self, *_):
-        os.killpg(self._process.pid, signal.SIGKILL)  # all of its processes, which write to its folder
+        os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         os.close(self._to)
         os.close(self._from)
-        self._folder.cleanup()
+        # Some of its processes have a group of their own, and write until they notice that it is gone.
+        for _ in range(100):
+            shutil.rmtree(self._folder, ignore_errors=True)
+            if not os.path.exists(self._folder):
+                return
+            time.sleep(0.1)
+        raise RuntimeError(f"{self._folder} cannot be removed")
 
     def _receive(self):
         while b"\0" not in self._pending:

@@ -40,7 +40,7 @@ def test_globs_choose_nodes(source, options, folded):
 
 def test_node_not_chosen_is_left_with_the_reason(source):
     _, report = convert(source, "--exclude", "first")
-    assert reasons(report) == {"first": "not selected by --include and --exclude",
+    assert reasons(report) == {"first": "not selected by include and exclude",
                                "third": "in is an input of the graph"}
 
 
@@ -83,7 +83,7 @@ def test_report_tells_what_was_done(source, tmp_path):
         "block_size": 0, "bytes": 6 + 4 + 1, "float_bytes": 24}
     assert report["totals"] == {
         "folded": 2, "stripped": 0, "left": 1, "removed_initializers": 2, "removed_nodes": 2,
-        "quantized_bytes": 22, "float_bytes": 48, "model_bytes_in": source.stat().st_size,
+        "quantized_bytes": 17, "float_bytes": 48, "model_bytes_in": source.stat().st_size,
         "model_bytes_out": (tmp_path / "out.onnx").stat().st_size, "data_file": "", "data_bytes": 0}
 
 
@@ -154,3 +154,17 @@ def test_model_without_name_and_nodes_without_names_are_reported(tmp_path):
     converted, report = convert(save(proto, tmp_path / "in.onnx"))
     assert (report["folded"][0]["node"], report["folded"][0]["output"]) == ("", "y")
     assert op_types(converted) == ["Relu"]
+
+
+# What a dry run promises.
+
+@pytest.mark.parametrize("options", [[], ["--external-data"]])
+@pytest.mark.parametrize("output, word", [("there.onnx", "exists"), ("no/folder.onnx", "folder"),
+                                          ("", "no file name"), (".", "no file name")])
+def test_dry_run_fails_where_the_run_would(options, output, word, source, tmp_path):
+    (tmp_path / "there.onnx").write_text("precious")
+    before = sorted(p.name for p in tmp_path.iterdir())
+    errors = [dequant("convert", source, "-o", output, *options, *dry, cwd=tmp_path, code=5).stderr
+              for dry in ([], ["--dry-run"])]
+    assert errors[0] == errors[1] and word in errors[0]
+    assert sorted(p.name for p in tmp_path.iterdir()) == before

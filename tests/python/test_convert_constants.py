@@ -63,7 +63,7 @@ def test_overridable_initializer_is_not_constant(name, tmp_path):
     source = save(overridable([name], nodes=[ABS]), tmp_path / "in.onnx")
     _, report = convert(source)
     assert reasons(report) == {
-        "dq": f"{name} is a graph input and can be overridden (--assume-const takes its value)"}
+        "dq": f"{name} is a graph input and can be overridden (assume-const takes its value)"}
     assert (tmp_path / "out.onnx").read_bytes() == source.read_bytes()
 
 

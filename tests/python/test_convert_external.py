@@ -258,3 +258,33 @@ def test_model_over_2_gib_gets_external_data(tmp_path):
     totals = json.loads(done.stdout)["totals"]
     assert (totals["data_file"], totals["data_bytes"]) == ("out.onnx.data", 4 * count)
     assert totals["model_bytes_out"] < 1000
+
+
+def test_dry_run_names_the_data_file_that_is_free(tmp_path):
+    source = externalize(network(), tmp_path, {"weight": {"location": "w.bin"}})
+    for name in ("out.onnx.data", "out.onnx.data.1"):
+        (tmp_path / name).write_text("precious")
+    before = sorted(p.name for p in tmp_path.iterdir())
+    reports = [json.loads(dequant("convert", source, "-o", tmp_path / "out.onnx", "--json", *options).stdout)
+               for options in (["--dry-run"], [])]
+    assert reports[0]["totals"] == reports[1]["totals"]
+    assert reports[0]["totals"]["data_file"] == "out.onnx.data.2"
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([*before, "out.onnx", "out.onnx.data.2"])
+
+
+def test_data_files_that_a_replaced_model_leaves_are_told(tmp_path):
+    source = save(network(), tmp_path / "in.onnx")
+
+    def warnings(*options):
+        done = dequant("convert", source, "-o", "out.onnx", "--json", *options, cwd=tmp_path)
+        return json.loads(done.stdout)["warnings"], done.stderr
+    assert warnings("--external-data") == ([], "")
+    for options, left in ((["--external-data"], ["data"]), (["--dry-run"], ["data", "data.1"]),
+                          ([], ["data", "data.1"])):
+        found, printed = warnings("--force", *options)
+        assert found == [f"out.onnx.{name} stays, which the out.onnx that is replaced may have named"
+                         for name in left]
+        assert all(f"dequant: warning: {line}\n" in printed for line in found)
+    for path in tmp_path.glob("out.onnx.data*"):
+        path.unlink()
+    assert warnings("--force") == ([], "")

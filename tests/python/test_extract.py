@@ -166,3 +166,13 @@ def test_types_that_dequant_does_not_read_are_refused(tmp_path):
     proto = model([dq()], initializers=[*TENSORS, numpy_helper.from_array(np.array([1, 2]), "ids")])
     source = save(proto, tmp_path / "in.onnx")
     assert "ids" in dequant("extract", source, "ids", "-o", tmp_path / "out.npy", code=4).stderr
+
+
+def test_constants_of_one_name_in_several_graphs_are_refused(tmp_path):
+    flag = helper.make_tensor_value_info("flag", onnx.TensorProto.BOOL, [])
+    both = {b: helper.make_graph([node("Identity", "held", b)], b, [], [value(b, "int8")], [X.tensor("held")])
+            for b in ("then", "else")}
+    choice = node("If", "flag", "out", then_branch=both["then"], else_branch=both["else"])
+    source = save(model([choice], [flag], [value("out", "int8")]), tmp_path / "in.onnx")
+    message = dequant("extract", source, "held", "-o", tmp_path / "out.npy", code=2).stderr
+    assert "constants of several graphs have that name" in message

@@ -15,6 +15,8 @@ NODE = ["node", "domain", "graph", "output", "x", "constant", "reason"]
 CONSTANT = ["type", "scale_type", "output_type", "shape", "granularity", "axis", "block_size",
             "scale_count", "scale", "zero_point", "values", "bytes", "float_bytes"]
 
+COMPUTED = ["type", "scale_type", "scale_count", "scale", "zero_point", "covered"]
+
 
 def inspect(source, *options):
     return json.loads(dequant("inspect", source, "--json", *options).stdout)
@@ -24,10 +26,10 @@ def test_report_has_exactly_these_keys(tmp_path):
     proto = model([dq(), dq("in scale", "v", "open")], [value("in", "int8")], ["y", "v"],
                   [*TENSORS, codes("int4", [1, 2, 3]).tensor("lonely")])
     report = inspect(save(proto, tmp_path / "in.onnx"))
-    assert list(report) == ["ir_version", "opset", "nodes", "other_constants", "totals"]
-    assert [list(n) for n in report["nodes"]] == [NODE + CONSTANT, NODE]
+    assert list(report) == ["ir_version", "opset", "opsets", "nodes", "other_constants", "totals"]
+    assert [list(n) for n in report["nodes"]] == [NODE + CONSTANT, NODE + COMPUTED]
     assert list(report["nodes"][0]["scale"]) == ["min", "max", "nan"]
-    assert [list(o) for o in report["other_constants"]] == [["name", "type", "shape", "bytes"]]
+    assert [list(o) for o in report["other_constants"]] == [["name", "type", "shape", "bytes", "graph"]]
     assert list(report["totals"]) == ["nodes", "constant", "elements", "bytes", "float_bytes"]
 
 
@@ -48,7 +50,7 @@ def test_report_tells_what_a_node_holds(tmp_path):
 
 
 def test_node_that_is_not_constant_comes_with_the_reason(tmp_path):
-    proto = model([dq("in scale", "v", "open")], [value("in", "int8")], ["v"], TENSORS[1:2])
+    proto = model([dq("in s", "v", "open")], [value("in", "int8"), value("s", shape=[])], ["v"])
     [found] = inspect(save(proto, tmp_path / "in.onnx"))["nodes"]
     assert found == {"node": "open", "domain": "", "graph": "", "output": "v", "x": "in",
                      "constant": False, "reason": "in is an input of the graph"}
@@ -88,7 +90,7 @@ def test_zero_points_and_large_types_are_no_other_constants(tmp_path):
     proto = model(nodes, ["in"], ["out"], [*TENSORS[1:], *others])
     report = inspect(save(proto, tmp_path / "in.onnx"))
     assert report["other_constants"] == [{"name": "bytes", "type": "int8", "shape": [1],
-                                          "bytes": 1}]
+                                          "bytes": 1, "graph": ""}]
 
 
 def test_nodes_of_bodies_are_listed_with_their_graph(tmp_path):

@@ -2,6 +2,7 @@
 runs no script but its own."""
 
 import pathlib
+import tempfile
 
 import numpy as np
 import pytest
@@ -138,6 +139,28 @@ def test_dark_is_dark_and_narrow_fits(page):
     with Page(page, width=400, scheme="dark") as p:
         assert brightness(p) < 60
         assert p.value("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_name_of_any_length_scrolls_within_its_cell(tmp_path):
+    long = "very_long_" * 10_000
+    proto = model([dq("x s", long, long)], [], [long], [codes("int8", [1]).tensor("x"), floats(1).tensor("s")])
+    source = save(proto, tmp_path / "long.onnx")
+    dequant("inspect", source, "--html", tmp_path / "long.html")
+    with Page(tmp_path / "long.html") as p:
+        assert names(p, 1) == [long]
+        p.click("#tensors > tbody summary")
+        heights = p.value("[...document.querySelectorAll('#tensors > tbody > tr')]"
+                          ".map(e => e.getBoundingClientRect().height)")
+        assert heights[0] < 300 and 150 < heights[1] < 1500
+
+
+def test_browser_leaves_nothing_behind(page, monkeypatch):
+    with tempfile.TemporaryDirectory() as short:  # sockets within have short paths
+        monkeypatch.setattr(tempfile, "tempdir", short)
+        with Page(page):
+            [folder] = pathlib.Path(short).iterdir()
+            assert any(name.name.startswith("org.chromium") for name in folder.iterdir())
+        assert not list(pathlib.Path(short).iterdir())
 
 
 def test_no_other_script_runs(page, tmp_path):

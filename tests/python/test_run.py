@@ -1,6 +1,8 @@
 """`dequant run` evaluates models of DequantizeLinear, Constant and Identity nodes, from and to .npy
 and .pb files."""
 
+import re
+
 import numpy as np
 import onnx
 import pytest
@@ -205,7 +207,12 @@ def test_node_tests_of_onnx_give_the_expected_outputs(shared, tmp_path):
 
 @pytest.mark.parametrize("target", ["avx512_bf16", "avx512", "avx2", "sse4", "neon", "reference"])
 def test_check_passes_all_conformance_cases(target, shared, monkeypatch):
-    """Targets that the machine lacks are passed over for its best one."""
+    monkeypatch.setenv("DEQUANT_FORCE_TARGET", "none")
+    refused = dequant("check", shared / "conformance", code=2).stderr
+    assert refused.startswith('dequant: error: DEQUANT_FORCE_TARGET: target: "none" is not one of ')
     monkeypatch.setenv("DEQUANT_FORCE_TARGET", target)
+    if target not in re.findall(r"\w+", refused.partition("one of")[2]):
+        assert f'"{target}" is not one of' in dequant("check", shared / "conformance", code=2).stderr
+        return
     lines = dequant("check", shared / "conformance").stdout.splitlines()
     assert len(lines) == 1 and lines[0].endswith(" passed, 0 failed, 0 skipped")

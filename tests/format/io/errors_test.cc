@@ -67,6 +67,12 @@ TEST(EscapedTest, CutsLongTextBetweenCharacters) {
   EXPECT_LT(cut.size(), 210u);
 }
 
+TEST(EscapedTest, CutsWhereItIsTold) {
+  const std::string long_text(100'000, 'x');
+  EXPECT_EQ(escaped(long_text, std::string::npos), long_text);
+  EXPECT_EQ(escaped("abcdef", 3), "abcd...");
+}
+
 TEST(FailureTest, ASystemErrorSaysWhatErrnoSays) {
   errno = ENOSPC;
   const Error full = io_error("cannot write {}", "f");

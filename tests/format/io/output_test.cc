@@ -91,7 +91,7 @@ TEST_F(OutputFileTest, AnEmptyFileIsAFile) {
 
 TEST_F(OutputFileTest, RefusesToReplaceUnlessTold) {
   scratch_.write("out", "old");
-  EXPECT_TRUE(fails(OutputFile::create(path(), Overwrite::refuse), ErrorCode::io, "--force"));
+  EXPECT_TRUE(fails(OutputFile::create(path(), Overwrite::refuse), ErrorCode::io, "out exists"));
   EXPECT_EQ(scratch_.read("out"), "old");
 
   auto out = OutputFile::create(path(), Overwrite::replace).value();

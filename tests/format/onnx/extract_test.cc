@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
 #include <thread>
 
@@ -104,6 +105,31 @@ TEST(ExtractorIndexTest, OutputNodeAndXNameATensor) {
                     "several tensors have that name: the outputs y0, y1"));
   EXPECT_TRUE(fails(two->index_of("s"), ErrorCode::invalid_argument, "a constant that no"));
   EXPECT_TRUE(fails(two->index_of("t"), ErrorCode::invalid_argument, "2.onnx has no constant"));
+}
+
+TEST(ExtractorIndexTest, ManyNodesAreFoundWithoutLookingAtAll) {
+  constexpr int kNodes = 50'000;
+  const Scratch scratch;
+  const auto extractor =
+      Extractor::open(scratch.write("m.onnx", quantized_model(3, kNodes))).value();
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < kNodes; ++i) {
+    const auto index = static_cast<size_t>(i);
+    ASSERT_EQ(extractor->index_of("y" + std::to_string(i)).value(), index);
+    ASSERT_EQ(extractor->index_of("dq" + std::to_string(i)).value(), index);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+}
+
+TEST(ExtractorIndexTest, AnEmptyNameNamesNothing) {
+  using testing::sub;
+  const Scratch scratch;
+  const std::string bytes = quantized_model(3);
+  std::string nameless = bytes;
+  nameless.replace(nameless.find(sub(3, "dq0")), 5, sub(9, "dq0"));  // no node name
+  const auto extractor = Extractor::open(scratch.write("m.onnx", nameless)).value();
+  EXPECT_EQ(extractor->index_of("y0").value(), 0U);
+  EXPECT_TRUE(fails(extractor->index_of(""), ErrorCode::invalid_argument, "no constant"));
 }
 
 TEST(ExtractorIndexTest, SaysWhyANodeIsNoTensor) {

@@ -11,6 +11,7 @@
 
 #include "format/io/codes.h"
 #include "format/onnx/group_runs.h"
+#include "format/onnx/scale_profile.h"
 
 namespace dequant::format::onnx {
 namespace {
@@ -113,6 +114,27 @@ TEST(ProfileTest, KnowsTheBoundsOfFiniteValues) {
   EXPECT_EQ(v.extent.least, extent.least);
   EXPECT_EQ(v.extent.greatest, extent.greatest);
   EXPECT_EQ(v.extent.numbers, 113);
+}
+
+TEST(ProfileTest, NoScaleOfAnEmptyTensorIsSilent) {
+  Plan plan;
+  plan.granularity = Granularity::per_axis;
+  plan.outer = 0;
+  plan.axis = 5;
+  const Profile found = profile(plan, {});
+  EXPECT_FALSE(found.has_groups);
+  EXPECT_EQ(found.silent, 0);
+  EXPECT_TRUE(found.first_silent.empty());
+}
+
+TEST(ScaleProfileTest, PlacesScalesThatAreNoNumbers) {
+  ScaleProfile scales;
+  for (const double scale : {1.0, std::nan(""), HUGE_VAL, -HUGE_VAL, 2.0}) scales.add(scale);
+  for (int i = 0; i < 9; ++i) scales.add(std::nan(""));
+  EXPECT_EQ(scales.first_nans, (std::vector<int64_t>{1, 5, 6, 7, 8}));
+  EXPECT_EQ(scales.first_infinities, (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(scales.extent.nans, 10);
+  EXPECT_EQ(scales.infinities, 2);
 }
 
 /// The scale of an element by the definition of its granularity.

@@ -1,0 +1,153 @@
+// What the scales and zero points of a DequantizeLinear tell where its x is computed.
+#include "format/onnx/parameters.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "dequant/plan.h"
+#include "format/io/codes.h"
+#include "format/io/numbers.h"
+#include "format/onnx/constant_reader.h"
+
+namespace dequant::format::onnx {
+namespace {
+
+/// Scales looked at in one go; a multiple of 8.
+constexpr int64_t kStep = int64_t{1} << 16;
+
+bool is_scale(Element element) { return is_output(element) || element == Element::float8e8m0; }
+
+/// The code of the least finite number of a type, and that of the greatest.
+std::pair<uint32_t, uint32_t> codes_at_ends(Element element) {
+  const uint32_t all = UINT32_MAX >> (32 - bits(element));
+  if (kind(element) == Kind::signed_integer) return {all / 2 + 1, all / 2};
+  if (kind(element) != Kind::floating) return {0, all};
+  const auto less = [&](uint32_t a, uint32_t b) {
+    return value_of(element, a) < value_of(element, b);
+  };
+  std::vector<uint32_t> finite;
+  for (uint32_t code = 0; code <= all; ++code) {
+    if (std::isfinite(value_of(element, code))) finite.push_back(code);
+  }
+  const auto [least, greatest] = std::minmax_element(finite.begin(), finite.end(), less);
+  return {*least, *greatest};
+}
+
+/// The type that an attribute names, or the other.
+Element attribute_type(const Node& node, Element otherwise) {
+  const Attribute* a = node.attribute("output_dtype");
+  return a == nullptr || a->i == 0 ? otherwise : element_from_onnx(a->i).value_or(otherwise);
+}
+
+/// Dequantizes the codes at both ends with one scale after another, so many at a time.
+class Ends {
+ public:
+  Ends(Element x, Element scale, bool has_zero_point, Element output, int64_t step) {
+    plan_.input = x;
+    plan_.scale = scale;
+    plan_.output = output;
+    plan_.has_zero_point = has_zero_point;
+    plan_.granularity = Granularity::per_axis;
+    plan_.inner = 2;
+    const auto [lowest, highest] = codes_at_ends(x);
+    codes_.resize(static_cast<size_t>((step * 2 * bits(x) + 7) / 8));
+    for (int64_t i = 0; i < step; ++i) {
+      store_code(x, codes_, 2 * i, lowest);
+      store_code(x, codes_, 2 * i + 1, highest);
+    }
+    values_.resize(static_cast<size_t>(step * 2 * bits(output) / 8));
+  }
+
+  Status add(std::span<const std::byte> scales, std::span<const std::byte> zero_points,
+             int64_t count, Extent& covered) {
+    plan_.axis = count;
+    DEQUANT_CHECK(run(plan_, {codes_, scales, zero_points, values_},
+                      {sequential_executor(), Stores::cached}));
+    for_each_number(
+        plan_.output, values_, [&](double value) { covered.add(value); }, 2 * count);
+    return {};
+  }
+
+ private:
+  Plan plan_;
+  std::vector<std::byte> codes_;
+  std::vector<std::byte> values_;
+};
+
+Status read(ConstantReader& scales, ConstantReader* zero_points, Element output, Parameters& p) {
+  std::optional<Ends> ends;
+  const bool pairs = zero_points == nullptr || zero_points->left() == scales.left();
+  if (p.type && pairs) {
+    ends.emplace(*p.type, p.scale_type, zero_points != nullptr, output,
+                 std::min(kStep, scales.left()));
+  }
+  while (scales.left() > 0) {
+    const int64_t count = std::min(kStep, scales.left());
+    DEQUANT_TRY(const auto scale, scales.next(count));
+    for_each_number(
+        p.scale_type, scale, [&](double s) { p.scale.add(s); }, count);
+    std::span<const std::byte> zero;
+    if (zero_points != nullptr && pairs) {
+      DEQUANT_TRY(zero, zero_points->next(count));
+      for_each_number(
+          zero_points->element(), zero, [&](double z) { p.zero_point.add(z); }, count);
+    }
+    // A float x may have zero points that are no zeros, which is an error of the node and not of the file.
+    if (ends && !ends->add(scale, zero, count, p.covered)) {
+      p.covered = {};
+      ends.reset();
+    }
+  }
+  DEQUANT_CHECK(scales.finish());
+  return zero_points != nullptr && pairs ? zero_points->finish() : Status{};
+}
+
+}  // namespace
+
+/// That of the zero point; else what a QuantizeLinear yields, or what an input is declared as.
+std::optional<Element> ParameterFinder::type_of_x(const Graph& graph, const Node& node) const {
+  const Definition* x = scopes_.find(graph, node.input(0));
+  if (x == nullptr) return {};
+  if (x->value != nullptr) return element_from_onnx(x->value->elem_type);
+  if (x->node == nullptr || !x->node->is_quantize()) return {};
+  if (x->node->input(2).empty()) return attribute_type(*x->node, Element::uint8);
+  const Resolved zero = resolve_constant(scopes_, *x->graph, x->node->input(2), true);
+  if (!zero.constant || zero.constant->tensor == nullptr) return {};
+  return zero.constant->tensor->element();
+}
+
+Result<std::optional<Parameters>> ParameterFinder::find(const Graph& graph, const Node& node) {
+  const std::optional<Parameters> none;
+  const bool has_zero_point = !node.input(2).empty();
+  if (node.input(0).empty() || node.input(1).empty()) return none;
+  const Resolved scale = resolve_constant(scopes_, graph, node.input(1), true);
+  Resolved zero_point;
+  if (has_zero_point) zero_point = resolve_constant(scopes_, graph, node.input(2), true);
+  const auto readable = [](const Resolved& r) {
+    return r.constant && (r.constant->tensor == nullptr || r.constant->tensor->element());
+  };
+  if (!readable(scale) || (has_zero_point && !readable(zero_point))) return none;
+
+  Parameters p;
+  p.scale_type = scale.constant->type().element;
+  p.type = has_zero_point ? zero_point.constant->type().element : type_of_x(graph, node);
+  const Element output = attribute_type(node, p.scale_type);
+  if (!is_scale(p.scale_type) || (p.type && !is_input(*p.type))) return none;
+  if (!is_output(output)) p.type.reset();
+  const void* zero_identity = has_zero_point ? zero_point.constant->identity() : nullptr;
+  const auto [known, is_new] =
+      found_.try_emplace({scale.constant->identity(), zero_identity, p.type, output}, p);
+  if (!is_new) return std::optional(known->second);
+
+  DEQUANT_TRY(ConstantReader scales, ConstantReader::open(model_, files_, *scale.constant));
+  p.scale_count = scales.left();
+  std::optional<ConstantReader> zeros;
+  if (has_zero_point) {
+    DEQUANT_TRY(zeros, ConstantReader::open(model_, files_, *zero_point.constant));
+  }
+  DEQUANT_CHECK(read(scales, zeros ? &*zeros : nullptr, output, p));
+  known->second = p;
+  return std::optional(p);
+}
+
+}  // namespace dequant::format::onnx

@@ -1,0 +1,46 @@
+// What the scales and zero points of a DequantizeLinear tell where its x is computed.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string_view>
+#include <tuple>
+
+#include "format/onnx/dequantization.h"
+#include "format/onnx/extent.h"
+
+namespace dequant::format::onnx {
+
+/// Constant scales and zero points, and what they make of the type of x.
+struct Parameters {
+  std::optional<Element> type;  ///< of x, where that is known
+  Element scale_type = Element::float32;
+  int64_t scale_count = 0;
+  Extent scale;
+  Extent zero_point;
+  Extent
+      covered;  ///< what the lowest and the highest code of the type stand for; none of no known type
+};
+
+/// Finds the parameters of the nodes of a model.
+class ParameterFinder {
+ public:
+  ParameterFinder(const Model& model, ExternalFiles& files, const Scopes& scopes)
+      : model_(model), files_(files), scopes_(scopes) {}
+
+  /// Nothing where a scale or zero point is not constant, or of a type that no DequantizeLinear takes.
+  /// Fails where the file is broken.
+  Result<std::optional<Parameters>> find(const Graph& graph, const Node& node);
+
+ private:
+  std::optional<Element> type_of_x(const Graph& graph, const Node& node) const;
+
+  const Model& model_;
+  ExternalFiles& files_;
+  const Scopes& scopes_;
+  /// Nodes may share scales; they are read once for each type of x and of the output.
+  using Key = std::tuple<const void*, const void*, std::optional<Element>, Element>;
+  std::map<Key, Parameters> found_;
+};
+
+}  // namespace dequant::format::onnx
