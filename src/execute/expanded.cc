@@ -71,10 +71,7 @@ void Expanded::put_rows_of_blocks(int64_t begin, int64_t count) noexcept {
 
 /// Puts the sides from `scale` on, `run` times each but for the first, `into` times less, at `at`.
 void Expanded::put(int64_t scale, int64_t run, int64_t into, int64_t count, int64_t at) noexcept {
-  const int64_t loaded = ceil_div(count + into, run);
-  const Sides sides = side_.load(scale, loaded);
-  // Results are written for a while until the next ones are loaded.
-  side_.prefetch(scale + loaded, loaded);
+  const Sides sides = side_.load(scale, ceil_div(count + into, run));
   plain_ = plain_ && sides.plain;
   adds_ = sides.offset != nullptr;
   if (side_.constant_zeros() && !zeros_set_) {

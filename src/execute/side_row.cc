@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <iterator>
 
 #include "element/codes.h"
 #include "execute/ranges.h"
@@ -98,16 +97,6 @@ Sides SideRow::load(int64_t begin, int64_t count) noexcept {
   }
   const int64_t at = begin - begin_;
   return {scales_ + at, zero_ + at, adds_offset(plan_.rule) ? offset_ + at : nullptr, plain_};
-}
-
-void SideRow::prefetch(int64_t begin, int64_t count) const noexcept {
-  const auto fetch = [&](std::span<const std::byte> bytes, int64_t width) {
-    const int64_t from = (begin - first_) * width / 8;
-    const int64_t to = std::min((begin - first_ + count) * width / 8, std::ssize(bytes));
-    for (int64_t i = from; i < to; i += int64_t{kLine}) __builtin_prefetch(bytes.data() + i);
-  };
-  fetch(buffers_.scale, bits(plan_.scale));
-  if (!constant_zeros_) fetch(buffers_.zero_point, bits(plan_.input));
 }
 
 void SideRow::load_zero_points(int64_t count) noexcept {

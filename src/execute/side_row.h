@@ -38,9 +38,6 @@ class SideRow {
   /// already.
   Sides load(int64_t begin, int64_t count) noexcept;
 
-  /// Has the caches fetch what load() will need.
-  void prefetch(int64_t begin, int64_t count) const noexcept;
-
   /// True if all zero points are the same, whatever is loaded.
   bool constant_zeros() const noexcept { return constant_zeros_; }
 
