@@ -13,8 +13,6 @@ namespace dequant::format::onnx {
 
 /// Field numbers used outside the reader.
 inline constexpr uint32_t kGraphInitializer = 5;
-inline constexpr uint32_t kGraphNode = 1;
-inline constexpr uint32_t kFunctionNode = 7;
 inline constexpr uint32_t kNodeInput = 1;
 
 /// Where data lies in the output's data file.

@@ -56,6 +56,15 @@ class Chunk {
     run_expanded();
   }
 
+  /// These columns of all rows of the part.
+  void run_all_rows(Range columns) noexcept {
+    static_assert(kColumns <= Expanded::kCapacity);
+    Expanded expanded(layout_, job_.table.moves, side_);
+    const int64_t count = columns.end - columns.begin;
+    const int64_t start = part_.begin / layout_.row * layout_.row + columns.begin;
+    run_columns(start, count, expanded.of(start, count), part_);
+  }
+
  private:
   const uint8_t* x_at(int64_t element) const {
     return reinterpret_cast<const uint8_t*>(job_.buffers.x.data()) +
@@ -116,8 +125,8 @@ class Chunk {
         columns = {begin - r * row, end - r * row};
       }
       for (int64_t c = columns.begin; c < columns.end; c += tile) {
-        run_columns(r * row + c, std::min(tile, columns.end - c), layout_.row_scale(r) + c,
-                    {begin, end});
+        const int64_t n = std::min(tile, columns.end - c);
+        run_columns(r * row + c, n, side_.load(layout_.row_scale(r) + c, n), {begin, end});
       }
       begin = end;
     }
@@ -135,20 +144,20 @@ class Chunk {
   }
 
   /// `columns` elements of each row from `start` on, as far as they lie within `range`.
-  void run_columns(int64_t start, int64_t columns, int64_t scale, Range range) noexcept {
+  void run_columns(int64_t start, int64_t columns, const Sides& sides, Range range) noexcept {
     const int64_t row = layout_.row;
     while (start < range.end) {
       // Rows that have all of these columns.
       const int64_t rows =
           shares_ && start >= range.begin ? (range.end - start - columns + row) / row : 0;
       if (rows >= kSharedRows && on_byte(start) && rows_.can_share_from(y_at(start))) {
-        rows_.shared(x_at(start), y_at(start), columns, rows, row, side_.load(scale, columns));
+        rows_.shared(x_at(start), y_at(start), columns, rows, row, sides);
         start += rows * row;
         continue;
       }
       const int64_t from = std::max(start, range.begin);
       const int64_t n = std::min(start + columns, range.end) - from;
-      if (n > 0) call(Leaf::varying, from, n, 1, side_.load(scale + from - start, n));
+      if (n > 0) call(Leaf::varying, from, n, 1, advanced(sides, from - start));
       start += row;
     }
   }
@@ -237,6 +246,21 @@ void run_uniform(const Job& job, Range part) noexcept {
 [[gnu::noinline]] void run_packed(const Job& job, Range part) noexcept { Chunk(job, part).run(); }
 
 }  // namespace
+
+int64_t row_of_columns(const Job& job) noexcept {
+  if (job.plan.granularity == Granularity::strided || is_documented(job.plan.rule)) return 0;
+  const Layout layout = layout_of(job.plan);
+  if (!layout.rows_share_scales || layout.run == 0 || layout.run >= layout.row) return 0;
+  if (Rows(job).is_good_run(layout.run) || layout.row < 2 * kColumns) return 0;
+  if (layout.row * bits(job.plan.input) % 8 != 0) return 0;  // rows would start within a byte
+  return (job.elements.end - job.elements.begin) / layout.row >= kSharedRows ? layout.row : 0;
+}
+
+void run_columns(const Job& job, Range columns) noexcept {
+  const FloatEnvironment environment;
+  Chunk(job, job.elements).run_all_rows(columns);
+  if (job.stream) flush_streams();
+}
 
 void run_chunk(const Job& job, Range part) noexcept {
   const FloatEnvironment environment;

@@ -21,4 +21,15 @@ struct Job {
 /// Dequantizes a part of job.elements. part.begin lies a multiple of 8 after job.elements.begin.
 void run_chunk(const Job& job, Range part) noexcept;
 
+/// Columns that are done together.
+inline constexpr int64_t kColumns = 2048;
+
+/// The elements of a row where columns of all rows of job.elements are better done together than chunks
+/// from front to back, else 0: rows share their scales, and runs are so short that giving each element its
+/// scale costs more than the kernel.
+int64_t row_of_columns(const Job& job) noexcept;
+
+/// Dequantizes some columns of every row, at most kColumns.
+void run_columns(const Job& job, Range columns) noexcept;
+
 }  // namespace dequant

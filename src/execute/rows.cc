@@ -19,11 +19,6 @@ constexpr int64_t kLongRun = 2048;
 /// Vectors that kernels handle together.
 constexpr int64_t kGroup = 4;
 
-Sides advanced(const Sides& sides, int64_t by) {
-  return {sides.scale + by, sides.zero + by, sides.offset == nullptr ? nullptr : sides.offset + by,
-          sides.plain};
-}
-
 }  // namespace
 
 /// The arguments of call(), x as what the kernels take.

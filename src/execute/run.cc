@@ -47,27 +47,34 @@ bool use_streaming(Stores stores, int64_t y_bytes) {
 /// The chunks of a call, and a count of those that are done.
 struct Chunks {
   const Job& job;
-  int64_t size;  ///< elements of a chunk, a multiple of 64
+  int64_t row;   ///< of which each chunk has some columns; 0: chunks follow each other
+  int64_t size;  ///< elements of a chunk, a multiple of 64, or columns
   size_t count;  ///< of chunks
   std::atomic<size_t> done{0};
   std::atomic<size_t> sum{
       0};  ///< of the numbers of those done: one run twice must not hide another
 
+  void run(size_t i) const noexcept {
+    const int64_t at = static_cast<int64_t>(i) * size;
+    if (row != 0) return run_columns(job, {at, std::min(at + size, row)});
+    const int64_t begin = job.elements.begin + at;
+    run_chunk(job, {begin, std::min(begin + size, job.elements.end)});
+  }
+
   static void task(void* self, size_t i) {
     auto& chunks = *static_cast<Chunks*>(self);
     if (i >= chunks.count) return;  // an executor's invention
-    const int64_t begin = chunks.job.elements.begin + static_cast<int64_t>(i) * chunks.size;
-    run_chunk(chunks.job, {begin, std::min(begin + chunks.size, chunks.job.elements.end)});
+    chunks.run(i);
     chunks.done.fetch_add(1, std::memory_order_relaxed);
     chunks.sum.fetch_add(i, std::memory_order_relaxed);
   }
 };
 
 /// Hands several chunks to the caller's threads; what an executor left out would be garbage in y.
-Status run_parallel(const Job& job, int64_t size, size_t count, const Executor& executor) {
+Status run_parallel(Chunks& chunks, const Executor& executor) {
   // Executors may touch the state of this thread too; chunks care for their own threads.
   const FloatEnvironment environment;
-  Chunks chunks{job, size, count};
+  const size_t count = chunks.count;
   executor.parallel_for(executor.self, count, Chunks::task, &chunks);
   if (chunks.done == count && chunks.sum == count * (count - 1) / 2) return {};
   return invalid("executor: did not run each of ", count, " tasks once (", chunks.done.load(),
@@ -81,11 +88,13 @@ Status run_chunks(const Job& job, const Executor& executor) {
     return {};
   }
   const bool large = job.stream && (end - begin) * y_width(job.plan) >= kLargeBytes;
-  const int64_t size = (large ? kStreamedChunkBytes : kChunkBytes) / y_width(job.plan);
-  if (executor.parallel_for != nullptr) {
-    return run_parallel(job, size, static_cast<size_t>(ceil_div(end - begin, size)), executor);
-  }
-  for (int64_t at = begin; at < end; at += size) run_chunk(job, {at, std::min(at + size, end)});
+  const int64_t row = row_of_columns(job);
+  const int64_t size =
+      row != 0 ? kColumns : (large ? kStreamedChunkBytes : kChunkBytes) / y_width(job.plan);
+  const int64_t all = row != 0 ? row : end - begin;
+  Chunks chunks{job, row, size, static_cast<size_t>(ceil_div(all, size))};
+  if (executor.parallel_for != nullptr) return run_parallel(chunks, executor);
+  for (size_t i = 0; i < chunks.count; ++i) chunks.run(i);
   return {};
 }
 

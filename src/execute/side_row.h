@@ -18,6 +18,12 @@ struct Sides {
   bool plain;  ///< is_plain() of all scales and offsets
 };
 
+/// Those of the elements from the `by`th on.
+inline Sides advanced(const Sides& sides, int64_t by) {
+  return {sides.scale + by, sides.zero + by, sides.offset == nullptr ? nullptr : sides.offset + by,
+          sides.plain};
+}
+
 /// `count` scales as float32, the first at index i, the others `stride` apart.
 void load_scales(const Plan& plan, const Buffers& buffers, int64_t i, int64_t stride, int64_t count,
                  float* out) noexcept;

@@ -39,6 +39,8 @@ const std::vector<Granular>& large_shapes() {
       {.x = {100, 1'500}, .scale = {4, 1'500}, .axis = 0, .block = 32},
       {.x = {2, 65, 1'033}, .scale = {2, 5, 1'033}, .axis = 1, .block = 16},
       {.x = {10'000, 5, 3}, .scale = {10'000, 2, 3}, .axis = 1, .block = 4},
+      {.x = {17, 2'804, 3}, .scale = {2'804}, .axis = 1},
+      {.x = {5, 2'820, 15}, .scale = {2'820}, .axis = 1},
   };
   return list;
 }

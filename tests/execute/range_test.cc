@@ -87,6 +87,19 @@ TEST(RunRange, PiecesWhoseRowsShareScalesJoinedAreTheTensor) {
   }
 }
 
+TEST(RunRange, ColumnsOfPiecesThatBeginWithinARowAreThoseOfTheTensor) {
+  Random random(6);
+  for (const Granular& shapes : {Granular{.x = {17, 2'804, 3}, .scale = {2'804}},
+                                 Granular{.x = {17, 1'701, 5}, .scale = {1'701}}}) {
+    for (const Element x : {int4, uint2, uint8, float8e5m2}) {
+      for (const Element y : {float32, float16}) {
+        const Example e = random_example(random, shapes, {.x = x, .y = y});
+        EXPECT_TRUE(same_output(e, run_in_pieces(random, e, 17'000), expected(e)));
+      }
+    }
+  }
+}
+
 TEST(RunRange, MayEndAnywhere) {
   Random random(3);
   const Example e =

@@ -1,6 +1,5 @@
 """Chromium without a window, told what to do over a pipe (the DevTools protocol)."""
 
-import base64
 import itertools
 import json
 import os
@@ -123,9 +122,3 @@ class Page:
         for kind, text in (("keyDown", "\r"), ("keyUp", "")):
             self.call("Input.dispatchKeyEvent", type=kind, key="Enter", code="Enter", text=text,
                       windowsVirtualKeyCode=13)
-
-    def screenshot(self, path):
-        """For people: what the window shows, as PNG."""
-        data = self.call("Page.captureScreenshot")["data"]
-        with open(path, "wb") as file:
-            file.write(base64.b64decode(data))
