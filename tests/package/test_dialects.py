@@ -140,3 +140,18 @@ def test_elements_that_a_dialect_lacks_are_refused():
     with pytest.raises(ValueError, match="float8"):
         dequant.onnx.dequantize_linear(np.zeros(1, FLOATS["float8e5m2"]), np.float32(1),
                                        np.ones((), FLOATS["float8e5m2"]))
+
+
+@pytest.mark.parametrize("mode,dtype", [("MIN_COMBINED", "float32"), ("MIN_COMBINED", "bfloat16"), ("SCALED", "float32")])
+@pytest.mark.parametrize("shape", [(17, 2804, 3), (5, 2820, 15), (6, 3001, 5)])
+def test_columns_of_short_channels_are_those_of_each_slice(mode, dtype, shape):
+    """Large tensors whose slices share ranges are done by columns, a slice alone from front to back."""
+    generator = np.random.default_rng(1)
+    x = generator.integers(0, 256, shape).astype(np.uint8)
+    low, high = np.float32(-3) * generator.random(shape[1], np.float32), generator.random(shape[1], np.float32)
+
+    def dequantized(part, **options):
+        return dequant.tensorflow.dequantize(part, low, high, mode, axis=1, dtype=dtype, **options)
+
+    slices = np.concatenate([dequantized(x[i:i + 1]) for i in range(shape[0])])
+    assert dequantized(x).tobytes() == dequantized(x, threads=1).tobytes() == slices.tobytes()
