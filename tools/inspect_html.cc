@@ -29,6 +29,10 @@ std::string html(std::string_view text) {
   return html_text(format::escaped(text, std::string_view::npos));
 }
 
+std::string html_name_in(const std::string& graph, const std::string& name) {
+  return html_name(graph.empty() ? name : graph + "/" + name);
+}
+
 std::string html_name(std::string_view name) {
   std::string out = "<bdi>";
   const std::string text = html(name);

@@ -19,6 +19,9 @@ std::string html(std::string_view text);
 /// where it ends. Long ones break at their marks.
 std::string html_name(std::string_view name);
 
+/// The same of a name in a graph, which has no name itself if it is the main one.
+std::string html_name_in(const std::string& graph, const std::string& name);
+
 /// "1,234,567".
 std::string grouped(int64_t number);
 

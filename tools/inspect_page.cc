@@ -198,9 +198,9 @@ std::string open_nodes(const InspectReport& report) {
   for (const DequantizeInfo& n : report.nodes) {
     if (n.reason.empty() || ++all > kMostRows) continue;
     const Parameters p = n.parameters.value_or(Parameters{});
-    rows += fmt::format("<tr><th scope='row'>{}</th><td>{}</td><td>{}</td>",
-                        html_name(n.graph.empty() ? n.output : n.graph + "/" + n.output),
-                        html_name(n.x), p.type ? name(*p.type) : "–");
+    rows +=
+        fmt::format("<tr><th scope='row'>{}</th><td>{}</td><td>{}</td>",
+                    html_name_in(n.graph, n.output), html_name(n.x), p.type ? name(*p.type) : "–");
     rows += end_cell(p.scale, p.scale.least) + end_cell(p.scale, p.scale.greatest) +
             zero_point_cell(p.zero_point) + end_cell(p.covered, p.covered.least) +
             end_cell(p.covered, p.covered.greatest);
@@ -231,8 +231,8 @@ std::string others(const InspectReport& report) {
     rows += fmt::format(
         "<tr><th scope='row'>{}</th><td>{}</td><td>{}</td><td class='n' "
         "data-v='{}'>{}</td></tr>\n",
-        html_name(o.graph.empty() ? o.name : o.graph + "/" + o.name), name(o.element),
-        shape_text(o.shape), o.bytes, grouped(o.bytes));
+        html_name_in(o.graph, o.name), name(o.element), shape_text(o.shape), o.bytes,
+        grouped(o.bytes));
   }
   return fmt::format("<h2>Quantized constants without a DequantizeLinear <small>{}</small></h2>\n",
                      grouped(static_cast<int64_t>(all))) +

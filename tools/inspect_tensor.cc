@@ -50,7 +50,7 @@ std::string codes_cell(const CodeProfile& c) {
 }
 
 std::string name_cell(const DequantizeInfo& n, bool unfolds) {
-  const std::string name = html_name(n.graph.empty() ? n.output : n.graph + "/" + n.output);
+  const std::string name = html_name_in(n.graph, n.output);
   std::string out = "<th scope='row'>";
   out += unfolds ? fmt::format("<details><summary>{}</summary></details>", name) : name;
   out += fmt::format("<small>{}</small>", html_name(n.x));

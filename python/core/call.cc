@@ -7,14 +7,14 @@
 #include <limits>
 
 #include "dequant/executor.h"
+#include "python/core/numpy.h"
 #include "python/core/unlocked.h"
 
 namespace dequant::python {
 namespace nb = nanobind;
 namespace {
 
-PyObject* unsupported_error;  // found when the module is imported, see find_names()
-PyObject* numpy_bool;
+PyObject* unsupported_error;  // found when the module is imported, see find_errors()
 
 PyObject* exception_of(ErrorCode code) {
   switch (code) {
@@ -31,22 +31,21 @@ PyObject* exception_of(ErrorCode code) {
   throw nb::python_error();
 }
 
-}  // namespace
-
-void find_errors() {
-  const auto module = nb::module_::import_("dequant._errors");
-  unsupported_error = nb::object(module.attr("UnsupportedError")).release().ptr();
-  numpy_bool = nb::object(nb::module_::import_("numpy").attr("bool_")).release().ptr();
-}
-
 /// As what Python's own functions raise: the class that errno means, which programs tell by `except` or by
 /// `errno`. The sentence stays the library's.
-[[noreturn]] static void raise_system(const Error& error) {
+[[noreturn]] void raise_system(const Error& error) {
   const nb::object generic = nb::handle(PyExc_OSError)(error.system, "");
   const nb::object exception = generic.type()(error.message);
   exception.attr("errno") = error.system;
   PyErr_SetObject(exception.type().ptr(), exception.ptr());
   throw nb::python_error();
+}
+
+}  // namespace
+
+void find_errors() {
+  const auto module = nb::module_::import_("dequant._errors");
+  unsupported_error = nb::object(module.attr("UnsupportedError")).release().ptr();
 }
 
 void raise(const Error& error) {
@@ -74,8 +73,8 @@ std::optional<int64_t> optional_integer(const char* parameter, nb::handle object
 }
 
 bool boolean(const char* parameter, nb::handle object) {
-  const bool of_numpy = reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) == numpy_bool;
-  if (!PyBool_Check(object.ptr()) && !of_numpy) raise_type(parameter, "True or False", object);
+  if (!PyBool_Check(object.ptr()) && !is_numpy_bool(object))
+    raise_type(parameter, "True or False", object);
   return PyObject_IsTrue(object.ptr()) == 1;
 }
 

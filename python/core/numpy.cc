@@ -17,6 +17,7 @@ namespace {
 struct Names {
   PyObject* ndarray;
   PyObject* generic;
+  PyObject* boolean;
   PyObject* empty;
   PyObject* float32;
   PyObject* float16;
@@ -64,6 +65,10 @@ bool is_packed(nb::handle object) {
 bool is_scalar(nb::handle object) {
   auto* const generic = reinterpret_cast<PyTypeObject*>(names.generic);
   return PyType_IsSubtype(Py_TYPE(object.ptr()), generic) != 0;
+}
+
+bool is_numpy_bool(nb::handle object) {
+  return reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) == names.boolean;
 }
 
 std::optional<Items> items_of(nb::handle object) {
@@ -123,8 +128,13 @@ void find_names() {
   const auto find = [](const char* module, const char* name) {
     return nb::object(nb::module_::import_(module).attr(name)).release().ptr();
   };
-  names = {find("numpy", "ndarray"), find("numpy", "generic"), find("numpy", "empty"),
-           find("numpy", "float32"), find("numpy", "float16"), nullptr};
+  names = {find("numpy", "ndarray"),
+           find("numpy", "generic"),
+           find("numpy", "bool_"),
+           find("numpy", "empty"),
+           find("numpy", "float32"),
+           find("numpy", "float16"),
+           nullptr};
 }
 
 void set_packed(nb::handle type) { names.packed = nb::borrow(type).release().ptr(); }

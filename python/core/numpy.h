@@ -22,6 +22,9 @@ bool is_plain_array(nanobind::handle object);
 /// A scalar of numpy's, of any class.
 bool is_scalar(nanobind::handle object);
 
+/// numpy's own True and False.
+bool is_numpy_bool(nanobind::handle object);
+
 /// What a dtype of numpy's says of memory.
 struct Items {
   Element element;

@@ -62,7 +62,7 @@ class Chunk {
     Expanded expanded(layout_, job_.table.moves, side_);
     const int64_t count = columns.end - columns.begin;
     const int64_t start = part_.begin / layout_.row * layout_.row + columns.begin;
-    run_columns(start, count, expanded.of(start, count), part_);
+    run_tile(start, count, expanded.of(start, count), part_);
   }
 
  private:
@@ -126,7 +126,7 @@ class Chunk {
       }
       for (int64_t c = columns.begin; c < columns.end; c += tile) {
         const int64_t n = std::min(tile, columns.end - c);
-        run_columns(r * row + c, n, side_.load(layout_.row_scale(r) + c, n), {begin, end});
+        run_tile(r * row + c, n, side_.load(layout_.row_scale(r) + c, n), {begin, end});
       }
       begin = end;
     }
@@ -144,7 +144,7 @@ class Chunk {
   }
 
   /// `columns` elements of each row from `start` on, as far as they lie within `range`.
-  void run_columns(int64_t start, int64_t columns, const Sides& sides, Range range) noexcept {
+  void run_tile(int64_t start, int64_t columns, const Sides& sides, Range range) noexcept {
     const int64_t row = layout_.row;
     while (start < range.end) {
       // Rows that have all of these columns.
