@@ -81,6 +81,16 @@ CodeProfile profile_of(Element element, std::span<const int64_t> counts) {
 
 // Values.
 
+/// The number of a float16.
+float half(uint16_t code) {
+  const uint32_t magnitude = code & 0x7FFFU;
+  const float number = magnitude >= 0x7C00 ? std::bit_cast<float>(magnitude << 13 | 0x7F800000U)
+                       : magnitude < 0x0400
+                           ? static_cast<float>(magnitude) * 0x1p-24F
+                           : std::bit_cast<float>((magnitude << 13) + (112U << 23));
+  return code >> 15 ? -number : number;
+}
+
 /// The numbers that output bytes stand for.
 void widen(Element element, std::span<const std::byte> bytes, std::vector<float>& floats) {
   const size_t count = bytes.size() * 8 / static_cast<size_t>(bits(element));
@@ -89,18 +99,11 @@ void widen(Element element, std::span<const std::byte> bytes, std::vector<float>
     std::memcpy(floats.data(), bytes.data(), bytes.size());
     return;
   }
-  static const std::vector<float> halves = [] {
-    std::vector<float> table(size_t{1} << 16);
-    for (uint32_t code = 0; code < table.size(); ++code) {
-      table[code] = static_cast<float>(value_of(Element::float16, code));
-    }
-    return table;
-  }();
   for (size_t i = 0; i < count; ++i) {
     uint16_t code = 0;
     std::memcpy(&code, bytes.data() + 2 * i, 2);
     floats[i] = element == Element::float16
-                    ? halves[code]
+                    ? half(code)
                     : std::bit_cast<float>(static_cast<uint32_t>(code) << 16);
   }
 }

@@ -14,8 +14,8 @@ namespace dequant {
 /// "sse4", "neon", and always "reference" (the scalar definition: slow on purpose).
 DEQUANT_EXPORT std::span<const std::string_view> targets() noexcept;
 
-/// The one in use: the best, unless the environment variable DEQUANT_FORCE_TARGET or force_target()
-/// named another. An unknown name in the variable is ignored.
+/// The one in use: the best, unless the environment variable DEQUANT_FORCE_TARGET, read when
+/// the library is loaded, or force_target() named another. An unknown name in the variable is ignored.
 DEQUANT_EXPORT std::string_view active_target() noexcept;
 
 /// Uses the named target from now on, for the whole process. Fails with invalid_argument if it is

@@ -57,20 +57,26 @@ class Takers {
   std::array<Stretch, kMost> stretch_;
 };
 
-/// True in the child of a process that forked after it had used the pool: the pool's threads are not there,
-/// and its locks may be held by threads that are not there either.
-std::atomic<bool> orphaned = false;
+/// Where this process stands with the pool. The child of a process that had begun to use it is without: the
+/// pool's threads are not there, and its locks may be held by threads that are not there either.
+enum class Standing { kUnused, kUsed, kWithout };
+std::atomic<Standing> standing = Standing::kUnused;
 
-void watch_forks() {
-  static const int watched =
-      pthread_atfork(nullptr, nullptr, [] { orphaned.store(true, std::memory_order_relaxed); });
-  static_cast<void>(watched);
+/// Asked for when the library is loaded: a fork while the first call asks would be one that nobody is told of.
+[[maybe_unused]] const int watches_forks = pthread_atfork(nullptr, nullptr, [] {
+  if (standing == Standing::kUsed) standing = Standing::kWithout;
+});
+
+/// Whether the pool may be used; says first that it is.
+bool pool_is_here() noexcept {
+  const Standing now = standing.load(std::memory_order_relaxed);
+  if (now == Standing::kUnused) standing = Standing::kUsed;
+  return now != Standing::kWithout;
 }
 
 /// `limit` threads at most; 0: as many as the arena of the caller has.
 void run_all(std::size_t count, Executor::Task task, void* context, std::size_t limit) {
-  watch_forks();
-  if (orphaned.load(std::memory_order_relaxed)) {
+  if (!pool_is_here()) {
     for (std::size_t i = 0; i < count; ++i) task(context, i);
     return;
   }

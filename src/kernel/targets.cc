@@ -83,6 +83,9 @@ Registry& registry() {
   return instance;
 }
 
+/// Made when the library is loaded: a fork while a first call makes it would leave a child that waits for it.
+[[maybe_unused]] const Registry& made_at_once = registry();
+
 }  // namespace
 
 const Table& active_table() noexcept { return registry().table(registry().active()); }
