@@ -88,26 +88,40 @@ struct Words {
   }
 };
 
+/// 32-bit codes less 0.
+template <bool kUnsigned>
+struct WideLessZero : Words {
+  explicit HWY_INLINE WideLessZero(const float* lut) : Words(lut) {}
+  static HWY_INLINE VF Difference(VI x, VI) {
+    if constexpr (kUnsigned) return hn::ConvertTo(DF(), hn::BitCast(DU(), x));
+    return hn::ConvertTo(DF(), x);
+  }
+};
+
 /// Differences of 32-bit codes. Where one of a group needs 33 bits, double holds it, and its one rounding
-/// is that of double to float. Unsigned codes and zero points are both moved by 2^31, which cancels.
+/// is that of double to float.
 template <bool kUnsigned>
 struct Wide : Words {
+  using LessZero = WideLessZero<kUnsigned>;  ///< serves in its place where the zero point is 0
+
   explicit HWY_INLINE Wide(const float* lut) : Words(lut) {}
 
-  HWY_INLINE void Decode(const uint8_t* p, VI* raw) const {
-    Words::Decode(p, raw);
-    for (size_t q = 0; q < kGroup; ++q) raw[q] = Moved(raw[q]);
-  }
-  static HWY_INLINE VI Moved(VI x) { return kUnsigned ? hn::Xor(x, hn::Set(DI(), INT32_MIN)) : x; }
-  static HWY_INLINE VF Difference(VI x, VI zero) { return SmallDifference(x, Moved(zero)); }
+  static HWY_INLINE VF Difference(VI x, VI zero) { return SmallDifference(x, zero); }
 
-  /// Negative lanes are those whose difference has wrapped around.
+  /// Unsigned codes less 2^31: a difference of two stays what it is.
+  static HWY_INLINE VI Signed(VI x) { return kUnsigned ? hn::Xor(x, hn::Set(DI(), INT32_MIN)) : x; }
+
+  /// Negative lanes are those whose difference has wrapped around: its sign is not the one that the signs
+  /// of x and zero, which differ, allow.
   static HWY_INLINE VI Wrapped(VI x, VI zero) {
-    zero = Moved(zero);
-    return hn::And(hn::Xor(x, zero), hn::Xor(x, hn::Sub(x, zero)));
+    const VI differ = hn::Xor(x, zero);
+    const VI change = hn::Xor(x, hn::Sub(x, zero));
+    return kUnsigned ? hn::AndNot(change, differ) : hn::And(change, differ);
   }
+
   static HWY_NOINLINE VF WideDifference(VI x, VI zero) {
-    zero = Moved(zero);
+    x = Signed(x);
+    zero = Signed(zero);
     const hn::Half<DI> dhi;
     const hn::Half<DF> dhf;
     const hn::Rebind<double, hn::Half<DI>> dd;

@@ -137,7 +137,16 @@ void RunsRow(const RowArgs& a) {
         continue;
       }
     }
-    const Uniform<In, Out, kAdds> side(in, a.scale[run], a.zero[run], kAdds ? a.offset[run] : 0.0F);
+    const float offset = kAdds ? a.offset[run] : 0.0F;
+    if constexpr (requires { typename In::LessZero; }) {
+      if (a.zero[run] == 0) {
+        const typename In::LessZero plain(a.lut);
+        const Uniform<typename In::LessZero, Out, kAdds> side(plain, a.scale[run], 0, offset);
+        Loop<Out>(plain, side, x, y, count, CanStream(a, y));
+        continue;
+      }
+    }
+    const Uniform<In, Out, kAdds> side(in, a.scale[run], a.zero[run], offset);
     Loop<Out>(in, side, x, y, count, CanStream(a, y));
   }
 }
