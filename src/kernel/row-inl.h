@@ -34,6 +34,10 @@ HWY_INLINE bool CanStream(const RowArgs& a, const uint8_t* y) {
 /// loads that miss the caches, and what the processor fetches by itself comes too late.
 constexpr size_t kAhead = 2048;
 
+/// How far ahead lines of results that stay in the caches are fetched: a store that misses the nearest
+/// cache holds up those behind it.
+constexpr size_t kAheadOfY = 512;
+
 /// Stores a group of 16-bit results.
 HWY_INLINE void StoreResults(const V16* results, uint8_t* y, bool stream) {
   auto* out = reinterpret_cast<uint16_t*>(y);
@@ -41,10 +45,24 @@ HWY_INLINE void StoreResults(const V16* results, uint8_t* y, bool stream) {
   for (size_t q = 0; q < kResults; ++q) Put(results[q], D16Full(), out + q * lanes, stream);
 }
 
+/// True where results of 16 bits are looked up as they are.
+template <class In, class Side>
+constexpr bool kHasResults = requires(const Side& side, const In& in, const uint8_t* x,
+                                      V16* results) {
+  side.Results(in, x, results);
+};
+
+/// True where a loop whose results stay in the caches waits for its stores: there is little arithmetic, or
+/// whole lines are computed at once and not narrowed.
+template <class Out, class In, class Side>
+constexpr bool kStoresAreSlowest = kHasResults<In, Side> ||
+                                   (HWY_MAX_BYTES == kLine &&
+                                    sizeof(typename Out::T) == sizeof(float));
+
 /// Dequantizes a group.
 template <class Out, class In, class Side>
 HWY_INLINE void Group(const In& in, const Side& side, const uint8_t* x, uint8_t* y, bool stream) {
-  if constexpr (requires(V16 * results) { side.Results(in, x, results); }) {
+  if constexpr (kHasResults<In, Side>) {
     V16 results[kResults];
     side.Results(in, x, results);
     StoreResults(results, y, stream);
@@ -84,7 +102,11 @@ HWY_INLINE void Loop(const In& in, Side side, const uint8_t* x, uint8_t* y, size
     }
     const size_t ahead = stream ? kAhead : 0;
     do {
-      for (size_t i = 0; i < kTurn<Side> * x_group; i += kLine) hwy::Prefetch(x + ahead + i);
+      if (kStoresAreSlowest<Out, In, Side> && !stream) {
+        for (size_t i = 0; i < kTurn<Side> * y_group; i += kLine) hwy::Prefetch(y + kAheadOfY + i);
+      } else {
+        for (size_t i = 0; i < kTurn<Side> * x_group; i += kLine) hwy::Prefetch(x + ahead + i);
+      }
       for (size_t g = 0; g < kTurn<Side>; ++g) {
         Group<Out>(in, side, x, y, stream);
         x += x_group;
