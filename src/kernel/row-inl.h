@@ -52,13 +52,6 @@ constexpr bool kHasResults = requires(const Side& side, const In& in, const uint
   side.Results(in, x, results);
 };
 
-/// True where a loop whose results stay in the caches waits for its stores: there is little arithmetic, or
-/// whole lines are computed at once and not narrowed.
-template <class Out, class In, class Side>
-constexpr bool kStoresAreSlowest = kHasResults<In, Side> ||
-                                   (HWY_MAX_BYTES == kLine &&
-                                    sizeof(typename Out::T) == sizeof(float));
-
 /// Dequantizes a group.
 template <class Out, class In, class Side>
 HWY_INLINE void Group(const In& in, const Side& side, const uint8_t* x, uint8_t* y, bool stream) {
@@ -77,6 +70,13 @@ HWY_INLINE void Group(const In& in, const Side& side, const uint8_t* x, uint8_t*
 /// as much as some arithmetic.
 template <class Side>
 constexpr size_t kTurn = std::is_empty_v<typename Side::Padding>&& HWY_MAX_BYTES <= 32 ? 2 : 1;
+
+/// True where a loop whose results stay in the caches waits for its stores: a vector fills a line, and is not
+/// narrowed or only looked up.
+template <class Out, class In, class Side>
+constexpr bool kStoresAreSlowest = HWY_MAX_BYTES == kLine &&
+                                   (sizeof(typename Out::T) == sizeof(float) ||
+                                    kHasResults<In, Side>);
 
 /// Dequantizes count elements, of which there is one at least. What is left after the last whole turn goes
 /// through padded copies, so that nothing beyond it is touched; it is done by the same code.
