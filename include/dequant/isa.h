@@ -10,8 +10,8 @@
 
 namespace dequant {
 
-/// Names of the targets that run here, best first: some of "avx512_bf16", "avx512", "avx2",
-/// "sse4", "neon", and always "reference" (the scalar definition: slow on purpose).
+/// Names of the targets that run here, best first: some of "avx512_fp16", "avx512_bf16",
+/// "avx512", "avx2", "sse4", "neon", and always "reference" (the scalar definition: slow on purpose).
 DEQUANT_EXPORT std::span<const std::string_view> targets() noexcept;
 
 /// The one in use: the best, unless the environment variable DEQUANT_FORCE_TARGET, read when

@@ -9,6 +9,7 @@
 #include "element/codes.h"
 #include "execute/expanded.h"
 #include "execute/float_environment.h"
+#include "execute/narrow_sides.h"
 #include "execute/ranges.h"
 #include "execute/rows.h"
 #include "execute/side_row.h"
@@ -87,9 +88,7 @@ class Chunk {
       unpack(x, job_.buffers.x.data(), begin + i - job_.elements.begin, 1, n, codes);
       rows_.call(unpacked(x), leaf, codes, y_at(begin + i), n, std::max(run, n), sides);
       if (leaf == Leaf::runs) continue;
-      sides.scale += n;
-      sides.zero += n;
-      if (sides.offset != nullptr) sides.offset += n;
+      sides = advanced(sides, n);
     }
   }
 
@@ -175,8 +174,9 @@ class Chunk {
 
   void run_periodic(int64_t period) noexcept {
     Expanded expanded(layout_, job_.table.moves, side_);
-    const Sides sides =
-        expanded.of_equal_rows(part_.begin, std::min(period, part_.end - part_.begin));
+    const int64_t first = std::min(period, part_.end - part_.begin);
+    NarrowSides narrow(job_);
+    const Sides sides = narrow.of(expanded.of_equal_rows(part_.begin, first), first);
     for (int64_t begin = part_.begin; begin < part_.end; begin += period) {
       call(Leaf::varying, begin, std::min(period, part_.end - begin), 1, sides);
     }
@@ -240,7 +240,8 @@ void run_uniform(const Job& job, Range part) noexcept {
                                                      .scale = &scale,
                                                      .zero = &zero,
                                                      .lut = lut_of(plan.input),
-                                                     .plain = plain});
+                                                     .plain = plain,
+                                                     .scales_of_y = plan.scale == plan.output});
 }
 
 [[gnu::noinline]] void run_packed(const Job& job, Range part) noexcept { Chunk(job, part).run(); }

@@ -32,6 +32,7 @@ struct Rows::Call {
   int64_t count;
   int64_t run;
   Sides sides;
+  bool scales_of_y;
 
   bool one_run() const { return leaf == Leaf::runs && run >= count; }
 
@@ -45,6 +46,9 @@ struct Rows::Call {
          .lut = lut,
          .stream = stream,
          .plain = sides.plain,
+         .scales_of_y = scales_of_y,
+         .scale16 = sides.scale16,
+         .zero16 = sides.zero16,
          .offset = sides.offset});
   }
 
@@ -60,7 +64,10 @@ struct Rows::Call {
 };
 
 Rows::Rows(const Job& job) noexcept
-    : job_(job), adds_(adds_offset(job.plan.rule)), y_size_(bits(job.plan.output) / 8) {}
+    : job_(job),
+      adds_(adds_offset(job.plan.rule)),
+      scales_of_y_(job.plan.scale == job.plan.output),
+      y_size_(bits(job.plan.output) / 8) {}
 
 bool Rows::is_good_run(int64_t run) const noexcept {
   const auto lanes = static_cast<int64_t>(job_.table.lanes);
@@ -70,13 +77,14 @@ bool Rows::is_good_run(int64_t run) const noexcept {
 
 void Rows::call(Element x, Leaf leaf, const uint8_t* codes, uint8_t* y, int64_t count, int64_t run,
                 const Sides& sides) const noexcept {
-  const Call c{row_of(x, leaf), leaf, bits(x), lut_of(x), codes, y, count, run, sides};
+  const Call c{row_of(x, leaf), leaf, bits(x), lut_of(x),   codes, y,
+               count,           run,  sides,   scales_of_y_};
   job_.stream ? stream(c) : c(false);
 }
 
 void Rows::call_cached(Element x, Leaf leaf, const uint8_t* codes, uint8_t* y, int64_t count,
                        int64_t run, const Sides& sides) const noexcept {
-  Call{row_of(x, leaf), leaf, bits(x), lut_of(x), codes, y, count, run, sides}(false);
+  Call{row_of(x, leaf), leaf, bits(x), lut_of(x), codes, y, count, run, sides, scales_of_y_}(false);
 }
 
 bool Rows::can_share(int64_t row) const noexcept {
@@ -100,6 +108,7 @@ void Rows::shared(const uint8_t* codes, uint8_t* y, int64_t count, int64_t rows,
                                              .lut = lut_of(x),
                                              .stream = job_.stream,
                                              .plain = sides.plain,
+                                             .scales_of_y = scales_of_y_,
                                              .rows = static_cast<size_t>(rows),
                                              .x_row = static_cast<size_t>(row * bits(x) / 8),
                                              .y_row = static_cast<size_t>(row * y_size_)});

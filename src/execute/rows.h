@@ -47,6 +47,7 @@ class Rows {
 
   const Job& job_;
   bool adds_;
+  bool scales_of_y_;
   int64_t y_size_;
 };
 

@@ -15,13 +15,18 @@ struct Sides {
   const float* scale;
   const int32_t* zero;
   const float* offset;
-  bool plain;  ///< is_plain() of all scales and offsets
+  bool plain;                         ///< is_plain() of all scales and offsets
+  const uint16_t* scale16 = nullptr;  ///< both or none: what Moves::narrow makes of them
+  const int16_t* zero16 = nullptr;
 };
 
 /// Those of the elements from the `by`th on.
-inline Sides advanced(const Sides& sides, int64_t by) {
-  return {sides.scale + by, sides.zero + by, sides.offset == nullptr ? nullptr : sides.offset + by,
-          sides.plain};
+inline Sides advanced(Sides sides, int64_t by) {
+  sides.scale += by;
+  sides.zero += by;
+  if (sides.offset != nullptr) sides.offset += by;
+  if (sides.scale16 != nullptr) sides.scale16 += by, sides.zero16 += by;
+  return sides;
 }
 
 /// `count` scales as float32, the first at index i, the others `stride` apart.

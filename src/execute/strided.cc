@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "execute/gather.h"
+#include "execute/narrow_sides.h"
 #include "execute/odometer.h"
 #include "execute/rows.h"
 #include "execute/side_row.h"
@@ -45,7 +46,8 @@ class Strided {
         width_(bits(job.plan.input)),
         code_size_(bits(unpacked(job.plan.input)) / 8),
         here_(dimensions_, walk.origin, part.begin),
-        left_(part.end - part.begin) {
+        left_(part.end - part.begin),
+        narrow_(job) {
     const bool one_scale = repeats_sides(inner_);
     const bool follows = last_ > 0 && walk.list[last_ - 1].y == inner_.size * inner_.y;
     long_ = !one_scale ? kLongVarying : follows ? kLong : kLongApart;
@@ -172,12 +174,16 @@ class Strided {
         const Moves& moves = job_.table.moves;
         gather_zeros(plan_, job_.buffers, moves, used, shorter, at.zero_point, zero_);
       }
-      plain_ = job_.table.moves.all_plain(scale_, static_cast<size_t>(count),
-                                          !has_infinity(plan_.input));
+      sides_ = {scale_, zero_, nullptr,
+                job_.table.moves.all_plain(scale_, static_cast<size_t>(count),
+                                           !has_infinity(plan_.input))};
+      sides_count_ = count;
       sided_ = box;
       sides_at_ = at;
+    } else if (!runs && sides_.scale16 == nullptr) {
+      sides_ = narrow_.of(sides_, sides_count_);  // worth it from the second time on
     }
-    return {runs ? Leaf::runs : Leaf::varying, runs ? run : 1, {scale_, zero_, nullptr, plain_}};
+    return {runs ? Leaf::runs : Leaf::varying, runs ? run : 1, sides_};
   }
 
   /// Some indices of the dimension before the innermost.
@@ -260,7 +266,9 @@ class Strided {
   Box shape_{0, 0, 0};  ///< the places are those of
   Box sided_{0, 0, 0};  ///< the sides are those of, from sides_at_ on
   Place sides_at_;
-  bool plain_ = false;
+  Sides sides_{};
+  int64_t sides_count_ = 0;
+  NarrowSides narrow_;
   RowPlaces x_places_;
   RowPlaces y_places_;
   alignas(64) float scale_[kSides];

@@ -24,8 +24,12 @@ struct RowArgs {
   const float* lut = nullptr;     ///< floats: the value of every code
   bool stream = false;  ///< store past the caches what starts on kLine bytes: y, or a run of it
   bool plain = false;   ///< is_plain() of every scale and offset: no result is NaN or subnormal
-  const float* offset = nullptr;  ///< range rows: as scale, what is added after it
-  const Line* line = nullptr;     ///< line rows: all they need beside x, y and count
+  bool scales_of_y = false;  ///< every scale is a number that y's element has
+  const uint16_t* scale16 =
+      nullptr;                      ///< Leaf::varying, if there: what Moves::narrow makes of scale
+  const int16_t* zero16 = nullptr;  ///< and of zero
+  const float* offset = nullptr;    ///< range rows: as scale, what is added after it
+  const Line* line = nullptr;       ///< line rows: all they need beside x, y and count
   size_t rows = 1;   ///< shared rows: so many, which have the same scales and zero points
   size_t x_row = 0;  ///< shared rows: bytes from a row to the next one, of x and of y
   size_t y_row = 0;
@@ -94,10 +98,15 @@ struct Moves {
   /// Values of float16 or bfloat16 codes at any alignment. NaNs stay NaNs.
   void (*widen_float16)(const uint8_t* from, size_t count, float* to) = nullptr;
   void (*widen_bfloat16)(const uint8_t* from, size_t count, float* to) = nullptr;
+  /// Scales of rows to float16 whose scales_of_y are plain, and zero points of 8 bits or fewer, in 16 bits.
+  /// Writes up to kNarrowSlack more. Null where it is not worth doing: with it, such rows read as much.
+  void (*narrow)(const float* scale, const int32_t* zero, size_t count, uint16_t* scale16,
+                 int16_t* zero16) = nullptr;
   /// Copies, past the caches where whole lines are written.
   void (*stream)(const uint8_t* from, uint8_t* to, size_t bytes) = nullptr;
 
   static constexpr size_t kSlack = 16;
+  static constexpr size_t kNarrowSlack = 64;
   static constexpr size_t kMostRepeated = size_t{1} << 14;
 };
 

@@ -17,13 +17,19 @@ namespace {
 
 struct Target {
   std::string_view name;
-  int64_t highway;  ///< 0: the reference
+  int64_t highway;       ///< 0: the reference
+  bool float16 = false;  ///< computes in it
 };
 
 // Best first.
 constexpr std::array kKnown{
-    Target{"avx512_bf16", HWY_AVX3_DL}, Target{"avx512", HWY_AVX3}, Target{"avx2", HWY_AVX2},
-    Target{"sse4", HWY_SSE4},           Target{"neon", HWY_NEON},   Target{"reference", 0},
+    Target{"avx512_fp16", HWY_AVX3_DL, true},
+    Target{"avx512_bf16", HWY_AVX3_DL},
+    Target{"avx512", HWY_AVX3},
+    Target{"avx2", HWY_AVX2},
+    Target{"sse4", HWY_SSE4},
+    Target{"neon", HWY_NEON},
+    Target{"reference", 0},
 };
 
 /// The Highway targets that this processor runs as we compile them.
@@ -44,6 +50,7 @@ class Registry {
     const int64_t supported = supported_targets();
     for (const Target& t : kKnown) {
       if (t.highway != 0 && (supported & t.highway) == 0) continue;
+      if (t.float16 && !computes_float16()) continue;
       Table& table = tables_[count_];
       fill_reference_rows(table);
       if (t.highway != 0) {
@@ -54,6 +61,7 @@ class Registry {
         fill_moves(t.highway, table);
         fill_transposes(t.highway, table);
       }
+      if (t.float16) fill_float16_rows(table);
       names_[count_++] = t.name;
     }
     const char* forced = std::getenv("DEQUANT_FORCE_TARGET");

@@ -37,6 +37,12 @@ void fill_range_rows(int64_t target, Table& table);
 void fill_moves(int64_t target, Table& table);
 void fill_transposes(int64_t target, Table& table);
 
+/// True if this processor has AVX512-FP16 and this compiler knows it.
+bool computes_float16() noexcept;
+
+/// Puts rows that compute in float16 over those of a table.
+void fill_float16_rows(Table& table);
+
 }  // namespace dequant
 
 /// Calls FUNC(table) as compiled for a Highway target that the caller has found to run here.

@@ -21,7 +21,9 @@ std::vector<uint8_t> output_of(const Table& table, Element x, Element y, Leaf le
                                const int32_t* zero) {
   std::vector<uint8_t> bytes(count * static_cast<size_t>(bits(y)) / 8);
   RowArgs args{codes.data(), bytes.data(), count, count, scale, zero, lut_of(x)};
-  args.plain = testing::all_plain(x, scale, leaf == Leaf::runs ? 1 : count);
+  const size_t scales = leaf == Leaf::runs ? 1 : count;
+  args.plain = testing::all_plain(x, scale, scales);
+  args.scales_of_y = testing::all_of_y(y, scale, scales);
   table.at(x, y, leaf)(args);
   return bytes;
 }
@@ -63,6 +65,25 @@ TEST(Exhaustive, EveryCodeGivesTheSameBitsOnEveryTarget) {
         for (const uint32_t scale : testing::edge_scales()) {
           const float s = float_of(scale);
           expect_same(x, y, Leaf::runs, count, codes, &s, &zero);
+        }
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+/// Every scale of an output's own type with every difference of codes of 8 bits or fewer.
+TEST(Exhaustive, EveryScaleOf16BitsGivesTheSameBitsOnEveryTarget) {
+  for (const Element x : {uint8, int4, float8e4m3fn, float8e5m2}) {
+    const std::vector<uint8_t> codes = every_code(x);
+    const size_t count = codes.size() * 8 / static_cast<size_t>(bits(x));
+    const std::vector<int32_t> zeros =
+        x == uint8 ? std::vector<int32_t>{0, 255} : std::vector<int32_t>{0};
+    for (const Element y : {float16, bfloat16}) {
+      for (uint32_t code = 0; code < 0x10000; ++code) {
+        const float scale = float_value(y, code);
+        for (const int32_t zero : zeros) {
+          expect_same(x, y, Leaf::runs, count, codes, &scale, &zero);
         }
         if (HasFatalFailure()) return;
       }

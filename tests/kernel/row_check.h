@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dequant/isa.h"
+#include "element/codes.h"
 #include "kernel/lut.h"
 #include "kernel/targets.h"
 #include "support/float_bits.h"
@@ -117,6 +118,15 @@ inline bool all_plain(Element x, const float* values, size_t count) {
                      [&](float v) { return is_plain(v, !has_infinity(x)); });
 }
 
+/// The number of an output's element that is nearest to a scale.
+inline float nearest(Element y, float scale) { return float_value(y, reference_narrow(y, scale)); }
+
+/// What RowArgs::scales_of_y says of these scales.
+inline bool all_of_y(Element y, const float* values, size_t count) {
+  return std::all_of(values, values + count,
+                     [&](float v) { return bits_of(nearest(y, v)) == bits_of(v); });
+}
+
 /// Buffers for rows of up to `max_count` elements.
 class RowCheck {
  public:
@@ -127,7 +137,9 @@ class RowCheck {
         want_(max_count * 4 + 64),
         scale_(max_count * 4),
         zero_(max_count * 4),
-        offset_(max_count * 4) {}
+        offset_(max_count * 4),
+        scale16_((max_count + Moves::kNarrowSlack) * 2),
+        zero16_((max_count + Moves::kNarrowSlack) * 2) {}
 
   /// Runs the row and the reference on random data; true if all bytes in and around y agree.
   bool agrees(const Entry& e, const Placement& p) {
@@ -142,8 +154,10 @@ class RowCheck {
     auto* zero = reinterpret_cast<int32_t*>(zero_.before_end(sides * 4));
     auto* offset = reinterpret_cast<float*>(offset_.before_end(sides * 4));
     const bool plain = random_.coin();
+    const bool of_y = random_.coin();
     for (size_t i = 0; i < sides; ++i) {
       scale[i] = plain ? plain_scale(e.x) : float_of(random_scale(random_));
+      if (of_y) scale[i] = nearest(e.y, scale[i]);
       zero[i] = random_zero(random_, e.x);
       offset[i] = plain ? plain_scale(e.x) : float_of(random_scale(random_));
     }
@@ -153,12 +167,14 @@ class RowCheck {
     want_.fill(kUntouched);
     RowArgs args{x, y_.begin() + y_at, p.count, p.run, scale, zero, lut_of(e.x), p.stream};
     args.plain = all_plain(e.x, scale, sides);
+    args.scales_of_y = all_of_y(e.y, scale, sides);
     if (e.arithmetic == Arithmetic::range) {
       std::fill_n(zero, sides, *zero);
       args.offset = offset;
       args.plain = args.plain && all_plain(e.x, offset, sides);
     }
     if (e.arithmetic == Arithmetic::line) args.line = &line;
+    narrow(e, sides, args);
     e.row(args);
     flush_streams();
     args.y = want_.begin() + y_at;
@@ -180,6 +196,20 @@ class RowCheck {
     }
   }
 
+  /// Now and then gives a row its sides in 16 bits as well, if it takes them.
+  void narrow(const Entry& e, size_t sides, RowArgs& args) {
+    const auto narrow = table_of(e.target)->moves.narrow;
+    const bool takes = narrow != nullptr && e.leaf == Leaf::varying && e.y == Element::float16 &&
+                       e.arithmetic == Arithmetic::scale && bits(e.x) <= 8;
+    if (!takes || !args.plain || !args.scales_of_y || random_.coin()) return;
+    const size_t bytes = (sides + Moves::kNarrowSlack) * 2;
+    auto* scale = reinterpret_cast<uint16_t*>(scale16_.before_end(bytes));
+    auto* zero = reinterpret_cast<int16_t*>(zero16_.before_end(bytes));
+    narrow(args.scale, args.zero, sides, scale, zero);
+    args.scale16 = scale;
+    args.zero16 = zero;
+  }
+
   static constexpr uint8_t kUntouched = 0xA5;
 
   Random random_;
@@ -189,6 +219,8 @@ class RowCheck {
   GuardedBuffer scale_;
   GuardedBuffer zero_;
   GuardedBuffer offset_;
+  GuardedBuffer scale16_;
+  GuardedBuffer zero16_;
 };
 
 }  // namespace dequant::testing

@@ -18,8 +18,8 @@ using testing::ForcedTarget;
 using testing::is_invalid;
 
 TEST(Targets, AreKnownNamesBestFirstAndEndWithTheReference) {
-  const std::vector<std::string_view> order{"avx512_bf16", "avx512", "avx2",
-                                            "sse4",        "neon",   "reference"};
+  const std::vector<std::string_view> order{"avx512_fp16", "avx512_bf16", "avx512",   "avx2",
+                                            "sse4",        "neon",        "reference"};
   ASSERT_FALSE(targets().empty());
   EXPECT_EQ(targets().back(), "reference");
   auto from = order.begin();

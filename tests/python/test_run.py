@@ -205,7 +205,8 @@ def test_node_tests_of_onnx_give_the_expected_outputs(shared, tmp_path):
                     codes_of(numpy_helper.to_array(expected)))
 
 
-@pytest.mark.parametrize("target", ["avx512_bf16", "avx512", "avx2", "sse4", "neon", "reference"])
+@pytest.mark.parametrize("target", [
+    "avx512_fp16", "avx512_bf16", "avx512", "avx2", "sse4", "neon", "reference"])
 def test_check_passes_all_conformance_cases(target, shared, monkeypatch):
     monkeypatch.setenv("DEQUANT_FORCE_TARGET", "none")
     refused = dequant("check", shared / "conformance", code=2).stderr

@@ -1,0 +1,381 @@
+// Rows to float16 for processors that compute in it (AVX512-FP16), where scales are float16 as well. x - z then
+// has 9 bits at most and a scale 11: float32 would hold their product as it is, and its one rounding would be
+// that to float16. A multiplication in float16 does that rounding at once. What needs more than that is left
+// to the rows beneath.
+#include "kernel/targets.h"
+
+#if defined(__x86_64__) && defined(__clang__)
+#define DEQUANT_FLOAT16_ROWS (__clang_major__ >= 15)
+#elif defined(__x86_64__)
+#define DEQUANT_FLOAT16_ROWS (__GNUC__ >= 12)
+#else
+#define DEQUANT_FLOAT16_ROWS 0
+#endif
+
+#if DEQUANT_FLOAT16_ROWS
+
+#include <cpuid.h>
+#include <immintrin.h>
+
+#include <algorithm>
+#include <array>
+
+#include "hwy/base.h"
+#include "kernel/careful.h"
+
+HWY_DIAGNOSTICS(push)
+#if HWY_COMPILER_GCC_ACTUAL  // what it says of its own intrinsics is not so
+HWY_DIAGNOSTICS_OFF(disable : 4701, ignored "-Wmaybe-uninitialized")
+#endif
+HWY_PUSH_ATTRIBUTES("f16c,avx512f,avx512bw,avx512vl,avx512vbmi,avx512fp16")
+namespace dequant {
+namespace {
+
+/// The rows of the processor without float16 arithmetic.
+Table beneath;
+
+/// Elements of a vector, and of the two that are done in a turn.
+constexpr size_t kLanes = 32;
+constexpr size_t kTurn = 2 * kLanes;
+/// How far ahead codes are fetched if results are streamed, and lines of results if they are not.
+constexpr size_t kAheadOfX = 2048;
+constexpr size_t kAheadOfY = 512;
+/// Elements whose sides are narrowed once for many rows.
+constexpr size_t kTile = 2048;
+
+constexpr int16_t kCanonicalNan = 0x7E00;
+
+HWY_INLINE __m512i words_of(__m512h v) { return _mm512_castph_si512(v); }
+HWY_INLINE __m512h halves_of(__m512i v) { return _mm512_castsi512_ph(v); }
+
+// Codes: Difference() is fl16(x - zero) of the next 32. kNan: some codes are NaN. Runs longer than kLongest
+// are faster beneath, where results are looked up.
+
+template <bool kSigned>
+struct Bytes {
+  static constexpr size_t kBits = 8;
+  static constexpr size_t kLongest = SIZE_MAX;
+  static constexpr bool kNan = false;
+  static HWY_INLINE __m512h Difference(const uint8_t* p, __m512i zero) {
+    const __m256i codes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    const __m512i x = kSigned ? _mm512_cvtepi8_epi16(codes) : _mm512_cvtepu8_epi16(codes);
+    return _mm512_cvtepi16_ph(_mm512_sub_epi16(x, zero));
+  }
+};
+
+/// The highest bits of word w of each group of four are those of code w of its own.
+template <int kWidth>
+HWY_INLINE __m512i OnTop(__m512i groups) {
+  alignas(64) static constexpr auto kFrom = [] {
+    std::array<uint8_t, 64> from{};
+    for (size_t i = 1; i < from.size(); i += 2) {
+      const size_t group = kWidth == 4 ? i / 8 % 4 : i / 8;
+      from[i] = static_cast<uint8_t>(((group * 4 + i / 2 % 4 + 1) * kWidth - 8) % 64);
+    }
+    return from;
+  }();
+  return _mm512_multishift_epi64_epi8(_mm512_load_si512(kFrom.data()), groups);
+}
+
+template <bool kSigned>
+struct Nibbles {
+  static constexpr size_t kBits = 4;
+  static constexpr size_t kLongest = 16;
+  static constexpr bool kNan = false;
+  static HWY_INLINE __m512h Difference(const uint8_t* p, __m512i zero) {
+    const __m512i codes =
+        _mm512_castsi128_si512(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+    const __m512i order = _mm512_setr_epi64(0, 0, 0, 0, 1, 1, 1, 1);
+    const __m512i top = OnTop<4>(_mm512_permutexvar_epi64(order, codes));
+    const __m512i x = kSigned ? _mm512_srai_epi16(top, 12) : _mm512_srli_epi16(top, 12);
+    return _mm512_cvtepi16_ph(_mm512_sub_epi16(x, zero));
+  }
+};
+
+template <bool kSigned>
+struct Pairs {
+  static constexpr size_t kBits = 2;
+  static constexpr size_t kLongest = 0;
+  static constexpr bool kNan = false;
+  static HWY_INLINE __m512h Difference(const uint8_t* p, __m512i zero) {
+    int64_t codes;
+    __builtin_memcpy(&codes, p, sizeof codes);
+    const __m512i top = OnTop<2>(_mm512_set1_epi64(codes));
+    const __m512i x = kSigned ? _mm512_srai_epi16(top, 14) : _mm512_srli_epi16(top, 14);
+    return _mm512_cvtepi16_ph(_mm512_sub_epi16(x, zero));
+  }
+};
+
+/// float8e5m2 is the upper half of float16.
+struct Float8e5m2 {
+  static constexpr size_t kBits = 8;
+  static constexpr size_t kLongest = SIZE_MAX;
+  static constexpr bool kNan = true;
+  static HWY_INLINE __m512h Difference(const uint8_t* p, __m512i) {
+    const __m256i codes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    return halves_of(_mm512_slli_epi16(_mm512_cvtepu8_epi16(codes), 8));
+  }
+};
+
+/// float8e4m3fn has three bits of its four-bit exponent and of its mantissa where float16 has them; the
+/// difference of their biases is a power of two.
+struct Float8e4m3fn {
+  static constexpr size_t kBits = 8;
+  static constexpr size_t kLongest = 8192;
+  static constexpr bool kNan = true;
+  static HWY_INLINE __m512h Difference(const uint8_t* p, __m512i) {
+    const __m256i codes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    const __m512i moved = _mm512_slli_epi16(_mm512_cvtepi8_epi16(codes), 7);
+    const __m512i bits = _mm512_and_si512(moved, _mm512_set1_epi16(static_cast<int16_t>(0xBF80)));
+    const __m512i magnitude = _mm512_set1_epi16(0x3F80);
+    const __mmask32 nan = _mm512_cmpeq_epi16_mask(_mm512_and_si512(bits, magnitude), magnitude);
+    const __m512h value = _mm512_mul_ph(halves_of(bits), halves_of(_mm512_set1_epi16(0x5C00)));
+    return halves_of(_mm512_mask_set1_epi16(words_of(value), nan, kCanonicalNan));
+  }
+};
+
+// Sides: Zero(k) and Scale(k) are those of vector k of the next two.
+
+/// One for all elements.
+struct One {
+  struct Padding {};
+  __m512h scale;
+  __m512i zero;
+
+  HWY_INLINE One(float s, int32_t z)
+      : scale(halves_of(
+            _mm512_broadcastw_epi16(_mm_cvtps_ph(_mm_set_ss(s), _MM_FROUND_CUR_DIRECTION)))),
+        zero(_mm512_set1_epi16(static_cast<int16_t>(z))) {}
+  HWY_INLINE __m512h Scale(size_t) const { return scale; }
+  HWY_INLINE __m512i Zero(size_t) const { return zero; }
+  HWY_INLINE void Advance() {}
+  HWY_INLINE void Part(size_t, Padding&) {}
+};
+
+/// One for each run of 16 or 32 elements.
+struct Blocks {
+  struct Padding {
+    float scale[4];
+    int32_t zero[4];
+  };
+  /// For each word of a turn, that of its scale if these are words. Those of zero points are twice as far.
+  template <size_t kRun>
+  static constexpr auto kOrder = [] {
+    std::array<uint16_t, kTurn> order{};
+    for (size_t i = 0; i < kTurn; ++i) order[i] = static_cast<uint16_t>(i / kRun);
+    return order;
+  }();
+  const float* scale;
+  const int32_t* zero;
+  size_t run;
+  __m512i order[2];
+
+  HWY_INLINE explicit Blocks(const RowArgs& a) : scale(a.scale), zero(a.zero), run(a.run) {
+    const uint16_t* from = run == 16 ? kOrder<16>.data() : kOrder<32>.data();
+    for (size_t k = 0; k < 2; ++k) order[k] = _mm512_loadu_si512(from + k * kLanes);
+  }
+  /// Those of a turn, without touching any behind them.
+  HWY_INLINE __m128i Load(const void* from) const {
+    const auto* p = static_cast<const __m128i*>(from);
+    return run == 16 ? _mm_loadu_si128(p) : _mm_loadl_epi64(p);
+  }
+  HWY_INLINE __m512h Scale(size_t k) const {
+    const __m128i narrow = _mm_cvtps_ph(_mm_castsi128_ps(Load(scale)), _MM_FROUND_CUR_DIRECTION);
+    return halves_of(_mm512_permutexvar_epi16(order[k], _mm512_castsi128_si512(narrow)));
+  }
+  HWY_INLINE __m512i Zero(size_t k) const {
+    const __m512i twice = _mm512_add_epi16(order[k], order[k]);
+    return _mm512_permutexvar_epi16(twice, _mm512_castsi128_si512(Load(zero)));
+  }
+  HWY_INLINE void Advance() {
+    scale += kTurn / run;
+    zero += kTurn / run;
+  }
+  HWY_INLINE void Part(size_t count, Padding& padding) {
+    const size_t blocks = (count - 1) / run + 1;
+    copy_padded(scale, blocks * sizeof *scale, padding.scale, sizeof padding.scale);
+    copy_padded(zero, blocks * sizeof *zero, padding.zero, sizeof padding.zero);
+    scale = padding.scale;
+    zero = padding.zero;
+  }
+};
+
+/// One for each element, in 16 bits, and as many as whole turns need.
+struct Each {
+  struct Padding {};
+  const uint16_t* scale;
+  const int16_t* zero;
+
+  HWY_INLINE __m512h Scale(size_t k) const {
+    return halves_of(_mm512_loadu_si512(scale + k * kLanes));
+  }
+  HWY_INLINE __m512i Zero(size_t k) const { return _mm512_loadu_si512(zero + k * kLanes); }
+  HWY_INLINE void Advance() {
+    scale += kTurn;
+    zero += kTurn;
+  }
+  HWY_INLINE void Part(size_t, Padding&) {}
+};
+
+HWY_INLINE void NarrowVector(const float* scale, const int32_t* zero, uint16_t* scale16,
+                             int16_t* zero16) {
+  const __m256i low = _mm512_cvtps_ph(_mm512_loadu_ps(scale), _MM_FROUND_CUR_DIRECTION);
+  const __m256i high = _mm512_cvtps_ph(_mm512_loadu_ps(scale + 16), _MM_FROUND_CUR_DIRECTION);
+  const __m512i pairs = _mm512_packs_epi32(_mm512_loadu_si512(zero), _mm512_loadu_si512(zero + 16));
+  const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+  _mm512_storeu_si512(scale16, _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1));
+  _mm512_storeu_si512(zero16, _mm512_permutexvar_epi64(order, pairs));
+}
+
+HWY_NOINLINE void NarrowSides(const float* scale, const int32_t* zero, size_t count,
+                              uint16_t* scale16, int16_t* zero16) {
+  static_assert(kTurn <= Moves::kNarrowSlack);
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    NarrowVector(scale + i, zero + i, scale16 + i, zero16 + i);
+  }
+  if (i == count) return;
+  alignas(64) float last_scale[kLanes];
+  alignas(64) int32_t last_zero[kLanes];
+  copy_padded(scale + i, (count - i) * sizeof *scale, last_scale, sizeof last_scale);
+  copy_padded(zero + i, (count - i) * sizeof *zero, last_zero, sizeof last_zero);
+  NarrowVector(last_scale, last_zero, scale16 + i, zero16 + i);
+}
+
+/// The results of vector k of a turn.
+template <class Code, class Side>
+HWY_INLINE __m512i Results(const uint8_t* x, const Side& side, size_t k) {
+  const uint8_t* codes = x + k * kLanes * Code::kBits / 8;
+  const __m512h y = _mm512_mul_ph(Code::Difference(codes, side.Zero(k)), side.Scale(k));
+  if constexpr (!Code::kNan) return words_of(y);
+  const __mmask32 nan = _mm512_mask_cmp_ph_mask(~__mmask32{0}, y, y, _CMP_UNORD_Q);
+  return _mm512_mask_set1_epi16(words_of(y), nan, kCanonicalNan);
+}
+
+template <class Code, class Side>
+HWY_INLINE void Loop(Side side, const uint8_t* x, uint8_t* y, size_t count, bool stream) {
+  constexpr size_t kBytes = kTurn * Code::kBits / 8;
+  for (; count >= kTurn; count -= kTurn) {
+    const __m512i first = Results<Code>(x, side, 0);
+    const __m512i second = Results<Code>(x, side, 1);
+    if (stream) {
+      _mm_prefetch(reinterpret_cast<const char*>(x + kAheadOfX), _MM_HINT_T0);
+      _mm512_stream_si512(reinterpret_cast<__m512i*>(y), first);
+      _mm512_stream_si512(reinterpret_cast<__m512i*>(y + kLine), second);
+    } else {
+      _mm_prefetch(reinterpret_cast<const char*>(y + kAheadOfY), _MM_HINT_T0);
+      _mm_prefetch(reinterpret_cast<const char*>(y + kAheadOfY + kLine), _MM_HINT_T0);
+      _mm512_storeu_si512(y, first);
+      _mm512_storeu_si512(y + kLine, second);
+    }
+    side.Advance();
+    x += kBytes;
+    y += 2 * kLine;
+  }
+  if (count == 0) return;
+  uint8_t codes[kBytes];
+  typename Side::Padding padding;
+  copy_padded(x, (count * Code::kBits + 7) / 8, codes, sizeof codes);
+  side.Part(count, padding);
+  const uint64_t lanes = (uint64_t{1} << count) - 1;
+  _mm512_mask_storeu_epi16(y, static_cast<__mmask32>(lanes), Results<Code>(codes, side, 0));
+  _mm512_mask_storeu_epi16(y + kLine, static_cast<__mmask32>(lanes >> kLanes),
+                           Results<Code>(codes, side, 1));
+}
+
+HWY_INLINE bool CanStream(const RowArgs& a, const uint8_t* y) {
+  return a.stream && reinterpret_cast<uintptr_t>(y) % kLine == 0;
+}
+
+template <class Code, Element kElement>
+void RunsRow(const RowArgs& a) {
+  if (!a.plain || !a.scales_of_y || a.run > Code::kLongest) {
+    return beneath.at(kElement, Element::float16, Leaf::runs)(a);
+  }
+  if ((a.run == 16 || a.run == 32) && a.count > a.run) {
+    return Loop<Code>(Blocks(a), a.x, a.y, a.count, CanStream(a, a.y));
+  }
+  for (size_t i = 0, run = 0; i < a.count; i += a.run, ++run) {
+    uint8_t* y = a.y + 2 * i;
+    Loop<Code>(One(a.scale[run], a.zero[run]), a.x + i * Code::kBits / 8, y,
+               std::min(a.run, a.count - i), CanStream(a, y));
+  }
+}
+
+/// A scale for each element.
+template <class Code, Element kElement>
+void VaryingRow(const RowArgs& a) {
+  if (a.scale16 == nullptr) return beneath.at(kElement, Element::float16, Leaf::varying)(a);
+  Loop<Code>(Each{a.scale16, a.zero16}, a.x, a.y, a.count, CanStream(a, a.y));
+}
+
+/// Rows that share a scale for each element: beneath there may be no way of their own for them.
+template <class Code, Element kElement>
+void SharedRows(const RowArgs& a) {
+  const RowFn shared = beneath.shared_at(kElement, Element::float16);
+  if ((!a.plain || !a.scales_of_y) && shared != nullptr) return shared(a);
+  alignas(64) uint16_t scale[kTile + Moves::kNarrowSlack];
+  alignas(64) int16_t zero[kTile + Moves::kNarrowSlack];
+  for (size_t i = 0; i < a.count; i += kTile) {
+    RowArgs row = a;
+    row.x += i * Code::kBits / 8;
+    row.y += 2 * i;
+    row.count = std::min(kTile, a.count - i);
+    row.scale += i;
+    row.zero += i;
+    if (a.plain && a.scales_of_y) {
+      NarrowSides(row.scale, row.zero, row.count, scale, zero);
+      row.scale16 = scale;
+      row.zero16 = zero;
+    }
+    for (size_t r = 0; r < a.rows; ++r, row.x += a.x_row, row.y += a.y_row) {
+      VaryingRow<Code, kElement>(row);
+    }
+  }
+}
+
+template <class Code, Element kElement>
+void Fill(Table& table) {
+  constexpr Element y = Element::float16;
+  if constexpr (Code::kLongest > 0) table.at(kElement, y, Leaf::runs) = RunsRow<Code, kElement>;
+  table.at(kElement, y, Leaf::varying) = VaryingRow<Code, kElement>;
+  table.shared_at(kElement, y) = SharedRows<Code, kElement>;
+}
+
+}  // namespace
+}  // namespace dequant
+HWY_POP_ATTRIBUTES
+HWY_DIAGNOSTICS(pop)
+
+namespace dequant {
+
+bool computes_float16() noexcept {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d >> 23 & 1) != 0;
+}
+
+void fill_float16_rows(Table& table) {
+  beneath = table;
+  table.moves.narrow = NarrowSides;
+  Fill<Bytes<false>, Element::uint8>(table);
+  Fill<Bytes<true>, Element::int8>(table);
+  Fill<Nibbles<false>, Element::uint4>(table);
+  Fill<Nibbles<true>, Element::int4>(table);
+  Fill<Pairs<false>, Element::uint2>(table);
+  Fill<Pairs<true>, Element::int2>(table);
+  Fill<Float8e5m2, Element::float8e5m2>(table);
+  Fill<Float8e4m3fn, Element::float8e4m3fn>(table);
+}
+
+}  // namespace dequant
+
+#else
+
+namespace dequant {
+
+bool computes_float16() noexcept { return false; }
+void fill_float16_rows(Table&) {}
+
+}  // namespace dequant
+
+#endif
