@@ -41,7 +41,7 @@ constexpr size_t kTurn = 2 * kLanes;
 constexpr size_t kAheadOfX = 2048;
 constexpr size_t kAheadOfY = 512;
 /// Elements whose sides are narrowed once for many rows.
-constexpr size_t kTile = 2048;
+constexpr size_t kTile = 4096;
 
 constexpr int16_t kCanonicalNan = 0x7E00;
 
