@@ -34,12 +34,8 @@ namespace {
 /// The rows of the processor without float16 arithmetic.
 Table beneath;
 
-/// Elements of a vector, and of the two that are done in a turn.
-constexpr size_t kLanes = 32;
-constexpr size_t kTurn = 2 * kLanes;
-/// How far ahead codes are fetched if results are streamed, and lines of results if they are not.
-constexpr size_t kAheadOfX = 2048;
-constexpr size_t kAheadOfY = 512;
+#include "kernel/two_lines-inl.h"
+
 /// Elements whose sides are narrowed once for many rows.
 constexpr size_t kTile = 4096;
 
@@ -242,49 +238,28 @@ HWY_NOINLINE void NarrowSides(const float* scale, const int32_t* zero, size_t co
   NarrowVector(last_scale, last_zero, scale16 + i, zero16 + i);
 }
 
-/// The results of vector k of a turn.
+/// Multiplies in float16.
 template <class Code, class Side>
-HWY_INLINE __m512i Results(const uint8_t* x, const Side& side, size_t k) {
-  const uint8_t* codes = x + k * kLanes * Code::kBits / 8;
-  const __m512h y = _mm512_mul_ph(Code::Difference(codes, side.Zero(k)), side.Scale(k));
-  if constexpr (!Code::kNan) return words_of(y);
-  const __mmask32 nan = _mm512_mask_cmp_ph_mask(~__mmask32{0}, y, y, _CMP_UNORD_Q);
-  return _mm512_mask_set1_epi16(words_of(y), nan, kCanonicalNan);
-}
+struct Product : Side {
+  static constexpr size_t kBits = Code::kBits;
 
-template <class Code, class Side>
-HWY_INLINE void Loop(Side side, const uint8_t* x, uint8_t* y, size_t count, bool stream) {
-  constexpr size_t kBytes = kTurn * Code::kBits / 8;
-  for (; count >= kTurn; count -= kTurn) {
-    const __m512i first = Results<Code>(x, side, 0);
-    const __m512i second = Results<Code>(x, side, 1);
-    if (stream) {
-      _mm_prefetch(reinterpret_cast<const char*>(x + kAheadOfX), _MM_HINT_T0);
-      _mm512_stream_si512(reinterpret_cast<__m512i*>(y), first);
-      _mm512_stream_si512(reinterpret_cast<__m512i*>(y + kLine), second);
-    } else {
-      _mm_prefetch(reinterpret_cast<const char*>(y + kAheadOfY), _MM_HINT_T0);
-      _mm_prefetch(reinterpret_cast<const char*>(y + kAheadOfY + kLine), _MM_HINT_T0);
-      _mm512_storeu_si512(y, first);
-      _mm512_storeu_si512(y + kLine, second);
+  HWY_INLINE explicit Product(const Side& side) : Side(side) {}
+  HWY_INLINE void Results(const uint8_t* x, __m512i* lines) const {
+    for (size_t k = 0; k < 2; ++k) {
+      const uint8_t* codes = x + k * kLanes * kBits / 8;
+      const __m512h y = _mm512_mul_ph(Code::Difference(codes, this->Zero(k)), this->Scale(k));
+      lines[k] = words_of(y);
+      if constexpr (Code::kNan) {
+        const __mmask32 nan = _mm512_mask_cmp_ph_mask(~__mmask32{0}, y, y, _CMP_UNORD_Q);
+        lines[k] = _mm512_mask_set1_epi16(lines[k], nan, kCanonicalNan);
+      }
     }
-    side.Advance();
-    x += kBytes;
-    y += 2 * kLine;
   }
-  if (count == 0) return;
-  uint8_t codes[kBytes];
-  typename Side::Padding padding;
-  copy_padded(x, (count * Code::kBits + 7) / 8, codes, sizeof codes);
-  side.Part(count, padding);
-  const uint64_t lanes = (uint64_t{1} << count) - 1;
-  _mm512_mask_storeu_epi16(y, static_cast<__mmask32>(lanes), Results<Code>(codes, side, 0));
-  _mm512_mask_storeu_epi16(y + kLine, static_cast<__mmask32>(lanes >> kLanes),
-                           Results<Code>(codes, side, 1));
-}
+};
 
-HWY_INLINE bool CanStream(const RowArgs& a, const uint8_t* y) {
-  return a.stream && reinterpret_cast<uintptr_t>(y) % kLine == 0;
+template <class Code, class Side>
+HWY_INLINE void Loop(const Side& side, const uint8_t* x, uint8_t* y, size_t count, bool stream) {
+  TwoLines(Product<Code, Side>(side), x, y, count, stream);
 }
 
 template <class Code, Element kElement>
@@ -293,12 +268,12 @@ void RunsRow(const RowArgs& a) {
     return beneath.at(kElement, Element::float16, Leaf::runs)(a);
   }
   if ((a.run == 16 || a.run == 32) && a.count > a.run) {
-    return Loop<Code>(Blocks(a), a.x, a.y, a.count, CanStream(a, a.y));
+    return Loop<Code>(Blocks(a), a.x, a.y, a.count, a.stream);
   }
   for (size_t i = 0, run = 0; i < a.count; i += a.run, ++run) {
     uint8_t* y = a.y + 2 * i;
     Loop<Code>(One(a.scale[run], a.zero[run]), a.x + i * Code::kBits / 8, y,
-               std::min(a.run, a.count - i), CanStream(a, y));
+               std::min(a.run, a.count - i), a.stream);
   }
 }
 
@@ -306,7 +281,7 @@ void RunsRow(const RowArgs& a) {
 template <class Code, Element kElement>
 void VaryingRow(const RowArgs& a) {
   if (a.scale16 == nullptr) return beneath.at(kElement, Element::float16, Leaf::varying)(a);
-  Loop<Code>(Each{a.scale16, a.zero16}, a.x, a.y, a.count, CanStream(a, a.y));
+  Loop<Code>(Each{a.scale16, a.zero16}, a.x, a.y, a.count, a.stream);
 }
 
 /// Rows that share a scale for each element: beneath there may be no way of their own for them.

@@ -61,6 +61,7 @@ class Registry {
         fill_moves(t.highway, table);
         fill_transposes(t.highway, table);
       }
+      if (t.highway == HWY_AVX3_DL) fill_bfloat16_rows(table);
       if (t.float16) fill_float16_rows(table);
       names_[count_++] = t.name;
     }

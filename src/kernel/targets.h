@@ -37,6 +37,9 @@ void fill_range_rows(int64_t target, Table& table);
 void fill_moves(int64_t target, Table& table);
 void fill_transposes(int64_t target, Table& table);
 
+/// Puts rows to bfloat16 over those of a table for processors with AVX512-BF16.
+void fill_bfloat16_rows(Table& table);
+
 /// True if this processor has AVX512-FP16 and this compiler knows it.
 bool computes_float16() noexcept;
 
