@@ -23,7 +23,7 @@ namespace {
 #include "kernel/two_lines-inl.h"
 
 /// The rows of the processor without these.
-Table beneath;
+constinit Table beneath;
 
 /// Floats of a vector, and vectors of a turn.
 constexpr size_t kFloats = 16;

@@ -31,8 +31,8 @@ HWY_PUSH_ATTRIBUTES("f16c,avx512f,avx512bw,avx512vl,avx512vbmi,avx512fp16")
 namespace dequant {
 namespace {
 
-/// The rows of the processor without float16 arithmetic.
-Table beneath;
+/// The rows of the processor without float16 arithmetic. Filled while the library is loaded: before all constructors.
+constinit Table beneath;
 
 #include "kernel/two_lines-inl.h"
 
