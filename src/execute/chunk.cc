@@ -25,6 +25,7 @@ namespace {
 constexpr int64_t kTile = 2048;
 /// Entries of sides that are repeated for many rows.
 constexpr int64_t kPeriod = Expanded::kCapacity;
+static_assert(kPeriod <= NarrowSides::kCapacity);
 /// Outputs that stay in a core's own caches.
 constexpr int64_t kNearBytes = int64_t{1} << 20;
 /// Rows below this are done many at once.

@@ -32,6 +32,8 @@ constexpr auto kLineBytes = static_cast<int64_t>(kLine);
 /// Fewer rows are not worth a transpose.
 constexpr int64_t kFewRows = 8;
 
+static_assert(kSides <= NarrowSides::kCapacity);
+
 class Strided {
  public:
   Strided(const Job& job, const Walk& walk, Range part) noexcept
