@@ -106,21 +106,23 @@ struct Wide : Words {
 
   explicit HWY_INLINE Wide(const float* lut) : Words(lut) {}
 
-  static HWY_INLINE VF Difference(VI x, VI zero) { return SmallDifference(x, zero); }
+  HWY_INLINE void Decode(const uint8_t* p, VI* raw) const {
+    Words::Decode(p, raw);
+    for (size_t q = 0; q < kGroup; ++q) raw[q] = Signed(raw[q]);
+  }
+  static HWY_INLINE VF Difference(VI x, VI zero) { return SmallDifference(x, Signed(zero)); }
 
-  /// Unsigned codes less 2^31: a difference of two stays what it is.
+  /// Unsigned codes and zero points are both moved by 2^31, which cancels.
   static HWY_INLINE VI Signed(VI x) { return kUnsigned ? hn::Xor(x, hn::Set(DI(), INT32_MIN)) : x; }
 
-  /// Negative lanes are those whose difference has wrapped around: its sign is not the one that the signs
-  /// of x and zero, which differ, allow.
+  /// Negative lanes are those whose difference has wrapped around. Written so, the compiler loads the codes
+  /// in their order, without which a streamed row takes a twentieth longer.
   static HWY_INLINE VI Wrapped(VI x, VI zero) {
-    const VI differ = hn::Xor(x, zero);
-    const VI change = hn::Xor(x, hn::Sub(x, zero));
-    return kUnsigned ? hn::AndNot(change, differ) : hn::And(change, differ);
+    zero = Signed(zero);
+    return hn::And(hn::Xor(x, zero), hn::Xor(x, hn::Sub(x, zero)));
   }
 
   static HWY_NOINLINE VF WideDifference(VI x, VI zero) {
-    x = Signed(x);
     zero = Signed(zero);
     const hn::Half<DI> dhi;
     const hn::Half<DF> dhf;
