@@ -81,7 +81,7 @@ CodeProfile profile_of(Element element, std::span<const int64_t> counts) {
 
 // Values.
 
-/// The number of a float16.
+/// The number of a float16: what value_of() says, for one element in millions.
 float half(uint16_t code) {
   const uint32_t magnitude = code & 0x7FFFU;
   const float number = magnitude >= 0x7C00 ? std::bit_cast<float>(magnitude << 13 | 0x7F800000U)

@@ -47,9 +47,9 @@ struct Rows::Call {
          .stream = stream,
          .plain = sides.plain,
          .scales_of_y = scales_of_y,
+         .offset = sides.offset,
          .scale16 = sides.scale16,
-         .zero16 = sides.zero16,
-         .offset = sides.offset});
+         .zero16 = sides.zero16});
   }
 
   /// `n` elements from i on, which are whole runs or lie within one.

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "hwy/base.h"
 #include "kernel/careful.h"
@@ -61,7 +62,7 @@ struct Codes {
         return from;
       }();
       int64_t codes;
-      __builtin_memcpy(&codes, x + 8 * q, sizeof codes);
+      std::memcpy(&codes, x + 8 * q, sizeof codes);
       const __m512i apart =
           _mm512_multishift_epi64_epi8(_mm512_load_si512(kFrom.data()), _mm512_set1_epi64(codes));
       const __m512i turned = _mm512_xor_si512(base, _mm512_set1_epi32(bias << 8));
@@ -144,7 +145,7 @@ void LongRuns(const RowArgs& a, int32_t bias) {
   for (size_t i = 0, run = 0; i < a.count; i += a.run, ++run) {
     const auto zero = static_cast<float>(kBase + bias + a.zero[run]);
     Loop(One{_mm512_set1_ps(a.scale[run]), _mm512_set1_ps(zero)}, Codes<8>{bias}, a.x + i,
-         a.y + 2 * i, std::min(a.run, a.count - i), a.stream);
+         a.y + 2 * i, std::min(a.run, a.count - i), can_stream(a, a.y + 2 * i));
   }
 }
 
@@ -158,13 +159,13 @@ void RowsOfEach(const RowArgs& a, int32_t bias) {
     const uint8_t* x = a.x + i * kWidth / 8;
     uint8_t* y = a.y + 2 * i;
     for (size_t r = 0; r < a.rows; ++r, x += a.x_row, y += a.y_row) {
-      Loop(Each{tile.scale, tile.zero}, Codes<kWidth>{bias}, x, y, count, a.stream);
+      Loop(Each{tile.scale, tile.zero}, Codes<kWidth>{bias}, x, y, count, can_stream(a, y));
     }
   }
 }
 
 template <Element kElement, int kWidth, int32_t kBias>
-struct Rows {
+struct OfElement {
   static void Runs(const RowArgs& a) {
     if (a.plain && a.run >= std::min(a.count, kTurn)) return LongRuns(a, kBias);
     beneath.at(kElement, Element::bfloat16, Leaf::runs)(a);
@@ -191,10 +192,10 @@ namespace dequant {
 
 void fill_bfloat16_rows(Table& table) {
   beneath = table;
-  Rows<Element::uint8, 8, 0>::Fill(table);
-  Rows<Element::int8, 8, 128>::Fill(table);
-  Rows<Element::uint4, 4, 0>::Fill(table);
-  Rows<Element::int4, 4, 8>::Fill(table);
+  OfElement<Element::uint8, 8, 0>::Fill(table);
+  OfElement<Element::int8, 8, 128>::Fill(table);
+  OfElement<Element::uint4, 4, 0>::Fill(table);
+  OfElement<Element::int4, 4, 8>::Fill(table);
 }
 
 }  // namespace dequant

@@ -116,7 +116,7 @@ struct Wide : Words {
   static HWY_INLINE VI Signed(VI x) { return kUnsigned ? hn::Xor(x, hn::Set(DI(), INT32_MIN)) : x; }
 
   /// Negative lanes are those whose difference has wrapped around. Written so, the compiler loads the codes
-  /// in their order, without which a streamed row takes a twentieth longer.
+  /// in their order, which streamed rows want.
   static HWY_INLINE VI Wrapped(VI x, VI zero) {
     zero = Signed(zero);
     return hn::And(hn::Xor(x, zero), hn::Xor(x, hn::Sub(x, zero)));

@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "hwy/base.h"
 #include "kernel/careful.h"
@@ -47,58 +48,53 @@ HWY_INLINE __m512h halves_of(__m512i v) { return _mm512_castsi512_ph(v); }
 // Codes: Difference() is fl16(x - zero) of the next 32. kNan: some codes are NaN. Runs longer than kLongest
 // are faster beneath, where results are looked up.
 
+/// Integers, whose Words() are the next 32 in 16 bits.
+template <class Codes>
+struct Integers : Codes {
+  static constexpr bool kNan = false;
+  static HWY_INLINE __m512h Difference(const uint8_t* p, __m512i zero) {
+    return _mm512_cvtepi16_ph(_mm512_sub_epi16(Codes::Words(p), zero));
+  }
+};
+
 template <bool kSigned>
 struct Bytes {
   static constexpr size_t kBits = 8;
   static constexpr size_t kLongest = SIZE_MAX;
-  static constexpr bool kNan = false;
-  static HWY_INLINE __m512h Difference(const uint8_t* p, __m512i zero) {
+  static HWY_INLINE __m512i Words(const uint8_t* p) {
     const __m256i codes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-    const __m512i x = kSigned ? _mm512_cvtepi8_epi16(codes) : _mm512_cvtepu8_epi16(codes);
-    return _mm512_cvtepi16_ph(_mm512_sub_epi16(x, zero));
+    return kSigned ? _mm512_cvtepi8_epi16(codes) : _mm512_cvtepu8_epi16(codes);
   }
 };
 
-/// The highest bits of word w of each group of four are those of code w of its own.
-template <int kWidth>
-HWY_INLINE __m512i OnTop(__m512i groups) {
-  alignas(64) static constexpr auto kFrom = [] {
-    std::array<uint8_t, 64> from{};
-    for (size_t i = 1; i < from.size(); i += 2) {
-      const size_t group = kWidth == 4 ? i / 8 % 4 : i / 8;
-      from[i] = static_cast<uint8_t>(((group * 4 + i / 2 % 4 + 1) * kWidth - 8) % 64);
+/// Codes of 4 or 2 bits: each is put on top of its word and shifted down from there.
+template <int kWidth, bool kSigned>
+struct Packed {
+  static constexpr size_t kBits = kWidth;
+  static constexpr size_t kLongest = kWidth == 4 ? 16 : 0;
+
+  /// For each group of four words the 64 bits that have its codes.
+  static HWY_INLINE __m512i Groups(const uint8_t* p) {
+    if constexpr (kWidth == 2) {
+      int64_t codes;
+      std::memcpy(&codes, p, sizeof codes);
+      return _mm512_set1_epi64(codes);
     }
-    return from;
-  }();
-  return _mm512_multishift_epi64_epi8(_mm512_load_si512(kFrom.data()), groups);
-}
-
-template <bool kSigned>
-struct Nibbles {
-  static constexpr size_t kBits = 4;
-  static constexpr size_t kLongest = 16;
-  static constexpr bool kNan = false;
-  static HWY_INLINE __m512h Difference(const uint8_t* p, __m512i zero) {
-    const __m512i codes =
-        _mm512_castsi128_si512(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
-    const __m512i order = _mm512_setr_epi64(0, 0, 0, 0, 1, 1, 1, 1);
-    const __m512i top = OnTop<4>(_mm512_permutexvar_epi64(order, codes));
-    const __m512i x = kSigned ? _mm512_srai_epi16(top, 12) : _mm512_srli_epi16(top, 12);
-    return _mm512_cvtepi16_ph(_mm512_sub_epi16(x, zero));
+    const __m128i codes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 0, 0, 0, 1, 1, 1, 1),
+                                    _mm512_castsi128_si512(codes));
   }
-};
-
-template <bool kSigned>
-struct Pairs {
-  static constexpr size_t kBits = 2;
-  static constexpr size_t kLongest = 0;
-  static constexpr bool kNan = false;
-  static HWY_INLINE __m512h Difference(const uint8_t* p, __m512i zero) {
-    int64_t codes;
-    __builtin_memcpy(&codes, p, sizeof codes);
-    const __m512i top = OnTop<2>(_mm512_set1_epi64(codes));
-    const __m512i x = kSigned ? _mm512_srai_epi16(top, 14) : _mm512_srli_epi16(top, 14);
-    return _mm512_cvtepi16_ph(_mm512_sub_epi16(x, zero));
+  static HWY_INLINE __m512i Words(const uint8_t* p) {
+    alignas(64) static constexpr auto kFrom = [] {
+      std::array<uint8_t, 64> from{};
+      for (size_t i = 1; i < from.size(); i += 2) {
+        const size_t group = kWidth == 4 ? i / 8 % 4 : i / 8;
+        from[i] = static_cast<uint8_t>(((group * 4 + i / 2 % 4 + 1) * kWidth - 8) % 64);
+      }
+      return from;
+    }();
+    const __m512i top = _mm512_multishift_epi64_epi8(_mm512_load_si512(kFrom.data()), Groups(p));
+    return kSigned ? _mm512_srai_epi16(top, 16 - kWidth) : _mm512_srli_epi16(top, 16 - kWidth);
   }
 };
 
@@ -268,12 +264,12 @@ void RunsRow(const RowArgs& a) {
     return beneath.at(kElement, Element::float16, Leaf::runs)(a);
   }
   if ((a.run == 16 || a.run == 32) && a.count > a.run) {
-    return Loop<Code>(Blocks(a), a.x, a.y, a.count, a.stream);
+    return Loop<Code>(Blocks(a), a.x, a.y, a.count, can_stream(a, a.y));
   }
   for (size_t i = 0, run = 0; i < a.count; i += a.run, ++run) {
     uint8_t* y = a.y + 2 * i;
     Loop<Code>(One(a.scale[run], a.zero[run]), a.x + i * Code::kBits / 8, y,
-               std::min(a.run, a.count - i), a.stream);
+               std::min(a.run, a.count - i), can_stream(a, y));
   }
 }
 
@@ -281,7 +277,7 @@ void RunsRow(const RowArgs& a) {
 template <class Code, Element kElement>
 void VaryingRow(const RowArgs& a) {
   if (a.scale16 == nullptr) return beneath.at(kElement, Element::float16, Leaf::varying)(a);
-  Loop<Code>(Each{a.scale16, a.zero16}, a.x, a.y, a.count, a.stream);
+  Loop<Code>(Each{a.scale16, a.zero16}, a.x, a.y, a.count, can_stream(a, a.y));
 }
 
 /// Rows that share a scale for each element: beneath there may be no way of their own for them.
@@ -332,12 +328,12 @@ bool computes_float16() noexcept {
 void fill_float16_rows(Table& table) {
   beneath = table;
   table.moves.narrow = NarrowSides;
-  Fill<Bytes<false>, Element::uint8>(table);
-  Fill<Bytes<true>, Element::int8>(table);
-  Fill<Nibbles<false>, Element::uint4>(table);
-  Fill<Nibbles<true>, Element::int4>(table);
-  Fill<Pairs<false>, Element::uint2>(table);
-  Fill<Pairs<true>, Element::int2>(table);
+  Fill<Integers<Bytes<false>>, Element::uint8>(table);
+  Fill<Integers<Bytes<true>>, Element::int8>(table);
+  Fill<Integers<Packed<4, false>>, Element::uint4>(table);
+  Fill<Integers<Packed<4, true>>, Element::int4>(table);
+  Fill<Integers<Packed<2, false>>, Element::uint2>(table);
+  Fill<Integers<Packed<2, true>>, Element::int2>(table);
   Fill<Float8e5m2, Element::float8e5m2>(table);
   Fill<Float8e4m3fn, Element::float8e4m3fn>(table);
 }

@@ -25,19 +25,6 @@
 DEQUANT_BEFORE_NAMESPACE();
 namespace dequant::HWY_NAMESPACE {
 
-/// Streaming writes whole lines of the cache, so y must start with one.
-HWY_INLINE bool CanStream(const RowArgs& a, const uint8_t* y) {
-  return a.stream && reinterpret_cast<uintptr_t>(y) % kLine == 0;
-}
-
-/// How far ahead codes are fetched when results are streamed: the arithmetic leaves too little room for
-/// loads that miss the caches, and what the processor fetches by itself comes too late.
-constexpr size_t kAhead = 2048;
-
-/// How far ahead lines of results that stay in the caches are fetched: a store that misses the nearest
-/// cache holds up those behind it.
-constexpr size_t kAheadOfY = 512;
-
 /// Stores a group of 16-bit results.
 HWY_INLINE void StoreResults(const V16* results, uint8_t* y, bool stream) {
   auto* out = reinterpret_cast<uint16_t*>(y);
@@ -100,7 +87,7 @@ HWY_INLINE void Loop(const In& in, Side side, const uint8_t* x, uint8_t* y, size
       stream = false;
       turns = 1;
     }
-    const size_t ahead = stream ? kAhead : 0;
+    const size_t ahead = stream ? kAheadOfX : 0;
     do {
       if (kStoresAreSlowest<Out, In, Side> && !stream) {
         for (size_t i = 0; i < kTurn<Side> * y_group; i += kLine) hwy::Prefetch(y + kAheadOfY + i);
@@ -133,17 +120,17 @@ void RunsRow(const RowArgs& a) {
     const size_t lanes = hn::Lanes(DF());
     if (a.run == lanes && a.count > lanes) {
       const Blocked<In, Out, 1> side(a.scale, a.zero);
-      return Loop<Out>(in, side, a.x, a.y, a.count, CanStream(a, a.y));
+      return Loop<Out>(in, side, a.x, a.y, a.count, can_stream(a, a.y));
     }
     if (a.run == 2 * lanes && a.count > 2 * lanes) {
       const Blocked<In, Out, 2> side(a.scale, a.zero);
-      return Loop<Out>(in, side, a.x, a.y, a.count, CanStream(a, a.y));
+      return Loop<Out>(in, side, a.x, a.y, a.count, can_stream(a, a.y));
     }
 #if HWY_MAX_BYTES == 32
     // Blocks of 32 are so common that they are worth a loop of their own.
     if (a.run == 4 * lanes && a.count > 4 * lanes) {
       const Blocked<In, Out, 4> side(a.scale, a.zero);
-      return Loop<Out>(in, side, a.x, a.y, a.count, CanStream(a, a.y));
+      return Loop<Out>(in, side, a.x, a.y, a.count, can_stream(a, a.y));
     }
 #endif
   }
@@ -155,7 +142,7 @@ void RunsRow(const RowArgs& a) {
     if constexpr (LongRun<In, Out>::kExists && !kAdds) {
       if (count >= LongRun<In, Out>::kLong && LongRun<In, Out>::Fits(a.lut, a.scale[run])) {
         const LongRun<In, Out> side(a.lut, a.scale[run]);
-        Loop<Out>(in, side, x, y, count, CanStream(a, y));
+        Loop<Out>(in, side, x, y, count, can_stream(a, y));
         continue;
       }
     }
@@ -164,12 +151,12 @@ void RunsRow(const RowArgs& a) {
       if (a.zero[run] == 0) {
         const typename In::LessZero plain(a.lut);
         const Uniform<typename In::LessZero, Out, kAdds> side(plain, a.scale[run], 0, offset);
-        Loop<Out>(plain, side, x, y, count, CanStream(a, y));
+        Loop<Out>(plain, side, x, y, count, can_stream(a, y));
         continue;
       }
     }
     const Uniform<In, Out, kAdds> side(in, a.scale[run], a.zero[run], offset);
-    Loop<Out>(in, side, x, y, count, CanStream(a, y));
+    Loop<Out>(in, side, x, y, count, can_stream(a, y));
   }
 }
 
@@ -180,7 +167,7 @@ void VaryingRow(const RowArgs& a) {
     return careful_row(a, Leaf::varying, VaryingRow<In, ToFloat32>,
                        {In::kBits, sizeof(typename Out::T), Finish<Out>});
   }
-  Loop<Out>(In(a.lut), Varying<In>{a.scale, a.zero}, a.x, a.y, a.count, CanStream(a, a.y));
+  Loop<Out>(In(a.lut), Varying<In>{a.scale, a.zero}, a.x, a.y, a.count, can_stream(a, a.y));
 }
 
 /// The six rows of an element.

@@ -24,12 +24,11 @@ struct RowArgs {
   const float* lut = nullptr;     ///< floats: the value of every code
   bool stream = false;  ///< store past the caches what starts on kLine bytes: y, or a run of it
   bool plain = false;   ///< is_plain() of every scale and offset: no result is NaN or subnormal
-  bool scales_of_y = false;  ///< every scale is a number that y's element has
-  const uint16_t* scale16 =
-      nullptr;                      ///< Leaf::varying, if there: what Moves::narrow makes of scale
-  const int16_t* zero16 = nullptr;  ///< and of zero
-  const float* offset = nullptr;    ///< range rows: as scale, what is added after it
-  const Line* line = nullptr;       ///< line rows: all they need beside x, y and count
+  bool scales_of_y = false;           ///< every scale is a number that y's element has
+  const float* offset = nullptr;      ///< range rows: as scale, what is added after it
+  const Line* line = nullptr;         ///< line rows: all they need beside x, y and count
+  const uint16_t* scale16 = nullptr;  ///< Leaf::varying: scale as Moves::narrow has it, or null
+  const int16_t* zero16 = nullptr;    ///< and zero
   size_t rows = 1;   ///< shared rows: so many, which have the same scales and zero points
   size_t x_row = 0;  ///< shared rows: bytes from a row to the next one, of x and of y
   size_t y_row = 0;
@@ -37,6 +36,19 @@ struct RowArgs {
 
 /// Bytes that are streamed together: a line of the cache.
 inline constexpr size_t kLine = 64;
+
+/// Streaming writes whole lines of the cache, so y must start with one.
+[[gnu::always_inline]] inline bool can_stream(const RowArgs& a, const uint8_t* y) {
+  return a.stream && reinterpret_cast<uintptr_t>(y) % kLine == 0;
+}
+
+/// How far ahead codes are fetched when results are streamed: the arithmetic leaves too little room for
+/// loads that miss the caches, and what the processor fetches by itself comes too late.
+inline constexpr size_t kAheadOfX = 2048;
+
+/// How far ahead lines of results that stay in the caches are fetched: a store that misses the nearest
+/// cache holds up those behind it.
+inline constexpr size_t kAheadOfY = 512;
 
 /// The code of 2^-100.
 inline constexpr uint32_t kSmallestPlain = (127u - 100u) << 23;
@@ -99,7 +111,7 @@ struct Moves {
   void (*widen_float16)(const uint8_t* from, size_t count, float* to) = nullptr;
   void (*widen_bfloat16)(const uint8_t* from, size_t count, float* to) = nullptr;
   /// Scales of rows to float16 whose scales_of_y are plain, and zero points of 8 bits or fewer, in 16 bits.
-  /// Writes up to kNarrowSlack more. Null where it is not worth doing: with it, such rows read as much.
+  /// Writes up to kNarrowSlack more, which rows may read. Null if no row takes them.
   void (*narrow)(const float* scale, const int32_t* zero, size_t count, uint16_t* scale16,
                  int16_t* zero16) = nullptr;
   /// Copies, past the caches where whole lines are written.

@@ -121,7 +121,7 @@ inline HWY_NOINLINE void FindRows(const RowArgs& a, const ByType& type) {
     const uint8_t* x = a.x + i * Pairs::kBits / 8;
     uint8_t* y = a.y + i * sizeof(Found::T);
     for (size_t r = 0; r < a.rows; ++r, x += a.x_row, y += a.y_row) {
-      FindRow(words, x, y, count, CanStream(a, y));
+      FindRow(words, x, y, count, can_stream(a, y));
     }
   }
 }

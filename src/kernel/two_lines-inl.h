@@ -6,9 +6,6 @@
 /// Elements of a line, and of a turn.
 constexpr size_t kLanes = 32;
 constexpr size_t kTurn = 2 * kLanes;
-/// How far ahead codes are fetched if results are streamed, and lines of results if they are not.
-constexpr size_t kAheadOfX = 2048;
-constexpr size_t kAheadOfY = 512;
 
 HWY_INLINE void Fetch(const uint8_t* line) {
   _mm_prefetch(reinterpret_cast<const char*>(line), _MM_HINT_T0);
@@ -17,7 +14,6 @@ HWY_INLINE void Fetch(const uint8_t* line) {
 template <class Kernel>
 HWY_INLINE void TwoLines(Kernel kernel, const uint8_t* x, uint8_t* y, size_t count, bool stream) {
   constexpr size_t kBytes = kTurn * Kernel::kBits / 8;
-  stream = stream && reinterpret_cast<uintptr_t>(y) % kLine == 0;
   __m512i lines[2];
   for (; count >= kTurn; count -= kTurn) {
     kernel.Results(x, lines);
