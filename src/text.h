@@ -1,43 +1,53 @@
 // Building sentences for errors without a formatting library.
 #pragma once
 
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
-#include <type_traits>
 
 #include "dequant/status.h"
 #include "dequant/tensor.h"
 
 namespace dequant {
 
-template <class T>
-void append_text(std::string& out, const T& part) {
-  if constexpr (std::is_convertible_v<const T&, std::string_view>) {
-    out += std::string_view(part);
-  } else {
-    out += std::to_string(part);
-  }
-}
+/// A part of a sentence: text as it is, or an integer in decimal. Lives no longer than what it is made of.
+class Part {
+ public:
+  template <class T>
+  requires std::convertible_to<const T&, std::string_view> Part(const T& text) : text_(text) {}
 
-/// The parts one after another: text as it is, numbers in decimal.
+  template <std::integral T>
+  Part(T number)
+      : is_number_(true), is_negative_(number < 0), number_(static_cast<uint64_t>(number)) {}
+
+  void append_to(std::string& out) const;
+
+ private:
+  std::string_view text_;
+  bool is_number_ = false;
+  bool is_negative_ = false;
+  uint64_t number_ = 0;  ///< as it is in two's complement
+};
+
+/// The parts one after another.
+std::string joined(std::initializer_list<Part> parts);
+
+/// An error of wrong arguments in these words.
+[[gnu::cold]] Error invalid_of(std::initializer_list<Part> parts);
+
 template <class... Parts>
 std::string concat(const Parts&... parts) {
-  std::string out;
-  (append_text(out, parts), ...);
-  return out;
+  return joined({Part(parts)...});
 }
 
-// Cold: what fails may take its time, and shall not make what succeeds longer.
 template <class... Parts>
-[[gnu::cold, gnu::noinline]] Error invalid(const Parts&... parts) {
-  return Error{ErrorCode::invalid_argument, concat(parts...)};
+Error invalid(const Parts&... parts) {
+  return invalid_of({Part(parts)...});
 }
 
 /// "[2, 3]".
-inline std::string to_string(Shape shape) {
-  std::string out = "[";
-  for (size_t i = 0; i < shape.size(); ++i) out += concat(i == 0 ? "" : ", ", shape[i]);
-  return out + "]";
-}
+std::string to_string(Shape shape);
 
 }  // namespace dequant
