@@ -21,6 +21,12 @@
 namespace dequant {
 namespace {
 
+/// Sides that are loaded at once where results are streamed: with more, memory writes nothing meanwhile.
+constexpr int64_t kStreamedSides = 512;
+/// The same of sides that belong to an element each.
+constexpr int64_t kStreamedTile = 1024;
+/// Longer runs have so few sides that it does not matter.
+constexpr int64_t kStreamedRun = 32;
 /// Elements handled at once where sides are expanded or codes unpacked; a multiple of kAligned.
 constexpr int64_t kTile = 2048;
 /// Entries of sides that are repeated for many rows.
@@ -95,14 +101,18 @@ class Chunk {
 
   /// Long runs, and short ones that kernels like.
   void run_runs() noexcept {
-    for_each_segment(layout_, part_.begin, part_.end, [this](Segment s) {
+    const bool fetches = job_.stream && layout_.run <= kStreamedRun;
+    const int64_t most = fetches ? kStreamedSides : SideRow::kCapacity;
+    for_each_segment(layout_, part_.begin, part_.end, [&](Segment s) {
       while (s.count > 0) {
         const int64_t run = std::min(s.run, s.count);
         // A run beyond the kernels' liking gets calls of its own if it starts within a byte.
         const bool single = !on_byte(s.begin) || run == s.count;
-        const int64_t runs = single ? 1 : std::min(s.count / run, SideRow::kCapacity);
+        const int64_t runs = single ? 1 : std::min(s.count / run, most);
         const int64_t count = single ? run : runs * run;
-        call(Leaf::runs, s.begin, count, run, side_.load(s.scale, runs));
+        const Sides sides = side_.load(s.scale, runs);
+        if (fetches) side_.fetch(s.scale + runs, runs);
+        call(Leaf::runs, s.begin, count, run, sides);
         s.begin += count;
         s.count -= count;
         s.scale += runs;
@@ -115,7 +125,7 @@ class Chunk {
   /// core's own caches is better written in longer stretches.
   void run_rows() noexcept {
     const int64_t row = layout_.row;
-    const int64_t tile = stays_near() ? kTile : SideRow::kCapacity;
+    const int64_t most = stays_near() ? kTile : SideRow::kCapacity;
     for (int64_t begin = part_.begin; begin < part_.end;) {
       const int64_t r = begin / row;
       int64_t end = std::min((r + rows_from(r)) * row, part_.end);
@@ -124,9 +134,14 @@ class Chunk {
         end = std::min(end, (r + 1) * row);
         columns = {begin - r * row, end - r * row};
       }
+      const bool single = end - begin <= row;
+      const int64_t tile = single && job_.stream ? kStreamedTile : most;
       for (int64_t c = columns.begin; c < columns.end; c += tile) {
         const int64_t n = std::min(tile, columns.end - c);
-        run_tile(r * row + c, n, side_.load(layout_.row_scale(r) + c, n), {begin, end});
+        const int64_t scale = layout_.row_scale(r) + c;
+        const Sides sides = side_.load(scale, n);
+        if (single && job_.stream) side_.fetch(scale + n, n);
+        run_tile(r * row + c, n, sides, {begin, end});
       }
       begin = end;
     }

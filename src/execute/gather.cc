@@ -41,6 +41,13 @@ void copy_rows(int64_t rows, int64_t row_bytes, const From& from, const To& to) 
   }
 }
 
+/// Makes `times` rows of one.
+[[gnu::noinline]] void repeat_bytes(std::byte* row, int64_t bytes, int64_t times) {
+  copy_rows(
+      times - 1, bytes, [row](int64_t) { return row; },
+      [row, bytes](int64_t k) { return row + (k + 1) * bytes; });
+}
+
 /// The codes of one tensor for a box, of which inner dimensions may be left out.
 template <class T, class Load>
 class SideCodes {
@@ -74,9 +81,8 @@ class SideCodes {
       std::fill_n(out, times, *out);
       return;
     }
-    for (int64_t k = 1; k < times; ++k) {
-      std::memcpy(out + k * count, out, static_cast<size_t>(count) * sizeof(T));
-    }
+    // Of bytes, whatever the type: one function for all.
+    repeat_bytes(reinterpret_cast<std::byte*>(out), count * static_cast<int64_t>(sizeof(T)), times);
   }
 
   Dimensions dimensions_;

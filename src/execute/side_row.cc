@@ -74,9 +74,20 @@ SideRow::SideRow(const Plan& plan, const Buffers& buffers, const Moves& moves,
       buffers_(buffers),
       moves_(moves),
       first_(first),
+      stored_(stored(plan, buffers)),
       in_place_(plan.scale == Element::float32 && !takes_ranges(plan.rule) &&
                 reinterpret_cast<uintptr_t>(buffers.scale.data()) % alignof(float) == 0),
       constant_zeros_(!plan.has_zero_point || kind(plan.input) == Kind::floating) {}
+
+std::array<SideRow::Stored, 2> SideRow::stored(const Plan& plan, const Buffers& buffers) noexcept {
+  const auto of = [](std::span<const std::byte> data, Element element) {
+    return Stored{data.data(), static_cast<int64_t>(data.size()), bits(element)};
+  };
+  if (takes_ranges(plan.rule)) {
+    return {of(buffers.min_range, Element::float32), of(buffers.max_range, Element::float32)};
+  }
+  return {of(buffers.scale, plan.scale), of(buffers.zero_point, plan.input)};
+}
 
 Sides SideRow::load(int64_t begin, int64_t count) noexcept {
   if (begin < begin_ || begin + count > end_) {

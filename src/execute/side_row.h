@@ -2,6 +2,8 @@
 // are stored as; and of ranges, as scales and offsets.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -49,10 +51,30 @@ class SideRow {
   /// already.
   Sides load(int64_t begin, int64_t count) noexcept;
 
+  /// Asks for the stored sides that are loaded next, `count` of them from `begin` on, as far as there are any.
+  /// Inlined, or the compiler takes it for a function without effects and leaves it out.
+  [[gnu::always_inline]] void fetch(int64_t begin, int64_t count) const noexcept {
+    for (const Stored& side : stored_) {
+      const int64_t end = std::min((begin - first_ + count) * side.bits / 8, side.bytes);
+      for (int64_t at = (begin - first_) * side.bits / 8; at < end;
+           at += static_cast<int64_t>(kLine)) {
+        __builtin_prefetch(side.data + at);
+      }
+    }
+  }
+
   /// True if all zero points are the same, whatever is loaded.
   bool constant_zeros() const noexcept { return constant_zeros_; }
 
  private:
+  /// Where sides are read from: scales and zero points, or both ends of ranges. No bytes: nowhere.
+  struct Stored {
+    const std::byte* data;
+    int64_t bytes;
+    int64_t bits;  ///< of each
+  };
+  static std::array<Stored, 2> stored(const Plan& plan, const Buffers& buffers) noexcept;
+
   void load_ranges(int64_t count) noexcept;
   void load_zero_points(int64_t count) noexcept;
 
@@ -60,6 +82,7 @@ class SideRow {
   const Buffers& buffers_;
   const Moves& moves_;
   int64_t first_;
+  std::array<Stored, 2> stored_;
   bool in_place_;          ///< scales are used where they are
   bool constant_zeros_;    ///< the same for all elements
   int64_t zeros_set_ = 0;  ///< how many of these there are

@@ -1,8 +1,10 @@
 // The dimensions of a plan put in order.
 #include "execute/walk.h"
 
+#include <algorithm>
 #include <cstdlib>
 
+#include "execute/gather.h"
 #include "plan/strided.h"
 
 namespace dequant {
@@ -50,6 +52,28 @@ size_t densest(const Walk& walk) {
   return best;
 }
 
+/// Elements of y among which the order of dimensions may change: about those of a chunk.
+constexpr int64_t kRegion = int64_t{256} << 10;
+
+bool repeats_sides(const Dimension& d) { return d.scale == 0 && d.zero_point == 0; }
+
+/// Brings dimensions that repeat sides inside others near them, so that sides are made ready less often. What
+/// is done at once, a box, stays as it is.
+void keep_sides(Walk& walk) {
+  if (repeats_sides(walk.list[walk.rank - 1])) return;
+  const Box box = Odometer(walk.dimensions(), {}, 0).largest_box(kTile);
+  const size_t end = box.count == 1 ? box.outermost + 1 : box.outermost;
+  size_t begin = end;
+  for (int64_t region = box.elements; begin > 0; --begin) {
+    region *= walk.list[begin - 1].size;
+    if (region > kRegion) break;
+  }
+  const auto list = walk.list.begin();
+  for (size_t i = begin; i < end; ++i) {
+    if (!repeats_sides(walk.list[i])) std::rotate(list + begin++, list + i, list + i + 1);
+  }
+}
+
 }  // namespace
 
 int64_t Walk::elements() const noexcept {
@@ -77,6 +101,7 @@ Walk walk_of(const Plan& plan, Share share) noexcept {
     walk.transposes = inner.size >= kFewest;
     return walk;
   }
+  if (!walk.transposes) keep_sides(walk);
   if (!cut) return walk;
   // Blocks come before the two.
   const auto far = [&](int64_t stride) { return stride * kBlock; };

@@ -191,6 +191,11 @@ const Dimensions kWays[] = {
     {{600, 2, 0, 0, 3}, {2, 1, 1, 1, 1}},                       // rows of two
     {{1100, 0, 1, 1, 2}, {1, 5, 5, 5, 1}},                      // one code, y apart
     {{3, 1200, 0, 0, 1100}, {1025, 1, 2, 1, 1}},                // more than a tile
+    {{2, 11049, 0, 0, 10800},                                   // boxes that repeat sides, twice
+     {3, 3683, 900, 0, 3600},
+     {4, 920, 0, 0, 900},
+     {3, 305, 300, 300, 300},
+     {300, 1, 1, 1, 1}},
 };
 
 TEST(Strided, EveryWayGivesTheSpecifiedBitsOfEveryElement) {

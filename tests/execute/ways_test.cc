@@ -46,6 +46,7 @@ constexpr Way kWays[] = {
     {"channels of many groups", Granularity::per_axis, 2, 5, 640},
     {"long odd channels", Granularity::per_axis, 1, 3, 2601},
     {"blocks of 16", Granularity::blocked, 5, 960, 1, 16},
+    {"more blocks than are loaded at once", Granularity::blocked, 9, 1600, 1, 16},
     {"blocks of 32", Granularity::blocked, 5, 960, 1, 32},
     {"blocks of 128", Granularity::blocked, 5, 1024, 1, 128},
     {"blocks of 32 and a shorter one", Granularity::blocked, 5, 970, 1, 32},
