@@ -86,9 +86,12 @@ class Chunk {
 
   /// One call, or, of codes that start within a byte, one for each tile of unpacked codes. These are
   /// varying or have one scale.
-  void call(Leaf leaf, int64_t begin, int64_t count, int64_t run, Sides sides) const noexcept {
+  void call(Leaf leaf, int64_t begin, int64_t count, int64_t run, Sides sides,
+            size_t ahead = kAheadOfX) const noexcept {
     const Element x = job_.plan.input;
-    if (on_byte(begin)) return rows_.call(x, leaf, x_at(begin), y_at(begin), count, run, sides);
+    if (on_byte(begin)) {
+      return rows_.call(x, leaf, x_at(begin), y_at(begin), count, run, sides, ahead);
+    }
     alignas(64) uint8_t codes[kTile];
     for (int64_t i = 0; i < count; i += kTile) {
       const int64_t n = std::min(kTile, count - i);
@@ -172,9 +175,24 @@ class Chunk {
       }
       const int64_t from = std::max(start, range.begin);
       const int64_t n = std::min(start + columns, range.end) - from;
-      if (n > 0) call(Leaf::varying, from, n, 1, advanced(sides, from - start));
+      if (n > 0 && job_.stream && n < row) {
+        call_part(from, n, advanced(sides, from - start));
+      } else if (n > 0) {
+        call(Leaf::varying, from, n, 1, advanced(sides, from - start));
+      }
       start += row;
     }
+  }
+
+  /// Part of a row that is streamed. Its codes are followed by those of the same part of the next row.
+  [[gnu::noinline]] void call_part(int64_t begin, int64_t count,
+                                   const Sides& sides) const noexcept {
+    const int64_t apart = (layout_.row - count) * width_ / 8;
+    const auto ahead = std::min(static_cast<int64_t>(kAheadOfX), count * width_ / 8);
+    const int64_t first = (count - ahead * 8 / width_) / kAligned * kAligned;
+    if (first > 0) call(Leaf::varying, begin, first, 1, sides);
+    call(Leaf::varying, begin + first, count - first, 1, advanced(sides, first),
+         static_cast<size_t>(apart + ahead));
   }
 
   /// Elements after which everything repeats, and how many of these make a tile: 0 unless rows that

@@ -33,6 +33,7 @@ struct Rows::Call {
   int64_t run;
   Sides sides;
   bool scales_of_y;
+  size_t ahead = kAheadOfX;
 
   bool one_run() const { return leaf == Leaf::runs && run >= count; }
 
@@ -45,6 +46,7 @@ struct Rows::Call {
          .zero = sides.zero,
          .lut = lut,
          .stream = stream,
+         .ahead = ahead,
          .plain = sides.plain,
          .scales_of_y = scales_of_y,
          .offset = sides.offset,
@@ -76,9 +78,9 @@ bool Rows::is_good_run(int64_t run) const noexcept {
 }
 
 void Rows::call(Element x, Leaf leaf, const uint8_t* codes, uint8_t* y, int64_t count, int64_t run,
-                const Sides& sides) const noexcept {
-  const Call c{row_of(x, leaf), leaf, bits(x), lut_of(x),   codes, y,
-               count,           run,  sides,   scales_of_y_};
+                const Sides& sides, size_t ahead) const noexcept {
+  const Call c{row_of(x, leaf), leaf, bits(x), lut_of(x),    codes, y,
+               count,           run,  sides,   scales_of_y_, ahead};
   job_.stream ? stream(c) : c(false);
 }
 
@@ -107,6 +109,7 @@ void Rows::shared(const uint8_t* codes, uint8_t* y, int64_t count, int64_t rows,
                                              .zero = sides.zero,
                                              .lut = lut_of(x),
                                              .stream = job_.stream,
+                                             .ahead = static_cast<size_t>(row * bits(x) / 8),
                                              .plain = sides.plain,
                                              .scales_of_y = scales_of_y_,
                                              .rows = static_cast<size_t>(rows),

@@ -18,9 +18,9 @@ class Rows {
   bool is_good_run(int64_t run) const noexcept;
 
   /// Dequantizes `count` codes of x into y. Runs of `run` elements have a scale each, or, with
-  /// Leaf::varying, elements.
+  /// Leaf::varying, elements. If results are streamed, codes are asked for so many bytes ahead.
   void call(Element x, Leaf leaf, const uint8_t* codes, uint8_t* y, int64_t count, int64_t run,
-            const Sides& sides) const noexcept;
+            const Sides& sides, size_t ahead = kAheadOfX) const noexcept;
 
   /// True if shared() takes rows that lie `row` elements apart, and if they may start at y.
   bool can_share(int64_t row) const noexcept;

@@ -136,8 +136,8 @@ struct Tile {
 
 template <class Code, class Side>
 HWY_INLINE void Loop(const Side& side, const Code& code, const uint8_t* x, uint8_t* y, size_t count,
-                     bool stream) {
-  TwoLines(Product<Code, Side>(side, code), x, y, count, stream);
+                     size_t ahead) {
+  TwoLines(Product<Code, Side>(side, code), x, y, count, ahead);
 }
 
 /// Long runs of codes of 8 bits.
@@ -145,7 +145,7 @@ void LongRuns(const RowArgs& a, int32_t bias) {
   for (size_t i = 0, run = 0; i < a.count; i += a.run, ++run) {
     const auto zero = static_cast<float>(kBase + bias + a.zero[run]);
     Loop(One{_mm512_set1_ps(a.scale[run]), _mm512_set1_ps(zero)}, Codes<8>{bias}, a.x + i,
-         a.y + 2 * i, std::min(a.run, a.count - i), can_stream(a, a.y + 2 * i));
+         a.y + 2 * i, std::min(a.run, a.count - i), streams_ahead(a, a.y + 2 * i));
   }
 }
 
@@ -159,7 +159,7 @@ void RowsOfEach(const RowArgs& a, int32_t bias) {
     const uint8_t* x = a.x + i * kWidth / 8;
     uint8_t* y = a.y + 2 * i;
     for (size_t r = 0; r < a.rows; ++r, x += a.x_row, y += a.y_row) {
-      Loop(Each{tile.scale, tile.zero}, Codes<kWidth>{bias}, x, y, count, can_stream(a, y));
+      Loop(Each{tile.scale, tile.zero}, Codes<kWidth>{bias}, x, y, count, streams_ahead(a, y));
     }
   }
 }

@@ -254,8 +254,8 @@ struct Product : Side {
 };
 
 template <class Code, class Side>
-HWY_INLINE void Loop(const Side& side, const uint8_t* x, uint8_t* y, size_t count, bool stream) {
-  TwoLines(Product<Code, Side>(side), x, y, count, stream);
+HWY_INLINE void Loop(const Side& side, const uint8_t* x, uint8_t* y, size_t count, size_t ahead) {
+  TwoLines(Product<Code, Side>(side), x, y, count, ahead);
 }
 
 template <class Code, Element kElement>
@@ -264,12 +264,12 @@ void RunsRow(const RowArgs& a) {
     return beneath.at(kElement, Element::float16, Leaf::runs)(a);
   }
   if ((a.run == 16 || a.run == 32) && a.count > a.run) {
-    return Loop<Code>(Blocks(a), a.x, a.y, a.count, can_stream(a, a.y));
+    return Loop<Code>(Blocks(a), a.x, a.y, a.count, streams_ahead(a, a.y));
   }
   for (size_t i = 0, run = 0; i < a.count; i += a.run, ++run) {
     uint8_t* y = a.y + 2 * i;
     Loop<Code>(One(a.scale[run], a.zero[run]), a.x + i * Code::kBits / 8, y,
-               std::min(a.run, a.count - i), can_stream(a, y));
+               std::min(a.run, a.count - i), streams_ahead(a, y));
   }
 }
 
@@ -277,7 +277,7 @@ void RunsRow(const RowArgs& a) {
 template <class Code, Element kElement>
 void VaryingRow(const RowArgs& a) {
   if (a.scale16 == nullptr) return beneath.at(kElement, Element::float16, Leaf::varying)(a);
-  Loop<Code>(Each{a.scale16, a.zero16}, a.x, a.y, a.count, can_stream(a, a.y));
+  Loop<Code>(Each{a.scale16, a.zero16}, a.x, a.y, a.count, streams_ahead(a, a.y));
 }
 
 /// Rows that share a scale for each element: beneath there may be no way of their own for them.

@@ -117,7 +117,7 @@ struct Parted {
 
 template <class In, class Side, class How>
 HWY_NOINLINE void LineLoop(const How& line, const RowArgs& a) {
-  Loop<ToFloat32>(In(a.lut), Side(line), a.x, a.y, a.count, can_stream(a, a.y));
+  Loop<ToFloat32>(In(a.lut), Side(line), a.x, a.y, a.count, streams_ahead(a, a.y));
 }
 
 /// True if the split line gives all 256 codes the results of the line.

@@ -56,7 +56,7 @@ void ShiftedRow(const RowArgs& a) {
     return careful_row(a, Leaf::varying, ShiftedRow<In, ToFloat32>,
                        {In::kBits, sizeof(typename Out::T), Finish<Out>});
   }
-  Loop<Out>(In(a.lut), Shifted<In>(a), a.x, a.y, a.count, can_stream(a, a.y));
+  Loop<Out>(In(a.lut), Shifted<In>(a), a.x, a.y, a.count, streams_ahead(a, a.y));
 }
 
 }  // namespace dequant::HWY_NAMESPACE

@@ -66,10 +66,12 @@ constexpr bool kStoresAreSlowest = HWY_MAX_BYTES == kLine &&
                                     kHasResults<In, Side>);
 
 /// Dequantizes count elements, of which there is one at least. What is left after the last whole turn goes
-/// through padded copies, so that nothing beyond it is touched; it is done by the same code.
+/// through padded copies, so that nothing beyond it is touched; it is done by the same code. `ahead` is what
+/// streams_ahead() says.
 template <class Out, class In, class Side>
 HWY_INLINE void Loop(const In& in, Side side, const uint8_t* x, uint8_t* y, size_t count,
-                     bool stream) {
+                     size_t ahead) {
+  bool stream = ahead != 0;
   alignas(64) uint8_t x_padding[kTurn<Side> * kMaxStep * In::kBits / 8];
   alignas(64) uint8_t y_padding[kTurn<Side> * kMaxStep * sizeof(typename Out::T)];
   typename Side::Padding padding;
@@ -85,9 +87,9 @@ HWY_INLINE void Loop(const In& in, Side side, const uint8_t* x, uint8_t* y, size
       x = x_padding;
       y = y_padding;
       stream = false;
+      ahead = 0;
       turns = 1;
     }
-    const size_t ahead = stream ? kAheadOfX : 0;
     do {
       if (kStoresAreSlowest<Out, In, Side> && !stream) {
         for (size_t i = 0; i < kTurn<Side> * y_group; i += kLine) hwy::Prefetch(y + kAheadOfY + i);
@@ -120,17 +122,17 @@ void RunsRow(const RowArgs& a) {
     const size_t lanes = hn::Lanes(DF());
     if (a.run == lanes && a.count > lanes) {
       const Blocked<In, Out, 1> side(a.scale, a.zero);
-      return Loop<Out>(in, side, a.x, a.y, a.count, can_stream(a, a.y));
+      return Loop<Out>(in, side, a.x, a.y, a.count, streams_ahead(a, a.y));
     }
     if (a.run == 2 * lanes && a.count > 2 * lanes) {
       const Blocked<In, Out, 2> side(a.scale, a.zero);
-      return Loop<Out>(in, side, a.x, a.y, a.count, can_stream(a, a.y));
+      return Loop<Out>(in, side, a.x, a.y, a.count, streams_ahead(a, a.y));
     }
 #if HWY_MAX_BYTES == 32
     // Blocks of 32 are so common that they are worth a loop of their own.
     if (a.run == 4 * lanes && a.count > 4 * lanes) {
       const Blocked<In, Out, 4> side(a.scale, a.zero);
-      return Loop<Out>(in, side, a.x, a.y, a.count, can_stream(a, a.y));
+      return Loop<Out>(in, side, a.x, a.y, a.count, streams_ahead(a, a.y));
     }
 #endif
   }
@@ -142,7 +144,7 @@ void RunsRow(const RowArgs& a) {
     if constexpr (LongRun<In, Out>::kExists && !kAdds) {
       if (count >= LongRun<In, Out>::kLong && LongRun<In, Out>::Fits(a.lut, a.scale[run])) {
         const LongRun<In, Out> side(a.lut, a.scale[run]);
-        Loop<Out>(in, side, x, y, count, can_stream(a, y));
+        Loop<Out>(in, side, x, y, count, streams_ahead(a, y));
         continue;
       }
     }
@@ -151,12 +153,12 @@ void RunsRow(const RowArgs& a) {
       if (a.zero[run] == 0) {
         const typename In::LessZero plain(a.lut);
         const Uniform<typename In::LessZero, Out, kAdds> side(plain, a.scale[run], 0, offset);
-        Loop<Out>(plain, side, x, y, count, can_stream(a, y));
+        Loop<Out>(plain, side, x, y, count, streams_ahead(a, y));
         continue;
       }
     }
     const Uniform<In, Out, kAdds> side(in, a.scale[run], a.zero[run], offset);
-    Loop<Out>(in, side, x, y, count, can_stream(a, y));
+    Loop<Out>(in, side, x, y, count, streams_ahead(a, y));
   }
 }
 
@@ -167,7 +169,7 @@ void VaryingRow(const RowArgs& a) {
     return careful_row(a, Leaf::varying, VaryingRow<In, ToFloat32>,
                        {In::kBits, sizeof(typename Out::T), Finish<Out>});
   }
-  Loop<Out>(In(a.lut), Varying<In>{a.scale, a.zero}, a.x, a.y, a.count, can_stream(a, a.y));
+  Loop<Out>(In(a.lut), Varying<In>{a.scale, a.zero}, a.x, a.y, a.count, streams_ahead(a, a.y));
 }
 
 /// The six rows of an element.

@@ -12,6 +12,13 @@
 
 namespace dequant {
 
+/// Bytes that are streamed together: a line of the cache.
+inline constexpr size_t kLine = 64;
+
+/// How far ahead codes are fetched when results are streamed: the arithmetic leaves too little room for
+/// loads that miss the caches, and what the processor fetches by itself comes too late.
+inline constexpr size_t kAheadOfX = 2048;
+
 /// One stretch of elements. x starts on a byte and so does every run of it. `scale` and `zero` hold
 /// one entry per run (Leaf::runs) or per element (Leaf::varying). Any alignment of x and y.
 struct RowArgs {
@@ -23,7 +30,8 @@ struct RowArgs {
   const int32_t* zero = nullptr;  ///< integers: the zero point (of uint32: its bit pattern)
   const float* lut = nullptr;     ///< floats: the value of every code
   bool stream = false;  ///< store past the caches what starts on kLine bytes: y, or a run of it
-  bool plain = false;   ///< is_plain() of every scale and offset: no result is NaN or subnormal
+  size_t ahead = kAheadOfX;  ///< if so, codes are asked for so many bytes before they are read
+  bool plain = false;  ///< is_plain() of every scale and offset: no result is NaN or subnormal
   bool scales_of_y = false;           ///< every scale is a number that y's element has
   const float* offset = nullptr;      ///< range rows: as scale, what is added after it
   const Line* line = nullptr;         ///< line rows: all they need beside x, y and count
@@ -34,17 +42,11 @@ struct RowArgs {
   size_t y_row = 0;
 };
 
-/// Bytes that are streamed together: a line of the cache.
-inline constexpr size_t kLine = 64;
-
-/// Streaming writes whole lines of the cache, so y must start with one.
-[[gnu::always_inline]] inline bool can_stream(const RowArgs& a, const uint8_t* y) {
-  return a.stream && reinterpret_cast<uintptr_t>(y) % kLine == 0;
+/// Streaming writes whole lines of the cache, so y must start with one. How far ahead codes are fetched if
+/// results are streamed to y; 0: they are not.
+[[gnu::always_inline]] inline size_t streams_ahead(const RowArgs& a, const uint8_t* y) {
+  return a.stream && reinterpret_cast<uintptr_t>(y) % kLine == 0 ? a.ahead : 0;
 }
-
-/// How far ahead codes are fetched when results are streamed: the arithmetic leaves too little room for
-/// loads that miss the caches, and what the processor fetches by itself comes too late.
-inline constexpr size_t kAheadOfX = 2048;
 
 /// How far ahead lines of results that stay in the caches are fetched: a store that misses the nearest
 /// cache holds up those behind it.

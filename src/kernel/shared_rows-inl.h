@@ -88,8 +88,8 @@ struct Found {
   using T = uint16_t;
 };
 inline HWY_NOINLINE void FindRow(const uint16_t* words, const uint8_t* x, uint8_t* y, size_t count,
-                                 bool stream) {
-  Loop<Found>(Pairs(), Choices(words), x, y, count, stream);
+                                 size_t ahead) {
+  Loop<Found>(Pairs(), Choices(words), x, y, count, ahead);
 }
 
 /// How rows become results: a tile of them for all rows, or row by row.
@@ -121,7 +121,7 @@ inline HWY_NOINLINE void FindRows(const RowArgs& a, const ByType& type) {
     const uint8_t* x = a.x + i * Pairs::kBits / 8;
     uint8_t* y = a.y + i * sizeof(Found::T);
     for (size_t r = 0; r < a.rows; ++r, x += a.x_row, y += a.y_row) {
-      FindRow(words, x, y, count, can_stream(a, y));
+      FindRow(words, x, y, count, streams_ahead(a, y));
     }
   }
 }

@@ -12,13 +12,13 @@ HWY_INLINE void Fetch(const uint8_t* line) {
 }
 
 template <class Kernel>
-HWY_INLINE void TwoLines(Kernel kernel, const uint8_t* x, uint8_t* y, size_t count, bool stream) {
+HWY_INLINE void TwoLines(Kernel kernel, const uint8_t* x, uint8_t* y, size_t count, size_t ahead) {
   constexpr size_t kBytes = kTurn * Kernel::kBits / 8;
   __m512i lines[2];
   for (; count >= kTurn; count -= kTurn) {
     kernel.Results(x, lines);
-    if (stream) {
-      Fetch(x + kAheadOfX);
+    if (ahead != 0) {
+      Fetch(x + ahead);
       _mm512_stream_si512(reinterpret_cast<__m512i*>(y), lines[0]);
       _mm512_stream_si512(reinterpret_cast<__m512i*>(y + kLine), lines[1]);
     } else {
