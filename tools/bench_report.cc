@@ -67,7 +67,7 @@ double times_neighbour(const Point& point, const std::vector<Point>& points) {
            p.asked == point.asked;
   });
   if (found == points.end()) return 0;
-  return found->measured.bytes_per_second() / point.measured.bytes_per_second();
+  return found->measured.percent_of_ceiling / point.measured.percent_of_ceiling;
 }
 
 void print_cells(const std::vector<bench::Cell>& cells, bool json) {

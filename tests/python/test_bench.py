@@ -75,7 +75,7 @@ def test_a_cliff_is_measured_with_its_neighbour():
     neighbour, cliff = report["cells"]
     assert cliff["neighbour"] == neighbour["cell"]
     assert cliff["times_neighbour"] == pytest.approx(
-        neighbour["bytes_per_second"] / cliff["bytes_per_second"])
+        neighbour["percent_of_ceiling"] / cliff["percent_of_ceiling"])
 
 
 def test_the_table_has_a_row_for_each_cell_and_size():
