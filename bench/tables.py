@@ -87,7 +87,7 @@ def tables(report):
             where = f"{elements} elements, threads {number}, {report['target']}"
             for kind, unit, value in (("cells", "percent of the ceiling", percent),
                                       ("ranges", "percent of the ceiling", percent),
-                                      ("cliffs", "times the neighbour's time for what its memory allows", neighbours)):
+                                      ("cliffs", "how many times as much of its ceiling the neighbour reaches", neighbours)):
                 chosen = [cell for cell in of_threads if place(cell)[0] == kind]
                 if chosen:
                     yield f"{where}, {unit}:", table(chosen, value)

@@ -76,7 +76,6 @@ class Strided {
     return reinterpret_cast<uint8_t*>(job_.buffers.y.data()) + i * rows_.y_size();
   }
   bool starts_on_byte() const { return here_.place().x * width_ % 8 == 0; }
-  static bool repeats_sides(const Dimension& d) { return d.scale == 0 && d.zero_point == 0; }
 
   /// Does some elements and says how many.
   int64_t step() noexcept {

@@ -55,8 +55,6 @@ size_t densest(const Walk& walk) {
 /// Elements of y among which the order of dimensions may change: about those of a chunk.
 constexpr int64_t kRegion = int64_t{256} << 10;
 
-bool repeats_sides(const Dimension& d) { return d.scale == 0 && d.zero_point == 0; }
-
 /// Brings dimensions that repeat sides inside others near them, so that sides are made ready less often. What
 /// is done at once, a box, stays as it is.
 void keep_sides(Walk& walk) {

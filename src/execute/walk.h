@@ -8,6 +8,9 @@
 
 namespace dequant {
 
+/// True of a dimension whose indices all have the same sides.
+inline bool repeats_sides(const Dimension& d) noexcept { return d.scale == 0 && d.zero_point == 0; }
+
 /// Dimensions to be walked row-major from a place on.
 struct Walk {
   std::array<Dimension, kMostDimensions> list;

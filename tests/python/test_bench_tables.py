@@ -51,7 +51,7 @@ def test_cells_go_to_tables_of_their_kind_size_and_threads(tmp_path):
 | --- | ---: |
 | int8 -> bfloat16 | 72 |
 
-256Mi elements, threads 1, avx2, times the neighbour's time for what its memory allows:
+256Mi elements, threads 1, avx2, how many times as much of its ceiling the neighbour reaches:
 
 | cell | float32 |
 | --- | ---: |
