@@ -142,7 +142,7 @@ class Chunk {
       for (int64_t c = columns.begin; c < columns.end; c += tile) {
         const int64_t n = std::min(tile, columns.end - c);
         const int64_t scale = layout_.row_scale(r) + c;
-        const Sides sides = side_.load(scale, n);
+        const Sides sides = single ? side_.load_varying(scale, n) : side_.load(scale, n);
         if (single && job_.stream) side_.fetch(scale + n, n);
         run_tile(r * row + c, n, sides, {begin, end});
       }

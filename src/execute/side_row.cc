@@ -110,6 +110,33 @@ Sides SideRow::load(int64_t begin, int64_t count) noexcept {
   return {scales_ + at, zero_ + at, adds_offset(plan_.rule) ? offset_ + at : nullptr, plain_};
 }
 
+bool SideRow::can_narrow(int64_t at, int64_t count) const noexcept {
+  if (plan_.scale != Element::float16 || plan_.output != Element::float16) return false;
+  if (moves_.narrow_zeros[static_cast<size_t>(plan_.input)] == nullptr) return false;
+  // Rows read on behind the last one.
+  constexpr auto kSlack = static_cast<int64_t>(Moves::kNarrowSlack);
+  if ((at + count + kSlack) * 2 > static_cast<int64_t>(buffers_.scale.size())) return false;
+  if (reinterpret_cast<uintptr_t>(buffers_.scale.data()) % alignof(uint16_t) != 0) return false;
+  return constant_zeros_ || at * bits(plan_.input) % 8 == 0;
+}
+
+Sides SideRow::load_varying(int64_t begin, int64_t count) noexcept {
+  const int64_t at = begin - first_;
+  if (!can_narrow(at, count)) return load(begin, count);
+  const auto* scale = reinterpret_cast<const uint16_t*>(buffers_.scale.data()) + at;
+  const auto n = static_cast<size_t>(count);
+  if (!moves_.all_plain16(scale, n, !has_infinity(plan_.input))) return load(begin, count);
+  if (!constant_zeros_) {
+    const std::byte* zero = buffers_.zero_point.data() + at * bits(plan_.input) / 8;
+    moves_.narrow_zeros[static_cast<size_t>(plan_.input)](reinterpret_cast<const uint8_t*>(zero), n,
+                                                          zero16_);
+  } else if (zeros16_set_ < count) {
+    std::fill_n(zero16_, count, static_cast<int16_t>(plan_.implicit_zero_point));
+    zeros16_set_ = count;
+  }
+  return {nullptr, nullptr, nullptr, true, scale, zero16_};
+}
+
 void SideRow::load_zero_points(int64_t count) noexcept {
   if (!constant_zeros_) {
     load_zeros(plan_, buffers_, begin_ - first_, 1, count, zero_);

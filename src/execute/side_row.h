@@ -14,7 +14,7 @@ namespace dequant {
 
 /// Scales, zero points and, of rules that add one, offsets of neighbours.
 struct Sides {
-  const float* scale;
+  const float* scale;  ///< this and the next may be null where scale16 is not
   const int32_t* zero;
   const float* offset;
   bool plain;                         ///< is_plain() of all scales and offsets
@@ -24,8 +24,7 @@ struct Sides {
 
 /// Those of the elements from the `by`th on.
 inline Sides advanced(Sides sides, int64_t by) {
-  sides.scale += by;
-  sides.zero += by;
+  if (sides.scale != nullptr) sides.scale += by, sides.zero += by;
   if (sides.offset != nullptr) sides.offset += by;
   if (sides.scale16 != nullptr) sides.scale16 += by, sides.zero16 += by;
   return sides;
@@ -51,6 +50,10 @@ class SideRow {
   /// already.
   Sides load(int64_t begin, int64_t count) noexcept;
 
+  /// The same for elements that each have their own, in 16 bits alone where rows take them so: stored scales
+  /// where they are.
+  Sides load_varying(int64_t begin, int64_t count) noexcept;
+
   /// Asks for the stored sides that are loaded next, `count` of them from `begin` on, as far as there are any.
   /// Inlined, or the compiler takes it for a function without effects and leaves it out.
   [[gnu::always_inline]] void fetch(int64_t begin, int64_t count) const noexcept {
@@ -75,6 +78,7 @@ class SideRow {
   };
   static std::array<Stored, 2> stored(const Plan& plan, const Buffers& buffers) noexcept;
 
+  bool can_narrow(int64_t at, int64_t count) const noexcept;
   void load_ranges(int64_t count) noexcept;
   void load_zero_points(int64_t count) noexcept;
 
@@ -86,6 +90,7 @@ class SideRow {
   bool in_place_;          ///< scales are used where they are
   bool constant_zeros_;    ///< the same for all elements
   int64_t zeros_set_ = 0;  ///< how many of these there are
+  int64_t zeros16_set_ = 0;
   int64_t begin_ = 0;
   int64_t end_ = 0;
   bool plain_ = false;
@@ -93,6 +98,7 @@ class SideRow {
   alignas(64) float scale_[kCapacity];
   alignas(64) int32_t zero_[kCapacity];
   alignas(64) float offset_[kCapacity];
+  alignas(64) int16_t zero16_[kCapacity + Moves::kNarrowSlack];
 };
 
 }  // namespace dequant

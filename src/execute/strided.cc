@@ -129,11 +129,13 @@ class Strided {
   [[gnu::always_inline]] void fetch_rows(const Box& box) const noexcept {
     const uint8_t* first = x_at(here_.place().x);
     const int64_t bytes = x_places_.row(box) * width_ / 8;
-    const int64_t step = std::max<int64_t>(
-        kLineBytes * 8 / std::max<int64_t>(std::abs(x_places_.apart()) * width_, 1), 1);
+    const int64_t apart = std::abs(x_places_.apart()) * width_ / 8;
+    const int64_t step = std::max<int64_t>(kLineBytes / std::max<int64_t>(apart, 1), 1);
+    // A row that starts on the line on which another ends need not ask for it again.
+    const int64_t start = apart - bytes < kLineBytes ? 1 : 0;
     for (int64_t r = 0; r < x_places_.rows(box); r += step) {
       const uint8_t* row = first + (x_places_[r] * width_ >> 3);
-      for (int64_t i = 0; i <= bytes; i += kLineBytes) __builtin_prefetch(row + i);
+      for (int64_t i = bytes; i >= start; i -= kLineBytes) __builtin_prefetch(row + i);
     }
   }
 

@@ -234,6 +234,44 @@ HWY_NOINLINE void NarrowSides(const float* scale, const int32_t* zero, size_t co
   NarrowVector(last_scale, last_zero, scale16 + i, zero16 + i);
 }
 
+/// Zero points as they are stored; those of floats are zero.
+template <class Code>
+void NarrowZeros(const uint8_t* zero, size_t count, int16_t* zero16) {
+  if constexpr (Code::kNan) {
+    std::fill_n(zero16, count, int16_t{0});
+  } else {
+    static_assert(kLanes <= Moves::kNarrowSlack);
+    size_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) {
+      _mm512_storeu_si512(zero16 + i, Code::Words(zero + i * Code::kBits / 8));
+    }
+    if (i == count) return;
+    uint8_t last[kLanes * Code::kBits / 8];
+    copy_padded(zero + i * Code::kBits / 8, ((count - i) * Code::kBits + 7) / 8, last, sizeof last);
+    _mm512_storeu_si512(zero16 + i, Code::Words(last));
+  }
+}
+
+/// All float16 numbers but infinities are plain, and zero where it may be. Doubling drops the sign; less one, zero
+/// is the largest.
+bool AllPlain(const uint16_t* codes, size_t count, bool zero_too) {
+  const __m512i less = _mm512_set1_epi16(zero_too ? 0 : 1);
+  __m512i largest = _mm512_setzero_si512();
+  uint16_t last[kLanes];
+  for (size_t i = 0; i < count; i += kLanes) {
+    const uint16_t* from = codes + i;
+    if (count - i < kLanes) {
+      std::fill_n(last, kLanes, *from);
+      std::copy_n(from, count - i, last);
+      from = last;
+    }
+    const __m512i v = _mm512_loadu_si512(from);
+    largest = _mm512_max_epu16(largest, _mm512_sub_epi16(_mm512_add_epi16(v, v), less));
+  }
+  const __m512i infinite = _mm512_sub_epi16(_mm512_set1_epi16(static_cast<int16_t>(0xF800)), less);
+  return _mm512_cmpge_epu16_mask(largest, infinite) == 0;
+}
+
 /// Multiplies in float16.
 template <class Code, class Side>
 struct Product : Side {
@@ -311,6 +349,7 @@ void Fill(Table& table) {
   if constexpr (Code::kLongest > 0) table.at(kElement, y, Leaf::runs) = RunsRow<Code, kElement>;
   table.at(kElement, y, Leaf::varying) = VaryingRow<Code, kElement>;
   table.shared_at(kElement, y) = SharedRows<Code, kElement>;
+  table.moves.narrow_zeros[static_cast<size_t>(kElement)] = NarrowZeros<Code>;
 }
 
 }  // namespace
@@ -328,6 +367,7 @@ bool computes_float16() noexcept {
 void fill_float16_rows(Table& table) {
   beneath = table;
   table.moves.narrow = NarrowSides;
+  table.moves.all_plain16 = AllPlain;
   Fill<Integers<Bytes<false>>, Element::uint8>(table);
   Fill<Integers<Bytes<true>>, Element::int8>(table);
   Fill<Integers<Packed<4, false>>, Element::uint4>(table);

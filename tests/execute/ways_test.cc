@@ -143,5 +143,21 @@ TEST(Ways, GiveTheBitsOfTheReferenceWhereverYStarts) {
   }
 }
 
+// Rows may take these scales as they are stored, but for the last ones and for odd ones.
+TEST(Ways, GiveThemWithAFloat16ScaleForEachElement) {
+  Random random(12);
+  for (const Way& way : {Way{"short rows of blocks of 1", Granularity::blocked, 4, 301, 1},
+                         Way{"rows of blocks of 1", Granularity::blocked, 3, 1207, 1},
+                         Way{"a long row of blocks of 1", Granularity::blocked, 1, 9000, 1}}) {
+    for (const Element x : elements()) {
+      if (!is_input(x)) continue;
+      for (const bool odd : {false, true}) {
+        expect_same_everywhere(way, plan_of(way, x, float16, float16), random, odd);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace dequant

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dequant/isa.h"
+#include "element/codes.h"
 #include "kernel/targets.h"
 #include "support/float_bits.h"
 #include "support/guarded_buffer.h"
@@ -148,6 +149,44 @@ TEST_F(MovesOfTargets, WidenGivesTheValueOfEveryFloatOf16Bits) {
     };
     check(moves.widen_float16, reference.widen_float16);
     check(moves.widen_bfloat16, reference.widen_bfloat16);
+  });
+}
+
+TEST_F(MovesOfTargets, AllPlain16FindsTheOneThatIsNot) {
+  each([&](const Moves& moves, const Moves&) {
+    if (moves.all_plain16 == nullptr) return;
+    for (size_t count = 1; count <= 70; ++count) {
+      auto* codes = reinterpret_cast<uint16_t*>(from_.before_end(count * 2));
+      std::fill_n(codes, count, uint16_t{0x3800});
+      for (const bool zero_too : {false, true}) {
+        ASSERT_TRUE(moves.all_plain16(codes, count, zero_too));
+        for (uint32_t odd = 0; odd < 0x10000; odd += count == 33 ? 1 : 0x3FF) {
+          const auto at = static_cast<size_t>(random_.in(0, static_cast<int64_t>(count) - 1));
+          codes[at] = static_cast<uint16_t>(odd);
+          ASSERT_EQ(moves.all_plain16(codes, count, zero_too),
+                    is_plain(float_value(Element::float16, odd), zero_too))
+              << odd << " at " << at << " of " << count;
+          codes[at] = 0x3800;
+        }
+      }
+    }
+  });
+}
+
+TEST_F(MovesOfTargets, NarrowZerosGivesTheNumberOfEveryCode) {
+  each([&](const Moves& moves, const Moves& reference) {
+    for (const Element x : elements().first(kInputs)) {
+      const auto narrow = moves.narrow_zeros[static_cast<size_t>(x)];
+      if (narrow == nullptr || kind(x) == Kind::floating) continue;
+      for (size_t count = 1; count <= kMost; ++count) {
+        const uint8_t* from = random_bytes((count * static_cast<size_t>(bits(x)) + 7) / 8);
+        auto* to = reinterpret_cast<int16_t*>(to_.before_end((count + Moves::kNarrowSlack) * 2));
+        auto* want = reinterpret_cast<int32_t*>(want_.begin());
+        narrow(from, count, to);
+        reference.widen[static_cast<size_t>(x)](from, count, want);
+        ASSERT_TRUE(std::equal(to, to + count, want)) << count << " of " << name(x);
+      }
+    }
   });
 }
 
