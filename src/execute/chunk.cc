@@ -23,8 +23,8 @@ namespace {
 
 /// Sides that are loaded at once where results are streamed: with more, memory writes nothing meanwhile.
 constexpr int64_t kStreamedSides = 512;
-/// The same of sides that belong to an element each.
-constexpr int64_t kStreamedTile = 1024;
+/// The same of sides that belong to an element each; they are asked for two such tiles ahead.
+constexpr int64_t kStreamedTile = 512;
 /// Longer runs have so few sides that it does not matter.
 constexpr int64_t kStreamedRun = 32;
 /// Elements handled at once where sides are expanded or codes unpacked; a multiple of kAligned.
@@ -143,7 +143,7 @@ class Chunk {
         const int64_t n = std::min(tile, columns.end - c);
         const int64_t scale = layout_.row_scale(r) + c;
         const Sides sides = single ? side_.load_varying(scale, n) : side_.load(scale, n);
-        if (single && job_.stream) side_.fetch(scale + n, n);
+        if (single && job_.stream) side_.fetch(scale + 2 * n, n);
         run_tile(r * row + c, n, sides, {begin, end});
       }
       begin = end;
@@ -175,7 +175,7 @@ class Chunk {
       }
       const int64_t from = std::max(start, range.begin);
       const int64_t n = std::min(start + columns, range.end) - from;
-      if (n > 0 && job_.stream && n < row) {
+      if (n > 0 && job_.stream && n < row && range.end - range.begin > row) {
         call_part(from, n, advanced(sides, from - start));
       } else if (n > 0) {
         call(Leaf::varying, from, n, 1, advanced(sides, from - start));

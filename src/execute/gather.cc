@@ -2,6 +2,7 @@
 #include "execute/gather.h"
 
 #include <bit>
+#include <cstdlib>
 #include <cstring>
 
 #include "execute/side_row.h"
@@ -9,6 +10,8 @@
 
 namespace dequant {
 namespace {
+
+constexpr auto kLineBytes = static_cast<int64_t>(kLine);
 
 /// Copies kPart to 2 * kPart - 1 bytes: the first and the last, which may overlap.
 template <size_t kPart, class From, class To>
@@ -40,6 +43,34 @@ void copy_rows(int64_t rows, int64_t row_bytes, const From& from, const To& to) 
       for (int64_t r = 0; r < rows; ++r) std::memcpy(to(r), from(r), bytes);
   }
 }
+
+/// The rows of a box that is gathered next. They are asked for one by one while others are copied: together
+/// they would hold up the results that are written meanwhile.
+class NextRows {
+ public:
+  NextRows(const std::byte* x, int64_t at, int64_t width, const RowPlaces& places, const Box& box)
+      : first_(x + (at * width >> 3)),
+        width_(width),
+        places_(places),
+        bytes_(places.row(box) * width / 8) {
+    // A row that starts on the line on which another ends need not ask for it again.
+    const int64_t apart = std::abs(places.apart()) * width / 8;
+    start_ = apart - bytes_ < kLineBytes ? 1 : 0;
+  }
+
+  [[gnu::always_inline]] void fetch(int64_t r) const noexcept {
+    const std::byte* row = first_ + (places_[r] * width_ >> 3);
+    __builtin_prefetch(row + bytes_);
+    for (int64_t i = bytes_ - kLineBytes; i >= start_; i -= kLineBytes) __builtin_prefetch(row + i);
+  }
+
+ private:
+  const std::byte* first_;
+  int64_t width_;
+  const RowPlaces& places_;
+  int64_t bytes_;
+  int64_t start_;
+};
 
 /// Makes `times` rows of one.
 [[gnu::noinline]] void repeat_bytes(std::byte* row, int64_t bytes, int64_t times) {
@@ -157,20 +188,27 @@ void RowPlaces::set(Dimensions dimensions, int64_t Dimension::*stride, const Box
   }
 }
 
-void gather_codes(const std::byte* x, int64_t at, int64_t width, const RowPlaces& places,
-                  const Box& box, uint8_t* out) noexcept {
+void gather_codes(const std::byte* x, int64_t at, int64_t next, int64_t width,
+                  const RowPlaces& places, const Box& box, uint8_t* out) noexcept {
   const auto* first = reinterpret_cast<const uint8_t*>(x) + (at * width >> 3);
+  const NextRows others(x, next, width, places, box);
   const int64_t bytes = places.row(box) * width / 8;
   copy_rows(
-      places.rows(box), bytes, [&](int64_t r) { return first + (places[r] * width >> 3); },
+      places.rows(box), bytes,
+      [&](int64_t r) {
+        others.fetch(r);
+        return first + (places[r] * width >> 3);
+      },
       [&](int64_t r) { return out + r * bytes; });
 }
 
-void gather_unpacked(Element x, const std::byte* data, int64_t at, const RowPlaces& places,
-                     const Box& box, uint8_t* out) noexcept {
+void gather_unpacked(Element x, const std::byte* data, int64_t at, int64_t next,
+                     const RowPlaces& places, const Box& box, uint8_t* out) noexcept {
   const int64_t row = places.row(box);
   const int64_t size = bits(unpacked(x)) / 8;
+  const NextRows others(data, next, bits(x), places, box);
   for (int64_t r = 0; r < places.rows(box); ++r) {
+    others.fetch(r);
     unpack(x, data, at + places[r], places.step(), row, out + r * row * size);
   }
 }

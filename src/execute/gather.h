@@ -43,11 +43,11 @@ class RowPlaces {
 };
 
 /// Codes of a box that starts at element `at` of x, one after another: as they are stored, which needs rows
-/// of whole bytes on bytes, or as those of unpacked(x).
-void gather_codes(const std::byte* x, int64_t at, int64_t width, const RowPlaces& places,
-                  const Box& box, uint8_t* out) noexcept;
-void gather_unpacked(Element x, const std::byte* data, int64_t at, const RowPlaces& places,
-                     const Box& box, uint8_t* out) noexcept;
+/// of whole bytes on bytes, or as those of unpacked(x). Asks for those of the next box meanwhile.
+void gather_codes(const std::byte* x, int64_t at, int64_t next, int64_t width,
+                  const RowPlaces& places, const Box& box, uint8_t* out) noexcept;
+void gather_unpacked(Element x, const std::byte* data, int64_t at, int64_t next,
+                     const RowPlaces& places, const Box& box, uint8_t* out) noexcept;
 
 /// Results of a box, of so many bytes, from one after another to their places from y on.
 void scatter_results(const uint8_t* results, int64_t size, const RowPlaces& places, const Box& box,

@@ -112,9 +112,8 @@ class Strided {
     const Place at = here_.place();
     const BoxSides s = load_sides(box, at);
     Element x = plan_.input;
-    const uint8_t* codes = load_codes(box, s, x);
     here_.advance(box.outermost, box.count);
-    if (job_.stream && codes == codes_) fetch_rows(box);
+    const uint8_t* codes = load_codes(box, at.x, s, x);
     if (y_places_.together(box)) {
       rows_.call(x, s.leaf, codes, y_at(at.y), box.elements, s.run, s.sides);
     } else {
@@ -124,36 +123,21 @@ class Strided {
     return box.elements;
   }
 
-  /// Asks for the codes that are gathered next, while others are dequantized. Inlined, or the compiler takes
-  /// it for a function without effects and leaves it out.
-  [[gnu::always_inline]] void fetch_rows(const Box& box) const noexcept {
-    const uint8_t* first = x_at(here_.place().x);
-    const int64_t bytes = x_places_.row(box) * width_ / 8;
-    const int64_t apart = std::abs(x_places_.apart()) * width_ / 8;
-    const int64_t step = std::max<int64_t>(kLineBytes / std::max<int64_t>(apart, 1), 1);
-    // A row that starts on the line on which another ends need not ask for it again.
-    const int64_t start = apart - bytes < kLineBytes ? 1 : 0;
-    for (int64_t r = 0; r < x_places_.rows(box); r += step) {
-      const uint8_t* row = first + (x_places_[r] * width_ >> 3);
-      for (int64_t i = bytes; i >= start; i -= kLineBytes) __builtin_prefetch(row + i);
-    }
-  }
-
-  /// The codes of a box, one after another, and what element they are of.
-  const uint8_t* load_codes(const Box& box, const BoxSides& s, Element& x) noexcept {
-    const int64_t at = here_.place().x;
+  /// The codes of a box at a place, one after another, and what element they are of.
+  const uint8_t* load_codes(const Box& box, int64_t at, const BoxSides& s, Element& x) noexcept {
+    const int64_t next = here_.place().x;
     const std::byte* data = job_.buffers.x.data();
     // Kernels want runs that start on bytes.
     const bool as_stored =
-        width_ >= 8 || (starts_on_byte() && (s.leaf == Leaf::varying || s.run == box.elements ||
-                                             s.run * width_ % 8 == 0));
+        width_ >= 8 || (at * width_ % 8 == 0 && (s.leaf == Leaf::varying || s.run == box.elements ||
+                                                 s.run * width_ % 8 == 0));
     if (as_stored && x_places_.together(box)) return x_at(at);
     const bool on_bytes = width_ >= 8 || (x_places_.step() == 1 && x_places_.all_on(8 / width_) &&
                                           x_places_.row(box) * width_ % 8 == 0);
     if (as_stored && on_bytes) {
-      gather_codes(data, at, width_, x_places_, box, codes_);
+      gather_codes(data, at, next, width_, x_places_, box, codes_);
     } else {
-      gather_unpacked(x, data, at, x_places_, box, codes_);
+      gather_unpacked(x, data, at, next, x_places_, box, codes_);
       x = unpacked(x);
     }
     return codes_;
