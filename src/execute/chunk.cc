@@ -143,7 +143,8 @@ class Chunk {
         const int64_t n = std::min(tile, columns.end - c);
         const int64_t scale = layout_.row_scale(r) + c;
         const Sides sides = single ? side_.load_varying(scale, n) : side_.load(scale, n);
-        if (single && job_.stream) side_.fetch(scale + 2 * n, n);
+        const int64_t later = single ? scale + 2 * n : layout_.row_scale(end / row) + c;
+        if (job_.stream) side_.fetch(later, n);
         run_tile(r * row + c, n, sides, {begin, end});
       }
       begin = end;
