@@ -36,8 +36,6 @@ static_assert(kPeriod <= NarrowSides::kCapacity);
 constexpr int64_t kNearBytes = int64_t{1} << 20;
 /// Rows below this are done many at once.
 constexpr int64_t kShortRow = 256;
-/// From so many rows on it pays to make ready what they share.
-constexpr int64_t kSharedRows = 4;
 /// Elements that fill bytes and lines whatever the types.
 constexpr int64_t kAligned = 64;
 
@@ -48,7 +46,7 @@ class Chunk {
         rows_(job),
         part_(part),
         layout_(layout_of(job.plan)),
-        shares_(rows_.can_share(layout_.row)),
+        shares_(rows_.can_share({layout_.row, layout_.row})),
         width_(bits(job.plan.input)),
         side_(job.plan, job.buffers, job.table.moves, job.first_scale) {}
 
@@ -169,8 +167,8 @@ class Chunk {
       // Rows that have all of these columns.
       const int64_t rows =
           shares_ && start >= range.begin ? (range.end - start - columns + row) / row : 0;
-      if (rows >= kSharedRows && on_byte(start) && rows_.can_share_from(y_at(start))) {
-        rows_.shared(x_at(start), y_at(start), columns, rows, row, sides);
+      if (rows >= Rows::kSharedRows && on_byte(start) && rows_.can_share_from(y_at(start))) {
+        rows_.shared(x_at(start), y_at(start), columns, rows, {row, row}, sides);
         start += rows * row;
         continue;
       }
@@ -289,7 +287,7 @@ int64_t row_of_columns(const Job& job) noexcept {
   if (!layout.rows_share_scales || layout.run == 0 || layout.run >= layout.row) return 0;
   if (Rows(job).is_good_run(layout.run) || layout.row < 2 * kColumns) return 0;
   if (layout.row * bits(job.plan.input) % 8 != 0) return 0;  // rows would start within a byte
-  return (job.elements.end - job.elements.begin) / layout.row >= kSharedRows ? layout.row : 0;
+  return (job.elements.end - job.elements.begin) / layout.row >= Rows::kSharedRows ? layout.row : 0;
 }
 
 void run_columns(const Job& job, Range columns) noexcept {

@@ -89,19 +89,23 @@ void Rows::call_cached(Element x, Leaf leaf, const uint8_t* codes, uint8_t* y, i
   Call{row_of(x, leaf), leaf, bits(x), lut_of(x), codes, y, count, run, sides, scales_of_y_}(false);
 }
 
-bool Rows::can_share(int64_t row) const noexcept {
+bool Rows::can_share(Apart rows) const noexcept {
   const Plan& plan = job_.plan;
   if (adds_ || job_.table.shared_at(plan.input, plan.output) == nullptr) return false;
-  return row * bits(plan.input) % 8 == 0 && (!job_.stream || row * y_size_ % kLineBytes == 0);
+  if (rows.x < 0 || rows.y < 0 || rows.x * bits(plan.input) % 8 != 0) return false;
+  return !job_.stream || rows.y * y_size_ % kLineBytes == 0;
 }
 
 bool Rows::can_share_from(const uint8_t* y) const noexcept {
   return !job_.stream || reinterpret_cast<uintptr_t>(y) % kLine == 0;
 }
 
-void Rows::shared(const uint8_t* codes, uint8_t* y, int64_t count, int64_t rows, int64_t row,
+void Rows::shared(const uint8_t* codes, uint8_t* y, int64_t count, int64_t rows, Apart apart,
                   const Sides& sides) const noexcept {
   const Element x = job_.plan.input;
+  const int64_t x_row = apart.x * bits(x) / 8;
+  // Codes of short rows are asked for some rows ahead.
+  const int64_t ahead = ceil_div(int64_t{kAheadOfX} * 8, count * bits(x)) * x_row;
   job_.table.shared_at(x, job_.plan.output)({.x = codes,
                                              .y = y,
                                              .count = static_cast<size_t>(count),
@@ -109,12 +113,12 @@ void Rows::shared(const uint8_t* codes, uint8_t* y, int64_t count, int64_t rows,
                                              .zero = sides.zero,
                                              .lut = lut_of(x),
                                              .stream = job_.stream,
-                                             .ahead = static_cast<size_t>(row * bits(x) / 8),
+                                             .ahead = static_cast<size_t>(ahead),
                                              .plain = sides.plain,
                                              .scales_of_y = scales_of_y_,
                                              .rows = static_cast<size_t>(rows),
-                                             .x_row = static_cast<size_t>(row * bits(x) / 8),
-                                             .y_row = static_cast<size_t>(row * y_size_)});
+                                             .x_row = static_cast<size_t>(x_row),
+                                             .y_row = static_cast<size_t>(apart.y * y_size_)});
 }
 
 RowFn Rows::row_of(Element x, Leaf leaf) const noexcept {

@@ -22,13 +22,21 @@ class Rows {
   void call(Element x, Leaf leaf, const uint8_t* codes, uint8_t* y, int64_t count, int64_t run,
             const Sides& sides, size_t ahead = kAheadOfX) const noexcept;
 
-  /// True if shared() takes rows that lie `row` elements apart, and if they may start at y.
-  bool can_share(int64_t row) const noexcept;
+  /// How many elements of x and y lie from the start of a row to that of the next one.
+  struct Apart {
+    int64_t x;
+    int64_t y;
+  };
+
+  /// True if shared() takes rows that lie so far apart, and if they may start at y.
+  bool can_share(Apart rows) const noexcept;
   bool can_share_from(const uint8_t* y) const noexcept;
 
-  /// `rows` rows, `row` elements apart, which start on bytes and have the same scale for each of `count`
-  /// elements.
-  void shared(const uint8_t* codes, uint8_t* y, int64_t count, int64_t rows, int64_t row,
+  /// From so many rows on it pays to make ready what they share.
+  static constexpr int64_t kSharedRows = 4;
+
+  /// `rows` rows which start on bytes and have the same scale for each of `count` elements.
+  void shared(const uint8_t* codes, uint8_t* y, int64_t count, int64_t rows, Apart apart,
               const Sides& sides) const noexcept;
 
   /// call() for results that do not go to their place yet.

@@ -54,6 +54,9 @@ class Strided {
     const bool follows = last_ > 0 && walk.list[last_ - 1].y == inner_.size * inner_.y;
     long_ = !one_scale ? kLongVarying : follows ? kLong : kLongApart;
     longest_ = one_scale ? INT64_MAX : kSides;
+    shares_ = last_ > 0 && !one_scale && inner_.size <= kSides &&
+              repeats_sides(walk.list[last_ - 1]) &&
+              rows_.can_share({walk.list[last_ - 1].x, walk.list[last_ - 1].y});
     if (!has_zeros_) std::fill_n(zero_, std::min(kSides, left_), plan_.implicit_zero_point);
   }
 
@@ -86,6 +89,10 @@ class Strided {
     }
     const int64_t piece = std::min(here_.left(last_), left_);
     if (piece >= long_ && inner_.x == 1 && inner_.y == 1 && starts_on_byte()) {
+      const int64_t rows = shares_ ? here_.whole(last_ - 1, left_) : 0;
+      if (rows >= Rows::kSharedRows && rows_.can_share_from(y_at(here_.place().y))) {
+        return run_shared(rows);
+      }
       return run_piece(std::min(piece, longest_));
     }
     if (usual_.elements == 0) usual_ = Odometer(dimensions_, {}, 0).largest_box(kTile);
@@ -101,6 +108,16 @@ class Strided {
     rows_.call(plan_.input, s.leaf, x_at(at.x), y_at(at.y), count, s.run, s.sides);
     here_.advance(last_, count);
     return count;
+  }
+
+  /// Rows of neighbours that have the same sides.
+  int64_t run_shared(int64_t rows) noexcept {
+    const Place at = here_.place();
+    const Sides sides = load_sides({last_, inner_.size, inner_.size}, at).sides;
+    const Dimension& outer = dimensions_[last_ - 1];
+    rows_.shared(x_at(at.x), y_at(at.y), inner_.size, rows, {outer.x, outer.y}, sides);
+    here_.advance(last_ - 1, rows);
+    return rows * inner_.size;
   }
 
   int64_t run_box(const Box& box) noexcept {
@@ -249,6 +266,7 @@ class Strided {
   int64_t left_;
   int64_t long_;        ///< elements of a row that is done where it lies
   int64_t longest_;     ///< of which so many at once
+  bool shares_;         ///< rows follow one another that have the same sides
   Box usual_{0, 0, 0};  ///< the largest from a start on
   Box shape_{0, 0, 0};  ///< the places are those of
   Box sided_{0, 0, 0};  ///< the sides are those of, from sides_at_ on

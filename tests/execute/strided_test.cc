@@ -218,6 +218,23 @@ TEST(Strided, EveryWayGivesTheSpecifiedBitsOfEveryElement) {
   }
 }
 
+// Kernels may take all of these rows at once.
+TEST(Strided, GivesRowsThatShareASideForEachElementTheSpecifiedBits) {
+  Random random(7);
+  const Dimensions padded{{2, 12160, 1030, 1030, 9800}, {9, 1216, 0, 0, 1088}, {1025, 1, 1, 1, 1}};
+  for (const Element x : elements()) {
+    if (!is_input(x)) continue;
+    for (const Element y : {Element::float32, Element::float16, Element::bfloat16}) {
+      for (const Stores stores : {Stores::streaming, Stores::cached}) {
+        Plan plan{.input = x, .scale = y, .output = y, .has_zero_point = true};
+        plan.granularity = Granularity::strided;
+        plan.dimensions = padded;
+        ASSERT_NO_FATAL_FAILURE(expect_same(plan, padded, random, {.stores = stores}));
+      }
+    }
+  }
+}
+
 TEST(Strided, ChunksOfManyThreadsGiveTheSpecifiedBits) {
   Random random(4);
   ThreadPool pool(2);
