@@ -241,9 +241,12 @@ class Strided {
                        .rows = static_cast<size_t>(inner_.size),
                        .columns = static_cast<size_t>(rows)};
     if (outer.x != 1 || width_ < 8) {
-      for (int64_t k = 0; k < inner_.size; ++k) {
-        unpack(plan_.input, job_.buffers.x.data(), at + k * inner_.x, outer.x, rows,
-               spare_ + k * rows * code_size_);
+      // Without gaps all of it is one stretch.
+      const bool together = outer.x == 1 && inner_.x == rows;
+      const int64_t stretch = together ? rows * inner_.size : rows;
+      for (int64_t k = 0; k < inner_.size * rows / stretch; ++k) {
+        unpack(plan_.input, job_.buffers.x.data(), at + k * inner_.x, outer.x, stretch,
+               spare_ + k * stretch * code_size_);
       }
       args.from = spare_;
       args.from_stride = rows * code_size_;
