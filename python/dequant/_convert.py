@@ -27,7 +27,7 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *, as
     include        only nodes whose name, output or x matches one of these globs
     exclude        no nodes whose name, output or x matches one of these
     overwrite      the output is replaced if it exists
-    dry_run        decide and report, but write nothing
+    dry_run        decide and report, but write nothing; fails where the run would
     threads        None or 0: one for each processor
     mem            bytes of memory for tensor data, 1 GiB if None
     progress       called now and then as progress(bytes_done, bytes_total), by the thread that called convert();
@@ -41,7 +41,7 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *, as
     if progress is not None and not callable(progress):
         raise TypeError(f"progress: a callable is wanted, not {type(progress).__name__}")
     os.stat(input)  # raises FileNotFoundError with the file's name
-    if not overwrite and not dry_run and os.path.lexists(output):
+    if not overwrite and os.path.lexists(output):
         raise FileExistsError(errno.EEXIST, f"{os.strerror(errno.EEXIST)}, and overwrite is False", os.fspath(output))
     if _is_negative(mem):
         raise ValueError(f"mem: {mem} is negative")

@@ -99,10 +99,11 @@ def test_the_report(tmp_path):
 def test_an_output_that_exists_is_replaced_only_on_demand(source, tmp_path):
     out = tmp_path / "out.onnx"
     out.write_text("precious")
-    with pytest.raises(FileExistsError) as caught:
-        dequant.convert(source, out)
-    assert caught.value.filename == str(out) and caught.value.errno == 17 and out.read_text() == "precious"
-    assert dequant.convert(source, out, dry_run=True).bytes_out > 0
+    for dry_run in (False, True):
+        with pytest.raises(FileExistsError) as caught:
+            dequant.convert(source, out, dry_run=dry_run)
+        assert caught.value.filename == str(out) and caught.value.errno == 17 and out.read_text() == "precious"
+    assert dequant.convert(source, out, overwrite=True, dry_run=True).bytes_out > 0
     assert out.read_text() == "precious"
     dequant.convert(source, out, overwrite=True)
     assert initializer(onnx.load(out), "y").codes.shape == (2, 3)
