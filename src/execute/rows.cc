@@ -104,8 +104,9 @@ void Rows::shared(const uint8_t* codes, uint8_t* y, int64_t count, int64_t rows,
                   const Sides& sides) const noexcept {
   const Element x = job_.plan.input;
   const int64_t x_row = apart.x * bits(x) / 8;
-  // Codes of short rows are asked for some rows ahead.
-  const int64_t ahead = ceil_div(int64_t{kAheadOfX} * 8, count * bits(x)) * x_row;
+  // Codes of short rows, a line at least, are asked for some rows ahead.
+  const int64_t part = std::max(count * bits(x) / 8, kLineBytes);
+  const int64_t ahead = ceil_div(int64_t{kAheadOfX}, part) * x_row;
   job_.table.shared_at(x, job_.plan.output)({.x = codes,
                                              .y = y,
                                              .count = static_cast<size_t>(count),

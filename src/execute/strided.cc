@@ -243,8 +243,9 @@ class Strided {
     if (outer.x != 1 || width_ < 8) {
       // Without gaps all of it is one stretch.
       const bool together = outer.x == 1 && inner_.x == rows;
-      const int64_t stretch = together ? rows * inner_.size : rows;
-      for (int64_t k = 0; k < inner_.size * rows / stretch; ++k) {
+      const int64_t stretches = together ? 1 : inner_.size;
+      const int64_t stretch = rows * inner_.size / stretches;
+      for (int64_t k = 0; k < stretches; ++k) {
         unpack(plan_.input, job_.buffers.x.data(), at + k * inner_.x, outer.x, stretch,
                spare_ + k * stretch * code_size_);
       }

@@ -116,8 +116,8 @@ struct Moves {
   /// Writes up to kNarrowSlack more, which rows may read. Null if no row takes them.
   void (*narrow)(const float* scale, const int32_t* zero, size_t count, uint16_t* scale16,
                  int16_t* zero16) = nullptr;
-  /// The same of zero points as they are stored, from the start of a byte on. Null for elements without
-  /// such rows; what float16 scales are then may serve as it is stored, if all_plain16().
+  /// The same of zero points as they are stored, from the start of a byte on; null for elements without such
+  /// rows. These take float16 scales as they are stored, if all_plain16().
   std::array<void (*)(const uint8_t* zero, size_t count, int16_t* zero16), kInputs> narrow_zeros{};
   /// True if is_plain() of all float16 codes.
   bool (*all_plain16)(const uint16_t* codes, size_t count, bool zero_too) = nullptr;
