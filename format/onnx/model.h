@@ -26,7 +26,7 @@ struct Frame {
 struct External {
   std::string location;
   int64_t offset = 0;
-  std::optional<int64_t> length;
+  std::optional<int64_t> length;  ///< none: as much as shape and type need
   bool has_checksum = false;
 };
 
@@ -52,7 +52,7 @@ struct Tensor {
   bool several_data = false;  ///< data in more than one field
   Span raw;                   ///< payload of raw_data
   std::optional<External> external;
-  std::vector<Span> external_fields;  ///< those that say where: location, offset, length, checksum
+  std::vector<Span> external_fields;  ///< those that hold of this file alone, as location does
   bool has_segment = false;
   int frame = -1;
 

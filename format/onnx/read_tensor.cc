@@ -25,6 +25,7 @@ struct ExternalEntries {
   External external;
   bool has_location = false;
   bool has_offset = false;
+  bool has_length = false;
   size_t count = 0;
 
   std::vector<Span> fields;
@@ -53,10 +54,13 @@ struct ExternalEntries {
       if (std::exchange(has_offset, true)) return twice();
       DEQUANT_TRY(external.offset, parse_size(key, value));
     } else if (key == "length") {
-      if (external.length) return twice();
-      DEQUANT_TRY(external.length, parse_size(key, value));
+      if (std::exchange(has_length, true)) return twice();
+      DEQUANT_TRY(const int64_t length, parse_size(key, value));
+      if (length > 0) external.length = length;  // 0 is none to ONNX Runtime
     } else if (key == "checksum") {
       external.has_checksum = true;
+    } else if (key.starts_with("prepacked")) {
+      // ONNX Runtime's own layout of the data, at another place of this file: none of the output's.
     } else {
       return {};  // somebody else's note: kept as it is
     }

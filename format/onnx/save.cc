@@ -9,6 +9,7 @@
 
 #include "format/io/errors.h"
 #include "format/onnx/encode.h"
+#include "format/onnx/external_size.h"
 #include "format/onnx/tensor_reader.h"
 
 namespace dequant::format::onnx {
@@ -127,17 +128,20 @@ class Saver {
     if (removed) return {};
     const std::string where =
         fmt::format("{}: tensor {}", escaped(model_.path), escaped(tensor.name));
-    auto file = files_.open(tensor.external->location);
-    if (!file) return in(where, std::move(file).error());
-    const int64_t left = (*file)->size() - tensor.external->offset;
-    const int64_t length = tensor.external->length.value_or(left);
-    if (left < 0 || length > left) {
-      return failure(ErrorCode::malformed,
-                     "{}: offset {} and length {} are beyond the {} bytes of {}", where,
-                     tensor.external->offset, length, (*file)->size(), escaped((*file)->name()));
-    }
-    survivors_.push_back({&tensor, {{}, 0, length}});
+    auto span = locate(tensor);
+    if (!span) return in(where, std::move(span).error());
+    survivors_.push_back({&tensor, {{}, 0, span->size()}});
     return {};
+  }
+
+  /// Where in its file the data of a survivor is.
+  Result<Span> locate(const Tensor& tensor) {
+    const External& external = *tensor.external;
+    DEQUANT_TRY(const auto file, files_.open(external.location));
+    const auto needed = raw_bytes(tensor);
+    if (needed) return span_in(*file, external, *needed);
+    if (needed.error().code != ErrorCode::unsupported || !external.length) return needed.error();
+    return span_in(*file, external, *external.length);  // of an unknown type, as long as it says
   }
 
   bool needs_node(const Fold& f) const {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "format/io/errors.h"
+#include "format/onnx/external_size.h"
 
 namespace dequant::format::onnx {
 namespace {
@@ -66,16 +67,8 @@ Status TensorReader::place(ExternalFiles& files) {
   if (t.external) {
     DEQUANT_TRY(external_, files.open(t.external->location));
     file_ = external_.get();
-    start_ = t.external->offset;
-    if (start_ > file_->size()) {
-      return failure(ErrorCode::malformed, "offset {} is beyond the {} bytes of {}", start_,
-                     file_->size(), escaped(file_->name()));
-    }
-    stored = t.external->length.value_or(file_->size() - start_);
-    if (stored > file_->size() - start_) {
-      return failure(ErrorCode::malformed, "offset {} and length {} are beyond the {} bytes of {}",
-                     start_, stored, file_->size(), escaped(file_->name()));
-    }
+    DEQUANT_TRY(const Span span, span_in(*file_, *t.external, bytes_));
+    start_ = span.begin;
   } else if (t.data == DataField::raw_data) {
     file_ = &source_->file();
     start_ = t.raw.begin;

@@ -187,15 +187,17 @@ TEST(ExternalDataTest, IsReadWhereTheEntriesSay) {
   const std::string location = entry("location", "w");
   EXPECT_EQ(read(location + entry("offset", "3") + entry("length", "4")).value(), "3456");
   EXPECT_EQ(read(location + entry("offset", "6")).value(), "6789");
+  EXPECT_EQ(read(location + entry("offset", "5")).value(), "5678");
+  EXPECT_EQ(read(location + entry("length", "0")).value(), "0123");  // none, as in ONNX Runtime
   EXPECT_EQ(read(entry("length", "0004") + location + entry("note", "x")).value(), "0123");
-  EXPECT_TRUE(fails(read(location), ErrorCode::malformed, "10 bytes stored"));
-  EXPECT_TRUE(fails(read(location + entry("offset", "7")), ErrorCode::malformed, "3 bytes stored"));
+  EXPECT_TRUE(fails(read(location + entry("length", "5")), ErrorCode::malformed, "length 5"));
+  EXPECT_TRUE(fails(read(location + entry("offset", "7")), ErrorCode::malformed, "beyond"));
   EXPECT_TRUE(fails(read(location + entry("offset", "11")), ErrorCode::malformed, "beyond"));
   EXPECT_TRUE(fails(read(location + entry("offset", "7") + entry("length", "4")),
                     ErrorCode::malformed, "beyond"));
   EXPECT_TRUE(fails(read(location + entry("offset", "9223372036854775807") +
                          entry("length", "9223372036854775807")),
-                    ErrorCode::malformed, "beyond"));
+                    ErrorCode::malformed, "length 9223372036854775807"));
   EXPECT_TRUE(fails(read(entry("offset", "0")), ErrorCode::malformed, "without a location"));
   EXPECT_TRUE(fails(read(location + location), ErrorCode::malformed, "twice"));
   EXPECT_TRUE(fails(read(location + sub(9, "")), ErrorCode::malformed, "data in the model"));
