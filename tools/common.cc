@@ -5,12 +5,15 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <limits>
 
 namespace dequant::tools {
 
 void Threads::add_to(const Command& command) {
-  command.add_option("-T,--threads", threads_, "Threads to use; 0: one for each processor")
-      .between(0, 4096)
+  command
+      .add_option("-T,--threads", threads_,
+                  "Threads to use; 0, and more than there are processors: one for each processor")
+      .between(0, std::numeric_limits<int>::max())
       .capture_default_str();
 }
 

@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "format/io/errors.h"
+#include "format/io/look.h"
 #include "format/onnx/model.h"
 
 namespace dequant::format::onnx {
@@ -333,6 +334,19 @@ class Reader {
   size_t graphs_ = 0;
 };
 
+/// Why a file was not read as a model: what else it looks like, where that is known.
+Error explained(const std::string& path, const InputFile& file, Error error) {
+  if (error.code == ErrorCode::malformed) {
+    if (const auto look = look_of(file)) {
+      return failure(ErrorCode::unsupported, "{} looks like {}; dequant reads ONNX models{}",
+                     escaped(path), look->what, look->advice);
+    }
+    error = file.size() == 0 ? failure(ErrorCode::malformed, "it is empty")
+                             : in("no ONNX model, or a damaged one", std::move(error));
+  }
+  return in(escaped(path), std::move(error));
+}
+
 }  // namespace
 
 const Attribute* Node::attribute(std::string_view wanted) const {
@@ -347,10 +361,7 @@ Result<std::unique_ptr<Model>> read_model(const std::string& path) {
   auto model = std::make_unique<Model>(Source(std::move(file)));
   model->path = path;
   if (auto status = Reader(*model).read(); !status) {
-    Error error = std::move(status).error();
-    if (error.code == ErrorCode::malformed)
-      error = in("no ONNX model, or a damaged one", std::move(error));
-    return in(escaped(path), std::move(error));
+    return explained(path, model->source.file(), std::move(status).error());
   }
   return model;
 }

@@ -52,7 +52,8 @@ NO_MODEL = {
 
 @pytest.mark.parametrize("name", NO_MODEL)
 def test_bytes_that_are_no_message_are_refused(tmp_path, name):
-    assert_refused(tmp_path, NO_MODEL[name], 3)
+    # What looks like another format is named as such.
+    assert_refused(tmp_path, NO_MODEL[name], 4 if name in ("text", "zip") else 3)
 
 
 X_HEAD = num(1, 2) + num(1, 3) + num(2, INT8) + sub(8, "x")

@@ -1,0 +1,119 @@
+// What a file that could not be read looks like, by its first bytes.
+#include "format/io/look.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string>
+#include <string_view>
+
+#include "format/io/errors.h"
+
+namespace dequant::format {
+namespace {
+
+using namespace std::string_view_literals;
+
+/// The mark of tar archives ends at byte 262; a page or a document tells in fewer what it is.
+constexpr size_t kLookedAt = 512;
+
+/// Fewer bytes than these are characters by chance.
+constexpr size_t kLeastText = 16;
+
+constexpr const char* kUnpack = ": unpack it first";
+
+struct Mark {
+  size_t at;
+  std::string_view bytes;
+  Look look;
+};
+
+/// Marks by which files of a format begin; the more special of two stands first.
+constexpr std::array kMarks{
+    Mark{0, "GGUF"sv, {"a GGUF file"}},
+    Mark{4, "TFL3"sv, {"a TensorFlow Lite model"}},
+    Mark{4, "ORTM"sv, {"an ONNX Runtime (ORT format) model"}},
+    Mark{0, "\x93NUMPY"sv, {"a NumPy array"}},
+    Mark{0, "\x89HDF\r\n\x1a\n"sv, {"an HDF5 file"}},
+    Mark{0,
+         "version https://git-lfs.github.com/spec/"sv,
+         {"a Git LFS pointer", ": `git lfs pull` fetches the file it stands for"}},
+    Mark{0, "\x1f\x8b"sv, {"a gzip file", kUnpack}},
+    Mark{0, "BZh"sv, {"a bzip2 file", kUnpack}},
+    Mark{0, "\xfd\x37zXZ\0"sv, {"an xz file", kUnpack}},
+    Mark{0, "\x28\xb5\x2f\xfd"sv, {"a Zstandard file", kUnpack}},
+    Mark{0, "7z\xbc\xaf\x27\x1c"sv, {"a 7z archive", kUnpack}},
+    Mark{257, "ustar"sv, {"a tar archive", kUnpack}},
+    // The number that files of PyTorch before 1.6 begin with, pickled.
+    Mark{0, "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"sv, {"a PyTorch file"}},
+    Mark{0, "\x80\x02"sv, {"a Python pickle"}},
+    Mark{0, "\x80\x03"sv, {"a Python pickle"}},
+    Mark{0, "\x80\x04\x95"sv, {"a Python pickle"}},
+    Mark{0, "\x80\x05\x95"sv, {"a Python pickle"}},
+};
+
+uint64_t little_endian(std::string_view bytes) {
+  uint64_t number = 0;
+  for (size_t i = bytes.size(); i-- > 0;) number = number << 8 | static_cast<uint8_t>(bytes[i]);
+  return number;
+}
+
+/// Of a zip archive the name of the first member tells whose it is.
+std::optional<Look> zip(std::string_view head) {
+  constexpr size_t kHeader = 30;
+  if (!head.starts_with("PK\x03\x04") && !head.starts_with("PK\x05\x06")) return {};
+  if (head.size() > kHeader) {
+    const std::string_view name = head.substr(kHeader, little_endian(head.substr(26, 2)));
+    if (name.ends_with("data.pkl")) return Look{"a PyTorch file"};
+    if (name.ends_with(".npy")) return Look{"a zip archive of NumPy arrays"};
+  }
+  return Look{"a zip archive", kUnpack};
+}
+
+/// The length of a header, and the header: JSON.
+bool is_safetensors(std::string_view head, int64_t size) {
+  if (head.size() < 10 || head[8] != '{') return false;
+  return little_endian(head.substr(0, 8)) <= static_cast<uint64_t>(size) - 8;
+}
+
+bool is_text(std::string_view head, bool whole) {
+  std::string plain;
+  for (const char c : head) plain += c == '\n' || c == '\r' || c == '\t' || c == '\\' ? ' ' : c;
+  // What the end of the looked-at bytes cuts may be a character of up to four bytes.
+  if (!whole) {
+    for (int i = 0; i < 3 && (plain.back() & 0x80) != 0; ++i) plain.pop_back();
+  }
+  return escaped(plain, std::string_view::npos) == plain;
+}
+
+std::optional<Look> text(std::string_view head, bool whole) {
+  if (head.empty() || !is_text(head, whole)) return {};
+  if (head.starts_with("\xef\xbb\xbf")) head.remove_prefix(3);
+  head.remove_prefix(std::min(head.find_first_not_of(" \t\r\n"), head.size()));
+  std::string start(head.substr(0, 14));
+  std::transform(start.begin(), start.end(), start.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (start == "<!doctype html" || start.starts_with("<html")) {
+    return Look{"an HTML page", ", and a download may have given a page in place of one"};
+  }
+  if (start.starts_with("<?xml")) return Look{"an XML document"};
+  if (start.starts_with("{") || start.starts_with("[")) return Look{"JSON"};
+  if (head.size() < kLeastText) return {};
+  return Look{"text", ", in protobuf's binary form"};
+}
+
+}  // namespace
+
+std::optional<Look> look_of(const InputFile& file) {
+  std::string bytes(static_cast<size_t>(std::min<int64_t>(file.size(), kLookedAt)), '\0');
+  if (!file.read(0, std::as_writable_bytes(std::span(bytes)))) return {};
+  const std::string_view head = bytes;
+  for (const Mark& mark : kMarks) {
+    if (head.size() > mark.at && head.substr(mark.at).starts_with(mark.bytes)) return mark.look;
+  }
+  if (auto look = zip(head)) return look;
+  if (is_safetensors(head, file.size())) return Look{"a safetensors file"};
+  return text(head, head.size() == static_cast<size_t>(file.size()));
+}
+
+}  // namespace dequant::format

@@ -1,0 +1,126 @@
+"""A file of another format gets a sentence that says what it looks like and what is read; a damaged model stays a
+damaged model."""
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import pickle
+import struct
+import zipfile
+
+import numpy as np
+import pytest
+
+from support import EXAMPLES, dequant
+
+
+def zipped(**members):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return out.getvalue()
+
+
+def npz():
+    out = io.BytesIO()
+    np.savez(out, weight=np.arange(3))
+    return out.getvalue()
+
+
+def npy():
+    out = io.BytesIO()
+    np.save(out, np.arange(3))
+    return out.getvalue()
+
+
+def safetensors():
+    header = json.dumps({"w": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
+    return struct.pack("<Q", len(header)) + header + b"\0\0\x80\x3f"
+
+
+LFS = (b"version https://git-lfs.github.com/spec/v1\n"
+       b"oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n")
+MODEL = (EXAMPLES / "digits_qdq_int4.onnx").read_bytes()
+
+FORMATS = {
+    "model.gguf": (b"GGUF" + struct.pack("<IQQ", 3, 0, 0), "a GGUF file"),
+    "model.safetensors": (safetensors(), "a safetensors file"),
+    "model.tflite": (struct.pack("<I", 28) + b"TFL3" + bytes(40), "a TensorFlow Lite model"),
+    "model.ort": (struct.pack("<I", 28) + b"ORTM" + bytes(40), "an ONNX Runtime (ORT format) model"),
+    "model.zip": (zipped(**{"model.onnx": MODEL}), "a zip archive"),
+    "model.pt": (zipped(**{"archive/data.pkl": pickle.dumps({}), "archive/version": b"3\n"}), "a PyTorch file"),
+    "weights.npz": (npz(), "a zip archive of NumPy arrays"),
+    "weights.npy": (npy(), "a NumPy array"),
+    "pointer.onnx": (LFS, "a Git LFS pointer"),
+    "model.onnx.gz": (gzip.compress(MODEL), "a gzip file"),
+    "model.onnx.bz2": (bz2.compress(MODEL), "a bzip2 file"),
+    "model.onnx.xz": (lzma.compress(MODEL), "an xz file"),
+    "model.onnx.zst": (b"\x28\xb5\x2f\xfd\x04\x00", "a Zstandard file"),
+    "model.onnx.7z": (b"7z\xbc\xaf\x27\x1c\x00\x04" + bytes(20), "a 7z archive"),
+    "old.pth": (pickle.dumps({"weight": [1, 2, 3]}, protocol=2), "a Python pickle"),
+    "model.h5": (b"\x89HDF\r\n\x1a\n" + bytes(40), "an HDF5 file"),
+    "error.html": (b"\n<!DOCTYPE html>\n<html><body>404</body></html>", "an HTML page"),
+    "model.xml": (b"<?xml version=\"1.0\"?>\n<net name=\"m\"/>", "an XML document"),
+    "config.json": (b'{"architectures": ["Llama"]}', "JSON"),
+    "model.textproto": (b"ir_version: 8\ngraph {\n  name: \"g\"\n}\n", "text"),
+    "notes.txt": (("Größe: klein\n" * 400).encode(), "text"),
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_file_of_another_format_is_named_not_its_first_broken_byte(name, tmp_path):
+    data, looks = FORMATS[name]
+    source = tmp_path / name
+    source.write_bytes(data)
+    error = dequant("inspect", source, code=4).stderr
+    assert f"{source} looks like {looks}" in error and "dequant reads ONNX models" in error
+    assert "wire type" not in error and "byte" not in error
+
+
+@pytest.mark.parametrize("arguments", [
+    ["inspect"], ["inspect", "--json"], ["convert", "-o", "out"], ["extract", "--all", "-o", "out"],
+    ["extract", "x", "-o", "out"], ["run", "-o", "out"]])
+def test_every_command_that_reads_models_says_so(arguments, tmp_path):
+    source = tmp_path / "model.gguf"
+    source.write_bytes(FORMATS["model.gguf"][0])
+    command, *rest = [tmp_path / a if a == "out" else a for a in arguments]
+    assert "looks like a GGUF file" in dequant(command, source, *rest, code=4).stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["model.gguf"]
+
+
+def test_a_pointer_of_git_lfs_comes_with_what_fetches_the_file(tmp_path):
+    (tmp_path / "m.onnx").write_bytes(LFS)
+    assert "git lfs pull" in dequant("convert", tmp_path / "m.onnx", "-o", tmp_path / "o", code=4).stderr
+
+
+@pytest.mark.parametrize("data, words", [
+    (b"", "it is empty"), (b"\0" * 64, "no ONNX model, or a damaged one"), (MODEL[:-7], "damaged"),
+    (b"\x08\x0a" + MODEL[:999], "damaged"), (b"GG", "damaged"), (b"\xff\xfeno text", "damaged"),
+    (struct.pack("<Q", 10**12) + b'{"w"', "damaged")])
+def test_what_looks_like_nothing_known_is_malformed(data, words, tmp_path):
+    (tmp_path / "m.onnx").write_bytes(data)
+    error = dequant("inspect", tmp_path / "m.onnx", code=3).stderr
+    assert words in error and "looks like" not in error
+
+
+def test_a_model_is_a_model_whatever_its_name(tmp_path):
+    (tmp_path / "m.gguf").write_bytes(MODEL)
+    assert "2 DequantizeLinear, 2 of constants" in dequant("inspect", tmp_path / "m.gguf").stdout
+
+
+@pytest.mark.parametrize("threads", ["100000", "2147483647"])
+def test_more_threads_than_processors_are_all_of_them(threads, tmp_path):
+    source = EXAMPLES / "digits_qdq_int4.onnx"
+    dequant("convert", source, "-o", tmp_path / "one.onnx", "-q", "-T", "1")
+    dequant("convert", source, "-o", tmp_path / "all.onnx", "-q", "-T", threads)
+    assert (tmp_path / "one.onnx").read_bytes() == (tmp_path / "all.onnx").read_bytes()
+
+
+@pytest.mark.parametrize("threads", ["-1", "1.5", "two", "4294967296"])
+def test_a_number_of_threads_that_is_none_is_refused(threads, tmp_path):
+    source = EXAMPLES / "digits_qdq_int4.onnx"
+    dequant("convert", source, "-o", tmp_path / "out.onnx", "-T", threads, code=2)
+    assert not list(tmp_path.iterdir())
