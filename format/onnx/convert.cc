@@ -39,11 +39,11 @@ Folded describe(const Fold& fold, int64_t first) {
   return f;
 }
 
-void warn_of_checksums(const Scopes& scopes, std::vector<std::string>& warnings) {
+void warn_of_checksums(const Scopes& scopes, Warnings& warnings) {
   for_each_tensor(scopes, [&](const Tensor& t) {
     if (t.external && t.external->has_checksum) {
-      warnings.push_back(fmt::format("tensor {}: the checksum of its external data is not verified",
-                                     escaped(t.name)));
+      warnings.add(fmt::format("tensor {}: the checksum of its external data is not verified",
+                               escaped(t.name)));
     }
   });
 }
@@ -79,7 +79,8 @@ class Converter {
         rewire_(model, scopes, options.assume_const, model.has_training) {}
 
   Result<ConvertReport> convert(const std::string& output) {
-    warn_of_checksums(scopes_, report_.warnings);
+    warn_of_checksums(scopes_, model_.warnings);
+    report_.warnings = model_.warnings.sentences();
     if (options_.overwrite == Overwrite::replace) warn_of_left_data(output, report_.warnings);
     DEQUANT_CHECK(decide());
     // Only now is the graph touched: a decision looks at the model as it was.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dequant/element.h"
+#include "format/onnx/warnings.h"
 #include "format/onnx/wire.h"
 
 namespace dequant::format::onnx {
@@ -178,6 +179,7 @@ struct Model {
   Graph graph;
   std::deque<Graph> functions;
   std::vector<Frame> frames;
+  Warnings warnings;
 };
 
 /// Reads a model's structure. Fails with malformed, limit or io.

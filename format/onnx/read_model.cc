@@ -103,8 +103,8 @@ class Reader {
                                                                          : nullptr;
     if (slot == nullptr) return {};
     if (*slot && **slot != version) {
-      return failure(ErrorCode::malformed, "opset_import: domain \"{}\" twice, versions {} and {}",
-                     domain, **slot, version);
+      model_.warnings.add(fmt::format("opset_import: {} twice, versions {} and {}: the last counts",
+                                      slot == &opsets.onnx ? "ai.onnx" : domain, **slot, version));
     }
     *slot = version;
     return {};

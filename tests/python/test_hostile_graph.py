@@ -61,8 +61,6 @@ BROKEN = {
     "10^4 functions in a circle": (quantized(more=b"".join(
         function(f"F{i}", call(f"F{(i + 1) % 10**4}")) for i in range(10**4))), "calls itself"),
     "10^4 + 1 functions": (quantized(more=b"".join(function(f"F{i}") for i in range(10**4 + 1))), "10000"),
-    "two opsets": (quantized(more=sub(8, num(2, 13))), "opset_import"),
-    "two opsets by two names": (quantized(more=sub(8, sub(1, "ai.onnx"), num(2, 13))), "opset_import"),
 }
 
 
