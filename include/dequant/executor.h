@@ -9,7 +9,9 @@ namespace dequant {
 
 /// "Call task(context, i) once for every i in [0, count), in any order, on any threads; return when
 /// all are done." A null parallel_for runs them one after another on the calling thread. Neither the
-/// function nor a task may throw. Copies are cheap; `self` must outlive the calls.
+/// function nor a task may throw. run() does a task that is called for twice once, ignores a number that
+/// is no task, and fails when a task was left out or has not ended; none may run after the return. There
+/// are at most 4096 tasks. Copies are cheap; `self` must outlive the calls.
 struct Executor {
   using Task = void (*)(void* context, std::size_t i);
   void (*parallel_for)(void* self, std::size_t count, Task task, void* context) = nullptr;

@@ -1,7 +1,6 @@
 // The caller's threads as an Executor: what a parallel_for in C may do wrong ends here.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 
 #include "dequant.h"
@@ -15,14 +14,14 @@ class CallersThreads {
   CallersThreads(dequant_parallel_for parallel_for, void* self) noexcept
       : parallel_for_(parallel_for), self_(self) {}
 
-  /// Valid as long as this.
+  /// Valid as long as this; for run() alone.
   Executor executor() noexcept;
 
   /// What became of the tasks. Good if there were none to hand out.
   Status outcome() const;
 
  private:
-  enum class End { good, returned, threw, no_memory };
+  enum class End { good, returned, threw };
 
   void run(std::size_t count, Executor::Task task, void* context) noexcept;
 

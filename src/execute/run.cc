@@ -1,6 +1,5 @@
 // The door of execution: every check before the first write, then chunks for the executor.
 #include <algorithm>
-#include <atomic>
 
 #include "checked.h"
 #include "dequant/plan.h"
@@ -9,6 +8,7 @@
 #include "execute/check.h"
 #include "execute/chunk.h"
 #include "execute/float_environment.h"
+#include "execute/tasks.h"
 #include "kernel/targets.h"
 #include "text.h"
 
@@ -44,15 +44,12 @@ bool use_streaming(Stores stores, int64_t y_bytes) {
   return stores == Stores::streaming;
 }
 
-/// The chunks of a call, and a count of those that are done.
+/// The chunks of a call.
 struct Chunks {
   const Job& job;
   int64_t row;   ///< of which each chunk has some columns; 0: chunks follow each other
   int64_t size;  ///< elements of a chunk, a multiple of 64, or columns
   size_t count;  ///< of chunks
-  std::atomic<size_t> done{0};
-  std::atomic<size_t> sum{
-      0};  ///< of the numbers of those done: one run twice must not hide another
 
   void run(size_t i) const noexcept {
     const int64_t at = static_cast<int64_t>(i) * size;
@@ -61,24 +58,19 @@ struct Chunks {
     run_chunk(job, {begin, std::min(begin + size, job.elements.end)});
   }
 
-  static void task(void* self, size_t i) {
-    auto& chunks = *static_cast<Chunks*>(self);
-    if (i >= chunks.count) return;  // an executor's invention
-    chunks.run(i);
-    chunks.done.fetch_add(1, std::memory_order_relaxed);
-    chunks.sum.fetch_add(i, std::memory_order_relaxed);
-  }
+  static void run_one(void* self, size_t i) { static_cast<const Chunks*>(self)->run(i); }
 };
 
 /// Hands several chunks to the caller's threads; what an executor left out would be garbage in y.
 Status run_parallel(Chunks& chunks, const Executor& executor) {
   // Executors may touch the state of this thread too; chunks care for their own threads.
   const FloatEnvironment environment;
-  const size_t count = chunks.count;
-  executor.parallel_for(executor.self, count, Chunks::task, &chunks);
-  if (chunks.done == count && chunks.sum == count * (count - 1) / 2) return {};
-  return invalid("executor: did not run each of ", count, " tasks once (", chunks.done.load(),
-                 " were run); y is incomplete");
+  Tasks tasks(Chunks::run_one, &chunks, chunks.count);
+  executor.parallel_for(executor.self, tasks.count(), Tasks::run, &tasks);
+  const size_t finished = tasks.finished();
+  if (finished == tasks.count()) return {};
+  return invalid("executor: returned after ", finished, " of ", tasks.count(),
+                 " tasks; y is incomplete");
 }
 
 Status run_chunks(const Job& job, const Executor& executor) {

@@ -115,7 +115,7 @@ TEST(Hostile, A63_MemoryThatEndsWithinAMessageIsReported) {
   expect_good_or_out_of_memory(DEQUANT_INVALID_ARGUMENT, planning(dequant_plan_onnx, &node));
 }
 
-TEST(Hostile, A63_MemoryThatEndsBeforeARunLeavesTheOutput) {
+TEST(Hostile, A63_MemoryThatEndsBeforeARunIsNotMissed) {
   constexpr size_t kCount = 200'000;
   const auto planned = plan(OnnxNode{.x_dims = {int64_t{kCount}}});
   Buffers b{.x = Memory(kCount), .scale = Memory(4), .y = Memory(kCount * 4, kUntouched)};
@@ -125,12 +125,10 @@ TEST(Hostile, A63_MemoryThatEndsBeforeARunLeavesTheOutput) {
     for (size_t i = 0; i < count; ++i) task(context, i);
     return 0;
   };
-  const auto running = [&](dequant_error* error) {
+  const Result result = with_allocations(0, [&](dequant_error* error) {
     return dequant_run(planned.plan.get(), &view, &options, error);
-  };
-  EXPECT_EQ(with_allocations(0, running).code, DEQUANT_OUT_OF_MEMORY);
-  EXPECT_EQ(b.y, Memory(kCount * 4, kUntouched));
-  expect_good_or_out_of_memory(DEQUANT_OK, running);
+  });
+  EXPECT_EQ(result.code, DEQUANT_OK) << result.error.message;
   EXPECT_EQ(b.y, Memory(kCount * 4));
 }
 

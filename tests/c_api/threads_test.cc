@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "c_api/call.h"
+#include "support/calls.h"
 
 namespace dequant::testing::c {
 namespace {
@@ -144,6 +145,26 @@ TEST(Hostile, A62_CallersThreadsThatRepeatATaskInPlaceOfOthersFailTheRun) {
     return 0;
   });
   EXPECT_TRUE(is_invalid(two.outcome, "returned 0 after 3 of 5 tasks"));
+}
+
+TEST(CThreads, OfTheCallerAreAcceptedExactlyWhenEveryTaskRan) {
+  constexpr size_t kChunk = kCount / kChunks;
+  for (size_t tasks = 2; tasks <= kChunks; ++tasks) {
+    const auto planned = plan(OnnxNode{.x_dims = {static_cast<int64_t>(tasks * kChunk)}});
+    Buffers b{.x = Memory(tasks * kChunk, 1),
+              .scale = bytes_of<float>({3.0F}),
+              .y = Memory(tasks * kChunk * 4)};
+    auto options = sized<dequant_options>();
+    options.parallel_for = [](void* self, size_t, dequant_task task, void* context) {
+      for (const size_t i : *static_cast<const std::vector<size_t>*>(self)) task(context, i);
+      return 0;
+    };
+    every_sequence_of_calls(tasks, [&](const std::vector<size_t>& calls) {
+      options.self = const_cast<std::vector<size_t>*>(&calls);
+      ASSERT_EQ(bool{succeeds(run(planned, b.view(), &options))}, runs_every_task(tasks, calls))
+          << ::testing::PrintToString(calls);
+    });
+  }
 }
 
 TEST(CThreads, ThatRepeatTasksBesideAllOthersDoNoHarm) {

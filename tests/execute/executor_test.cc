@@ -3,7 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <thread>
+#include <vector>
+
 #include "dequant/plan.h"
+#include "support/calls.h"
 #include "support/expect_error.h"
 #include "support/packed.h"
 
@@ -11,7 +18,9 @@ namespace dequant {
 namespace {
 
 using testing::Bytes;
+using testing::every_sequence_of_calls;
 using testing::is_invalid;
+using testing::runs_every_task;
 
 /// Runs a tensor of several chunks.
 Status run_with(void (*parallel_for)(void*, size_t, Executor::Task, void*)) {
@@ -47,11 +56,83 @@ TEST(Executor, ThatRunsOneTaskTwiceInPlaceOfAnotherIsFoundOut) {
                          "incomplete"));
 }
 
+TEST(Executor, ThatRunsTwoTasksTwiceInPlaceOfTwoOthersIsFoundOut) {
+  EXPECT_TRUE(is_invalid(run_with([](void*, size_t count, Executor::Task task, void* context) {
+                           // As many calls as there are tasks, with the same sum.
+                           for (size_t i = 0; i < count; ++i)
+                             task(context, i % 4 < 2 ? i / 4 * 4 : i / 4 * 4 + 3);
+                         }),
+                         "after 8 of 16 tasks; y is incomplete"));
+}
+
 TEST(Executor, ThatInventsTasksDoesNoHarm) {
   EXPECT_TRUE(run_with([](void*, size_t count, Executor::Task task, void* context) {
     for (size_t i = 0; i < count + 3; ++i) task(context, i);
     task(context, SIZE_MAX);
   }));
+}
+
+/// Calls for tasks in this order, whatever there are.
+struct Sequence {
+  const std::vector<size_t>& calls;
+
+  Executor executor() {
+    return {[](void* self, size_t, Executor::Task task, void* context) {
+              for (const size_t i : static_cast<Sequence*>(self)->calls) task(context, i);
+            },
+            this};
+  }
+};
+
+TEST(Executor, IsAcceptedExactlyWhenEveryTaskRan) {
+  constexpr size_t kChunk = 65'536;  // elements: 256 KiB of float32
+  const Bytes x(5 * kChunk, std::byte{1});
+  const std::array<float, 1> scale{3.0F};
+  std::vector<float> y(5 * kChunk);
+  for (size_t tasks = 2; tasks <= 5; ++tasks) {
+    const Plan plan{.inner = static_cast<int64_t>(tasks * kChunk)};
+    every_sequence_of_calls(tasks, [&](const std::vector<size_t>& calls) {
+      for (size_t i = 0; i < tasks; ++i) y[i * kChunk] = y[(i + 1) * kChunk - 1] = 0;
+      Sequence sequence{calls};
+      const Status status =
+          run(plan, {x, std::as_bytes(std::span(scale)), {}, std::as_writable_bytes(std::span(y))},
+              {.executor = sequence.executor()});
+      ASSERT_EQ(static_cast<bool>(status), runs_every_task(tasks, calls))
+          << ::testing::PrintToString(calls);
+      for (size_t i = 0; i < tasks; ++i) {
+        const float wanted = std::count(calls.begin(), calls.end(), i) > 0 ? 3.0F : 0.0F;
+        ASSERT_EQ(y[i * kChunk], wanted) << ::testing::PrintToString(calls);
+        ASSERT_EQ(y[(i + 1) * kChunk - 1], wanted) << ::testing::PrintToString(calls);
+      }
+    });
+  }
+}
+
+TEST(Executor, GetsAtMost4096TasksHoweverManyChunksThereAre) {
+  // Chunks of 2048 columns, one more than there are flags, with a scale for each three.
+  constexpr int64_t kColumns = 4096 * 2048 + 1;
+  static_assert(kColumns % 3 == 0);
+  const Plan plan{.output = Element::float16,
+                  .granularity = Granularity::per_axis,
+                  .outer = 4,
+                  .axis = kColumns / 3,
+                  .inner = 3};
+  Bytes x(4 * kColumns);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::byte>(i * 7);
+  const std::vector<float> scale(kColumns / 3, 0.5F);
+  const auto run_by = [&](const Executor& executor) {
+    Bytes y(8 * kColumns);
+    EXPECT_TRUE(run(plan, {x, std::as_bytes(std::span(scale)), {}, y}, {.executor = executor}));
+    return y;
+  };
+  size_t tasks = 0;
+  const Bytes y = run_by({[](void* self, size_t count, Executor::Task task, void* context) {
+                            *static_cast<size_t*>(self) = count;
+                            while (count-- > 0) task(context, count);
+                          },
+                          &tasks});
+  EXPECT_EQ(tasks, 2049U) << "of two chunks each";
+  EXPECT_TRUE(y == run_by(sequential_executor()));
 }
 
 }  // namespace
