@@ -119,6 +119,8 @@ void add_convert(const Command& app, int& exit_code) {
                "No nodes whose name, output or x matches this glob")
       .type_name("GLOB")
       .one_value();
+  c.add_flag("--require-float", o->convert.require_float,
+             "Write nothing and exit with 4 where anything stays quantized");
   c.add_flag("-n,--dry-run", o->convert.dry_run, "Decide and report, but write nothing");
   c.add_flag("-f,--force", o->force, "Replace the output if it exists");
   c.add_flag("-q,--quiet", o->quiet, "Print nothing but errors and warnings");
@@ -130,8 +132,9 @@ void add_convert(const Command& app, int& exit_code) {
       "  dequant convert quantized.onnx -o float.onnx --strip-qdq\n"
       "  dequant convert quantized.onnx -o float.onnx --include '*weight*' --dry-run\n"
       "\n"
-      "A node that cannot be folded stays as it was and is listed with the reason; that is no "
-      "error.");
+      "A node that cannot be folded stays as it was and is listed with the reason; that is an "
+      "error "
+      "only with --require-float.");
   c.callback([o, &exit_code] { exit_code = run(*o); });
 }
 

@@ -8,10 +8,13 @@
 
 #include "format/io/errors.h"
 #include "format/onnx/inputs.h"
+#include "format/onnx/quantized.h"
 #include "format/onnx/tensor_reader.h"
 
 namespace dequant::format::onnx {
 namespace {
+
+constexpr const char* kNotSelected = "not selected by include and exclude";
 
 /// The names that --include and --exclude look at: the node's, its output's, and that of x.
 bool matches(const std::string& glob, const Node& node) {
@@ -92,6 +95,7 @@ class Converter {
     }
     rewire_.finish();
     list_left();
+    DEQUANT_CHECK(judge_left());
 
     SaveOptions save_options{options_.external_data, options_.dry_run, options_.overwrite,
                              options_.stream, options_.progress};
@@ -129,7 +133,7 @@ class Converter {
   Status decide(Graph& graph, Node& node) {
     const auto stay = [&](std::string reason) { reasons_[&node] = std::move(reason); };
     if (!wanted(options_, node)) {
-      stay("not selected by include and exclude");
+      stay(kNotSelected);
       return {};
     }
     auto decision = consider(model_, files_, scopes_, graph, node, options_.assume_const);
@@ -149,16 +153,36 @@ class Converter {
     return {};
   }
 
-  /// Lists the nodes that stay in the order of the model.
+  /// Lists the quantized nodes that stay in the order of the model.
   void list_left() {
+    const QuantizedOperators quantized(model_);
     for (const Graph* graph : scopes_.graphs()) {
       for (const Node& n : graph->nodes) {
-        const auto reason = reasons_.find(&n);
-        if (reason == reasons_.end()) continue;
+        if (rewire_.removed(n) || rewire_.replaced(n)) continue;
+        const auto known = reasons_.find(&n);
+        std::string reason(known != reasons_.end() ? known->second : quantized.reason(n));
+        if (reason.empty()) continue;
+        if (known == reasons_.end() && n.is_quantize() && !wanted(options_, n))
+          reason = kNotSelected;
+        ++(n.is_quantize() || n.is_dequantize() ? pairs_ : operators_)[n.op_type];
         report_.left.push_back({std::string(n.label()), n.op_type, n.domain,
-                                n.outputs.empty() ? "" : n.outputs[0].text, reason->second});
+                                n.outputs.empty() ? "" : n.outputs[0].text, std::move(reason)});
       }
     }
+  }
+
+  /// That a model stays quantized is told, or refused.
+  Status judge_left() {
+    if (!operators_.empty())
+      report_.warnings.push_back(fmt::format("still quantized: {}", counts_text(operators_)));
+    if (!options_.require_float || report_.left.empty()) return {};
+    const bool would_strip = !pairs_.empty() && !options_.strip_qdq;
+    OperatorCounts all = operators_;
+    for (const auto& [op, count] : pairs_) all[op] += count;
+    return failure(ErrorCode::unsupported,
+                   "{}: still quantized, where require-float wants none: {}{}",
+                   escaped(model_.path), counts_text(all),
+                   would_strip ? "; strip-qdq takes pairs off activations" : "");
   }
 
   const Clock::time_point started_;
@@ -169,6 +193,8 @@ class Converter {
   Rewire rewire_;
   std::vector<Fold> folds_;
   Reasons reasons_;
+  OperatorCounts pairs_;      ///< of the nodes that stay, QuantizeLinear and DequantizeLinear
+  OperatorCounts operators_;  ///< of the nodes that stay, all others
   DistinctBytes distinct_;
   ConvertReport report_;
 };

@@ -17,6 +17,7 @@ struct ConvertOptions {
   bool strip_qdq = false;            ///< take Q/DQ off activations too
   bool external_data = false;        ///< float data in a file beside the model, whatever its size
   bool dry_run = false;              ///< decide and report, write nothing
+  bool require_float = false;        ///< fail with unsupported where anything stays quantized
   std::vector<std::string> include;  ///< globs over names; none: all
   std::vector<std::string> exclude;
   Overwrite overwrite = Overwrite::refuse;
@@ -38,7 +39,7 @@ struct Folded {
   int64_t bytes_after = 0;
 };
 
-/// A node that stays, and why.
+/// A quantized node that stays, and why.
 struct Left {
   std::string node;
   std::string op_type;

@@ -22,6 +22,7 @@ void Rewire::replace_node(Graph& graph, Node& node, Pieces message,
                           const std::vector<std::string>& inputs, Pieces before) {
   for (Piece& p : field_of(field_number(node), std::move(message))) before.push_back(std::move(p));
   edit_.replace(frame_around(node), node.whole, std::move(before));
+  replaced_nodes_.insert(&node);
   for (size_t i = 0; i < inputs.size(); ++i) {  // take the new ones before the old ones go
     if (Definition* d = scopes_.find(graph, inputs[i]); d != nullptr) {
       d->uses.push_back({&graph, &node, i, false});

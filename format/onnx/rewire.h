@@ -47,6 +47,7 @@ class Rewire {
   void rename_input(Graph& graph, Node& node, size_t input, const std::string& name);
 
   bool removed(const Node& node) const { return removed_nodes_.contains(&node); }
+  bool replaced(const Node& node) const { return replaced_nodes_.contains(&node); }
   bool removed(const Tensor& tensor) const { return removed_tensors_.contains(&tensor); }
 
   /// The uses of a name that are still there.
@@ -73,6 +74,7 @@ class Rewire {
   bool assume_const_;
   bool keep_unused_;
   std::unordered_set<const Node*> removed_nodes_;
+  std::unordered_set<const Node*> replaced_nodes_;
   std::unordered_set<const Tensor*> removed_tensors_;
   std::set<Key> gone_;
 };

@@ -130,13 +130,15 @@ std::vector<std::string> globs(const char* parameter, nb::handle list) {
 
 nb::str convert(nb::handle input, nb::handle output, bool assume_const, bool strip_qdq,
                 bool external_data, nb::handle include, nb::handle exclude, bool overwrite,
-                bool dry_run, nb::handle threads, nb::handle mem, nb::handle progress) {
+                bool dry_run, bool require_float, nb::handle threads, nb::handle mem,
+                nb::handle progress) {
   ThreadPool pool(threads_of(threads));
   ConvertOptions options{
       .assume_const = assume_const,
       .strip_qdq = strip_qdq,
       .external_data = external_data,
       .dry_run = dry_run,
+      .require_float = require_float,
       .include = globs("include", include),
       .exclude = globs("exclude", exclude),
       .overwrite = overwrite ? format::Overwrite::replace : format::Overwrite::refuse,
@@ -155,7 +157,7 @@ nb::str convert(nb::handle input, nb::handle output, bool assume_const, bool str
 void add_convert(nb::module_& core) {
   core.def("convert", convert, "input"_a, "output"_a, "assume_const"_a, "strip_qdq"_a,
            "external_data"_a, "include"_a, "exclude"_a, "overwrite"_a, "dry_run"_a,
-           "threads"_a.none(), "mem"_a.none(), "progress"_a.none());
+           "require_float"_a, "threads"_a.none(), "mem"_a.none(), "progress"_a.none());
 }
 
 }  // namespace dequant::python

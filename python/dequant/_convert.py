@@ -16,7 +16,7 @@ from . import _core
 def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *, assume_const: bool = False,
             strip_qdq: bool = False, external_data: bool = False, include: str | Iterable[str] = (),
             exclude: str | Iterable[str] = (), overwrite: bool = False, dry_run: bool = False,
-            threads: int | None = None, mem: int | None = None,
+            require_float: bool = False, threads: int | None = None, mem: int | None = None,
             progress: Callable[[int, int], object] | None = None) -> ConvertReport:
     """Writes a float model in which every DequantizeLinear of constants has become a float initializer.
 
@@ -28,6 +28,7 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *, as
     exclude        no nodes whose name, output or x matches one of these
     overwrite      the output is replaced if it exists
     dry_run        decide and report, but write nothing; fails where the run would
+    require_float  where anything stays quantized nothing is written and UnsupportedError is raised
     threads        None or 0: one for each processor
     mem            bytes of memory for tensor data, 1 GiB if None
     progress       called now and then as progress(bytes_done, bytes_total), by the thread that called convert();
@@ -36,7 +37,8 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *, as
     What progress() raises, and KeyboardInterrupt, stops the conversion and leaves nothing behind.
 
     Raises FileExistsError, and FileNotFoundError and other OSErrors; ValueError for what is no sound model;
-    UnsupportedError. A node that cannot be folded stays as it was and is reported with the reason.
+    UnsupportedError. A node that cannot be folded stays as it was and is reported with the reason, as is every other
+    quantized operator, which warnings count.
     """
     if progress is not None and not callable(progress):
         raise TypeError(f"progress: a callable is wanted, not {type(progress).__name__}")
@@ -47,7 +49,7 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *, as
         raise ValueError(f"mem: {mem} is negative")
     text = _core.convert(input, output, bool(assume_const), bool(strip_qdq), bool(external_data),
                          _globs("include", include), _globs("exclude", exclude), bool(overwrite), bool(dry_run),
-                         threads, mem, progress)
+                         bool(require_float), threads, mem, progress)
     names = {"input": os.fsdecode(input), "output": os.fsdecode(output), "dry_run": bool(dry_run)}
     return ConvertReport(names | json.loads(text))
 
@@ -71,7 +73,7 @@ class ConvertReport:
 
     folded     the nodes that became constants: a mapping each, with "node", "output", "x", "type", "shape", ...
     stripped   the nodes that were taken out, with strip_qdq: "node", "op_type", "replaced_by"
-    left       the nodes that stay: "node", "op_type", "domain", "output", "reason"
+    left       the quantized nodes that stay: "node", "op_type", "domain", "output", "reason"
     bytes_in   of the model read
     bytes_out  of the model written, without its data file
     data_file  the name of the data file beside the output; empty if there is none

@@ -20,6 +20,7 @@ def convert(
     exclude: list[str],
     overwrite: bool,
     dry_run: bool,
+    require_float: bool,
     threads: int | None,
     mem: int | None,
     progress: Callable[[int, int], object] | None,

@@ -244,3 +244,15 @@ def test_arguments_of_wrong_types_are_named(options, error, sentence, source, tm
     with pytest.raises(error, match=f"^{sentence}"):
         dequant.convert(source, tmp_path / "out.onnx", **options)
     assert not (tmp_path / "out.onnx").exists()
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_what_stays_quantized_is_refused_where_float_is_required(dry_run, tmp_path):
+    proto = model([dq(), node("MatMulInteger", "x x", "v", "integers")], [], ["y", value("v", "int32")], TENSORS)
+    source, out = save(proto, tmp_path / "in.onnx"), tmp_path / "out.onnx"
+    with pytest.raises(dequant.UnsupportedError, match="still quantized.*1 MatMulInteger"):
+        dequant.convert(source, out, require_float=True, dry_run=dry_run)
+    assert not out.exists()
+    report = dequant.convert(source, out, dry_run=dry_run)
+    assert report.warnings == ("still quantized: 1 MatMulInteger",)
+    assert [left["op_type"] for left in report.left] == ["MatMulInteger"]

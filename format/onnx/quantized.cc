@@ -1,0 +1,113 @@
+// Operators that make or take quantized numbers, and so keep a model quantized.
+#include "format/onnx/quantized.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <vector>
+
+#include "format/io/errors.h"
+
+namespace dequant::format::onnx {
+namespace {
+
+/// Kinds of operators that one sentence names.
+constexpr size_t kMostNamed = 20;
+
+/// Quantized operators of ONNX and ONNX Runtime whose names do not follow the rule of says_quantized().
+constexpr std::array<std::string_view, 2> kOnnx{"ConvInteger", "MatMulInteger"};
+constexpr std::array<std::string_view, 12> kMicrosoft{
+    "GemmFloat8",
+    "MatMulBnb4",
+    "MatMulFpQ4",
+    "MatMulInteger16",
+    "MatMulIntegerToFloat",
+    "MulInteger",
+    "NhwcMaxPool",  // of uint8 and int8 only
+    "QAttention",
+    "QEmbedLayerNormalization",
+    "QGemm",
+    "QMoE",
+    "ReduceSumInteger",
+};
+
+/// Operators whose cache of keys and values is quantized where these inputs, its scales, are there.
+struct CacheScales {
+  std::string_view op;
+  size_t key;
+  size_t value;
+};
+constexpr std::array<CacheScales, 3> kCaches{CacheScales{"GroupQueryAttention", 12, 13},
+                                             CacheScales{"PagedAttention", 14, 15},
+                                             CacheScales{"SparsePagedAttention", 19, 20}};
+
+template <size_t kSize>
+bool is_in(const std::array<std::string_view, kSize>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Names of operators that follow one rule in all domains: runtimes add such operators with every version.
+bool says_quantized(std::string_view name) {
+  if (name.starts_with("QLinear") || name.starts_with("QOrdered")) return true;
+  if (name.find("NBits") != std::string_view::npos) return true;
+  constexpr std::string_view kWord = "quant";
+  const auto same = [](unsigned char a, char b) { return std::tolower(a) == b; };
+  for (auto at = name.begin();; ++at) {
+    at = std::search(at, name.end(), kWord.begin(), kWord.end(), same);
+    if (at == name.end()) return false;
+    const std::string_view rest =
+        name.substr(static_cast<size_t>(at - name.begin()) + kWord.size());
+    if (!rest.starts_with("il") && !rest.starts_with("it")) return true;  // quantile, quantity
+  }
+}
+
+bool is_of_runtimes(std::string_view domain) {
+  return domain.empty() || domain == "ai.onnx" || domain == "com.microsoft" ||
+         domain == "com.ms.internal.nhwc";
+}
+
+bool has_quantized_cache(const Node& node) {
+  return std::any_of(kCaches.begin(), kCaches.end(), [&](const CacheScales& c) {
+    return node.op_type == c.op && !(node.input(c.key).empty() && node.input(c.value).empty());
+  });
+}
+
+}  // namespace
+
+QuantizedOperators::QuantizedOperators(const Model& model) {
+  for (const Graph& f : model.functions) {
+    if (!is_of_runtimes(f.domain)) functions_.emplace(f.domain, f.name);
+  }
+}
+
+bool QuantizedOperators::calls_function(const Node& node) const {
+  return !functions_.empty() && functions_.contains({node.domain, node.op_type});
+}
+
+std::string_view QuantizedOperators::reason(const Node& node) const {
+  if (node.is_quantize()) return "it quantizes an activation (strip-qdq takes pairs off)";
+  const bool onnx = node.domain.empty() || node.domain == "ai.onnx";
+  const bool microsoft = node.domain == "com.microsoft";
+  if (microsoft && has_quantized_cache(node)) return "its cache of keys and values is quantized";
+  const bool known = (onnx && is_in(kOnnx, node.op_type)) ||
+                     (microsoft && is_in(kMicrosoft, node.op_type)) ||
+                     (says_quantized(node.op_type) && !calls_function(node));
+  return known ? "a quantized operator, which dequant does not rewrite" : "";
+}
+
+std::string counts_text(const OperatorCounts& counts) {
+  std::vector<std::pair<std::string_view, int64_t>> sorted(counts.begin(), counts.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string out;
+  for (size_t i = 0; i < std::min(sorted.size(), kMostNamed); ++i) {
+    out +=
+        fmt::format("{}{} {}", out.empty() ? "" : ", ", sorted[i].second, escaped(sorted[i].first));
+  }
+  if (sorted.size() > kMostNamed) {
+    out += fmt::format(" and {} more operators", sorted.size() - kMostNamed);
+  }
+  return out;
+}
+
+}  // namespace dequant::format::onnx
