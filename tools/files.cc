@@ -13,7 +13,10 @@ namespace dequant::tools {
 Status make_folder(const std::string& path) {
   struct stat s {};
   if (::mkdir(path.c_str(), 0777) == 0) return {};
-  if (errno == EEXIST && ::stat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode)) return {};
+  if (errno == EEXIST && ::stat(path.c_str(), &s) == 0) {
+    if (S_ISDIR(s.st_mode)) return {};
+    errno = ENOTDIR;  // which no option replaces
+  }
   return format::io_error("cannot make the folder {}", format::escaped(path));
 }
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -14,6 +15,7 @@
 
 #include "dequant/dequant.hpp"
 #include "format/io/errors.h"
+#include "format/io/unfinished.h"
 #include "tools/commands.h"
 
 namespace dequant::tools {
@@ -51,6 +53,22 @@ void occupy_closed_streams() {
 void ignore_signals_of_writes() {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
+}
+
+/// Interrupted, nothing unfinished stays. What whoever started the command ignores, as nohup does, stays
+/// ignored.
+void clean_up_at_signals() {
+  struct sigaction cleaning {};
+  cleaning.sa_handler = format::end_by_signal;
+  cleaning.sa_flags = SA_RESTART;
+  ::sigemptyset(&cleaning.sa_mask);
+  constexpr std::array kNumbers{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
+  for (const int number : kNumbers) ::sigaddset(&cleaning.sa_mask, number);
+  for (const int number : kNumbers) {
+    struct sigaction found {};
+    if (::sigaction(number, nullptr, &found) == 0 && found.sa_handler == SIG_DFL)
+      ::sigaction(number, &cleaning, nullptr);
+  }
 }
 
 std::vector<CLI::App*> all_subcommands(CLI::App& app) {
@@ -123,6 +141,7 @@ int run_command(int argc, char** argv) {
 int main(int argc, char** argv) {
   dequant::tools::occupy_closed_streams();
   dequant::tools::ignore_signals_of_writes();
+  dequant::tools::clean_up_at_signals();
   try {
     return dequant::tools::run_command(argc, argv);
   } catch (const std::bad_alloc&) {

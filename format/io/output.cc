@@ -9,9 +9,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <random>
 
 #include "format/io/errors.h"
+#include "format/io/temporary.h"
 
 #ifndef RENAME_NOREPLACE
 #define RENAME_NOREPLACE 1
@@ -20,11 +20,15 @@
 namespace dequant::format {
 namespace {
 
-/// A name nobody else uses; independent of the output's, which may be as long as names can be.
-std::string temporary_name() {
-  std::random_device random;
-  return fmt::format(".dq-tmp-{:08x}{:08x}", random(), random());
+/// Of attempts to find a temporary name, which is rarely ever taken.
+constexpr int kAttempts = 16;
+
+std::string folder_of(const std::string& path) {
+  const size_t slash = path.find_last_of('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
+
+std::string base_of(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
 /// The path by which an open file without a name can be linked; nothing where /proc is not mounted.
 std::string link_source(int fd) {
@@ -41,54 +45,130 @@ Error exists(const std::string& path) {
   return Error{ErrorCode::io, fmt::format("{} exists", escaped(path)), EEXIST};
 }
 
+Status check_name(const std::string& path) {
+  const std::string base = base_of(path);
+  if (!base.empty() && base != "." && base != "..") return {};
+  return failure(ErrorCode::io, "\"{}\" is no file name", escaped(path));
+}
+
 }  // namespace
 
-OutputFile::OutputFile(OutputFile&& other) noexcept
-    : fd_(std::move(other.fd_)),
-      directory_(std::move(other.directory_)),
-      path_(std::move(other.path_)),
-      base_(std::move(other.base_)),
-      temporary_(std::exchange(other.temporary_, {})),
-      size_(other.size_),
-      overwrite_(other.overwrite_),
-      in_place_(other.in_place_) {}
+bool is_taken(const std::string& path) {
+  struct stat s {};
+  return ::lstat(path.c_str(), &s) == 0;
+}
 
 OutputFile::~OutputFile() {
-  if (!temporary_.empty()) ::unlinkat(directory_.get(), temporary_.c_str(), 0);
+  if (temporary_.empty()) return;
+  const Uninterrupted stretch;
+  ::unlinkat(directory_.get(), temporary_.c_str(), 0);
+  temporary_ = {};
 }
 
 Result<OutputFile> OutputFile::create(const std::string& path, Overwrite overwrite) {
-  const size_t slash = path.find_last_of('/');
-  const std::string folder = slash == std::string::npos ? "."
-                             : slash == 0               ? "/"
-                                                        : path.substr(0, slash);
+  DEQUANT_CHECK(check_name(path));
   OutputFile out;
   out.path_ = path;
-  out.base_ = slash == std::string::npos ? path : path.substr(slash + 1);
+  out.base_ = base_of(path);
   out.overwrite_ = overwrite;
-  if (out.base_.empty() || out.base_ == "." || out.base_ == "..") {
-    return failure(ErrorCode::io, "\"{}\" is no file name", escaped(path));
-  }
   struct stat s {};
   if (::lstat(path.c_str(), &s) == 0) {
     if (!S_ISREG(s.st_mode))
       return failure(ErrorCode::io, "{} is not a regular file", escaped(path));
     if (overwrite == Overwrite::refuse) return exists(path);
+    out.access_ = Access{s.st_mode & 0777, s.st_uid, s.st_gid};
   }
-  out.directory_ = Descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!out.directory_.valid()) return io_error("cannot open the folder {}", escaped(folder));
-
-  out.fd_ = Descriptor(::openat(out.directory_.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666));
-  const bool named = out.fd_.valid() ? link_source(out.fd_.get()).empty()
-                                     : errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL;
-  if (named) {
-    out.temporary_ = temporary_name();
-    out.fd_ = Descriptor(::openat(out.directory_.get(), out.temporary_.c_str(),
-                                  O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666));
-    if (!out.fd_.valid()) out.temporary_.clear();
-  }
-  if (!out.fd_.valid()) return io_error("cannot write to the folder {}", escaped(folder));
+  DEQUANT_CHECK(out.open());
   return out;
+}
+
+Status OutputFile::check_folder(const std::string& path) {
+  DEQUANT_CHECK(check_name(path));
+  OutputFile out;
+  out.path_ = path;
+  return out.open();
+}
+
+Result<OutputFile> OutputFile::create_beside(const OutputFile& other, const std::string& name) {
+  OutputFile out;
+  out.path_ = other.path_;
+  out.rename(name);
+  out.access_ = other.access_;
+  DEQUANT_CHECK(out.open());
+  return out;
+}
+
+Status OutputFile::open() {
+  const std::string folder = folder_of(path_);
+  directory_ = Descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory_.valid()) return io_error("cannot open the folder {}", escaped(folder));
+  fd_ = Descriptor(open_at(".", O_TMPFILE));
+  const bool named = fd_.valid() ? link_source(fd_.get()).empty()
+                                 : errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL;
+  if (named) {
+    open_under_temporary_name();
+  } else if (fd_.valid()) {
+    locked_ = lock(fd_.get());  // for the moment in which it has a temporary name
+  }
+  if (!fd_.valid()) return io_error("cannot write to the folder {}", escaped(folder));
+  give_access();
+  return {};
+}
+
+/// Fails with errno.
+void OutputFile::open_under_temporary_name() {
+  locked_ = true;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const Uninterrupted stretch;
+    UnfinishedName name(directory_.get(),
+                        temporary_name(locked_ ? Locking::held : Locking::impossible));
+    fd_ = Descriptor(open_at(name.c_str(), O_CREAT | O_EXCL));
+    if (!fd_.valid() && errno == EEXIST) continue;
+    if (!fd_.valid()) return;
+    temporary_ = std::move(name);
+    if (!locked_) return;
+    if (lock(fd_.get())) {
+      struct stat s {};
+      if (::fstat(fd_.get(), &s) != 0) {
+        fd_ = Descriptor();
+        return;
+      }
+      // Whoever removes leftovers may have done so with this file before it was locked.
+      if (s.st_nlink != 0) return;
+    } else {
+      locked_ = errno == EWOULDBLOCK;
+    }
+    ::unlinkat(directory_.get(), temporary_.c_str(), 0);
+    temporary_ = {};
+  }
+  fd_ = Descriptor();
+  errno = EAGAIN;
+}
+
+/// What replaces a file that others must not read is never open to them.
+int OutputFile::open_at(const char* name, int flags) const {
+  return ::openat(directory_.get(), name, flags | O_RDWR | O_CLOEXEC, access_ ? 0600 : 0666);
+}
+
+/// As far as the system allows: some file systems have no owners, and only root may give files away.
+void OutputFile::give_access() {
+  if (!access_) return;
+  const int group = ::fchown(fd_.get(), uid_t(-1), access_->group);
+  const int owner = ::fchown(fd_.get(), access_->owner, gid_t(-1));
+  const int permissions = ::fchmod(fd_.get(), access_->permissions);
+  static_cast<void>(group), static_cast<void>(owner), static_cast<void>(permissions);
+}
+
+void OutputFile::rename(const std::string& name) {
+  path_ = path_.substr(0, path_.find_last_of('/') + 1) + name;
+  base_ = name;
+}
+
+Status OutputFile::clear() {
+  if (::ftruncate(fd_.get(), 0) != 0) return io_error("cannot write {}", escaped(path_));
+  size_ = 0;
+  flushed_ = false;
+  return {};
 }
 
 Status OutputFile::reserve(int64_t bytes) {
@@ -104,7 +184,10 @@ Status OutputFile::write(std::span<const std::byte> bytes) {
   return {};
 }
 
-int64_t OutputFile::leave(int64_t bytes) { return std::exchange(size_, size_ + bytes); }
+int64_t OutputFile::leave(int64_t bytes) {
+  flushed_ = false;
+  return std::exchange(size_, size_ + bytes);
+}
 
 Status OutputFile::write_at(int64_t offset, std::span<const std::byte> bytes) {
   constexpr size_t kMost = size_t{1} << 30;
@@ -126,21 +209,31 @@ void OutputFile::start_flush(int64_t begin, int64_t end) {
   if (first < last) ::sync_file_range(fd_.get(), first, last - first, SYNC_FILE_RANGE_WRITE);
 }
 
+/// What replaces another file needs a name to do so.
+Status OutputFile::get_ready() {
+  if (!temporary_.empty() || overwrite_ == Overwrite::refuse) return {};
+  const std::string self = link_source(fd_.get());
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    UnfinishedName name(directory_.get(),
+                        temporary_name(locked_ ? Locking::held : Locking::impossible));
+    if (::linkat(AT_FDCWD, self.c_str(), directory_.get(), name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+      temporary_ = std::move(name);
+      return {};
+    }
+    if (errno != EEXIST) break;
+  }
+  return io_error("cannot create {}", escaped(path_));
+}
+
 Status OutputFile::link_into_place() {
   const int directory = directory_.get();
+  DEQUANT_CHECK(get_ready());
   if (temporary_.empty()) {
     const std::string self = link_source(fd_.get());
-    const auto link_as = [&](const std::string& name) {
-      return ::linkat(AT_FDCWD, self.c_str(), directory, name.c_str(), AT_SYMLINK_FOLLOW);
-    };
-    if (overwrite_ == Overwrite::refuse) {
-      if (link_as(base_) == 0) return {};
-      if (errno == EEXIST) return exists(path_);
-      return io_error("cannot create {}", escaped(path_));
-    }
-    std::string name = temporary_name();
-    if (link_as(name) != 0) return io_error("cannot create {}", escaped(path_));
-    temporary_ = std::move(name);  // which cannot fail: from here on there is a name to take away
+    if (::linkat(AT_FDCWD, self.c_str(), directory, base_.c_str(), AT_SYMLINK_FOLLOW) != 0)
+      return errno == EEXIST ? exists(path_) : io_error("cannot create {}", escaped(path_));
+    in_place_ = true;
+    return {};
   }
   int renamed = overwrite_ == Overwrite::replace
                     ? ::renameat(directory, temporary_.c_str(), directory, base_.c_str())
@@ -150,26 +243,71 @@ Status OutputFile::link_into_place() {
     renamed = ::linkat(directory, temporary_.c_str(), directory, base_.c_str(), 0);
     if (renamed == 0) ::unlinkat(directory, temporary_.c_str(), 0);
   }
-  if (renamed != 0)
-    return errno == EEXIST ? exists(path_) : io_error("cannot create {}", escaped(path_));
-  temporary_.clear();
+  if (renamed != 0) {
+    const bool taken = errno == EEXIST && overwrite_ == Overwrite::refuse;
+    return taken ? exists(path_) : io_error("cannot create {}", escaped(path_));
+  }
+  temporary_ = {};
+  in_place_ = true;
   return {};
 }
 
-Status OutputFile::commit() {
+/// Takes the first file from its place again unless the second came to stand, whatever else happens.
+struct OutputFile::Together {
+  OutputFile& first;
+  const OutputFile& second;
+
+  ~Together() {
+    if (!first.in_place_ || second.in_place_) return;
+    ::unlinkat(first.directory_.get(), first.base_.c_str(), 0);
+    first.in_place_ = false;
+  }
+};
+
+Status OutputFile::flush() {
+  if (flushed_) return {};
   if (::fsync(fd_.get()) != 0) return io_error("cannot flush {} to disk", escaped(path_));
-  // A file under a temporary name is closed before it gets its own; one without a name is linked by
-  // its descriptor, and what is flushed is not lost by closing.
-  if (!temporary_.empty() && ::close(fd_.release()) != 0) {
-    return io_error("cannot close {}", escaped(path_));
+  // Closing may tell of an error too, on network file systems. The lock lasts until the last close.
+  if (!temporary_.empty()) {
+    const int copy = ::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0);
+    if (copy < 0 || ::close(copy) != 0) return io_error("cannot close {}", escaped(path_));
   }
-  DEQUANT_CHECK(link_into_place());
-  in_place_ = true;
-  fd_ = Descriptor();
-  if (::fsync(directory_.get()) != 0 && errno != EINVAL) {
-    return io_error("{} is in place, but its folder could not be flushed to disk", escaped(path_));
-  }
+  flushed_ = true;
   return {};
+}
+
+Status OutputFile::sync_directory() {
+  if (::fsync(directory_.get()) == 0 || errno == EINVAL) return {};
+  return io_error("{} is in place, but its folder could not be flushed to disk", escaped(path_));
+}
+
+Status OutputFile::commit() {
+  DEQUANT_CHECK(flush());
+  {
+    const Uninterrupted stretch;
+    DEQUANT_CHECK(link_into_place());
+  }
+  fd_ = Descriptor();
+  return sync_directory();
+}
+
+Result<bool> OutputFile::commit_both(OutputFile& first, OutputFile& second) {
+  DEQUANT_CHECK(first.flush());
+  DEQUANT_CHECK(second.flush());
+  {
+    const Uninterrupted stretch;
+    const Together together{first, second};
+    DEQUANT_CHECK(second.get_ready());
+    if (const Status linked = first.link_into_place(); !linked) {
+      if (linked.error().system == EEXIST) return false;
+      return linked.error();
+    }
+    DEQUANT_CHECK(second.link_into_place());
+  }
+  first.fd_ = Descriptor();
+  second.fd_ = Descriptor();
+  DEQUANT_CHECK(second.sync_directory());
+  return true;
 }
 
 }  // namespace dequant::format

@@ -3,25 +3,39 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "format/io/file.h"
+#include "format/io/unfinished.h"
 
 namespace dequant::format {
 
 enum class Overwrite { refuse, replace };
 
+/// True if anything stands at the path, be it a link that leads nowhere.
+bool is_taken(const std::string& path);
+
 /// A file in the making: written without a name, or under a temporary one, in the directory where it
 /// will stand; commit() makes it durable and gives it its name. Destroyed before that, nothing stays.
+/// A file that replaces another has the permissions of that one, and its owner and group as far as the
+/// system allows.
 class OutputFile {
  public:
   /// Fails with io when the directory cannot be written to, when something that is no regular file
   /// stands at the path, or when a file does and `overwrite` says refuse.
   static Result<OutputFile> create(const std::string& path, Overwrite overwrite);
 
-  OutputFile(OutputFile&& other) noexcept;
+  /// Fails with io where create() would because of the directory or the name, whatever stands at the path.
+  static Status check_folder(const std::string& path);
+
+  /// A file that will stand beside another one that is not in place yet, with the same permissions, under a
+  /// name that must be free by then.
+  static Result<OutputFile> create_beside(const OutputFile& other, const std::string& name);
+
+  OutputFile(OutputFile&& other) noexcept = default;
   OutputFile& operator=(OutputFile&&) = delete;
   ~OutputFile();
 
@@ -47,20 +61,53 @@ class OutputFile {
   /// another step, so that little is left for commit(). Optional, from any thread; write() does it.
   void start_flush(int64_t begin, int64_t end);
 
+  /// Another name in the same directory.
+  void rename(const std::string& name);
+
+  /// Takes back all that was written.
+  Status clear();
+
+  /// Brings all that was written to the disk. Optional: commit() does it.
+  Status flush();
+
   /// Flushes to the disk, then gives the file its name. After this it is there whatever happens.
   Status commit();
 
+  /// Flushes both files, then gives both their names, `first` immediately before `second`, which needs it:
+  /// a signal that end_by_signal() handles finds either none of them or both. False, with no name given,
+  /// if the name of `first` is taken.
+  static Result<bool> commit_both(OutputFile& first, OutputFile& second);
+
  private:
+  /// Of a file that is replaced.
+  struct Access {
+    mode_t permissions;
+    uid_t owner;
+    gid_t group;
+  };
+
+  struct Together;
+
   OutputFile() = default;
+  /// Opens the directory and the file, once path and access are set.
+  Status open();
+  void open_under_temporary_name();
+  int open_at(const char* name, int flags) const;
+  void give_access();
+  Status get_ready();
   Status link_into_place();
+  Status sync_directory();
 
   Descriptor fd_;
   Descriptor directory_;
   std::string path_;
-  std::string base_;       ///< last component of the path
-  std::string temporary_;  ///< name in the directory, or empty while the file has none
+  std::string base_;          ///< last component of the path
+  UnfinishedName temporary_;  ///< name in the directory, or empty while the file has none
+  std::optional<Access> access_;
   int64_t size_ = 0;
   Overwrite overwrite_ = Overwrite::refuse;
+  bool locked_ = false;
+  bool flushed_ = false;
   bool in_place_ = false;
 };
 

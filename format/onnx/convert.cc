@@ -57,7 +57,7 @@ void warn_of_left_data(const std::string& output, std::vector<std::string>& warn
   const std::string folder = output.substr(0, output.find_last_of('/') + 1);
   for (int taken = 0;; ++taken) {
     const std::string name = data_name(output, taken);
-    if (identity_of(folder + name).size < 0) return;
+    if (!is_taken(folder + name)) return;
     warnings.push_back(fmt::format("{} stays, which the {} that is replaced may have named",
                                    escaped(name), escaped(output)));
   }

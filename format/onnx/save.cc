@@ -1,8 +1,7 @@
-// Writing an edited model. With a data file the order is: data under a fresh name, flushed; then the
-// model that names it. Whoever looks in between finds the old model whole.
+// Writing an edited model. With a data file, both files are written and flushed before either has a name;
+// then the data file gets a fresh one, and at once the model that names it. Whoever looks in between finds
+// the old model whole.
 #include "format/onnx/save.h"
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <mutex>
@@ -27,15 +26,9 @@ constexpr int64_t kMostBytes = int64_t{1} << 60;
 
 int64_t aligned(int64_t offset) { return (offset + kAlignment - 1) / kAlignment * kAlignment; }
 
-/// Takes a data file away again unless the model that names it came to stand, whatever else happens.
-struct DataGuard {
-  const OutputFile& model;
-  const std::optional<OutputFile>& data;
-
-  ~DataGuard() {
-    if (data && data->in_place() && !model.in_place()) ::unlink(data->path().c_str());
-  }
-};
+/// Of names for the data file that others may take between the look at a name and its use: more than there
+/// are conversions to one output at a time, and an end where a file system says so of every name.
+constexpr int kRivals = 1000;
 
 class Saver {
  public:
@@ -76,13 +69,17 @@ class Saver {
     // them stays.
     const auto overwrite = options_.dry_run ? Overwrite::replace : options_.overwrite;
     DEQUANT_TRY(OutputFile out, OutputFile::create(path_, overwrite));
-    std::optional<OutputFile> data;
-    const DataGuard guard{out, data};
     if (has_data_) {
-      DEQUANT_CHECK(options_.dry_run ? open_data(data) : write_data(data));
+      DEQUANT_TRY(OutputFile data, OutputFile::create_beside(out, location_));
+      if (!options_.dry_run) DEQUANT_CHECK(fill_data(data));
+      find_location();
       pieces = render();
+      if (!options_.dry_run) DEQUANT_CHECK(write_both(data, out, pieces));
+    } else if (!options_.dry_run) {
+      DEQUANT_CHECK(write_model(out, pieces));
+      const Stopwatch watch(options_.stream.phases, &Phases::flush);
+      DEQUANT_CHECK(out.commit());
     }
-    if (!options_.dry_run) DEQUANT_CHECK(write_model(out, pieces));
     return Saved{size_of(pieces), has_data_ ? location_ : "", data_bytes_};
   }
 
@@ -206,26 +203,27 @@ class Saver {
     edit.append(d.graph->frame, field_of(kGraphInitializer, std::move(tensor)));
   }
 
-  /// Opens the data file, under the first name that is free.
-  Status open_data(std::optional<OutputFile>& data) {
-    for (;; next_location()) {
-      auto out = OutputFile::create(data_path(), Overwrite::refuse);
-      if (out) {
-        data.emplace(*std::move(out));
-        return {};
-      }
-      if (identity_of(data_path()).size < 0) return std::move(out).error();
-    }
+  /// The first name for the data file that is free, from the present one on.
+  void find_location() {
+    while (is_taken(data_path())) location_ = data_name(path_, ++taken_);
   }
 
-  void next_location() { location_ = data_name(path_, ++taken_); }
-
-  Status write_data(std::optional<OutputFile>& data) {
-    for (;; next_location()) {  // somebody may take the name meanwhile
-      DEQUANT_CHECK(open_data(data));
-      DEQUANT_CHECK(fill_data(*data));
-      if (identity_of(data_path()).size < 0) return commit(*data);
+  /// Writes the model and gives both files their names. A name that somebody else has taken meanwhile makes
+  /// another model.
+  Status write_both(OutputFile& data, OutputFile& out, Pieces& pieces) {
+    for (int rivals = 0; rivals < kRivals; ++rivals) {
+      data.rename(location_);
+      DEQUANT_CHECK(write_model(out, pieces));
+      const Stopwatch watch(options_.stream.phases, &Phases::flush);
+      DEQUANT_TRY(const bool done, OutputFile::commit_both(data, out));
+      if (done) return {};
+      DEQUANT_CHECK(out.clear());
+      location_ = data_name(path_, ++taken_);
+      find_location();
+      pieces = render();
     }
+    return failure(ErrorCode::io, "no name for the data file of {}: {} were taken", escaped(path_),
+                   kRivals);
   }
 
   Status fill_data(OutputFile& out) {
@@ -242,7 +240,8 @@ class Saver {
       DEQUANT_CHECK(copy(out, *file, s.tensor->external->offset, s.place.length));
       DEQUANT_CHECK(file->check_unchanged());
     }
-    return {};
+    const Stopwatch watch(options_.stream.phases, &Phases::flush);
+    return out.flush();
   }
 
   Status pad(OutputFile& out, int64_t offset) {
@@ -296,6 +295,8 @@ class Saver {
   }
 
   Status write_model(OutputFile& out, const Pieces& pieces) {
+    done_ = data_bytes_;
+    total_ = size_of(pieces) + data_bytes_;
     DEQUANT_CHECK(reserve(out, size_of(pieces)));
     for (const Piece& p : pieces) {
       if (const auto* span = std::get_if<Span>(&p)) {
@@ -310,19 +311,13 @@ class Saver {
       return failure(ErrorCode::malformed, "{} changed while being read", escaped(model_.path));
     }
     DEQUANT_CHECK(model_.source.file().check_unchanged());
-    DEQUANT_CHECK(advance(total_ - done_));  // what is around the tensors
-    return commit(out);
+    return advance(total_ - done_);  // what is around the tensors
   }
 
   /// Some file systems make room by clearing it, which takes as long as writing.
   Status reserve(OutputFile& out, int64_t bytes) {
     const Stopwatch watch(options_.stream.phases, &Phases::write);
     return out.reserve(bytes);
-  }
-
-  Status commit(OutputFile& out) {
-    const Stopwatch watch(options_.stream.phases, &Phases::flush);
-    return out.commit();
   }
 
   Status advance(int64_t bytes) {

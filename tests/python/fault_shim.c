@@ -1,12 +1,12 @@
 // Preloaded into the command by test_hostile_faults.py: a call of the C library fails, or does half of
 // what it was asked for. All of it is set in the environment:
-//   FAULT_CALL     its name
-//   FAULT_AT       which of its calls, counted from the opening of the model
+//   FAULT_CALL     its name; any: whichever it is
+//   FAULT_AT       which of its calls, counted from the opening of a model or folder
 //   FAULT_ERRNO    the error; 0: half the bytes are read or written
 //   FAULT_FOREVER  the later calls fail as well
-//   FAULT_KILL     instead of failing, the process is killed
+//   FAULT_KILL     instead of failing, the call comes after this signal to the process
 //   FAULT_HIT      a file that appears when it happened
-//   FAULT_WITHOUT  what the system seems to lack: of the words tmpfile, openat2, renameat2
+//   FAULT_WITHOUT  what the system seems to lack: of the words tmpfile, openat2, renameat2, flock
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -40,12 +40,17 @@ static int lacks(const char* what) {
 // 1 if this call is the one; errno says how it fails.
 static int strikes(const char* call) {
   const char* wanted = getenv("FAULT_CALL");
-  if (!armed || wanted == NULL || strcmp(wanted, call) != 0) return 0;
+  const int any = wanted != NULL && strcmp(wanted, "any") == 0 && strcmp(call, "malloc") != 0;
+  if (!armed || wanted == NULL || (!any && strcmp(wanted, call) != 0)) return 0;
   const int at = atoi(getenv("FAULT_AT"));
   ++calls;
   if (calls < at || (calls > at && getenv("FAULT_FOREVER") == NULL)) return 0;
   kernel(SYS_close, kernel(SYS_openat, AT_FDCWD, getenv("FAULT_HIT"), O_CREAT | O_WRONLY, 0666));
-  if (getenv("FAULT_KILL") != NULL) kernel(SYS_kill, getpid(), SIGKILL);
+  const char* number = getenv("FAULT_KILL");
+  if (number != NULL) {
+    kernel(SYS_kill, getpid(), atoi(number));
+    return 0;
+  }
   errno = atoi(getenv("FAULT_ERRNO"));
   return 1;
 }
@@ -62,8 +67,8 @@ static int open_in(int folder, const char* path, int flags, mode_t mode) {
 
 int open(const char* path, int flags, ...) {
   const size_t length = strlen(path);
-  armed |= length > 5 && strcmp(path + length - 5, ".onnx") == 0;
-  if (fails("open")) return -1;
+  armed |= (length > 5 && strcmp(path + length - 5, ".onnx") == 0) || (flags & O_DIRECTORY) != 0;
+  if (strncmp(path, "/proc/", 6) != 0 && fails("open")) return -1;
   va_list rest;
   va_start(rest, flags);
   const mode_t mode = va_arg(rest, mode_t);
@@ -125,6 +130,28 @@ int linkat(int from, const char* old, int to, const char* path, int flags) {
 
 int renameat(int from, const char* old, int to, const char* path) {
   return fails("renameat") ? -1 : (int)kernel(SYS_renameat, from, old, to, path);
+}
+
+int unlinkat(int folder, const char* path, int flags) {
+  return fails("unlinkat") ? -1 : (int)kernel(SYS_unlinkat, folder, path, flags);
+}
+
+int flock(int fd, int operation) {
+  if (lacks("flock")) {
+    errno = ENOLCK;
+    return -1;
+  }
+  return fails("flock") ? -1 : (int)kernel(SYS_flock, fd, operation);
+}
+
+int ftruncate(int fd, off_t size) {
+  return fails("ftruncate") ? -1 : (int)kernel(SYS_ftruncate, fd, size);
+}
+
+int fchmod(int fd, mode_t mode) { return fails("fchmod") ? -1 : (int)kernel(SYS_fchmod, fd, mode); }
+
+int fchown(int fd, uid_t owner, gid_t group) {
+  return fails("fchown") ? -1 : (int)kernel(SYS_fchown, fd, owner, group);
 }
 
 // The calls that the C library has no name for: openat2 and renameat2.

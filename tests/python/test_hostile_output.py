@@ -5,7 +5,6 @@ import os
 import pathlib
 import signal
 import subprocess
-import time
 
 import onnx
 import pytest
@@ -121,6 +120,42 @@ def test_foreign_data_files_are_never_overwritten(folder):
     onnx.load(folder / "out.onnx")
 
 
+@pytest.mark.parametrize("options", [[], ["--force"], ["--dry-run"]], ids=["", "force", "dry"])
+def test_a_link_that_leads_nowhere_at_the_name_of_the_data_file_was_an_error(folder, options):
+    (folder / "in.onnx").write_bytes(large(1))
+    (folder / "out.onnx.data").symlink_to("missing")
+    outcome = run("convert", "in.onnx", "-o", "out.onnx", "--external-data", "--json", *options, cwd=folder)
+    assert outcome.code == 0 and '"data_file": "out.onnx.data.1"' in outcome.out, outcome
+    assert os.readlink(folder / "out.onnx.data") == "missing" and not (folder / "missing").exists()
+    if options != ["--dry-run"]:
+        onnx.load(folder / "out.onnx")
+
+
+def test_conversions_with_force_failed_because_another_took_the_name_of_the_data_file(folder):
+    (folder / "in.onnx").write_bytes(large(1))
+    command = [CLI, "convert", "in.onnx", "-o", "out.onnx", "--external-data", "--force", "-q", "-T1"]
+    for count in (*[2] * 60, *[5] * 12):
+        racers = [subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE) for _ in range(count)]
+        errors = [racer.communicate(timeout=60)[1] for racer in racers]
+        assert [racer.returncode for racer in racers] == [0] * count, errors
+        assert len(list(folder.glob("out.onnx.data*"))) == count
+        onnx.load(folder / "out.onnx")
+        assert {p.name for p in folder.iterdir() if not p.name.startswith("out.onnx")} == {"in.onnx"}
+        for path in folder.glob("out.onnx*"):
+            path.unlink()
+
+
+@pytest.mark.parametrize("command, target", [
+    (["extract", "in.onnx", "--all"], "file"),
+    (["convert", "in.onnx"], "folder"), (["extract", "in.onnx", "y"], "folder")])
+def test_force_was_advised_where_it_was_given(folder, command, target):
+    (folder / "file").write_bytes(b"old")
+    (folder / "folder").mkdir()
+    outcome = run(*command, "-o", target, "--force", cwd=folder)
+    assert_error(outcome, 5, target)
+    assert "--force" not in outcome.err
+
+
 def test_a_model_over_two_gibibytes_goes_to_a_data_file(folder):
     with open(folder / "sparse", "wb") as sparse:
         sparse.truncate(600 * MIB)
@@ -137,6 +172,38 @@ def test_a_model_over_two_gibibytes_goes_to_a_data_file(folder):
 def test_the_mode_of_outputs_follows_the_umask(folder, umask, mode):
     assert convert_to(folder, "out.onnx", umask=umask).code == 0
     assert (folder / "out.onnx").stat().st_mode & 0o777 == mode
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o444, 0o755, 0])
+@pytest.mark.parametrize("options", [[], ["--external-data"]], ids=["inner", "external"])
+def test_force_replaced_a_private_file_by_a_public_one(folder, mode, options):
+    (folder / "in.onnx").write_bytes(large(1))
+    target = folder / "out.onnx"
+    target.write_bytes(b"old")
+    target.chmod(mode)
+    owner = (1234, 2345) if os.getuid() == 0 else (os.getuid(), os.getgid())
+    os.chown(target, *owner)
+    assert convert_to(folder, "out.onnx", "--force", *options, umask=0o022).code == 0
+    for path in folder.glob("out.onnx*"):  # what is in the data file was in the model
+        s = path.stat()
+        assert (s.st_mode & 0o7777, s.st_uid, s.st_gid) == (mode, *owner), path
+    assert len(list(folder.glob("out.onnx*"))) == 1 + len(options)
+
+
+OTHERS = {"extract": ["extract", "in.onnx", "y", "-o", "out"], "inspect": ["inspect", "in.onnx", "--html", "out"],
+          "vectors": ["vectors", "microsoft", "-n0", "-o", "out"],
+          "op": ["op", "onnx", "--x", "x.npy", "--scale", "s.npy", "-o", "out"]}
+
+
+@pytest.mark.parametrize("command", OTHERS)
+def test_other_commands_replaced_private_files_by_public_ones(folder, command):
+    for name, options in {"x": ["--raw"], "s": []}.items():
+        assert run("extract", "in.onnx", name, "-o", f"{name}.npy", *options, cwd=folder).code == 0
+    (folder / "out").write_bytes(b"old")
+    (folder / "out").chmod(0o600)
+    assert run(*OTHERS[command], "--force", cwd=folder).code == 0
+    assert (folder / "out").stat().st_mode & 0o7777 == 0o600
+    assert (folder / "out").stat().st_size > 3
 
 
 # No room.
@@ -242,38 +309,6 @@ def test_a_signal_ends_a_conversion_that_leaves_nothing(folder, number, options)
     process.communicate(timeout=10)
     assert process.returncode == -number
     assert listing(folder) == ["in.onnx"]
-
-
-@pytest.mark.parametrize("options", [[], ["--force"], ["--external-data"]], ids=["new", "force", "external"])
-def test_a_killed_conversion_leaves_the_old_or_the_new_whole(folder, options):
-    """Killed at a random moment, 150 times."""
-    (folder / "in.onnx").write_bytes(large(1))
-    target = folder / "out.onnx"
-    assert convert_to(folder, "out.onnx", *options).code == 0
-    new = target.read_bytes()
-    old = b"old" if "--force" in options else None
-    started = time.monotonic()
-    convert_to(folder, "timed.onnx", *options)
-    span = time.monotonic() - started
-    ends = {"old": 0, "new": 0}
-    for i in range(150):
-        for path in [*folder.glob("out.onnx*"), *folder.glob(".dq-tmp-*")]:
-            path.unlink()
-        if old is not None:
-            target.write_bytes(old)
-        process = subprocess.Popen([CLI, "convert", "in.onnx", "-o", "out.onnx", "-q", "-T1", *options],
-                                   cwd=folder)
-        time.sleep(span * (i % 50) / 40)
-        process.kill()
-        process.wait()
-        found = target.read_bytes() if target.exists() else None
-        assert found in (old, new)
-        ends["new" if found == new else "old"] += 1
-        if found == new and "--external-data" in options:
-            assert (folder / "out.onnx.data").stat().st_size == 4 * MIB
-        assert {p for p in listing(folder) if p.startswith(".")} == {
-            p for p in listing(folder) if p.startswith(".dq-tmp-")}
-    assert min(ends.values()) > 0, ends
 
 
 def test_conversions_that_race_for_one_output_have_one_winner(folder):

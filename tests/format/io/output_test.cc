@@ -175,6 +175,73 @@ TEST_F(OutputFileTest, TheLongestNameIsNotTooLongForTheTemporaryOne) {
   EXPECT_EQ(scratch_.read(std::string(255, 'x')), "new");
 }
 
+TEST_F(OutputFileTest, TwoFilesComeToStandTogether) {
+  auto model = OutputFile::create(path(), Overwrite::refuse).value();
+  auto data = OutputFile::create_beside(model, "data").value();
+  EXPECT_TRUE(succeeds(model.write("model")));
+  EXPECT_TRUE(succeeds(data.write("data")));
+  EXPECT_THAT(listing(), IsEmpty());
+  EXPECT_TRUE(OutputFile::commit_both(data, model).value());
+  EXPECT_TRUE(data.in_place() && model.in_place());
+  EXPECT_THAT(listing(), ElementsAre("data", "out"));
+}
+
+TEST_F(OutputFileTest, ANameThatIsTakenMeanwhileMayBeExchanged) {
+  auto model = OutputFile::create(path(), Overwrite::refuse).value();
+  auto data = OutputFile::create_beside(model, "data").value();
+  EXPECT_TRUE(succeeds(data.write("mine")));
+  EXPECT_TRUE(succeeds(model.write("names data")));
+  scratch_.write("data", "theirs");
+  EXPECT_FALSE(OutputFile::commit_both(data, model).value());
+  EXPECT_FALSE(data.in_place() || model.in_place());
+  EXPECT_THAT(listing(), ElementsAre("data"));
+
+  data.rename("other");
+  EXPECT_TRUE(succeeds(model.clear()));
+  EXPECT_EQ(model.size(), 0);
+  EXPECT_TRUE(succeeds(model.write("other")));
+  EXPECT_TRUE(OutputFile::commit_both(data, model).value());
+  EXPECT_EQ(scratch_.read("data"), "theirs");
+  EXPECT_EQ(scratch_.read("other"), "mine");
+  EXPECT_EQ(scratch_.read("out"), "other");
+}
+
+TEST_F(OutputFileTest, WithoutTheSecondFileTheFirstDoesNotStay) {
+  auto model = OutputFile::create(path(), Overwrite::refuse).value();
+  auto data = OutputFile::create_beside(model, "data").value();
+  scratch_.write("out", "theirs");
+  EXPECT_TRUE(fails(OutputFile::commit_both(data, model), ErrorCode::io, "out exists"));
+  EXPECT_FALSE(data.in_place());
+  EXPECT_THAT(listing(), ElementsAre("out"));
+}
+
+TEST_F(OutputFileTest, PermissionsOfAReplacedFileAreKept) {
+  scratch_.write("out", "old");
+  const auto mode_of = [&](const std::string& name) {
+    struct stat s {};
+    EXPECT_EQ(::stat(path(name).c_str(), &s), 0);
+    return s.st_mode & 07777;
+  };
+  for (const mode_t mode : {0600u, 0644u, 0u, 0777u}) {
+    ASSERT_EQ(::chmod(path().c_str(), mode), 0);
+    auto model = OutputFile::create(path(), Overwrite::replace).value();
+    auto data = OutputFile::create_beside(model, "data").value();
+    EXPECT_TRUE(OutputFile::commit_both(data, model).value());
+    EXPECT_EQ(mode_of("out"), mode);
+    EXPECT_EQ(mode_of("data"), mode);
+    std::filesystem::remove(path("data"));
+  }
+}
+
+TEST_F(OutputFileTest, AFolderIsCheckedWithoutATrace) {
+  scratch_.write("out", "old");
+  EXPECT_TRUE(succeeds(OutputFile::check_folder(path())));
+  EXPECT_TRUE(succeeds(OutputFile::check_folder(path("new"))));
+  EXPECT_TRUE(fails(OutputFile::check_folder(path("missing/out")), ErrorCode::io, "missing"));
+  EXPECT_TRUE(fails(OutputFile::check_folder(path("..")), ErrorCode::io, "no file name"));
+  EXPECT_THAT(listing(), ElementsAre("out"));
+}
+
 TEST_F(OutputFileTest, ReservingMakesNoFileLonger) {
   auto out = OutputFile::create(path(), Overwrite::refuse).value();
   EXPECT_TRUE(succeeds(out.reserve(1 << 20)));
