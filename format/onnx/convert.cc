@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <unordered_set>
 
 #include "format/io/errors.h"
+#include "format/onnx/constants.h"
 #include "format/onnx/inputs.h"
 #include "format/onnx/quantized.h"
 #include "format/onnx/tensor_reader.h"
@@ -35,8 +37,9 @@ bool wanted(const ConvertOptions& options, const Node& node) {
 /// `first` are the bytes that no node before it takes.
 Folded describe(const Fold& fold, int64_t first) {
   const Dequantization& d = fold.dequantization;
-  Folded f{d.node->name, d.node->domain, d.node->outputs[0].text, d.x.tensor->name,
-           d.plan,       d.axis,         d.x.tensor->dims,        stored_bytes(d),
+  const TensorType x = d.x.type();
+  Folded f{d.node->name, d.node->domain, d.node->outputs[0].text,          std::string(d.x.name()),
+           d.plan,       d.axis,         {x.shape.begin(), x.shape.end()}, stored_bytes(d),
            first,        fold.bytes};
   if (f.x.empty()) f.x = d.node->inputs[0].text;
   return f;
@@ -79,6 +82,7 @@ class Converter {
         files_(model.path),
         scopes_(scopes),
         options_(options),
+        constants_(model, files_, scopes, options.assume_const),
         rewire_(model, scopes, options.assume_const, model.has_training) {}
 
   Result<ConvertReport> convert(const std::string& output) {
@@ -89,9 +93,10 @@ class Converter {
     // Only now is the graph touched: a decision looks at the model as it was.
     for (const Fold& f : folds_)
       rewire_.remove_node(*f.dequantization.graph, *f.dequantization.node);
+    release();
     if (options_.strip_qdq) {
       const auto touch = [this](const Node& n) { return wanted(options_, n); };
-      DEQUANT_CHECK(strip(model_, files_, rewire_, touch, report_.stripped, reasons_));
+      DEQUANT_CHECK(strip(model_, files_, constants_, rewire_, touch, report_.stripped, reasons_));
     }
     rewire_.finish();
     list_left();
@@ -136,7 +141,7 @@ class Converter {
       stay(kNotSelected);
       return {};
     }
-    auto decision = consider(model_, files_, scopes_, graph, node, options_.assume_const);
+    auto decision = constants_.consider(graph, node);
     if (!decision) {
       return in(fmt::format("{}: node {}", escaped(model_.path), escaped(node.label())),
                 std::move(decision).error());
@@ -148,9 +153,30 @@ class Converter {
     Fold fold{*std::move(decision->dequantization), 0};
     DEQUANT_TRY(fold.bytes, packed_bytes(fold.dequantization.plan.output,
                                          element_count(fold.dequantization.plan)));
-    report_.folded.push_back(describe(fold, distinct_.add(fold.dequantization)));
     folds_.push_back(std::move(fold));
     return {};
+  }
+
+  /// What was computed for folded nodes alone goes with them: pairs of weights, dequantized scales.
+  void release() {
+    std::vector<std::pair<const Graph*, const Node*>> todo;
+    for (const Fold& f : folds_) todo.emplace_back(f.dequantization.graph, f.dequantization.node);
+    std::unordered_set<const Node*> released;
+    while (!todo.empty()) {
+      const auto [graph, user] = todo.back();
+      todo.pop_back();
+      for (const Name& input : user->inputs) {
+        const Definition* d = rewire_.scopes().find(*graph, input.text);
+        if (d == nullptr || d->node == nullptr || d->live != 0 || model_.has_training) continue;
+        if (!released.insert(d->node).second) continue;
+        rewire_.retire_node(*d->graph, *d->node);
+        reasons_.erase(d->node);
+        todo.emplace_back(d->graph, d->node);
+      }
+    }
+    std::erase_if(folds_, [&](const Fold& f) { return released.contains(f.dequantization.node); });
+    for (const Fold& f : folds_)
+      report_.folded.push_back(describe(f, distinct_.add(f.dequantization)));
   }
 
   /// Lists the quantized nodes that stay in the order of the model.
@@ -190,6 +216,7 @@ class Converter {
   ExternalFiles files_;
   Scopes& scopes_;
   const ConvertOptions& options_;
+  Constants constants_;
   Rewire rewire_;
   std::vector<Fold> folds_;
   Reasons reasons_;

@@ -1,6 +1,8 @@
 // A DequantizeLinear node whose inputs are constant: from a node to a plan and the tensors it takes.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,20 +16,24 @@
 
 namespace dequant::format::onnx {
 
-/// A constant: a tensor of the model, or a few floats written as an attribute.
+struct Computation;
+
+/// A constant: a tensor of the model, a few floats written as an attribute, or what a QuantizeLinear or
+/// DequantizeLinear makes of constants.
 struct Constant {
   const Tensor* tensor = nullptr;
   std::optional<TensorData> literal;
   const Attribute* attribute = nullptr;  ///< that holds the literal
+  std::shared_ptr<const Computation> computed = nullptr;
 
-  TensorType type() const {
-    return literal ? literal->type()
-                   : TensorType{tensor->element().value_or(Element::float32), tensor->dims};
-  }
+  TensorType type() const;
 
   /// The same for all that resolve to one place in the model.
-  const void* identity() const {
-    return literal ? static_cast<const void*>(attribute) : static_cast<const void*>(tensor);
+  const void* identity() const;
+
+  /// Of the tensor; empty for others.
+  std::string_view name() const {
+    return tensor == nullptr ? std::string_view() : std::string_view(tensor->name);
   }
 };
 
@@ -35,6 +41,9 @@ struct Constant {
 struct Resolved {
   std::optional<Constant> constant;
   std::string reason;
+  Definition* computed = nullptr;  ///< by a node that is no Constant
+  bool varies = false;             ///< the value is computed or an input; false of a constant that
+                                   ///< cannot be taken
 };
 
 /// What a Constant node yields.
@@ -56,7 +65,20 @@ struct Dequantization {
   std::optional<Constant> zero_point;
 };
 
-/// Packed bytes of a constant; of x, scale and zero point.
+/// A QuantizeLinear or DequantizeLinear of constants, whose output is a constant too.
+struct Computation {
+  /// Of a QuantizeLinear the plan is that of the DequantizeLinear with the same parameters: x has the type
+  /// plan.output, the output the type plan.input.
+  Dequantization inputs;
+  bool quantizes = false;
+  int nodes = 1;  ///< how many are computed for it, itself included
+
+  TensorType type() const {
+    return {quantizes ? inputs.plan.input : inputs.plan.output, inputs.x.type().shape};
+  }
+};
+
+/// Packed bytes of a constant, of those that a computed one is made of; of x, scale and zero point.
 int64_t stored_bytes(const Constant& constant);
 int64_t stored_bytes(const Dequantization& d);
 
@@ -67,7 +89,7 @@ class DistinctBytes {
   int64_t add(const Dequantization& d);
 
  private:
-  int64_t add(const Constant& constant);
+  int64_t add(const Constant& constant);  // as deep as computations nest
 
   std::unordered_set<const void*> seen_;
 };
@@ -80,18 +102,13 @@ inline int64_t block_size(const Plan& plan) {
   return plan.granularity == Granularity::blocked ? plan.block : 0;
 }
 
-/// A dequantization, or why the node must stay.
-struct Decision {
-  std::optional<Dequantization> dequantization;
-  std::string reason;
-};
+/// Hands over all attributes but those that are notes. Fails with invalid_argument on one that is given
+/// twice or is no integer.
+Status for_each_int_attribute(
+    const Node& node, const std::function<Status(const std::string& name, int64_t value)>& visit);
 
 /// Sets the plan of a node from the types of its inputs. Fails with the dialect's error.
 Result<Plan> plan_node(const Graph& graph, const Node& node, const TensorType& x,
                        const TensorType& scale, const std::optional<TensorType>& zero_point);
-
-/// Fails only when the file itself is broken.
-Result<Decision> consider(Model& model, ExternalFiles& files, const Scopes& scopes, Graph& graph,
-                          Node& node, bool assume_const);
 
 }  // namespace dequant::format::onnx

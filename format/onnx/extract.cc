@@ -5,13 +5,14 @@
 #include <unordered_set>
 
 #include "format/io/errors.h"
-#include "format/onnx/tensor_reader.h"
+#include "format/onnx/constant_reader.h"
+#include "format/onnx/constants.h"
 
 namespace dequant::format::onnx {
 
 TensorType Extraction::type() const {
-  if (dequantization) return {dequantization->plan.output, dequantization->x.tensor->dims};
-  return {stored->element().value_or(Element::float32), stored->dims};
+  if (dequantization) return {dequantization->plan.output, dequantization->x.type().shape};
+  return stored->type();
 }
 
 Result<std::unique_ptr<Extractor>> Extractor::open(const std::string& path) {
@@ -24,11 +25,12 @@ Result<std::unique_ptr<Extractor>> Extractor::open(const std::string& path) {
 
 Status Extractor::collect() {
   DEQUANT_TRY(scopes_, Scopes::build(*model_));
+  // What stands in the file is wanted, not what a caller could put in its place.
+  Constants constants(*model_, files_, *scopes_, true);
   for (Graph* graph : scopes_->graphs()) {
     for (Node& node : graph->nodes) {
       if (!node.is_dequantize()) continue;
-      // What stands in the file is wanted, not what a caller could put in its place.
-      DEQUANT_TRY(Decision decision, consider(*model_, files_, *scopes_, *graph, node, true));
+      DEQUANT_TRY(Decision decision, constants.consider(*graph, node));
       if (decision.dequantization) {
         add(*std::move(decision.dequantization));
       } else {
@@ -45,7 +47,7 @@ void Extractor::add(Dequantization d) {
   by_output_[d.node->outputs[0].text].push_back(index);
   by_node_[d.node->name].push_back(index);
   by_x_[x].push_back(index);
-  if (d.x.tensor->name != x) by_x_[d.x.tensor->name].push_back(index);
+  if (d.x.tensor != nullptr && d.x.name() != x) by_x_[d.x.name()].push_back(index);
   dequantizations_.push_back(std::move(d));
 }
 
@@ -111,36 +113,37 @@ Result<std::optional<Constant>> Extractor::other_constant(const std::string& nam
 
 Result<Extraction> Extractor::find(const std::string& name, bool raw) {
   const std::vector<size_t> found = named(name);
-  const auto stored = [&](size_t i) { return dequantizations_[i].x.tensor; };
+  const auto stored = [&](size_t i) { return dequantizations_[i].x.identity(); };
   const bool same = raw && std::all_of(found.begin(), found.end(),
                                        [&](size_t i) { return stored(i) == stored(found[0]); });
   if (found.size() > 1 && !same) return several(name, found);
   Extraction what;
   if (!found.empty()) {
     const Dequantization& d = dequantizations_[found[0]];
-    what = {d.node->outputs[0].text, d, d.x.tensor};
+    what = {d.node->outputs[0].text, d, d.x};
   } else {  // a constant that nobody dequantizes, or already a float
     DEQUANT_TRY(const auto constant, other_constant(name));
     if (!constant || constant->tensor == nullptr) return missing(name);
-    what = {name, {}, constant->tensor};
+    what = {name, {}, *constant};
   }
   if (raw) what.dequantization.reset();
-  if (!what.dequantization && !what.stored->element()) {
+  const Tensor* tensor = what.stored->tensor;
+  if (!what.dequantization && tensor != nullptr && !tensor->element()) {
     return failure(ErrorCode::unsupported, "{}: data type {} is not one dequant reads",
-                   escaped(name), what.stored->data_type);
+                   escaped(name), tensor->data_type);
   }
   return what;
 }
 
 Result<std::vector<Extraction>> Extractor::all(bool raw) {
   std::vector<Extraction> out;
-  std::unordered_set<const Tensor*> seen;
+  std::unordered_set<const void*> seen;
   for (const Dequantization& d : dequantizations_) {
     if (!raw) {
-      out.push_back({d.node->outputs[0].text, d, nullptr});
-    } else if (seen.insert(d.x.tensor).second) {
-      const std::string& own = d.x.tensor->name;
-      out.push_back({own.empty() ? d.node->inputs[0].text : own, {}, d.x.tensor});
+      out.push_back({d.node->outputs[0].text, d, {}});
+    } else if (seen.insert(d.x.identity()).second) {
+      const std::string_view own = d.x.name();
+      out.push_back({own.empty() ? d.node->inputs[0].text : std::string(own), {}, d.x});
     }
   }
   return out;
@@ -148,14 +151,12 @@ Result<std::vector<Extraction>> Extractor::all(bool raw) {
 
 Status Extractor::write(const Extraction& what, const StreamOptions& options, const Sink& sink) {
   if (what.dequantization) return stream(*model_, files_, *what.dequantization, options, sink);
-  DEQUANT_TRY(TensorReader reader, TensorReader::open(model_->source, files_, *what.stored));
-  constexpr int64_t kStep = int64_t{4} << 20;
-  std::vector<std::byte> buffer;
-  for (int64_t done = 0; done < reader.bytes();) {
-    buffer.resize(static_cast<size_t>(std::min(kStep, reader.bytes() - done)));
-    DEQUANT_CHECK(reader.read(buffer));
-    DEQUANT_CHECK(sink(buffer));
-    done += static_cast<int64_t>(buffer.size());
+  DEQUANT_TRY(ConstantReader reader,
+              ConstantReader::open(*model_, files_, *what.stored, options.memory));
+  constexpr int64_t kStep = int64_t{1} << 20;
+  while (reader.left() > 0) {
+    DEQUANT_TRY(const auto part, reader.next(std::min(kStep, reader.left())));
+    DEQUANT_CHECK(sink(part));
   }
   return reader.finish();
 }
@@ -166,12 +167,9 @@ Status Extractor::read(const Dequantization& d, const StreamOptions& options,
 }
 
 Status Extractor::read(const Constant& constant, std::span<std::byte> bytes) {
-  if (constant.literal) {
-    std::copy_n(constant.literal->bytes.begin(), bytes.size(), bytes.begin());
-    return {};
-  }
-  DEQUANT_TRY(TensorReader reader, TensorReader::open(model_->source, files_, *constant.tensor));
-  DEQUANT_CHECK(reader.read(bytes));
+  DEQUANT_TRY(ConstantReader reader,
+              ConstantReader::open(*model_, files_, constant, StreamOptions().memory));
+  DEQUANT_CHECK(reader.read(reader.left(), bytes));
   return reader.finish();
 }
 

@@ -16,7 +16,7 @@ namespace dequant::format::onnx {
 struct Extraction {
   std::string name;
   std::optional<Dequantization> dequantization;
-  const Tensor* stored = nullptr;
+  std::optional<Constant> stored;
 
   TensorType type() const;
 };

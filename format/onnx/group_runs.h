@@ -8,6 +8,25 @@
 
 namespace dequant::format::onnx {
 
+/// Where a part that starts at `begin` ends: after `most` elements, but not within a later row of
+/// scales than it starts in when one row alone is as long.
+inline int64_t part_end(const Plan& plan, int64_t begin, int64_t most) {
+  const int64_t count = element_count(plan);
+  int64_t end = std::min(count, begin + most);
+  const int64_t row = plan.axis * plan.inner;
+  if (plan.granularity == Granularity::per_axis && row > most) {
+    const int64_t row_end = (begin / row + 1) * row / 8 * 8;
+    if (row_end > begin) end = std::min(end, row_end);
+  }
+  return end;
+}
+
+/// The scales that run() or run_range() takes for a range.
+inline Range groups_of(const Plan& plan, Range elements) {
+  const Range all{0, element_count(plan)};
+  return elements == all ? Range{0, scale_count(plan)} : scales_of(plan, elements);
+}
+
 /// Calls visit(at, count, scale, step) for runs of elements from `elements.begin` + at on: the first one
 /// has the scale of that index, and each next the one `step` further. Of plans that are not strided.
 template <class Visit>

@@ -10,6 +10,7 @@
 #include "format/io/errors.h"
 #include "format/io/numbers.h"
 #include "format/onnx/constant_reader.h"
+#include "format/onnx/constants.h"
 #include "format/onnx/inputs.h"
 #include "format/onnx/tensor_reader.h"
 
@@ -27,7 +28,8 @@ class Inspector {
         scopes_(scopes),
         options_(options),
         scatter_(model, files_, options.stream),
-        parameters_(model, files_, scopes) {}
+        constants_(model, files_, scopes, true),
+        parameters_(model, files_, scopes, constants_) {}
 
   Result<InspectReport> run() {
     report_.ir_version = model_.ir_version;
@@ -72,7 +74,7 @@ class Inspector {
     info.graph = graph_name(graph);
     info.output = node.outputs.empty() ? "" : node.outputs[0].text;
     info.x = node.input(0);
-    DEQUANT_TRY(Decision decision, consider(model_, files_, scopes_, graph, node, true));
+    DEQUANT_TRY(Decision decision, constants_.consider(graph, node));
     info.reason = decision.reason;
     if (!decision.dequantization && !x_is_constant) {
       DEQUANT_TRY(info.parameters, parameters_.find(graph, node));
@@ -89,7 +91,8 @@ class Inspector {
   Status describe(const Dequantization& d, DequantizeInfo& info) {
     info.plan = d.plan;
     info.axis = d.axis;
-    info.shape = d.x.tensor->dims;
+    const TensorType x = d.x.type();
+    info.shape.assign(x.shape.begin(), x.shape.end());
     const TensorType scale = d.scale.type();
     info.scale_shape.assign(scale.shape.begin(), scale.shape.end());
     info.bytes = stored_bytes(d);
@@ -159,7 +162,8 @@ class Inspector {
   /// Hands all numbers of a constant to `add`.
   template <class Add>
   Status read(const Constant& constant, Add add) {
-    DEQUANT_TRY(ConstantReader reader, ConstantReader::open(model_, files_, constant));
+    DEQUANT_TRY(ConstantReader reader,
+                ConstantReader::open(model_, files_, constant, options_.stream.memory));
     while (reader.left() > 0) {
       const int64_t count = std::min(kStep, reader.left());
       DEQUANT_TRY(const auto part, reader.next(count));
@@ -205,6 +209,7 @@ class Inspector {
   const Scopes& scopes_;
   const InspectOptions& options_;
   Scatter scatter_;
+  Constants constants_;
   ParameterFinder parameters_;
   std::vector<std::pair<Dequantization, size_t>> constant_;  ///< with the indices of their nodes
   size_t measured_ = 0;                                      ///< of constant_

@@ -14,6 +14,8 @@ namespace {
 
 /// Scales looked at in one go; a multiple of 8.
 constexpr int64_t kStep = int64_t{1} << 16;
+/// For scales of scales that are computed.
+constexpr int64_t kMemory = int64_t{64} << 20;
 
 bool is_scale(Element element) { return is_output(element) || element == Element::float8e8m0; }
 
@@ -105,24 +107,28 @@ Status read(ConstantReader& scales, ConstantReader* zero_points, Element output,
 }  // namespace
 
 /// That of the zero point; else what a QuantizeLinear yields, or what an input is declared as.
-std::optional<Element> ParameterFinder::type_of_x(const Graph& graph, const Node& node) const {
+Result<std::optional<Element>> ParameterFinder::type_of_x(const Graph& graph, const Node& node) {
+  const std::optional<Element> none;
   const Definition* x = scopes_.find(graph, node.input(0));
-  if (x == nullptr) return {};
+  if (x == nullptr) return none;
   if (x->value != nullptr) return element_from_onnx(x->value->elem_type);
-  if (x->node == nullptr || !x->node->is_quantize()) return {};
-  if (x->node->input(2).empty()) return attribute_type(*x->node, Element::uint8);
-  const Resolved zero = resolve_constant(scopes_, *x->graph, x->node->input(2), true);
-  if (!zero.constant || zero.constant->tensor == nullptr) return {};
-  return zero.constant->tensor->element();
+  if (x->node == nullptr || !x->node->is_quantize()) return none;
+  if (x->node->input(2).empty()) return std::optional(attribute_type(*x->node, Element::uint8));
+  DEQUANT_TRY(const Resolved zero, constants_.resolve(*x->graph, x->node->input(2)));
+  if (!zero.constant || zero.constant->literal) return none;
+  if (zero.constant->tensor != nullptr) return zero.constant->tensor->element();
+  return std::optional(zero.constant->type().element);
 }
 
 Result<std::optional<Parameters>> ParameterFinder::find(const Graph& graph, const Node& node) {
   const std::optional<Parameters> none;
   const bool has_zero_point = !node.input(2).empty();
   if (node.input(0).empty() || node.input(1).empty()) return none;
-  const Resolved scale = resolve_constant(scopes_, graph, node.input(1), true);
+  DEQUANT_TRY(const Resolved scale, constants_.resolve(graph, node.input(1)));
   Resolved zero_point;
-  if (has_zero_point) zero_point = resolve_constant(scopes_, graph, node.input(2), true);
+  if (has_zero_point) {
+    DEQUANT_TRY(zero_point, constants_.resolve(graph, node.input(2)));
+  }
   const auto readable = [](const Resolved& r) {
     return r.constant && (r.constant->tensor == nullptr || r.constant->tensor->element());
   };
@@ -130,7 +136,11 @@ Result<std::optional<Parameters>> ParameterFinder::find(const Graph& graph, cons
 
   Parameters p;
   p.scale_type = scale.constant->type().element;
-  p.type = has_zero_point ? zero_point.constant->type().element : type_of_x(graph, node);
+  if (has_zero_point) {
+    p.type = zero_point.constant->type().element;
+  } else {
+    DEQUANT_TRY(p.type, type_of_x(graph, node));
+  }
   const Element output = attribute_type(node, p.scale_type);
   if (!is_scale(p.scale_type) || (p.type && !is_input(*p.type))) return none;
   if (!is_output(output)) p.type.reset();
@@ -139,11 +149,12 @@ Result<std::optional<Parameters>> ParameterFinder::find(const Graph& graph, cons
       found_.try_emplace({scale.constant->identity(), zero_identity, p.type, output}, p);
   if (!is_new) return std::optional(known->second);
 
-  DEQUANT_TRY(ConstantReader scales, ConstantReader::open(model_, files_, *scale.constant));
+  DEQUANT_TRY(ConstantReader scales,
+              ConstantReader::open(model_, files_, *scale.constant, kMemory));
   p.scale_count = scales.left();
   std::optional<ConstantReader> zeros;
   if (has_zero_point) {
-    DEQUANT_TRY(zeros, ConstantReader::open(model_, files_, *zero_point.constant));
+    DEQUANT_TRY(zeros, ConstantReader::open(model_, files_, *zero_point.constant, kMemory));
   }
   DEQUANT_CHECK(read(scales, zeros ? &*zeros : nullptr, output, p));
   known->second = p;

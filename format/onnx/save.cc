@@ -183,7 +183,7 @@ class Saver {
   void insert(Edit& edit, size_t i) const {
     const Dequantization& d = folds_[i].dequantization;
     const std::string& name = d.node->outputs[0].text;
-    const TensorType type{d.plan.output, d.x.tensor->dims};
+    const TensorType type{d.plan.output, d.x.type().shape};
     const Computed data{i, folds_[i].bytes};
     if (needs_node(folds_[i])) {
       const Frame& frame = model_.frames[static_cast<size_t>(d.node->frame)];

@@ -9,7 +9,7 @@
 #include "dequant/executor.h"
 #include "format/io/phases.h"
 #include "format/onnx/dequantization.h"
-#include "format/onnx/tensor_reader.h"
+#include "format/onnx/side_input.h"
 
 namespace dequant::format::onnx {
 
@@ -20,27 +20,6 @@ struct Stretch {
   std::vector<std::byte> scale;       ///< a slice, unless they are held whole
   std::vector<std::byte> zero_point;  ///< the same
   std::vector<std::byte> output;
-};
-
-/// Scales or zero points: held whole while they are few, read by stretch where the storage allows.
-class SideInput {
- public:
-  static Result<SideInput> open(const Model& model, ExternalFiles& files, const Constant& constant,
-                                int64_t max_bytes);
-
-  bool held_whole() const { return whole_.has_value(); }
-
-  /// The packed bytes of the entries in `range`, which starts on a byte; `slice` may hold them. From
-  /// any thread.
-  Result<std::span<const std::byte>> get(Element element, Range range,
-                                         std::vector<std::byte>& slice) const;
-
-  Status finish() { return reader_ ? reader_->finish() : Status{}; }
-
- private:
-  std::optional<TensorData> whole_;
-  std::optional<TensorReader> reader_;
-  int64_t max_bytes_ = 0;
 };
 
 /// The stretches of one dequantization, from front to back. Threads take them in turns with next() and
@@ -73,7 +52,7 @@ class Stretches {
   const int64_t most_;  ///< elements of a stretch
   const int64_t side_bytes_;
   Phases* phases_;
-  std::optional<TensorReader> x_;
+  std::optional<ConstantReader> x_;
   std::optional<SideInput> scale_;
   std::optional<SideInput> zero_;
   std::mutex turn_;  ///< guards what follows, and x_ unless it is seekable

@@ -16,10 +16,11 @@ constexpr const char* kNoSingleClip =
 
 class Stripper {
  public:
-  Stripper(Model& model, ExternalFiles& files, Rewire& rewire,
+  Stripper(Model& model, ExternalFiles& files, Constants& constants, Rewire& rewire,
            const std::function<bool(const Node&)>& wanted, std::vector<Stripped>& stripped,
            Reasons& reasons)
-      : rewire_(rewire),
+      : constants_(constants),
+        rewire_(rewire),
         facts_(model, files, rewire.scopes(), rewire.assume_const()),
         wanted_(wanted),
         stripped_(stripped),
@@ -62,6 +63,8 @@ class Stripper {
     if (chain.quantize == nullptr) return {};
     Graph& qg = *chain.graph;
     Node& q = *chain.quantize;
+    DEQUANT_TRY(const Resolved constant, constants_.resolve(qg, q.input(0)));
+    if (!constant.varies) return {};  // nor may it become what it was before it was quantized
     DEQUANT_TRY(const bool same, facts_.same_parameters(qg, q, graph, d));
     if (!same) {
       stay(d, "its scale or zero point is not that of the QuantizeLinear before it");
@@ -283,6 +286,7 @@ class Stripper {
     rewire_.edit().replace(value.frame, value.elem_type_field, {std::move(field)});
   }
 
+  Constants& constants_;
   Rewire& rewire_;
   QuantizerFacts facts_;
   const std::function<bool(const Node&)>& wanted_;
@@ -294,10 +298,10 @@ class Stripper {
 
 }  // namespace
 
-Status strip(Model& model, ExternalFiles& files, Rewire& rewire,
+Status strip(Model& model, ExternalFiles& files, Constants& constants, Rewire& rewire,
              const std::function<bool(const Node&)>& wanted, std::vector<Stripped>& stripped,
              Reasons& reasons) {
-  return Stripper(model, files, rewire, wanted, stripped, reasons).run();
+  return Stripper(model, files, constants, rewire, wanted, stripped, reasons).run();
 }
 
 }  // namespace dequant::format::onnx

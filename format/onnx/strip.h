@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "format/onnx/constants.h"
 #include "format/onnx/external.h"
 #include "format/onnx/rewire.h"
 
@@ -26,7 +27,7 @@ using Reasons = std::unordered_map<const Node*, std::string>;
 /// the lowest code also cut off what is below zero, which quantizers use to drop a Relu or Clip: in
 /// its place stands a Clip to the pair's range. `wanted` says which nodes to touch. `reasons` holds those
 /// of the nodes that folding left, and afterwards those of all that stay.
-Status strip(Model& model, ExternalFiles& files, Rewire& rewire,
+Status strip(Model& model, ExternalFiles& files, Constants& constants, Rewire& rewire,
              const std::function<bool(const Node&)>& wanted, std::vector<Stripped>& stripped,
              Reasons& reasons);
 

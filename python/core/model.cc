@@ -24,14 +24,14 @@ using format::onnx::Extractor;
 nb::dict facts(const Dequantization& d) {
   const bool microsoft = d.node->domain == "com.microsoft";
   const auto& opsets = d.graph->opsets;
-  const std::string& own = d.x.tensor->name;
+  const std::string_view own = d.x.name();
   nb::dict out;
   out["name"] = to_text(d.node->outputs[0].text);
   out["node"] = to_text(d.node->name);
-  out["x"] = to_text(own.empty() ? d.node->inputs[0].text : own);
+  out["x"] = to_text(own.empty() ? d.node->inputs[0].text : std::string(own));
   out["domain"] = to_str(microsoft ? "com.microsoft" : "ai.onnx");
   out["opset"] = (microsoft ? opsets.microsoft : opsets.onnx).value_or(1);
-  out["shape"] = to_tuple(d.x.tensor->dims);
+  out["shape"] = to_tuple(d.x.type().shape);
   out["dtype"] = to_str(d.plan.output);
   out["stored_dtype"] = to_str(d.plan.input);
   out["granularity"] = to_str(format::onnx::granularity_key(d.plan));
@@ -75,7 +75,7 @@ class OnnxFile {
       throw nb::type_error(("dtype: " + std::string(name(d.plan.output)) + " is " + known).c_str());
     }
     ThreadPool pool(threads_of(threads));
-    const Output y({d.plan.output, d.x.tensor->dims}, out, like);
+    const Output y({d.plan.output, d.x.type().shape}, out, like);
     Status status;
     {
       const Unlocked unlocked;

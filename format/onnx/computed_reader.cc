@@ -1,0 +1,82 @@
+// What a QuantizeLinear or DequantizeLinear makes of constants, a part at a time.
+#include "format/onnx/computed_reader.h"
+
+#include <algorithm>
+
+#include "format/onnx/group_runs.h"
+
+namespace dequant::format::onnx {
+namespace {
+
+/// Elements computed in one go, so that what they are made of stays small; a multiple of 8.
+constexpr int64_t kStep = int64_t{1} << 14;
+/// Scales of such a part fit in any case.
+constexpr int64_t kLeastMemory = kStep * 4 + 64;
+
+}  // namespace
+
+Result<std::unique_ptr<ComputedReader>> ComputedReader::open(const Model& model,
+                                                             ExternalFiles& files,
+                                                             const Computation& computation,
+                                                             int64_t memory) {
+  const Dequantization& d = computation.inputs;
+  // What computed inputs need in turn comes out of it too.
+  const int64_t each = std::max(memory / 4, kLeastMemory);
+  DEQUANT_TRY(ConstantReader x, ConstantReader::open(model, files, d.x, each));
+  std::unique_ptr<ComputedReader> reader(new ComputedReader(computation, std::move(x)));
+  DEQUANT_TRY(reader->scale_, SideInput::open(model, files, d.scale, each));
+  if (d.zero_point) {
+    DEQUANT_TRY(reader->zero_, SideInput::open(model, files, *d.zero_point, each));
+  }
+  return reader;
+}
+
+template <class ReadX>
+Status ComputedReader::compute(Range elements, std::span<std::byte> out, ReadX&& read_x) const {
+  const Plan& plan = inputs_.plan;
+  const Element from = quantizes_ ? plan.output : plan.input;
+  const Element to = quantizes_ ? plan.input : plan.output;
+  std::vector<std::byte> x;
+  std::vector<std::byte> scale_slice;
+  std::vector<std::byte> zero_slice;
+  for (Range part{elements.begin, 0}; part.begin < elements.end; part.begin = part.end) {
+    part.end = std::min(part_end(plan, part.begin, kStep), elements.end);
+    DEQUANT_TRY(const int64_t x_bytes, packed_bytes(from, part.end - part.begin));
+    DEQUANT_TRY(const int64_t before, packed_bytes(to, part.begin - elements.begin));
+    DEQUANT_TRY(const int64_t y_bytes, packed_bytes(to, part.end - part.begin));
+    x.resize(static_cast<size_t>(x_bytes));
+    DEQUANT_CHECK(read_x(part, std::span(x)));
+    Buffers buffers{
+        x, {}, {}, out.subspan(static_cast<size_t>(before), static_cast<size_t>(y_bytes))};
+    const Range groups = groups_of(plan, part);
+    DEQUANT_TRY(buffers.scale, scale_->get(plan.scale, groups, scale_slice));
+    if (zero_) {
+      DEQUANT_TRY(buffers.zero_point, zero_->get(plan.input, groups, zero_slice));
+    }
+    if (quantizes_) {
+      quantizer_.run(part, x, buffers.scale, buffers.zero_point, buffers.y);
+    } else {
+      DEQUANT_CHECK(run_range(plan, part, buffers, {sequential_executor(), Stores::cached}));
+    }
+  }
+  return {};
+}
+
+Status ComputedReader::read_at(Range elements, std::span<std::byte> out) const {
+  return compute(elements, out,
+                 [&](Range part, std::span<std::byte> x) { return x_.read_at(part, x); });
+}
+
+Status ComputedReader::read(Range elements, std::span<std::byte> out) {
+  return compute(elements, out, [&](Range part, std::span<std::byte> x) {
+    return x_.read(part.end - part.begin, x);
+  });
+}
+
+Status ComputedReader::finish() {
+  DEQUANT_CHECK(x_.finish());
+  DEQUANT_CHECK(scale_->finish());
+  return zero_ ? zero_->finish() : Status{};
+}
+
+}  // namespace dequant::format::onnx

@@ -1,0 +1,182 @@
+// Which values of a model are constant.
+#include "format/onnx/constants.h"
+
+#include "format/io/errors.h"
+#include "format/onnx/group_runs.h"
+#include "format/onnx/quantization.h"
+#include "format/onnx/side_input.h"
+
+namespace dequant::format::onnx {
+namespace {
+
+/// Zero points are checked before anything is written; more of them than this nobody has.
+constexpr int64_t kMostZeroPointBytes = int64_t{64} << 20;
+/// Nodes that one constant is computed by. Real models have two: a pair of a weight, or a block of scales
+/// that are dequantized themselves.
+constexpr int kMostComputed = 16;
+/// Elements looked at in one go; a multiple of 8.
+constexpr int64_t kStep = int64_t{1} << 16;
+
+int count_computed(const Dequantization& d) {
+  int nodes = 1;
+  const auto add = [&](const Constant& c) {
+    if (c.computed) nodes += c.computed->nodes;
+  };
+  add(d.x);
+  add(d.scale);
+  if (d.zero_point) add(*d.zero_point);
+  return nodes;
+}
+
+}  // namespace
+
+Result<Resolved> Constants::resolve(const Graph& graph, std::string_view name, int depth) {
+  Resolved r = resolve_constant(scopes_, graph, name, assume_const_);
+  if (r.constant || r.computed == nullptr) return r;
+  Definition& definition = *r.computed;
+  return resolve_computed(name, definition, std::move(r), depth);
+}
+
+/// `plain` is what there is to say where the node is not of constants.
+Result<Resolved> Constants::resolve_computed(std::string_view name, Definition& definition,
+                                             Resolved plain, int depth) {
+  Node& node = *definition.node;
+  const Attribute* to = node.attribute("to");
+  const bool casts = node.is("Cast") && node.inputs.size() == 1 && to != nullptr;
+  if (!casts && !node.is_quantize() && !node.is_dequantize()) return plain;
+  if (depth == kMostComputed) {
+    return Resolved{
+        {}, fmt::format("{} is computed by more than {} nodes", escaped(name), kMostComputed)};
+  }
+  const auto by = [&](const std::string& reason) {
+    return Resolved{{},
+                    fmt::format("{} is computed by {}: {}", escaped(name), node.op_type, reason)};
+  };
+  if (casts) {  // to the type that the value has already, as real exports write it
+    DEQUANT_TRY(Resolved r, resolve(*definition.graph, node.input(0), depth + 1));
+    if (!r.constant) return r.varies ? std::move(plain) : std::move(r);
+    const bool same = (r.constant->tensor == nullptr || r.constant->tensor->element()) &&
+                      to->i == onnx_code(r.constant->type().element);
+    return same ? std::move(r) : std::move(plain);
+  }
+  std::shared_ptr<const Computation> known;
+  if (const auto it = computed_.find(&node); it != computed_.end()) known = it->second;
+  if (!known) {
+    DEQUANT_TRY(Decision decision, node.is_quantize()
+                                       ? inputs_of(*definition.graph, node, depth + 1)
+                                       : consider(*definition.graph, node, depth + 1));
+    if (!decision.dequantization) return decision.varies ? std::move(plain) : by(decision.reason);
+    Computation c{*std::move(decision.dequantization), node.is_quantize()};
+    c.nodes = count_computed(c.inputs);
+    if (c.nodes > kMostComputed) return by(fmt::format("of {} nodes and more", kMostComputed));
+    if (c.quantizes) {
+      DEQUANT_TRY(const std::string reason, plan_quantize(c.inputs));
+      if (!reason.empty()) return by(reason);
+    }
+    known = std::make_shared<const Computation>(std::move(c));
+    computed_.emplace(&node, known);
+  }
+  return Resolved{Constant{nullptr, {}, nullptr, known}, {}};
+}
+
+/// The constant inputs of a QuantizeLinear or DequantizeLinear, without a plan.
+Result<Decision> Constants::inputs_of(Graph& graph, Node& node, int depth) {
+  const auto stay = [](std::string reason) { return Decision{{}, std::move(reason)}; };
+  if (node.inputs.size() < 2 || node.inputs.size() > 3 || node.outputs.size() != 1 ||
+      node.input(0).empty() || node.input(1).empty() || node.outputs[0].text.empty()) {
+    return stay(fmt::format("{} inputs and {} outputs, where 2 or 3 and 1 are allowed",
+                            node.inputs.size(), node.outputs.size()));
+  }
+  Dequantization d{&graph, &node, {}, {}, {}, {}, {}};
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.input(i).empty()) continue;
+    DEQUANT_TRY(Resolved r, resolve(graph, node.input(i), depth));
+    if (!r.constant) return Decision{{}, std::move(r.reason), r.varies};
+    if (r.constant->tensor != nullptr && !r.constant->tensor->element()) {
+      return stay(fmt::format("{} has data type {}, which dequant does not read",
+                              escaped(node.input(i)), r.constant->tensor->data_type));
+    }
+    if (i == 0) d.x = *std::move(r.constant);
+    if (i == 1) d.scale = *std::move(r.constant);
+    if (i == 2) d.zero_point = std::move(r.constant);
+  }
+  // That the bytes are those of the shape is proved before anything is decided on them.
+  for (const Tensor* t :
+       {d.x.tensor, d.scale.tensor, d.zero_point ? d.zero_point->tensor : nullptr}) {
+    if (t == nullptr) continue;
+    DEQUANT_TRY(const auto reader, TensorReader::open(model_.source, files_, *t));
+  }
+  return Decision{std::move(d), {}};
+}
+
+Result<Decision> Constants::consider(Graph& graph, Node& node, int depth) {
+  DEQUANT_TRY(Decision decision, inputs_of(graph, node, depth));
+  if (!decision.dequantization) return decision;
+  const auto stay = [](std::string reason) { return Decision{{}, std::move(reason)}; };
+  Dequantization& d = *decision.dequantization;
+  if (d.x.literal || (d.zero_point && d.zero_point->literal)) {
+    return stay("x or x_zero_point is a float attribute");
+  }
+  if (auto status = plan_dequantize(d); !status) return stay(status.error().message);
+  DEQUANT_TRY(std::string reason, bad_zero_points(d));
+  if (!reason.empty()) return stay(std::move(reason));
+  return decision;
+}
+
+Status Constants::plan_dequantize(Dequantization& d) const {
+  std::optional<TensorType> zero;
+  if (d.zero_point) zero = d.zero_point->type();
+  const TensorType x = d.x.type();
+  DEQUANT_TRY(d.plan, plan_node(*d.graph, *d.node, x, d.scale.type(), zero));
+  if (d.plan.granularity == Granularity::per_tensor) return {};
+  const Attribute* axis = d.node->attribute("axis");
+  d.axis = axis == nullptr ? 1 : axis->i;  // within the rank: the plan was made of it
+  if (*d.axis < 0) *d.axis += static_cast<int64_t>(x.shape.size());
+  return {};
+}
+
+/// Yields the reason why the node has no plan, or why its codes are not beyond doubt.
+Result<std::string> Constants::plan_quantize(Dequantization& d) const {
+  std::optional<TensorType> zero;
+  if (d.zero_point) zero = d.zero_point->type();
+  auto node = onnx::plan_quantize(*d.graph, *d.node, d.x.type(), d.scale.type(), zero);
+  if (!node) return std::string(node.error().message);
+  d.plan = node->plan;
+  d.axis = node->axis;
+  DEQUANT_TRY(std::string reason, bad_zero_points(d));
+  if (!reason.empty()) return reason;
+
+  const Quantizer quantizer(d.plan);
+  DEQUANT_TRY(ConstantReader x, ConstantReader::open(model_, files_, d.x, kMostZeroPointBytes));
+  DEQUANT_TRY(const SideInput scale, SideInput::open(model_, files_, d.scale, kMostZeroPointBytes));
+  std::optional<SideInput> zeros;
+  if (d.zero_point) {
+    DEQUANT_TRY(zeros, SideInput::open(model_, files_, *d.zero_point, kMostZeroPointBytes));
+  }
+  std::vector<std::byte> scale_slice;
+  std::vector<std::byte> zero_slice;
+  for (Range part; part.begin < element_count(d.plan); part.begin = part.end) {
+    part.end = part_end(d.plan, part.begin, kStep);
+    DEQUANT_TRY(const auto values, x.next(part.end - part.begin));
+    const Range groups = groups_of(d.plan, part);
+    DEQUANT_TRY(const auto scales, scale.get(d.plan.scale, groups, scale_slice));
+    std::span<const std::byte> zero_points;
+    if (zeros) {
+      DEQUANT_TRY(zero_points, zeros->get(d.plan.input, groups, zero_slice));
+    }
+    reason = quantizer.doubt(*node, part, values, scales, zero_points);
+    if (!reason.empty()) return reason;
+  }
+  DEQUANT_CHECK(x.finish());
+  return std::string();
+}
+
+Result<std::string> Constants::bad_zero_points(const Dequantization& d) const {
+  if (!d.zero_point || kind(d.plan.input) != Kind::floating) return std::string();
+  DEQUANT_TRY(const TensorData zeros,
+              read_constant(model_, files_, *d.zero_point, kMostZeroPointBytes));
+  const auto status = check_zero_points(d.plan, zeros.bytes);
+  return status ? std::string() : std::string(status.error().message);
+}
+
+}  // namespace dequant::format::onnx
