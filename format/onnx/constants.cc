@@ -62,17 +62,14 @@ Result<Resolved> Constants::resolve_computed(std::string_view name, Definition& 
   std::shared_ptr<const Computation> known;
   if (const auto it = computed_.find(&node); it != computed_.end()) known = it->second;
   if (!known) {
-    DEQUANT_TRY(Decision decision, node.is_quantize()
-                                       ? inputs_of(*definition.graph, node, depth + 1)
-                                       : consider(*definition.graph, node, depth + 1));
-    if (!decision.dequantization) return decision.varies ? std::move(plain) : by(decision.reason);
+    DEQUANT_TRY(Decision decision, consider(*definition.graph, node, depth + 1));
+    if (!decision.dequantization) {
+      if (decision.varies) return plain;
+      return decision.of_input ? Resolved{{}, std::move(decision.reason)} : by(decision.reason);
+    }
     Computation c{*std::move(decision.dequantization), node.is_quantize()};
     c.nodes = count_computed(c.inputs);
     if (c.nodes > kMostComputed) return by(fmt::format("of {} nodes and more", kMostComputed));
-    if (c.quantizes) {
-      DEQUANT_TRY(const std::string reason, plan_quantize(c.inputs));
-      if (!reason.empty()) return by(reason);
-    }
     known = std::make_shared<const Computation>(std::move(c));
     computed_.emplace(&node, known);
   }
@@ -91,7 +88,7 @@ Result<Decision> Constants::inputs_of(Graph& graph, Node& node, int depth) {
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.input(i).empty()) continue;
     DEQUANT_TRY(Resolved r, resolve(graph, node.input(i), depth));
-    if (!r.constant) return Decision{{}, std::move(r.reason), r.varies};
+    if (!r.constant) return Decision{{}, std::move(r.reason), r.varies, true};
     if (r.constant->tensor != nullptr && !r.constant->tensor->element()) {
       return stay(fmt::format("{} has data type {}, which dequant does not read",
                               escaped(node.input(i)), r.constant->tensor->data_type));
@@ -114,6 +111,10 @@ Result<Decision> Constants::consider(Graph& graph, Node& node, int depth) {
   if (!decision.dequantization) return decision;
   const auto stay = [](std::string reason) { return Decision{{}, std::move(reason)}; };
   Dequantization& d = *decision.dequantization;
+  if (node.is_quantize()) {
+    DEQUANT_TRY(std::string doubt, plan_quantize(d));
+    return doubt.empty() ? std::move(decision) : stay(std::move(doubt));
+  }
   if (d.x.literal || (d.zero_point && d.zero_point->literal)) {
     return stay("x or x_zero_point is a float attribute");
   }

@@ -10,11 +10,12 @@
 
 namespace dequant::format::onnx {
 
-/// A dequantization, or why the node must stay.
+/// What there is to compute, or why the node must stay.
 struct Decision {
-  std::optional<Dequantization> dequantization;
+  std::optional<Dequantization> dequantization;  ///< of a QuantizeLinear as in Computation
   std::string reason;
-  bool varies = false;  ///< an input of the node is no constant
+  bool varies = false;    ///< an input of the node is no constant
+  bool of_input = false;  ///< the reason tells of an input, not of the node
 };
 
 class Constants {
@@ -23,7 +24,7 @@ class Constants {
   Constants(const Model& model, ExternalFiles& files, const Scopes& scopes, bool assume_const)
       : model_(model), files_(files), scopes_(scopes), assume_const_(assume_const) {}
 
-  /// What a DequantizeLinear computes, if its inputs are constant. Fails only when the file is broken.
+  /// What a QuantizeLinear or DequantizeLinear computes, if its inputs are constant. Fails only when the file is broken.
   Result<Decision> consider(Graph& graph, Node& node) { return consider(graph, node, 0); }
 
   /// What a name stands for, if that is a constant.

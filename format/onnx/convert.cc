@@ -127,7 +127,7 @@ class Converter {
   Status decide() {
     for (Graph* graph : scopes_.graphs()) {
       for (Node& node : graph->nodes) {
-        if (!node.is_dequantize()) continue;
+        if (!node.is_dequantize() && !node.is_quantize()) continue;
         if (options_.progress) DEQUANT_CHECK(options_.progress(0, 0));
         DEQUANT_CHECK(decide(*graph, node));
       }
@@ -138,7 +138,7 @@ class Converter {
   Status decide(Graph& graph, Node& node) {
     const auto stay = [&](std::string reason) { reasons_[&node] = std::move(reason); };
     if (!wanted(options_, node)) {
-      stay(kNotSelected);
+      if (node.is_dequantize()) stay(kNotSelected);
       return {};
     }
     auto decision = constants_.consider(graph, node);
@@ -147,9 +147,10 @@ class Converter {
                 std::move(decision).error());
     }
     if (!decision->dequantization) {
-      stay(std::move(decision->reason));
+      if (node.is_dequantize() || !decision->varies) stay(std::move(decision->reason));
       return {};
     }
+    if (node.is_quantize()) return {};  // computed for those that fold
     Fold fold{*std::move(decision->dequantization), 0};
     DEQUANT_TRY(fold.bytes, packed_bytes(fold.dequantization.plan.output,
                                          element_count(fold.dequantization.plan)));

@@ -239,6 +239,7 @@ class Stripper {
 
   /// A quantized output of the model that nobody else reads becomes a float output.
   Status strip_quantize(Graph& graph, Node& q) {
+    if (reasons_.contains(&q)) return {};  // of a constant, which cannot be computed
     const std::string output = q.outputs[0].text;
     const std::vector<Use> uses = rewire_.uses_of(graph, output);
     Value* value = nullptr;
