@@ -5,6 +5,7 @@
 #include <protozero/pbf_writer.hpp>
 
 #include "format/io/errors.h"
+#include "format/onnx/check_message.h"
 #include "format/onnx/dequantization.h"
 #include "format/onnx/tensor_reader.h"
 
@@ -150,6 +151,7 @@ Result<NamedTensor> read_tensor_pb(const std::string& path) {
   ExternalFiles files(path);
   Tensor tensor;
   const auto read = [&]() -> Result<NamedTensor> {
+    DEQUANT_CHECK(check_message(source, Message::tensor));
     DEQUANT_CHECK(read_tensor(source, source.all(), tensor));
     DEQUANT_TRY(TensorData data, read_tensor_data(source, files, tensor, kMostBytes));
     return NamedTensor{tensor.name, std::move(data)};

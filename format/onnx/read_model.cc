@@ -3,6 +3,7 @@
 
 #include "format/io/errors.h"
 #include "format/io/look.h"
+#include "format/onnx/check_message.h"
 #include "format/onnx/model.h"
 
 namespace dequant::format::onnx {
@@ -360,7 +361,9 @@ Result<std::unique_ptr<Model>> read_model(const std::string& path) {
   DEQUANT_TRY(InputFile file, InputFile::open(path));
   auto model = std::make_unique<Model>(Source(std::move(file)));
   model->path = path;
-  if (auto status = Reader(*model).read(); !status) {
+  auto status = check_message(model->source);
+  if (status) status = Reader(*model).read();
+  if (!status) {
     return explained(path, model->source.file(), std::move(status).error());
   }
   return model;

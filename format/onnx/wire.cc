@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kLongestVarint = 10;
 constexpr uint32_t kLargestField = (uint32_t{1} << 29) - 1;
 /// Groups within groups; ONNX has none, so these are unknown fields of somebody else.
-constexpr size_t kDeepestGroup = 64;
+constexpr size_t kDeepestGroup = 100;
 
 }  // namespace
 
@@ -29,7 +29,11 @@ Result<std::span<const char>> Source::peek(int64_t offset, size_t want) {
   const int64_t need = std::min(static_cast<int64_t>(want), left);
   if (offset < begin_ || offset + need > end_) {
     if (static_cast<int64_t>(window_.size()) < need) window_.resize(static_cast<size_t>(need));
-    const int64_t size = std::min(left, static_cast<int64_t>(window_.size()));
+    // Who reads on needs more and more, who jumps over data may need little of what follows it.
+    const bool onward = offset >= begin_ && offset <= end_;
+    step_ = onward ? std::min(step_ * 4, kWindow) : kFirstStep;
+    const int64_t size = std::min(
+        {left, static_cast<int64_t>(window_.size()), std::max(need, static_cast<int64_t>(step_))});
     end_ = begin_ = offset;  // nothing is there should the read fail
     DEQUANT_CHECK(file_->read(
         offset, std::as_writable_bytes(std::span(window_.data(), static_cast<size_t>(size)))));
@@ -63,10 +67,7 @@ Result<uint64_t> read_varint(Source& source, int64_t& at, int64_t end) {
   try {
     const uint64_t value =
         protozero::decode_varint(&begin, bytes.data() + std::min(want, bytes.size()));
-    const auto length = static_cast<size_t>(begin - bytes.data());
-    // The tenth byte has room for one bit more.
-    if (length == kLongestVarint && static_cast<unsigned char>(begin[-1]) > 1) return bad();
-    at += static_cast<int64_t>(length);
+    at += begin - bytes.data();
     return value;
   } catch (const protozero::exception&) {
     return bad();

@@ -57,6 +57,7 @@ class Source {
 
  private:
   static constexpr size_t kWindow = size_t{256} << 10;
+  static constexpr size_t kFirstStep = size_t{4} << 10;
 
   explicit Source(std::shared_ptr<const InputFile> file, int64_t most = kWindow)
       : file_(std::move(file)),
@@ -66,6 +67,7 @@ class Source {
   std::vector<char> window_;
   int64_t begin_ = 0;
   int64_t end_ = 0;
+  size_t step_ = kFirstStep;  ///< how much to read next
 };
 
 /// Walks the fields of a message.

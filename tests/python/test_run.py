@@ -8,6 +8,7 @@ import onnx
 import pytest
 from onnx import TensorProto, numpy_helper
 
+import wire
 from arithmetic import (INPUTS, assert_same, codes, codes_of, dequantized, element_of, floats,
                         onnx_code, random_codes)
 from support import SCALE, TENSORS, X, Y, ZERO, convert, dequant, dq, model, node, save, value
@@ -91,6 +92,14 @@ def test_output_file_is_a_tensor_with_its_name(tmp_path):
             "pb")
     tensor = onnx.load_tensor(tmp_path / "out" / "0000-y.pb")
     assert (tensor.name, tensor.data_type, list(tensor.dims)) == ("y", TensorProto.FLOAT, [2, 3])
+
+
+def test_a_tensor_file_with_malformed_metadata_was_read(tmp_path):
+    source, given, _ = linear_of_inputs(tmp_path, X, SCALE, ZERO)
+    options = write(tmp_path, "pb", **given)
+    path = tmp_path / "x.pb"
+    path.write_bytes(path.read_bytes() + wire.field(16, b"\x0f"))  # a wire type that does not exist
+    assert "malformed protobuf" in dequant("run", source, *options, "-o", tmp_path / "out", code=3).stderr
 
 
 @pytest.mark.parametrize("attribute", [{"value_float": 0.3}, {"value": SCALE.tensor("any")}])

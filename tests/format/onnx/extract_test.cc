@@ -126,7 +126,7 @@ TEST(ExtractorIndexTest, AnEmptyNameNamesNothing) {
   const Scratch scratch;
   const std::string bytes = quantized_model(3);
   std::string nameless = bytes;
-  nameless.replace(nameless.find(sub(3, "dq0")), 5, sub(9, "dq0"));  // no node name
+  nameless.replace(nameless.find(sub(3, "dq0")), 5, sub(6, "dq0"));  // no node name
   const auto extractor = Extractor::open(scratch.write("m.onnx", nameless)).value();
   EXPECT_EQ(extractor->index_of("y0").value(), 0U);
   EXPECT_TRUE(fails(extractor->index_of(""), ErrorCode::invalid_argument, "no constant"));

@@ -53,7 +53,8 @@ std::string whole_model() {
   const std::string function = sub(1, "F") + sub(4, "a") + sub(5, "b") +
                                sub(7, node("Neg", "a", "b").substr(2)) + sub(9, num(2, 21)) +
                                sub(10, "f");
-  return num(1, 10) + sub(7, graph) + sub(8, num(2, 21)) + sub(25, function) + sub(14, "kept");
+  return num(1, 10) + sub(7, graph) + sub(8, num(2, 21)) + sub(25, function) +
+         sub(14, sub(1, "key") + sub(2, "kept"));
 }
 
 /// Everything a conversion looks at before it decides. False if the model was refused, with a message of
@@ -135,7 +136,8 @@ TEST(DamagedModelTest, RandomDamageIsSurvived) {
 TEST(ReadModelTest, ErrorsNameTheFileAndThePlace) {
   with_model(sub(7, sub(1, "\x0F")), [](const Result<std::unique_ptr<Model>>& model) {
     EXPECT_TRUE(fails(model, ErrorCode::malformed, "/proc/self/fd/"));
-    EXPECT_TRUE(fails(model, ErrorCode::malformed, "an unknown wire type at byte 5"));
+    EXPECT_TRUE(
+        fails(model, ErrorCode::malformed, "malformed protobuf: an unknown wire type at byte 4"));
   });
   EXPECT_TRUE(fails(read_model("/no/such"), ErrorCode::io, "/no/such: No such file"));
 }
