@@ -66,6 +66,7 @@ template Option Command::add_option(const char*, std::vector<uint64_t>&, const c
 template Option Command::add_option(const char*, int&, const char*) const;
 template Option Command::add_option(const char*, int64_t&, const char*) const;
 template Option Command::add_option(const char*, uint64_t&, const char*) const;
+template Option Command::add_option(const char*, std::optional<uint64_t>&, const char*) const;
 template Option Command::add_option(const char*, double&, const char*) const;
 template Option Command::add_option(const char*, std::optional<int64_t>&, const char*) const;
 

@@ -26,14 +26,21 @@ Executor Threads::executor() {
 
 void Resources::add_to(const Command& command) {
   threads_.add_to(command);
-  command.add_option("--mem", memory_, "Memory for tensor data, as in 512Mi or 1Gi (default 1Gi)")
+  command
+      .add_option(
+          "--mem", memory_,
+          "Memory for tensor data, as in 512Mi or 1Gi (default 1Gi), and, if that is more than "
+          "usual, for the structure of the model")
       .size()
       .type_name("SIZE");
 }
 
 format::onnx::StreamOptions Resources::stream_options() {
   format::onnx::StreamOptions options;
-  options.memory = static_cast<int64_t>(std::min<uint64_t>(memory_, INT64_MAX));
+  if (memory_) {
+    options.memory = static_cast<int64_t>(std::min<uint64_t>(*memory_, INT64_MAX));
+    options.structure.memory = options.memory;
+  }
   options.executor = threads_.executor();
   return options;
 }

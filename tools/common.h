@@ -35,7 +35,7 @@ class Resources {
 
  private:
   Threads threads_;
-  uint64_t memory_ = uint64_t{1} << 30;
+  std::optional<uint64_t> memory_;
 };
 
 /// A bar on standard error, if that is a terminal and the work takes more than a second.

@@ -60,7 +60,7 @@ Status run(Options& o) {
                            "give either the name of a tensor or --all");
   }
   const auto stream = o.resources.stream_options();
-  DEQUANT_TRY(const auto extractor, Extractor::open(o.model));
+  DEQUANT_TRY(const auto extractor, Extractor::open(o.model, stream.structure));
   Table table({{"tensor"}, {"type"}, {"shape"}, {"file"}});
   const auto write = [&](const Extraction& what, const std::string& path) -> Status {
     DEQUANT_CHECK(write_npy(*extractor, what, path, o, stream));

@@ -49,8 +49,9 @@ Result<Resolved> Constants::resolve_computed(std::string_view name, Definition& 
         {}, fmt::format("{} is computed by more than {} nodes", escaped(name), kMostComputed)};
   }
   const auto by = [&](const std::string& reason) {
-    return Resolved{{},
-                    fmt::format("{} is computed by {}: {}", escaped(name), node.op_type, reason)};
+    return Resolved{
+        {},
+        fmt::format("{} is computed by {}: {}", escaped(name), escaped(node.op_type()), reason)};
   };
   if (casts) {  // to the type that the value has already, as real exports write it
     DEQUANT_TRY(Resolved r, resolve(*definition.graph, node.input(0), depth + 1));

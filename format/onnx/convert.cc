@@ -20,11 +20,10 @@ constexpr const char* kNotSelected = "not selected by include and exclude";
 
 /// The names that --include and --exclude look at: the node's, its output's, and that of x.
 bool matches(const std::string& glob, const Node& node) {
-  const auto match = [&](const std::string& text) {
+  const auto match = [&](Text text) {
     return !text.empty() && ::fnmatch(glob.c_str(), text.c_str(), 0) == 0;
   };
-  return match(node.name) || (!node.outputs.empty() && match(node.outputs[0].text)) ||
-         (!node.inputs.empty() && match(node.inputs[0].text));
+  return match(node.name) || match(node.output(0)) || match(node.input(0));
 }
 
 bool wanted(const ConvertOptions& options, const Node& node) {
@@ -38,10 +37,17 @@ bool wanted(const ConvertOptions& options, const Node& node) {
 Folded describe(const Fold& fold, int64_t first) {
   const Dequantization& d = fold.dequantization;
   const TensorType x = d.x.type();
-  Folded f{d.node->name, d.node->domain, d.node->outputs[0].text,          std::string(d.x.name()),
-           d.plan,       d.axis,         {x.shape.begin(), x.shape.end()}, stored_bytes(d),
-           first,        fold.bytes};
-  if (f.x.empty()) f.x = d.node->inputs[0].text;
+  Folded f{d.node->name.str(),
+           d.node->domain().str(),
+           d.node->output(0).str(),
+           std::string(d.x.name()),
+           d.plan,
+           d.axis,
+           {x.shape.begin(), x.shape.end()},
+           stored_bytes(d),
+           first,
+           fold.bytes};
+  if (f.x.empty()) f.x = d.node->input(0);
   return f;
 }
 
@@ -98,7 +104,7 @@ class Converter {
       const auto touch = [this](const Node& n) { return wanted(options_, n); };
       DEQUANT_CHECK(strip(model_, files_, constants_, rewire_, touch, report_.stripped, reasons_));
     }
-    rewire_.finish();
+    DEQUANT_CHECK(rewire_.finish());
     list_left();
     DEQUANT_CHECK(judge_left());
 
@@ -191,9 +197,9 @@ class Converter {
         if (reason.empty()) continue;
         if (known == reasons_.end() && n.is_quantize() && !wanted(options_, n))
           reason = kNotSelected;
-        ++(n.is_quantize() || n.is_dequantize() ? pairs_ : operators_)[n.op_type];
-        report_.left.push_back({std::string(n.label()), n.op_type, n.domain,
-                                n.outputs.empty() ? "" : n.outputs[0].text, std::move(reason)});
+        ++(n.is_quantize() || n.is_dequantize() ? pairs_ : operators_)[n.op_type().str()];
+        report_.left.push_back({std::string(n.label()), n.op_type().str(), n.domain().str(),
+                                n.output(0).str(), std::move(reason)});
       }
     }
   }
@@ -241,7 +247,7 @@ FoldedBytes folded_bytes(const ConvertReport& report) {
 Result<ConvertReport> convert(const std::string& input, const std::string& output,
                               const ConvertOptions& options) {
   const auto started = Clock::now();
-  DEQUANT_TRY(const auto model, read_model(input));
+  DEQUANT_TRY(const auto model, read_model(input, options.stream.structure));
   auto scopes = Scopes::build(*model);
   if (!scopes) return in(escaped(input), std::move(scopes).error());
   DEQUANT_CHECK(check_output(*model, *scopes, output));

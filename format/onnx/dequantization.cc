@@ -11,10 +11,10 @@
 namespace dequant::format::onnx {
 namespace {
 
-TensorData floats(const std::vector<float>& values, bool scalar) {
+TensorData floats(std::span<const float> values, bool scalar) {
   TensorData data{Element::float32, {}, {}};
   if (!scalar) data.shape = {static_cast<int64_t>(values.size())};
-  data.bytes.resize(values.size() * sizeof(float));
+  data.bytes.resize(values.size_bytes());
   std::memcpy(data.bytes.data(), values.data(), data.bytes.size());
   return data;
 }
@@ -111,7 +111,7 @@ Resolved resolve_constant(const Scopes& scopes, const Graph& graph, std::string_
                       "{} is a graph input and can be overridden (assume-const takes its value)",
                       escaped(name))};
         }
-        return {Constant{&d->initializer->tensor, {}}, {}};
+        return {Constant{&d->initializer()->tensor, {}}, {}};
       case Definition::Kind::sparse_initializer:
         return {{}, fmt::format("{} is a sparse initializer", escaped(name))};
       case Definition::Kind::input:
@@ -125,15 +125,15 @@ Resolved resolve_constant(const Scopes& scopes, const Graph& graph, std::string_
       case Definition::Kind::node: break;
     }
     // Rewire may have given the last Identity another input, so this goes on from there.
-    if (d->last != nullptr && d->last->is_identity()) {
-      name = d->last->node->inputs[0].text;
-      from = d->last->graph;
+    if (const Definition* last = scopes.last(*d); last != nullptr && last->is_identity()) {
+      name = last->node->inputs[0].text;
+      from = last->graph;
       continue;
     }
     const Node& node = *d->node;
     if (!node.is("Constant")) {
       return {
-          {}, fmt::format("{} is computed by {}", escaped(name), escaped(node.op_type)), d, true};
+          {}, fmt::format("{} is computed by {}", escaped(name), escaped(node.op_type())), d, true};
     }
     Resolved r = constant_of(node);
     if (!r.constant) r.reason = fmt::format("{} {}", escaped(name), r.reason);
@@ -143,7 +143,7 @@ Resolved resolve_constant(const Scopes& scopes, const Graph& graph, std::string_
 
 Result<Plan> plan_node(const Graph& graph, const Node& node, const TensorType& x,
                        const TensorType& scale, const std::optional<TensorType>& zero_point) {
-  if (node.domain == "com.microsoft") {
+  if (node.domain() == "com.microsoft") {
     ::dequant::microsoft::DequantizeLinear n{
         graph.opsets.microsoft.value_or(1), x, scale, zero_point, {}};
     DEQUANT_CHECK(for_each_int_attribute(node, [&](const std::string& name, int64_t value) {

@@ -67,8 +67,7 @@ Pieces Edit::render() const {
 
 void Edit::render(const Model& model, const Rendering& all, int frame, Pieces& out) {
   const Changes& changes = all.at(frame);
-  const Span payload =
-      frame < 0 ? model.source.all() : model.frames[static_cast<size_t>(frame)].payload;
+  const Span payload = frame < 0 ? model.source.all() : model.frame(frame).payload();
   struct Change {
     Span what;
     const Pieces* with;  ///< null: the message of `child`
@@ -78,7 +77,7 @@ void Edit::render(const Model& model, const Rendering& all, int frame, Pieces& o
   for (const auto& [what, with] : changes.replaced)
     order.push_back({{what.first, what.second}, &with, -1});
   for (const int c : changes.children) {
-    const Span whole = model.frames[static_cast<size_t>(c)].whole;
+    const Span whole = model.frame(c).whole;
     if (!changes.replaced.contains({whole.begin, whole.end})) order.push_back({whole, nullptr, c});
   }
   std::sort(order.begin(), order.end(),
@@ -95,7 +94,7 @@ void Edit::render(const Model& model, const Rendering& all, int frame, Pieces& o
     Pieces inner;
     render(model, all, c.child, inner);  // as deep as messages nest in the input
     std::string head;
-    const uint32_t number = model.frames[static_cast<size_t>(c.child)].number;
+    const uint32_t number = model.frame(c.child).number();
     protozero::add_varint_to_buffer(&head, uint64_t{number} << 3 | 2);
     protozero::add_varint_to_buffer(&head, static_cast<uint64_t>(size_of(inner)));
     out.emplace_back(std::move(head));

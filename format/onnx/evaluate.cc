@@ -29,10 +29,10 @@ class Evaluator {
     }
     std::vector<NamedTensor> outputs;
     for (const Value& v : model_.graph.outputs) {
-      const auto it = values_.find(v.name);
+      const auto it = values_.find(v.name.str());
       if (it == values_.end())
         return failure(ErrorCode::malformed, "output {} is never computed", escaped(v.name));
-      outputs.push_back({v.name, it->second});
+      outputs.push_back({v.name.str(), it->second});
     }
     return outputs;
   }
@@ -40,7 +40,7 @@ class Evaluator {
  private:
   Status take_inputs(std::vector<NamedTensor> inputs) {
     std::map<std::string, const Value*> wanted;
-    for (const Value& v : model_.graph.inputs) wanted[v.name] = &v;
+    for (const Value& v : model_.graph.inputs) wanted[v.name.str()] = &v;
     for (NamedTensor& t : inputs) {
       const auto it = wanted.find(t.name);
       if (it == wanted.end()) {
@@ -58,12 +58,12 @@ class Evaluator {
       }
     }
     for (const Initializer& i : model_.graph.initializers) {
-      if (values_.contains(i.tensor.name)) continue;  // an input that overrides it
+      if (values_.contains(i.tensor.name.str())) continue;  // an input that overrides it
       DEQUANT_TRY(TensorData data, read_tensor_data(model_.source, files_, i.tensor, kMostBytes));
-      values_.emplace(i.tensor.name, std::move(data));
+      values_.emplace(i.tensor.name.str(), std::move(data));
     }
     for (const Value& v : model_.graph.inputs) {
-      if (!values_.contains(v.name)) {
+      if (!values_.contains(v.name.str())) {
         return failure(ErrorCode::invalid_argument, "input {} is missing", escaped(v.name));
       }
     }
@@ -76,13 +76,13 @@ class Evaluator {
     if (node.is_dequantize()) return dequantize(node);
     if (node.is("Identity")) {
       DEQUANT_TRY(const TensorData* x, value(node, 0));
-      values_[node.outputs[0].text] = TensorData(*x);
+      values_[node.output(0).str()] = TensorData(*x);
       return {};
     }
     if (node.is("Constant")) {
       Resolved r = constant_of(node);
       if (!r.constant) return failure(ErrorCode::unsupported, "its value {}", r.reason);
-      TensorData& y = values_[node.outputs[0].text];
+      TensorData& y = values_[node.output(0).str()];
       if (r.constant->literal) {
         y = *std::move(r.constant->literal);
       } else {
@@ -92,7 +92,7 @@ class Evaluator {
     }
     return failure(ErrorCode::unsupported,
                    "operator {}: only DequantizeLinear, Constant and Identity are evaluated",
-                   escaped(node.op_type));
+                   escaped(node.op_type()));
   }
 
   Result<const TensorData*> value(const Node& node, size_t i) const {
@@ -127,7 +127,7 @@ class Evaluator {
     if (auto status = ::dequant::run(*plan, buffers, {executor_, Stores::automatic}); !status) {
       return as_file_error(std::move(status).error());
     }
-    values_[node.outputs[0].text] = std::move(y);
+    values_[node.output(0).str()] = std::move(y);
     return {};
   }
 
@@ -149,12 +149,14 @@ Result<NamedTensor> read_tensor_pb(const std::string& path) {
   DEQUANT_TRY(InputFile file, InputFile::open(path));
   Source source(std::move(file));
   ExternalFiles files(path);
+  Store store;
   Tensor tensor;
   const auto read = [&]() -> Result<NamedTensor> {
     DEQUANT_CHECK(check_message(source, Message::tensor));
-    DEQUANT_CHECK(read_tensor(source, source.all(), tensor));
+    DEQUANT_TRY([[maybe_unused]] const int64_t data_bytes,
+                read_tensor(source, source.all(), store, tensor));
     DEQUANT_TRY(TensorData data, read_tensor_data(source, files, tensor, kMostBytes));
-    return NamedTensor{tensor.name, std::move(data)};
+    return NamedTensor{tensor.name.str(), std::move(data)};
   };
   auto result = read();
   if (!result) return in(escaped(path), std::move(result).error());
@@ -175,7 +177,7 @@ std::string tensor_pb(const NamedTensor& tensor) {
 Result<std::vector<std::string>> input_names(const std::string& model_path) {
   DEQUANT_TRY(const auto model, read_model(model_path));
   std::vector<std::string> names;
-  for (const Value& v : model->graph.inputs) names.push_back(v.name);
+  for (const Value& v : model->graph.inputs) names.push_back(v.name.str());
   return names;
 }
 

@@ -15,8 +15,8 @@ TensorType Extraction::type() const {
   return stored->type();
 }
 
-Result<std::unique_ptr<Extractor>> Extractor::open(const std::string& path) {
-  DEQUANT_TRY(auto model, read_model(path));
+Result<std::unique_ptr<Extractor>> Extractor::open(const std::string& path, StructureLimit limit) {
+  DEQUANT_TRY(auto model, read_model(path, limit));
   std::unique_ptr<Extractor> extractor(new Extractor(std::move(model)));
   if (auto status = extractor->collect(); !status)
     return in(escaped(path), std::move(status).error());
@@ -43,7 +43,7 @@ Status Extractor::collect() {
 
 void Extractor::add(Dequantization d) {
   const size_t index = dequantizations_.size();
-  const std::string& x = d.node->inputs[0].text;
+  const Text x = d.node->input(0);
   by_output_[d.node->outputs[0].text].push_back(index);
   by_node_[d.node->name].push_back(index);
   by_x_[x].push_back(index);
@@ -120,7 +120,7 @@ Result<Extraction> Extractor::find(const std::string& name, bool raw) {
   Extraction what;
   if (!found.empty()) {
     const Dequantization& d = dequantizations_[found[0]];
-    what = {d.node->outputs[0].text, d, d.x};
+    what = {d.node->output(0).str(), d, d.x};
   } else {  // a constant that nobody dequantizes, or already a float
     DEQUANT_TRY(const auto constant, other_constant(name));
     if (!constant || constant->tensor == nullptr) return missing(name);
@@ -140,10 +140,10 @@ Result<std::vector<Extraction>> Extractor::all(bool raw) {
   std::unordered_set<const void*> seen;
   for (const Dequantization& d : dequantizations_) {
     if (!raw) {
-      out.push_back({d.node->outputs[0].text, d, {}});
+      out.push_back({d.node->output(0).str(), d, {}});
     } else if (seen.insert(d.x.identity()).second) {
       const std::string_view own = d.x.name();
-      out.push_back({own.empty() ? d.node->inputs[0].text : std::string(own), {}, d.x});
+      out.push_back({own.empty() ? d.node->input(0).str() : std::string(own), {}, d.x});
     }
   }
   return out;

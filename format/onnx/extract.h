@@ -24,7 +24,8 @@ struct Extraction {
 /// A model open for taking tensors out. After open() any number of threads may do so.
 class Extractor {
  public:
-  static Result<std::unique_ptr<Extractor>> open(const std::string& path);
+  static Result<std::unique_ptr<Extractor>> open(const std::string& path,
+                                                 StructureLimit limit = {});
 
   /// The tensor that `name` names: the output, the node or the x of a DequantizeLinear of constants,
   /// or a constant. With `raw`, the stored codes. Fails with invalid_argument when nothing, or more

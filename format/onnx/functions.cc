@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <string_view>
 #include <tuple>
@@ -48,7 +49,8 @@ std::vector<std::vector<size_t>> calls_of(const std::vector<Graph*>& graphs,
     if (!body->is_function) continue;
     auto& from = calls[names.at({standard(body->domain), body->name, body->overload})];
     for (const Node& n : g->nodes) {
-      const auto callee = names.find({standard(n.domain), n.op_type, n.overload});
+      const auto callee =
+          names.find(FunctionName{standard(n.op->domain), n.op->type, n.op->overload});
       if (callee != names.end()) from.push_back(callee->second);
     }
   }
@@ -76,8 +78,9 @@ Status check_functions(const Model& model, const std::vector<Graph*>& graphs) {
       }
       const size_t callee = calls[function][next++];
       if (states[callee] == State::open) {
-        return failure(ErrorCode::malformed, "function {} calls itself",
-                       escaped(model.functions[callee].name));
+        return failure(
+            ErrorCode::malformed, "function {} calls itself",
+            escaped(std::next(model.functions.begin(), static_cast<std::ptrdiff_t>(callee))->name));
       }
       if (states[callee] == State::unseen) chain.emplace_back(callee, 0);
     }

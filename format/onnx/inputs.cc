@@ -15,7 +15,8 @@ Status check_output(const Model& model, const Scopes& scopes, const std::string&
   const std::string folder = model.path.substr(0, model.path.find_last_of('/') + 1);
   bool taken = false;
   for_each_tensor(scopes, [&](const Tensor& t) {
-    taken = taken || (t.external && there.same_file(identity_of(folder + t.external->location)));
+    taken = taken ||
+            (t.external && there.same_file(identity_of(folder + t.external->location.c_str())));
   });
   if (!taken) return {};
   return failure(ErrorCode::io, "{} holds data of the input; name another output", escaped(output));

@@ -63,16 +63,16 @@ class Inspector {
   }
 
   std::string graph_name(const Graph& graph) const {
-    return &graph == &model_.graph ? "" : graph.name;
+    return &graph == &model_.graph ? std::string() : graph.name.str();
   }
 
   Status add(Graph& graph, Node& node, bool x_is_constant) {
     DequantizeInfo info;
     info.node = node.name;
-    info.domain = node.domain;
-    info.opset = node.domain == "com.microsoft" ? graph.opsets.microsoft : graph.opsets.onnx;
+    info.domain = node.domain();
+    info.opset = node.domain() == "com.microsoft" ? graph.opsets.microsoft : graph.opsets.onnx;
     info.graph = graph_name(graph);
-    info.output = node.outputs.empty() ? "" : node.outputs[0].text;
+    info.output = node.output(0);
     info.x = node.input(0);
     DEQUANT_TRY(Decision decision, constants_.consider(graph, node));
     info.reason = decision.reason;
@@ -194,13 +194,14 @@ class Inspector {
     return {};
   }
 
-  Status add_other(const Graph& graph, const std::string& name, const Tensor& tensor) {
+  Status add_other(const Graph& graph, Text name, const Tensor& tensor) {
     const auto element = tensor.element();
     if (!element || !is_input(*element) || bits(*element) > 16 || known_.contains(&tensor)) {
       return {};
     }
     DEQUANT_TRY(const auto reader, TensorReader::open(model_.source, files_, tensor));
-    report_.others.push_back({name, graph_name(graph), *element, tensor.dims, reader.bytes()});
+    report_.others.push_back(
+        {name.str(), graph_name(graph), *element, tensor.dims, reader.bytes()});
     return {};
   }
 
@@ -226,7 +227,7 @@ class Inspector {
 }  // namespace
 
 Result<InspectReport> inspect(const std::string& path, const InspectOptions& options) {
-  DEQUANT_TRY(const auto model, read_model(path));
+  DEQUANT_TRY(const auto model, read_model(path, options.stream.structure));
   auto scopes = Scopes::build(*model);
   if (!scopes) return in(escaped(path), std::move(scopes).error());
   if (!options.output.empty()) DEQUANT_CHECK(check_output(*model, *scopes, options.output));

@@ -6,29 +6,53 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "dequant/element.h"
+#include "format/onnx/store.h"
 #include "format/onnx/warnings.h"
 #include "format/onnx/wire.h"
 
 namespace dequant::format::onnx {
 
+/// A Span of a model file, which is smaller than 4 GiB.
+struct ShortSpan {
+  uint32_t begin = 0;
+  uint32_t end = 0;
+
+  ShortSpan() = default;
+  explicit ShortSpan(Span span)
+      : begin(static_cast<uint32_t>(span.begin)), end(static_cast<uint32_t>(span.end)) {}
+  operator Span() const { return {begin, end}; }
+  int64_t size() const { return int64_t{end} - begin; }
+  bool empty() const { return begin == end; }
+};
+
 /// A length-delimited message that may get other contents: its bytes, and the message around it.
 struct Frame {
-  uint32_t number = 0;  ///< field number
-  Span whole;
-  Span payload;
-  int parent = -1;  ///< index in Model::frames; -1 for a field of the model itself
+  Frame(uint32_t field, Span all, Span message, int32_t around)
+      : whole(all),
+        parent(around),
+        number_and_head(field << 4 | static_cast<uint32_t>(message.begin - all.begin)) {}
+
+  ShortSpan whole;
+  int32_t parent;  ///< index in Model::frames; -1 for a field of the model itself
+  uint32_t
+      number_and_head;  ///< field number, and 4 bits for the bytes of tag and length: 15 at most
+
+  uint32_t number() const { return number_and_head >> 4; }
+  Span payload() const { return {int64_t{whole.begin} + (number_and_head & 15), whole.end}; }
 };
 
 /// Where a tensor's data is in another file.
 struct External {
-  std::string location;
+  Text location;
   int64_t offset = 0;
   std::optional<int64_t> length;  ///< none: as much as shape and type need
   bool has_checksum = false;
+  std::span<const ShortSpan> fields;  ///< those that hold of this file alone, as location
 };
 
 /// Field numbers of TensorProto that can hold data.
@@ -43,30 +67,36 @@ enum class DataField : uint8_t {
   uint64_data = 11,
 };
 
+/// The sizes of a tensor's dimensions, outermost first.
+struct Dims : std::span<const int64_t> {
+  using std::span<const int64_t>::span;
+  explicit Dims(std::span<const int64_t> sizes) : span(sizes) {}
+  operator std::vector<int64_t>() const { return {begin(), end()}; }
+};
+
 /// A TensorProto without its data.
 struct Tensor {
-  std::string name;
-  std::vector<int64_t> dims;
-  int64_t data_type = 0;  ///< TensorProto.DataType
-  Span message;           ///< payload of the TensorProto
+  Text name;
+  Dims dims;
+  const External* external = nullptr;  ///< null: the data is in the model
+  ShortSpan message;                   ///< payload of the TensorProto
+  ShortSpan raw;                       ///< payload of raw_data
+  int32_t data_type = 0;               ///< TensorProto.DataType
+  int32_t frame = -1;
   DataField data = DataField::none;
   bool several_data = false;  ///< data in more than one field
-  Span raw;                   ///< payload of raw_data
-  std::optional<External> external;
-  std::vector<Span> external_fields;  ///< those that hold of this file alone, as location does
   bool has_segment = false;
-  int frame = -1;
 
   std::optional<Element> element() const { return element_from_onnx(data_type); }
 };
 
-/// A name in a node, with the field that holds it.
+/// The name of an input or an output in a node.
 struct Name {
-  std::string text;
-  Span field;
+  Text text;
 };
 
 struct Graph;
+struct Node;
 
 enum class AttributeType : uint8_t {
   undefined = 0,
@@ -80,67 +110,85 @@ enum class AttributeType : uint8_t {
 };
 
 struct Attribute {
-  std::string name;
-  int64_t type = 0;  ///< AttributeProto.AttributeType, also those not named above
+  Text name;
+  Text reference;  ///< ref_attr_name: a function's attribute takes its place
   int64_t i = 0;
-  std::vector<float> floats;  ///< of value_float one, of value_floats all
-  std::string reference;      ///< ref_attr_name: a function's attribute takes its place
-  std::unique_ptr<Tensor> tensor;
-  std::vector<std::unique_ptr<Graph>> graphs;
+  int32_t type = 0;               ///< AttributeProto.AttributeType, also those not named above
+  std::span<const float> floats;  ///< of value_float one, of value_floats all
+  Tensor* tensor = nullptr;
+  List<Graph> graphs;
+};
+
+/// What an operator is known by; nodes of one operator share it.
+struct Operator {
+  Text type;
+  Text domain;
+  Text overload;  ///< tells functions of one name apart
+
+  friend bool operator==(const Operator&, const Operator&) = default;
 };
 
 struct Node {
-  std::string name;
-  std::string op_type;
-  std::string domain;
-  std::string overload;  ///< tells functions of one name apart
-  std::vector<Name> inputs;
-  std::vector<Name> outputs;
-  std::vector<Attribute> attributes;
-  Span whole;
-  int frame = -1;
+  Text name;
+  const Operator* op = nullptr;
+  std::span<Name> inputs;
+  std::span<Name> outputs;
+  std::span<Attribute> attributes;
+  int32_t frame = -1;
+  uint32_t waits_for = 0;  ///< of Scopes: how many inputs come from nodes that were not yet reached
+  Node* next = nullptr;
 
-  bool is(const char* op) const { return op_type == op && (domain.empty() || domain == "ai.onnx"); }
-  bool is_dequantize() const {
-    return op_type == "DequantizeLinear" &&
-           (domain.empty() || domain == "ai.onnx" || domain == "com.microsoft");
+  Text op_type() const { return op->type; }
+  Text domain() const { return op->domain; }
+  bool is(std::string_view type) const {
+    return op->type == type && (op->domain.empty() || op->domain == "ai.onnx");
   }
-  bool is_quantize() const {
-    return op_type == "QuantizeLinear" &&
-           (domain.empty() || domain == "ai.onnx" || domain == "com.microsoft");
-  }
+  bool is_dequantize() const { return is_of_onnx_or_microsoft("DequantizeLinear"); }
+  bool is_quantize() const { return is_of_onnx_or_microsoft("QuantizeLinear"); }
   const Attribute* attribute(std::string_view name) const;
   /// The name of an input, empty if there is none.
-  std::string_view input(size_t i) const {
-    return i < inputs.size() ? std::string_view(inputs[i].text) : std::string_view();
-  }
+  Text input(size_t i) const { return i < inputs.size() ? inputs[i].text : Text(); }
+  Text output(size_t i) const { return i < outputs.size() ? outputs[i].text : Text(); }
   /// For messages: its name, or its first output.
   std::string_view label() const {
     if (!name.empty()) return name;
     return outputs.empty() ? std::string_view("(unnamed)") : std::string_view(outputs[0].text);
   }
+
+ private:
+  bool is_of_onnx_or_microsoft(std::string_view type) const {
+    return is(type) || (op->domain == "com.microsoft" && op->type == type);
+  }
 };
 
 struct Initializer {
   Tensor tensor;
-  Span whole;
+  Initializer* next = nullptr;
+};
+
+/// The name of a sparse initializer.
+struct SparseInitializer {
+  Text name;
+  SparseInitializer* next = nullptr;
 };
 
 /// A ValueInfoProto: an input, an output, or an inner value.
 struct Value {
-  std::string name;
-  int64_t elem_type = 0;  ///< 0: unknown
-  Span elem_type_field;   ///< empty if there is none
-  Span whole;
-  int frame = -1;  ///< of the graph
+  Text name;
+  int32_t elem_type = 0;      ///< 0: unknown
+  int32_t frame = -1;         ///< of the graph
+  ShortSpan elem_type_field;  ///< empty if there is none
+  ShortSpan whole;
+  Value* next = nullptr;
 };
 
 /// A quantization annotation: the tensor it is about and those it names.
 struct Annotation {
-  std::string tensor;
-  std::vector<std::string> parameters;
-  Span whole;
-  int frame = -1;  ///< of the graph
+  Text tensor;
+  std::span<const Name> parameters;
+  ShortSpan whole;
+  int32_t frame = -1;  ///< of the graph
+  Annotation* next = nullptr;
 };
 
 /// The operator sets in force: of the model, or of a function.
@@ -151,21 +199,22 @@ struct Opsets {
 
 /// A graph, a subgraph, or the body of a function.
 struct Graph {
-  std::string name;
-  std::string domain;    ///< of a function
-  std::string overload;  ///< of a function
+  Text name;
+  Text domain;    ///< of a function
+  Text overload;  ///< of a function
   bool is_function = false;
+  int32_t frame = -1;      ///< where new initializers go
   Graph* outer = nullptr;  ///< the graph whose names this one sees
   Node* owner = nullptr;   ///< the node whose attribute this graph is
   Opsets opsets;
-  std::deque<Node> nodes;
-  std::deque<Initializer> initializers;
-  std::vector<std::string> sparse_initializers;
-  std::vector<Value> inputs;
-  std::vector<Value> outputs;
-  std::vector<Value> values;
-  std::vector<Annotation> annotations;
-  int frame = -1;  ///< where new initializers go
+  List<Node> nodes;
+  List<Initializer> initializers;
+  List<SparseInitializer> sparse_initializers;
+  List<Value> inputs;
+  List<Value> outputs;
+  List<Value> values;
+  List<Annotation> annotations;
+  Graph* next = nullptr;
 };
 
 struct Model {
@@ -176,16 +225,33 @@ struct Model {
   int64_t ir_version = 0;
   bool has_training = false;
   Opsets opsets;
+  Store store;  ///< where all of the following lies
   Graph graph;
-  std::deque<Graph> functions;
-  std::vector<Frame> frames;
+  List<Graph> functions;
+  std::deque<Frame> frames;
   Warnings warnings;
+
+  const Frame& frame(int32_t index) const { return frames[static_cast<size_t>(index)]; }
+  /// The bytes of a node or initializer, and the message around it.
+  Span whole(const Node& node) const { return frame(node.frame).whole; }
+  Span whole(const Initializer& i) const { return frame(i.tensor.frame).whole; }
+};
+
+/// What the structure of a model may take in memory, with all that is derived from it: 32 MiB and
+/// 8 times the bytes of the structure, which are those of the file without tensor data, or `memory`
+/// if that is more.
+struct StructureLimit {
+  int64_t memory = 0;
 };
 
 /// Reads a model's structure. Fails with malformed, limit or io.
-Result<std::unique_ptr<Model>> read_model(const std::string& path);
+Result<std::unique_ptr<Model>> read_model(const std::string& path, StructureLimit limit = {});
 
-/// Reads one TensorProto message into `tensor`; fields met twice follow protobuf's rules.
-Status read_tensor(Source& source, Span message, Tensor& tensor);
+/// A text of the file. Fails with limit over 1 MiB.
+Result<Text> read_text(Source& source, Span span, Store& store);
+
+/// Reads one TensorProto message into `tensor`, whose parts lie in `store`; fields met twice follow
+/// protobuf's rules. Returns how many bytes of the message are data.
+Result<int64_t> read_tensor(Source& source, Span message, Store& store, Tensor& tensor);
 
 }  // namespace dequant::format::onnx

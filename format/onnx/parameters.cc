@@ -111,7 +111,7 @@ Result<std::optional<Element>> ParameterFinder::type_of_x(const Graph& graph, co
   const std::optional<Element> none;
   const Definition* x = scopes_.find(graph, node.input(0));
   if (x == nullptr) return none;
-  if (x->value != nullptr) return element_from_onnx(x->value->elem_type);
+  if (x->value() != nullptr) return element_from_onnx(x->value()->elem_type);
   if (x->node == nullptr || !x->node->is_quantize()) return none;
   if (x->node->input(2).empty()) return std::optional(attribute_type(*x->node, Element::uint8));
   DEQUANT_TRY(const Resolved zero, constants_.resolve(*x->graph, x->node->input(2)));

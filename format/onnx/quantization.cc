@@ -111,7 +111,7 @@ float narrowed(Element element, float value) {
 Result<QuantizeNode> plan_quantize(const Graph& graph, const Node& node, const TensorType& x,
                                    const TensorType& scale,
                                    const std::optional<TensorType>& zero_point) {
-  const bool contributed = node.domain == "com.microsoft";
+  const bool contributed = node.domain() == "com.microsoft";
   if (!contributed && !graph.opsets.onnx) {
     return failure(ErrorCode::invalid_argument, "the model imports no ai.onnx operator set");
   }

@@ -68,7 +68,7 @@ bool is_of_runtimes(std::string_view domain) {
 
 bool has_quantized_cache(const Node& node) {
   return std::any_of(kCaches.begin(), kCaches.end(), [&](const CacheScales& c) {
-    return node.op_type == c.op && !(node.input(c.key).empty() && node.input(c.value).empty());
+    return node.op_type() == c.op && !(node.input(c.key).empty() && node.input(c.value).empty());
   });
 }
 
@@ -81,17 +81,18 @@ QuantizedOperators::QuantizedOperators(const Model& model) {
 }
 
 bool QuantizedOperators::calls_function(const Node& node) const {
-  return !functions_.empty() && functions_.contains({node.domain, node.op_type});
+  return !functions_.empty() &&
+         functions_.contains({std::string_view(node.domain()), std::string_view(node.op_type())});
 }
 
 std::string_view QuantizedOperators::reason(const Node& node) const {
   if (node.is_quantize()) return "it quantizes an activation (strip-qdq takes pairs off)";
-  const bool onnx = node.domain.empty() || node.domain == "ai.onnx";
-  const bool microsoft = node.domain == "com.microsoft";
+  const bool onnx = node.domain().empty() || node.domain() == "ai.onnx";
+  const bool microsoft = node.domain() == "com.microsoft";
   if (microsoft && has_quantized_cache(node)) return "its cache of keys and values is quantized";
-  const bool known = (onnx && is_in(kOnnx, node.op_type)) ||
-                     (microsoft && is_in(kMicrosoft, node.op_type)) ||
-                     (says_quantized(node.op_type) && !calls_function(node));
+  const bool known = (onnx && is_in(kOnnx, node.op_type())) ||
+                     (microsoft && is_in(kMicrosoft, node.op_type())) ||
+                     (says_quantized(node.op_type()) && !calls_function(node));
   return known ? "a quantized operator, which dequant does not rewrite" : "";
 }
 

@@ -75,7 +75,7 @@ Result<bool> QuantizerFacts::same_parameters(const Graph& qg, const Node& q, con
 std::optional<Element> QuantizerFacts::type_of(const Graph& graph, std::string_view name) const {
   const Definition* d = scopes_.find(graph, name);
   if (d == nullptr) return std::nullopt;
-  if (d->initializer != nullptr) return d->initializer->tensor.element();
+  if (d->initializer() != nullptr) return d->initializer()->tensor.element();
   for (const auto* values : {&d->graph->inputs, &d->graph->outputs, &d->graph->values}) {
     for (const Value& v : *values) {
       if (v.name == name && v.elem_type != 0) return element_from_onnx(v.elem_type);
@@ -168,19 +168,19 @@ bool QuantizerFacts::cannot_be_negative(const Graph& graph, std::string_view nam
   const auto input_is = [&](const Name& input, bool is_operand) {
     return cannot_be_negative(*d->graph, input.text, is_operand, depth + 1);
   };
-  if (one_of(n.op_type,
+  if (one_of(n.op_type(),
              {"Relu", "Sigmoid", "Softmax", "HardSigmoid", "Softplus", "Abs", "Sqrt", "Exp"})) {
     return true;
   }
-  if (one_of(n.op_type,
+  if (one_of(n.op_type(),
              {"MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Reshape", "Flatten",
               "Transpose", "Squeeze", "Unsqueeze", "Identity", "Dropout", "Slice", "Gather",
               "ReduceMean", "ReduceMax", "QuantizeLinear", "DequantizeLinear"})) {
     // A quantized input of the model may well stand for negative numbers.
     return !n.inputs.empty() && input_is(n.inputs[0], operand || n.is_dequantize());
   }
-  if (one_of(n.op_type, {"Concat", "Add", "Mul", "Max"})) {
-    const bool arithmetic = n.op_type == "Add" || n.op_type == "Mul";
+  if (one_of(n.op_type(), {"Concat", "Add", "Mul", "Max"})) {
+    const bool arithmetic = n.op_type() == "Add" || n.op_type() == "Mul";
     return std::all_of(n.inputs.begin(), n.inputs.end(),
                        [&](const Name& input) { return input_is(input, operand || arithmetic); });
   }

@@ -1,21 +1,37 @@
 // ModelProto, GraphProto, NodeProto, AttributeProto and FunctionProto: structure only.
+#include <array>
 #include <bit>
+#include <map>
 
 #include "format/io/errors.h"
 #include "format/io/look.h"
 #include "format/onnx/check_message.h"
-#include "format/onnx/model.h"
+#include "format/onnx/scope.h"
 
 namespace dequant::format::onnx {
 namespace {
 
 constexpr int kDeepestGraph = 64;
-constexpr size_t kMostNodes = size_t{1} << 22;
-constexpr size_t kMostFunctions = 10'000;
-/// Each takes over a KiB, and two bytes of a file make one.
-constexpr size_t kMostGraphs = size_t{1} << 15;
+/// What the process takes besides the structure of a model.
+constexpr int64_t kProcess = int64_t{14} << 20;
+constexpr int64_t kLeast = (int64_t{32} << 20) - kProcess;
+constexpr int64_t kTimes = 8;
+// What Scopes takes for each, with the entry of a table for what inner graphs define.
+constexpr int64_t kNodeLater = sizeof(Node*);
+constexpr int64_t kDefinitionLater = sizeof(Definition);
+constexpr int64_t kInnerDefinitionLater = kDefinitionLater + 64;
+constexpr int64_t kUseLater = sizeof(Use);
+constexpr int64_t kOperatorLater = 96;
+constexpr int64_t kFunctionLater = 200;
+constexpr int64_t kGraphLater = 3 * sizeof(Graph*);
+/// The most that places of a file are counted to; protobuf reads no more than half of it.
+constexpr int64_t kLargestFile = UINT32_MAX;
 
 /// Fields of a message one after another: `visit(field)` for each, stopping at the first error.
+Status status_of(const Result<const Value*>& value) {
+  return value ? Status() : Status(value.error());
+}
+
 template <class Visit>
 Status for_each_field(Source& source, Span message, Visit&& visit) {
   Cursor cursor(source, message);
@@ -28,9 +44,14 @@ Status for_each_field(Source& source, Span message, Visit&& visit) {
 
 class Reader {
  public:
-  explicit Reader(Model& model) : model_(model), source_(model.source) {}
+  Reader(Model& model, StructureLimit limit)
+      : model_(model), source_(model.source), store_(model.store), limit_(limit) {}
 
   Status read() {
+    if (source_.file().size() > kLargestFile) {
+      return failure(ErrorCode::limit, "it has {} bytes, more than the {} that are read",
+                     source_.file().size(), kLargestFile);
+    }
     bool has_graph = false;
     std::vector<Field> functions;
     // Operator sets may stand behind the graph that needs them: structure first, then the bodies.
@@ -39,7 +60,8 @@ class Reader {
       switch (f.number) {
         case 1: return number(f, model_.ir_version);
         case 7:
-          DEQUANT_CHECK(count_graph());
+          later_ += static_cast<int64_t>(2 * sizeof(Field));
+          DEQUANT_CHECK(check_limit(f.whole.begin));
           graphs.push_back(f);
           has_graph = true;
           return expect_bytes(f, "graph");
@@ -48,9 +70,8 @@ class Reader {
           return read_opset(f.payload, model_.opsets);
         case 20: model_.has_training = true; return read_training(f);
         case 25:
-          if (functions.size() == kMostFunctions) {
-            return failure(ErrorCode::limit, "more than {} functions", kMostFunctions);
-          }
+          later_ += static_cast<int64_t>(2 * sizeof(Field)) + kFunctionLater;
+          DEQUANT_CHECK(check_limit(f.whole.end));
           functions.push_back(f);
           return expect_bytes(f, "functions");
         default: return {};
@@ -76,24 +97,47 @@ class Reader {
     return {};
   }
 
-  Status count_graph() {
-    if (++graphs_ <= kMostGraphs) return {};
-    return failure(ErrorCode::limit, "more than {} graphs", kMostGraphs);
+  /// Fails when what was read up to a place of the file takes more than its bytes allow.
+  Status check_limit(int64_t at) const {
+    const int64_t structure = at - data_bytes_;
+    const int64_t allowed = std::max(kLeast + kTimes * structure, limit_.memory - kProcess);
+    if (store_.bytes() + later_ + scratch() <= allowed) return {};
+    return failure(
+        ErrorCode::limit,
+        "the structure takes more than {} MiB of memory at byte {}, the most for {} bytes "
+        "of it; mem allows more",
+        (allowed + kProcess) >> 20, at, structure);
   }
 
-  Status text(const Field& f, std::string& out) {
+  /// What the lists of the nodes that are being read take, while they grow.
+  int64_t scratch() const {
+    const size_t names = (inputs_.capacity() + outputs_.capacity()) * sizeof(Name);
+    return static_cast<int64_t>((names + attributes_.capacity() * sizeof(Attribute)) * 3 / 2);
+  }
+
+  Result<Text> text(const Field& f) {
     DEQUANT_CHECK(expect_bytes(f, "a text"));
-    DEQUANT_TRY(out, source_.text(f.payload));
+    return read_text(source_, f.payload, store_);
+  }
+
+  Status text(const Field& f, Text& out) {
+    DEQUANT_TRY(out, text(f));
     return {};
   }
 
-  int add_frame(const Field& f, int parent) {
-    model_.frames.push_back({f.number, f.whole, f.payload, parent});
-    return static_cast<int>(model_.frames.size()) - 1;
+  int32_t add_frame(const Field& f, int32_t parent) {
+    model_.frames.emplace_back(f.number, f.whole, f.payload, parent);
+    later_ += static_cast<int64_t>(sizeof(Frame));
+    return static_cast<int32_t>(model_.frames.size()) - 1;
+  }
+
+  /// Notes that a graph defines a name.
+  void add_definition(const Graph& graph) {
+    later_ += &graph == &model_.graph ? kDefinitionLater : kInnerDefinitionLater;
   }
 
   Status read_opset(Span message, Opsets& opsets) {
-    std::string domain;
+    Text domain;
     int64_t version = 0;
     DEQUANT_CHECK(for_each_field(source_, message, [&](const Field& f) -> Status {
       if (f.number == 1) return text(f, domain);
@@ -105,191 +149,257 @@ class Reader {
     if (slot == nullptr) return {};
     if (*slot && **slot != version) {
       model_.warnings.add(fmt::format("opset_import: {} twice, versions {} and {}: the last counts",
-                                      slot == &opsets.onnx ? "ai.onnx" : domain, **slot, version));
+                                      slot == &opsets.onnx ? "ai.onnx" : escaped(domain), **slot,
+                                      version));
     }
     *slot = version;
     return {};
   }
 
-  Status read_graph(const Field& field, int parent, Graph& graph, int depth) {
+  Status read_graph(const Field& field, int32_t parent, Graph& graph, int depth) {
     if (depth > kDeepestGraph) {
       return failure(ErrorCode::limit, "graphs nested more than {} deep", kDeepestGraph);
     }
-    const int frame = add_frame(field, parent);
+    const int32_t frame = add_frame(field, parent);
     if (graph.frame < 0) graph.frame = frame;
     return for_each_field(source_, field.payload, [&](const Field& f) -> Status {
-      switch (f.number) {
-        case 1: return read_node(f, frame, graph, depth);
-        case 2: return text(f, graph.name);
-        case 5: return read_initializer(f, frame, graph);
-        case 11:
-          DEQUANT_CHECK(read_value(f, frame, graph.inputs));
-          return check_named(graph.inputs.back().name, "input", f);
-        case 12: return read_value(f, frame, graph.outputs);
-        case 13: return read_value(f, frame, graph.values);
-        case 14: return read_annotation(f, frame, graph);
-        case 15: return read_sparse(f, &graph.sparse_initializers);
-        default: return {};
-      }
+      DEQUANT_CHECK(read_graph_field(f, frame, graph, depth));
+      return check_limit(f.whole.end);
     });
   }
 
-  Status read_initializer(const Field& f, int frame, Graph& graph) {
-    DEQUANT_CHECK(expect_bytes(f, "initializer"));
-    Initializer& initializer = graph.initializers.emplace_back();
-    initializer.whole = f.whole;
-    initializer.tensor.frame = add_frame(f, frame);
-    DEQUANT_CHECK(read_tensor(source_, f.payload, initializer.tensor));
-    return check_named(initializer.tensor.name, "initializer", f);
+  Status read_graph_field(const Field& f, int32_t frame, Graph& graph, int depth) {
+    switch (f.number) {
+      case 1: return read_node(f, frame, graph, depth);
+      case 2: return text(f, graph.name);
+      case 5: return read_initializer(f, frame, graph);
+      case 11: {
+        add_definition(graph);
+        DEQUANT_TRY(const Value* value, read_value(f, frame, graph.inputs));
+        return check_named(value->name, "input", f);
+      }
+      case 12: later_ += kUseLater; return status_of(read_value(f, frame, graph.outputs));
+      case 13: return status_of(read_value(f, frame, graph.values));
+      case 14: return read_annotation(f, frame, graph);
+      case 15: return read_sparse(f, &graph);
+      default: return {};
+    }
   }
 
-  Status check_named(const std::string& name, const char* what, const Field& f) const {
+  Status read_initializer(const Field& f, int32_t frame, Graph& graph) {
+    DEQUANT_CHECK(expect_bytes(f, "initializer"));
+    add_definition(graph);
+    Tensor& tensor = graph.initializers.add(store_).tensor;
+    tensor.frame = add_frame(f, frame);
+    DEQUANT_CHECK(read(f.payload, tensor));
+    return check_named(tensor.name, "initializer", f);
+  }
+
+  Status read(Span message, Tensor& tensor) {
+    DEQUANT_TRY(const int64_t data, read_tensor(source_, message, store_, tensor));
+    data_bytes_ += data;
+    return {};
+  }
+
+  Status check_named(std::string_view name, const char* what, const Field& f) const {
     if (!name.empty()) return {};
     return failure(ErrorCode::malformed, "{} at byte {} has no name", what, f.whole.begin);
   }
 
-  Status read_node(const Field& field, int graph_frame, Graph& graph, int depth) {
+  Status read_node(const Field& field, int32_t graph_frame, Graph& graph, int depth) {
     DEQUANT_CHECK(expect_bytes(field, "node"));
-    if (++nodes_ > kMostNodes) return failure(ErrorCode::limit, "more than {} nodes", kMostNodes);
-    Node& node = graph.nodes.emplace_back();
-    node.whole = field.whole;
+    Node& node = graph.nodes.add(store_);
     node.frame = add_frame(field, graph_frame);
+    later_ += kNodeLater;
+    // Nodes of inner graphs put theirs behind these, and take them away again.
+    const size_t input = inputs_.size();
+    const size_t output = outputs_.size();
+    const size_t attribute = attributes_.size();
+    Operator op;
     DEQUANT_CHECK(for_each_field(source_, field.payload, [&](const Field& f) -> Status {
       switch (f.number) {
-        case 1: return text(f, node.inputs.emplace_back(Name{{}, f.whole}).text);
-        case 2: return text(f, node.outputs.emplace_back(Name{{}, f.whole}).text);
+        case 1: return read_name(f, kUseLater, inputs_);
+        case 2: return read_name(f, 0, outputs_);
         case 3: return text(f, node.name);
-        case 4: return text(f, node.op_type);
-        case 5:
-          DEQUANT_CHECK(expect_bytes(f, "attribute"));
-          return read_attribute(f, node, graph, depth);
-        case 7: return text(f, node.domain);
-        case 8: return text(f, node.overload);
+        case 4: return text(f, op.type);
+        case 5: return read_attribute(f, node, graph, depth);
+        case 7: return text(f, op.domain);
+        case 8: return text(f, op.overload);
         default: return {};
       }
     }));
-    return check_named(node.op_type, "operator of the node", field);
+    node.op = &shared(op);
+    for (size_t i = output; i < outputs_.size(); ++i) add_definition(graph);
+    node.inputs = take(inputs_, input);
+    node.outputs = take(outputs_, output);
+    node.attributes = take(attributes_, attribute);
+    return check_named(op.type, "operator of the node", field);
+  }
+
+  /// The elements from `begin` on, in the store.
+  template <class T>
+  std::span<T> take(std::vector<T>& from, size_t begin) {
+    const auto taken = store_.array(std::span<const T>(from).subspan(begin));
+    from.resize(begin);
+    return taken;
+  }
+
+  Status read_name(const Field& f, int64_t later, std::vector<Name>& names) {
+    DEQUANT_TRY(const Text name, text(f));
+    names.push_back({name});
+    later_ += later;
+    return check_limit(f.whole.end);
+  }
+
+  const Operator& shared(const Operator& op) {
+    const auto [known, is_new] =
+        operators_.try_emplace({op.type.entry(), op.domain.entry(), op.overload.entry()});
+    if (is_new) {
+      known->second = &(store_.create<Operator>() = op);
+      later_ += kOperatorLater;
+    }
+    return *known->second;
   }
 
   Status read_attribute(const Field& field, Node& node, Graph& graph, int depth) {
-    Attribute& a = node.attributes.emplace_back();
-    const int frame = add_frame(field, node.frame);
-    const auto subgraph = [&](const Field& f, bool merge) -> Status {
-      DEQUANT_CHECK(expect_bytes(f, "graph"));
-      DEQUANT_CHECK(count_graph());
-      if (!merge || a.graphs.empty()) {
-        a.graphs.push_back(std::make_unique<Graph>());
-        a.graphs.back()->outer = &graph;
-        a.graphs.back()->owner = &node;
-        a.graphs.back()->opsets = graph.opsets;
-      }
-      return read_graph(f, frame, *a.graphs.back(), depth + 1);
-    };
+    DEQUANT_CHECK(expect_bytes(field, "attribute"));
+    Attribute a;
+    std::vector<float> floats;
+    int32_t frame = -1;  // only those attributes have one in which something may change
+    const auto frame_of = [&] { return frame < 0 ? frame = add_frame(field, node.frame) : frame; };
     DEQUANT_CHECK(for_each_field(source_, field.payload, [&](const Field& f) -> Status {
       switch (f.number) {
         case 1: return text(f, a.name);
         case 2:
           DEQUANT_CHECK(expect(f, Wire::fixed32));
-          a.floats = {std::bit_cast<float>(static_cast<uint32_t>(f.value))};
+          floats = {std::bit_cast<float>(static_cast<uint32_t>(f.value))};
           return {};
         case 3: return number(f, a.i);
-        case 5: return read_attribute_tensor(f, frame, a);
-        case 6: return subgraph(f, true);
-        case 7: return read_floats(f, a);
+        case 5: return read_attribute_tensor(f, frame_of(), a);
+        case 6:
+        case 11: {
+          DEQUANT_CHECK(expect_bytes(f, "graph"));
+          const bool is_new = f.number == 11 || a.graphs.empty();  // else both are one
+          Graph& inner = is_new ? add_subgraph(node, graph, a) : a.graphs.back();
+          DEQUANT_CHECK(check_limit(f.payload.begin));
+          return read_graph(f, frame_of(), inner, depth + 1);
+        }
+        case 7: return read_floats(f, floats);
         case 10: return refuse_external(f);
-        case 11: return subgraph(f, false);
-        case 20: return number(f, a.type);
+        case 20: {
+          DEQUANT_CHECK(expect(f, Wire::varint));
+          a.type = static_cast<int32_t>(f.value);
+          return {};
+        }
         case 21: return text(f, a.reference);
         case 22:
         case 23: return read_sparse(f, nullptr);
         default: return {};
       }
     }));
+    a.floats = store_.array(std::span<const float>(floats));
+    attributes_.push_back(a);
+    DEQUANT_CHECK(check_limit(field.whole.end));
     return check_named(a.name, "attribute", field);
   }
 
-  Status read_attribute_tensor(const Field& f, int frame, Attribute& a) {
+  Graph& add_subgraph(Node& node, Graph& graph, Attribute& a) {
+    Graph& inner = a.graphs.add(store_);
+    inner.outer = &graph;
+    inner.owner = &node;
+    inner.opsets = graph.opsets;
+    later_ += kGraphLater;
+    return inner;
+  }
+
+  Status read_attribute_tensor(const Field& f, int32_t frame, Attribute& a) {
     DEQUANT_CHECK(expect_bytes(f, "tensor"));
-    if (a.tensor) {  // protobuf would merge the two; no writer splits one
+    if (a.tensor != nullptr) {  // protobuf would merge the two; no writer splits one
       return failure(ErrorCode::unsupported, "attribute {} has its tensor in two parts",
                      escaped(a.name));
     }
-    a.tensor = std::make_unique<Tensor>();
+    a.tensor = &store_.create<Tensor>();
     a.tensor->frame = add_frame(f, frame);
-    return read_tensor(source_, f.payload, *a.tensor);
+    return read(f.payload, *a.tensor);
   }
 
   /// For tensors that stay as they are: they must not refer to a file that the output has no more.
-  Status refuse_external(const Field& f, std::string* name = nullptr) {
+  Status refuse_external(const Field& f, Text* name = nullptr) {
     DEQUANT_CHECK(expect_bytes(f, "tensor"));
     Tensor tensor;
-    DEQUANT_CHECK(read_tensor(source_, f.payload, tensor));
-    if (tensor.external) {
+    DEQUANT_CHECK(read(f.payload, tensor));
+    if (tensor.external != nullptr) {
       return failure(ErrorCode::unsupported,
                      "tensor {} has external data, in a sparse tensor, a list or a training graph",
                      escaped(tensor.name));
     }
-    if (name != nullptr) *name = std::move(tensor.name);
+    if (name != nullptr) *name = tensor.name;
     return {};
   }
 
-  Status read_floats(const Field& f, Attribute& a) {
+  Status read_floats(const Field& f, std::vector<float>& floats) {
     if (f.wire == Wire::fixed32) {
-      a.floats.push_back(std::bit_cast<float>(static_cast<uint32_t>(f.value)));
+      floats.push_back(std::bit_cast<float>(static_cast<uint32_t>(f.value)));
       return {};
     }
     DEQUANT_CHECK(expect_bytes(f, "floats"));
     if (f.payload.size() % 4 != 0) return failure(ErrorCode::malformed, "floats of odd length");
-    const size_t before = a.floats.size();
-    a.floats.resize(before + static_cast<size_t>(f.payload.size()) / 4);
+    const size_t before = floats.size();
+    floats.resize(before + static_cast<size_t>(f.payload.size()) / 4);
     return source_.file().read(f.payload.begin,
-                               std::as_writable_bytes(std::span(a.floats).subspan(before)));
+                               std::as_writable_bytes(std::span(floats).subspan(before)));
   }
 
   /// ValueInfoProto.type.tensor_type.elem_type, and where it stands.
-  Status read_value(const Field& field, int frame, std::vector<Value>& values) {
+  Result<const Value*> read_value(const Field& field, int32_t frame, List<Value>& values) {
     DEQUANT_CHECK(expect_bytes(field, "value"));
-    Value& value = values.emplace_back();
-    value.whole = field.whole;
+    Value& value = values.add(store_);
+    value.whole = ShortSpan(field.whole);
     value.frame = frame;
-    return for_each_field(source_, field.payload, [&](const Field& f) -> Status {
+    DEQUANT_CHECK(for_each_field(source_, field.payload, [&](const Field& f) -> Status {
       if (f.number == 1) return text(f, value.name);
       if (f.number != 2 || f.wire != Wire::bytes) return {};
       return for_each_field(source_, f.payload, [&](const Field& type) -> Status {
         if (type.number != 1 || type.wire != Wire::bytes) return {};
         return for_each_field(source_, type.payload, [&](const Field& t) -> Status {
           if (t.number != 1 || t.wire != Wire::varint) return {};
-          value.elem_type = static_cast<int64_t>(t.value);
-          value.elem_type_field = t.whole;
+          value.elem_type = static_cast<int32_t>(t.value);
+          value.elem_type_field = ShortSpan(t.whole);
           return {};
         });
       });
-    });
+    }));
+    return &value;
   }
 
-  Status read_annotation(const Field& field, int frame, Graph& graph) {
+  Status read_annotation(const Field& field, int32_t frame, Graph& graph) {
     DEQUANT_CHECK(expect_bytes(field, "quantization_annotation"));
-    Annotation& a = graph.annotations.emplace_back();
-    a.whole = field.whole;
+    Annotation& a = graph.annotations.add(store_);
+    a.whole = ShortSpan(field.whole);
     a.frame = frame;
-    return for_each_field(source_, field.payload, [&](const Field& f) -> Status {
+    const size_t begin = inputs_.size();
+    DEQUANT_CHECK(for_each_field(source_, field.payload, [&](const Field& f) -> Status {
       if (f.number == 1) return text(f, a.tensor);
       if (f.number != 2 || f.wire != Wire::bytes) return {};
       return for_each_field(source_, f.payload, [&](const Field& entry) -> Status {
-        return entry.number == 2 ? text(entry, a.parameters.emplace_back()) : Status{};
+        return entry.number == 2 ? read_name(entry, kUseLater, inputs_) : Status{};
       });
-    });
+    }));
+    a.parameters = take(inputs_, begin);
+    return {};
   }
 
-  /// A sparse tensor; of an initializer, the name goes to `names`.
-  Status read_sparse(const Field& field, std::vector<std::string>* names) {
+  /// A sparse tensor; of an initializer, the name goes to the graph.
+  Status read_sparse(const Field& field, Graph* graph) {
     DEQUANT_CHECK(expect_bytes(field, "sparse tensor"));
     return for_each_field(source_, field.payload, [&](const Field& f) -> Status {
       if (f.number == 2) return refuse_external(f);
       if (f.number != 1) return {};
-      std::string name;
+      Text name;
       DEQUANT_CHECK(refuse_external(f, &name));
-      if (names != nullptr) names->push_back(std::move(name));
+      if (graph == nullptr) return {};
+      add_definition(*graph);
+      graph->sparse_initializers.add(store_).name = name;
       return {};
     });
   }
@@ -306,8 +416,9 @@ class Reader {
   }
 
   Status read_function(const Field& field) {
-    Graph& body = model_.functions.emplace_back();
+    Graph& body = model_.functions.add(store_);
     body.is_function = true;
+    later_ += kGraphLater;
     body.frame = add_frame(field, -1);
     // The body's operator sets first: they may stand behind its nodes.
     DEQUANT_CHECK(for_each_field(source_, field.payload, [&](const Field& f) -> Status {
@@ -318,11 +429,11 @@ class Reader {
     return for_each_field(source_, field.payload, [&](const Field& f) -> Status {
       switch (f.number) {
         case 1: return text(f, body.name);
-        case 4: return text(f, body.inputs.emplace_back().name);
-        case 5: return text(f, body.outputs.emplace_back().name);
+        case 4: add_definition(body); return text(f, body.inputs.add(store_).name);
+        case 5: later_ += kUseLater; return text(f, body.outputs.add(store_).name);
         case 7: return read_node(f, body.frame, body, 0);
         case 10: return text(f, body.domain);
-        case 12: return read_value(f, body.frame, body.values);
+        case 12: return status_of(read_value(f, body.frame, body.values));
         case 13: return text(f, body.overload);
         default: return {};
       }
@@ -331,17 +442,27 @@ class Reader {
 
   Model& model_;
   Source& source_;
-  size_t nodes_ = 0;
-  size_t graphs_ = 0;
+  Store& store_;
+  const StructureLimit limit_;
+  int64_t data_bytes_ = 0;  ///< of tensors, so far
+  int64_t later_ = 0;       ///< bytes that all so far will take besides the store
+  // Of the node that is being read, behind those of the nodes around it.
+  std::vector<Name> inputs_;
+  std::vector<Name> outputs_;
+  std::vector<Attribute> attributes_;
+  using OperatorKey = std::array<const Text::Entry*, 3>;
+  std::map<OperatorKey, const Operator*> operators_;
 };
 
 /// Why a file was not read as a model: what else it looks like, where that is known.
 Error explained(const std::string& path, const InputFile& file, Error error) {
-  if (error.code == ErrorCode::malformed) {
+  if (error.code == ErrorCode::malformed || error.code == ErrorCode::limit) {
     if (const auto look = look_of(file)) {
       return failure(ErrorCode::unsupported, "{} looks like {}; dequant reads ONNX models{}",
                      escaped(path), look->what, look->advice);
     }
+  }
+  if (error.code == ErrorCode::malformed) {
     error = file.size() == 0 ? failure(ErrorCode::malformed, "it is empty")
                              : in("no ONNX model, or a damaged one", std::move(error));
   }
@@ -357,12 +478,23 @@ const Attribute* Node::attribute(std::string_view wanted) const {
   return nullptr;
 }
 
-Result<std::unique_ptr<Model>> read_model(const std::string& path) {
+Result<Text> read_text(Source& source, Span span, Store& store) {
+  constexpr int64_t kShort = 64 << 10;
+  if (span.size() <= kShort) {
+    const auto size = static_cast<size_t>(span.size());
+    DEQUANT_TRY(const auto bytes, source.peek(span.begin, size));
+    return store.text({bytes.data(), size});
+  }
+  DEQUANT_TRY(const std::string text, source.text(span));
+  return store.text(text);
+}
+
+Result<std::unique_ptr<Model>> read_model(const std::string& path, StructureLimit limit) {
   DEQUANT_TRY(InputFile file, InputFile::open(path));
   auto model = std::make_unique<Model>(Source(std::move(file)));
   model->path = path;
   auto status = check_message(model->source);
-  if (status) status = Reader(*model).read();
+  if (status) status = Reader(*model, limit).read();
   if (!status) {
     return explained(path, model->source.file(), std::move(status).error());
   }

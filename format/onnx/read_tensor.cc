@@ -28,9 +28,9 @@ struct ExternalEntries {
   bool has_length = false;
   size_t count = 0;
 
-  std::vector<Span> fields;
+  std::vector<ShortSpan> fields;
 
-  Status add(Source& source, const Field& field) {
+  Status add(Source& source, const Field& field, Store& store) {
     if (++count > kMostExternalEntries) {
       return failure(ErrorCode::limit, "external_data: more than {} entries", kMostExternalEntries);
     }
@@ -49,7 +49,7 @@ struct ExternalEntries {
     };
     if (key == "location") {
       if (std::exchange(has_location, true)) return twice();
-      external.location = value;
+      external.location = store.text(value);
     } else if (key == "offset") {
       if (std::exchange(has_offset, true)) return twice();
       DEQUANT_TRY(external.offset, parse_size(key, value));
@@ -64,7 +64,7 @@ struct ExternalEntries {
     } else {
       return {};  // somebody else's note: kept as it is
     }
-    fields.push_back(field.whole);
+    fields.emplace_back(field.whole);
     return {};
   }
 };
@@ -79,15 +79,22 @@ Status add_data(const Field& f, Tensor& tensor) {
   }
   if (field == DataField::raw_data) {
     DEQUANT_CHECK(expect(f, Wire::bytes));
-    tensor.raw = f.payload;
+    tensor.raw = ShortSpan(f.payload);
   }
   if (tensor.data != DataField::none && tensor.data != field) tensor.several_data = true;
   tensor.data = field;
   return {};
 }
 
-Status read_fields(Source& source, Span message, Tensor& tensor, ExternalEntries& entries,
-                   bool& is_external) {
+/// What is gathered before it goes into the store, and what is no part of the tensor.
+struct Parts {
+  std::vector<int64_t> dims;
+  ExternalEntries entries;
+  bool is_external = false;
+  int64_t data_bytes = 0;
+};
+
+Status read_fields(Source& source, Span message, Store& store, Tensor& tensor, Parts& parts) {
   Cursor cursor(source, message);
   for (Field f;;) {
     DEQUANT_TRY(const bool more, cursor.next(f));
@@ -95,10 +102,10 @@ Status read_fields(Source& source, Span message, Tensor& tensor, ExternalEntries
     switch (f.number) {
       case 1:
         DEQUANT_CHECK(for_each_varint(source, f, [&](int64_t d) -> Status {
-          if (tensor.dims.size() == kMostDims) {
+          if (parts.dims.size() == kMostDims) {
             return failure(ErrorCode::limit, "a tensor with more than {} dimensions", kMostDims);
           }
-          tensor.dims.push_back(d);
+          parts.dims.push_back(d);
           return {};
         }));
         break;
@@ -113,19 +120,22 @@ Status read_fields(Source& source, Span message, Tensor& tensor, ExternalEntries
       case 7:
       case 9:
       case 10:
-      case 11: DEQUANT_CHECK(add_data(f, tensor)); break;
+      case 11:
+        parts.data_bytes += f.payload.size();
+        DEQUANT_CHECK(add_data(f, tensor));
+        break;
       case 8: {
         DEQUANT_CHECK(expect(f, Wire::bytes));
-        DEQUANT_TRY(tensor.name, source.text(f.payload));
+        DEQUANT_TRY(tensor.name, read_text(source, f.payload, store));
         break;
       }
       case 13:
         DEQUANT_CHECK(expect(f, Wire::bytes));
-        DEQUANT_CHECK(entries.add(source, f));
+        DEQUANT_CHECK(parts.entries.add(source, f, store));
         break;
       case 14:
         DEQUANT_CHECK(expect(f, Wire::varint));
-        is_external = f.value == 1;
+        parts.is_external = f.value == 1;
         break;
       default: break;
     }
@@ -133,7 +143,9 @@ Status read_fields(Source& source, Span message, Tensor& tensor, ExternalEntries
 }
 
 /// What the fields say together.
-Status check_together(Tensor& tensor, ExternalEntries& entries, bool is_external) {
+Status check_together(Store& store, Tensor& tensor, Parts& parts) {
+  const auto& [dims, entries, is_external, data_bytes] = parts;
+  tensor.dims = Dims(store.array(std::span<const int64_t>(dims)));
   if (const auto count = element_count(tensor.dims); !count) {
     return Error{ErrorCode::malformed, count.error().message};
   }
@@ -147,20 +159,21 @@ Status check_together(Tensor& tensor, ExternalEntries& entries, bool is_external
   if (tensor.data != DataField::none) {
     return Error{ErrorCode::malformed, "external data and data in the model"};
   }
-  tensor.external = std::move(entries.external);
-  tensor.external_fields = std::move(entries.fields);
+  External& external = store.create<External>() = entries.external;
+  external.fields = store.array(std::span<const ShortSpan>(entries.fields));
+  tensor.external = &external;
   return {};
 }
 
 }  // namespace
 
-Status read_tensor(Source& source, Span message, Tensor& tensor) {
-  tensor.message = message;
-  ExternalEntries entries;
-  bool is_external = false;
-  auto status = read_fields(source, message, tensor, entries, is_external);
-  if (status) status = check_together(tensor, entries, is_external);
-  if (status || tensor.name.empty()) return status;
+Result<int64_t> read_tensor(Source& source, Span message, Store& store, Tensor& tensor) {
+  tensor.message = ShortSpan(message);
+  Parts parts;
+  auto status = read_fields(source, message, store, tensor, parts);
+  if (status) status = check_together(store, tensor, parts);
+  if (status) return parts.data_bytes;
+  if (tensor.name.empty()) return std::move(status).error();
   return in(fmt::format("tensor {}", escaped(tensor.name)), std::move(status).error());
 }
 

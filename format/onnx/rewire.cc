@@ -9,7 +9,7 @@ namespace dequant::format::onnx {
 
 void Rewire::remove_node(Graph& graph, Node& node) {
   if (!removed_nodes_.insert(&node).second) return;
-  edit_.remove(frame_around(node), node.whole);
+  edit_.remove(frame_around(node), model_.whole(node));
   for (const Name& input : node.inputs) let_go(graph, input.text);
 }
 
@@ -21,39 +21,55 @@ void Rewire::retire_node(Graph& graph, Node& node) {
 void Rewire::replace_node(Graph& graph, Node& node, Pieces message,
                           const std::vector<std::string>& inputs, Pieces before) {
   for (Piece& p : field_of(field_number(node), std::move(message))) before.push_back(std::move(p));
-  edit_.replace(frame_around(node), node.whole, std::move(before));
+  edit_.replace(frame_around(node), model_.whole(node), std::move(before));
   replaced_nodes_.insert(&node);
   for (size_t i = 0; i < inputs.size(); ++i) {  // take the new ones before the old ones go
     if (Definition* d = scopes_.find(graph, inputs[i]); d != nullptr) {
-      d->uses.push_back({&graph, &node, i, false});
+      scopes_.add_use(*d, {&graph, &node, static_cast<uint32_t>(i)});
       ++d->live;
     }
   }
-  const std::vector<Name> old = std::exchange(node.inputs, {});
-  for (const std::string& name : inputs) node.inputs.push_back({name, {}});
+  std::vector<Name> names;
+  for (const std::string& name : inputs) names.push_back({model_.store.text(name)});
+  const std::span<Name> old =
+      std::exchange(node.inputs, model_.store.array(std::span<const Name>(names)));
   for (const Name& input : old) let_go(graph, input.text);
 }
 
 void Rewire::rename_input(Graph& graph, Node& node, size_t input, const std::string& name) {
-  edit_.replace(node.frame, node.inputs[input].field, {text_field(kNodeInput, name)});
+  if (auto field = field_of_input(node, input); field) {
+    edit_.replace(node.frame, *field, {text_field(kNodeInput, name)});
+  } else if (status_) {
+    status_ = std::move(field).error();
+  }
   if (Definition* d = scopes_.find(graph, name); d != nullptr) {
-    d->uses.push_back({&graph, &node, input, false});
+    scopes_.add_use(*d, {&graph, &node, static_cast<uint32_t>(input)});
     ++d->live;
   }
-  const std::string old = std::exchange(node.inputs[input].text, name);
+  const Text old = std::exchange(node.inputs[input].text, model_.store.text(name));
   let_go(graph, old);
+}
+
+Result<Span> Rewire::field_of_input(const Node& node, size_t input) const {
+  Cursor cursor(model_.source, model_.frame(node.frame).payload());
+  for (Field field;;) {
+    DEQUANT_TRY(const bool more, cursor.next(field));
+    if (!more) break;
+    if (field.number == kNodeInput && input-- == 0) return field.whole;
+  }
+  return Error{ErrorCode::malformed, "the model changed while being read"};
 }
 
 std::vector<Use> Rewire::uses_of(const Graph& graph, std::string_view name) const {
   std::vector<Use> out;
   const Definition* d = scopes_.find(graph, name);
   if (d == nullptr) return out;
-  for (const Use& use : d->uses) {
+  scopes_.for_each_use(*d, [&](const Use& use) {
     const bool gone =
         use.node != nullptr && (removed(*use.node) || use.input >= use.node->inputs.size() ||
                                 use.node->inputs[use.input].text != name);
     if (!gone) out.push_back(use);
-  }
+  });
   return out;
 }
 
@@ -75,39 +91,41 @@ void Rewire::let_go(const Graph& graph, std::string_view name) {
     Node& node = *d->node;
     if (!node.is("Constant") && !node.is("Identity")) continue;
     removed_nodes_.insert(&node);
-    edit_.remove(frame_around(node), node.whole);
+    edit_.remove(frame_around(node), model_.whole(node));
     gone_.insert({d->graph, node.outputs[0].text});
     for (const Name& input : node.inputs) todo.emplace_back(d->graph, input.text);
   }
 }
 
 void Rewire::drop(Definition& d, std::string_view name) {
-  Initializer& i = *d.initializer;
+  Initializer& i = *d.initializer();
   removed_tensors_.insert(&i.tensor);
   gone_.insert({d.graph, i.tensor.name});
-  edit_.remove(model_.frames[static_cast<size_t>(i.tensor.frame)].parent, i.whole);
+  edit_.remove(model_.frame(i.tensor.frame).parent, model_.whole(i));
   if (!d.overridable) return;
   for (const Value& v : d.graph->inputs) {  // it was an input only because it had a value
     if (v.name == name) edit_.remove(v.frame, v.whole);
   }
 }
 
-void Rewire::finish() {
+Status Rewire::finish() {
   for (Graph* graph : scopes_.graphs()) {
     std::vector<bool> dropped(graph->annotations.size());
     for (bool again = true; std::exchange(again, false);) {
-      for (size_t k = 0; k < graph->annotations.size(); ++k) {
-        const Annotation& a = graph->annotations[k];
-        if (dropped[k] || !gone_.contains({graph, a.tensor})) continue;
-        dropped[k] = again = true;
+      size_t k = 0;
+      for (const Annotation& a : graph->annotations) {
+        const size_t this_one = k++;
+        if (dropped[this_one] || !gone_.contains({graph, a.tensor})) continue;
+        dropped[this_one] = again = true;
         edit_.remove(a.frame, a.whole);
-        for (const std::string& name : a.parameters) let_go(*graph, name);
+        for (const Name& name : a.parameters) let_go(*graph, name.text);
       }
     }
     for (const Value& v : graph->values) {
       if (gone_.contains({graph, v.name})) edit_.remove(v.frame, v.whole);
     }
   }
+  return status_;
 }
 
 }  // namespace dequant::format::onnx

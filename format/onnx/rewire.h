@@ -39,9 +39,7 @@ class Rewire {
                     const std::vector<std::string>& inputs, Pieces before = {});
 
   /// The field number of a node in the message around it.
-  uint32_t field_number(const Node& node) const {
-    return model_.frames[static_cast<size_t>(node.frame)].number;
-  }
+  uint32_t field_number(const Node& node) const { return model_.frame(node.frame).number(); }
 
   /// Lets one input of a node read another name.
   void rename_input(Graph& graph, Node& node, size_t input, const std::string& name);
@@ -53,8 +51,9 @@ class Rewire {
   /// The uses of a name that are still there.
   std::vector<Use> uses_of(const Graph& graph, std::string_view name) const;
 
-  /// Call once, last: drops notes about what is gone.
-  void finish();
+  /// Call once, last: drops notes about what is gone. Fails with io or malformed when the model
+  /// could not be read again where a change needed it.
+  Status finish();
 
   size_t removed_initializers() const { return removed_tensors_.size(); }
   size_t removed_nodes() const { return removed_nodes_.size(); }
@@ -62,11 +61,11 @@ class Rewire {
  private:
   using Key = std::pair<const Graph*, std::string_view>;
 
+  /// The field that holds the name of an input.
+  Result<Span> field_of_input(const Node& node, size_t input) const;
   void let_go(const Graph& graph, std::string_view name);
   void drop(Definition& d, std::string_view name);
-  int frame_around(const Node& node) const {
-    return model_.frames[static_cast<size_t>(node.frame)].parent;
-  }
+  int frame_around(const Node& node) const { return model_.frame(node.frame).parent; }
 
   Model& model_;
   Scopes& scopes_;
@@ -77,6 +76,7 @@ class Rewire {
   std::unordered_set<const Node*> replaced_nodes_;
   std::unordered_set<const Tensor*> removed_tensors_;
   std::set<Key> gone_;
+  Status status_;  ///< the first failure, told by finish()
 };
 
 }  // namespace dequant::format::onnx

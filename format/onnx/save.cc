@@ -134,7 +134,7 @@ class Saver {
   /// Where in its file the data of a survivor is.
   Result<Span> locate(const Tensor& tensor) {
     const External& external = *tensor.external;
-    DEQUANT_TRY(const auto file, files_.open(external.location));
+    DEQUANT_TRY(const auto file, files_.open(external.location.str()));
     const auto needed = raw_bytes(tensor);
     if (needed) return span_in(*file, external, *needed);
     if (needed.error().code != ErrorCode::unsupported || !external.length) return needed.error();
@@ -172,7 +172,7 @@ class Saver {
     for (size_t i = 0; i < folds_.size(); ++i) insert(edit, i);
     for (const Survivor& s : survivors_) {
       if (s.place.location.empty()) continue;
-      for (const Span& field : s.tensor->external_fields) edit.remove(s.tensor->frame, field);
+      for (const Span field : s.tensor->external->fields) edit.remove(s.tensor->frame, field);
       Place place = s.place;
       place.location = location_;
       edit.append(s.tensor->frame, {external_fields(place)});
@@ -182,13 +182,13 @@ class Saver {
 
   void insert(Edit& edit, size_t i) const {
     const Dequantization& d = folds_[i].dequantization;
-    const std::string& name = d.node->outputs[0].text;
+    const Text name = d.node->output(0);
     const TensorType type{d.plan.output, d.x.type().shape};
     const Computed data{i, folds_[i].bytes};
     if (needs_node(folds_[i])) {
       const Frame& frame = model_.frames[static_cast<size_t>(d.node->frame)];
-      edit.replace(frame.parent, d.node->whole,
-                   field_of(frame.number,
+      edit.replace(frame.parent, frame.whole,
+                   field_of(frame.number(),
                             constant_node(d.node->name, name, computed_tensor(name, type, data))));
       return;
     }
@@ -235,7 +235,7 @@ class Saver {
     }
     for (const Survivor& s : survivors_) {
       if (s.place.length == 0) continue;
-      DEQUANT_TRY(const auto file, files_.open(s.tensor->external->location));
+      DEQUANT_TRY(const auto file, files_.open(s.tensor->external->location.str()));
       DEQUANT_CHECK(pad(out, s.place.offset));
       DEQUANT_CHECK(copy(out, *file, s.tensor->external->offset, s.place.length));
       DEQUANT_CHECK(file->check_unchanged());

@@ -17,14 +17,20 @@ bool Definition::is_identity() const {
   return node != nullptr && node->is("Identity") && node->inputs.size() == 1;
 }
 
+size_t Scopes::InnerNameHash::operator()(const InnerName& n) const {
+  // Addresses, which no file chooses.
+  const std::hash<const void*> hash;
+  return hash(n.graph) * 0x9E3779B97F4A7C15U ^ hash(n.name);
+}
+
 Result<Scopes> Scopes::build(Model& model) {
-  Scopes scopes;
+  Scopes scopes(model);
+  model.store.clear_definitions();
   scopes.collect(model.graph);
   for (Graph& f : model.functions) scopes.collect(f);
   DEQUANT_CHECK(check_functions(model, scopes.graphs_));
   for (Graph* g : scopes.graphs_) DEQUANT_CHECK(scopes.define(*g));
   for (Graph* g : scopes.graphs_) scopes.use(*g);
-  scopes.count_uses();
   for (Graph* g : scopes.graphs_) DEQUANT_CHECK(scopes.check_order(*g));
   scopes.follow_identities();
   return scopes;
@@ -34,117 +40,133 @@ void Scopes::collect(Graph& graph) {
   graphs_.push_back(&graph);
   for (Node& node : graph.nodes) {
     for (Attribute& a : node.attributes) {
-      for (auto& inner : a.graphs) collect(*inner);  // as deep as the reader allowed
+      for (Graph& inner : a.graphs) collect(inner);  // as deep as the reader allowed
     }
   }
 }
 
+uint32_t Scopes::own(const Graph& graph, Text name) const {
+  if (name.empty()) return 0;
+  if (&graph == &model_->graph) return name.entry()->definition;
+  const auto it = inner_.find({&graph, name.entry()});
+  return it == inner_.end() ? 0 : it->second;
+}
+
+uint32_t Scopes::seen(const Graph& graph, Text name) const {
+  for (const Graph* g = &graph; g != nullptr; g = g->outer) {
+    if (const uint32_t index = own(*g, name); index != 0) return index;
+  }
+  return 0;
+}
+
+std::pair<Definition*, bool> Scopes::define(Graph& graph, Text name) {
+  if (Definition* d = at(own(graph, name)); d != nullptr) return {d, false};
+  Definition& d = definitions_.emplace_back();
+  d.graph = &graph;
+  const auto index = static_cast<uint32_t>(definitions_.size());
+  if (&graph == &model_->graph) {
+    name.entry()->definition = index;
+  } else {
+    inner_.emplace(InnerName{&graph, name.entry()}, index);
+  }
+  return {&d, true};
+}
+
 Status Scopes::define(Graph& graph) {
-  Names& names = names_[&graph];
   const auto twice = [&](std::string_view name) {
     return failure(ErrorCode::malformed, "{}: the name {} is defined twice", where(graph),
                    escaped(name));
   };
-  for (const Value& v : graph.inputs) {
-    Definition d;
-    d.graph = &graph;
-    d.value = &v;
-    if (!names.emplace(v.name, std::move(d)).second) return twice(v.name);
+  for (Value& v : graph.inputs) {
+    if (v.name.empty()) continue;  // of a function
+    const auto [d, is_new] = define(graph, v.name);
+    if (!is_new) return twice(v.name);
+    d->other_ = &v;
   }
   for (Initializer& i : graph.initializers) {
-    Definition& d = names[i.tensor.name];
-    if (d.initializer != nullptr) return twice(i.tensor.name);
-    d.overridable = d.graph != nullptr;
-    d.kind = Definition::Kind::initializer;
-    d.value = nullptr;
-    d.graph = &graph;
-    d.initializer = &i;
+    const auto [d, is_new] = define(graph, i.tensor.name);
+    if (d->initializer() != nullptr) return twice(i.tensor.name);
+    d->overridable = !is_new;
+    d->kind = Definition::Kind::initializer;
+    d->other_ = &i;
   }
-  for (const std::string& name : graph.sparse_initializers) {
-    Definition& d = names[name];
-    if (d.kind != Definition::Kind::input) return twice(name);
-    d.kind = Definition::Kind::sparse_initializer;
-    d.graph = &graph;
+  for (const SparseInitializer& s : graph.sparse_initializers) {
+    if (s.name.empty()) continue;
+    const auto [d, is_new] = define(graph, s.name);
+    if (d->kind != Definition::Kind::input) return twice(s.name);
+    d->kind = Definition::Kind::sparse_initializer;
   }
   for (Node& node : graph.nodes) {
     for (const Name& output : node.outputs) {
       if (output.text.empty()) continue;  // an optional output that nobody wants
-      Definition d;
-      d.kind = Definition::Kind::node;
-      d.graph = &graph;
-      d.node = &node;
-      if (!names.emplace(output.text, std::move(d)).second) return twice(output.text);
+      const auto [d, is_new] = define(graph, output.text);
+      if (!is_new) return twice(output.text);
+      d->kind = Definition::Kind::node;
+      d->node = &node;
     }
   }
   return {};
 }
 
 void Scopes::use(Graph& graph) {
+  const auto add = [&](Text name, const Use& use) {
+    Definition* d = find(graph, name);
+    if (d == nullptr) return;
+    add_use(*d, use);
+    ++d->live;
+  };
   for (Node& node : graph.nodes) {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i].text.empty()) continue;
-      Definition* d = find(graph, node.inputs[i].text);
-      if (d != nullptr) d->uses.push_back({&graph, &node, i, false});
+      add(node.inputs[i].text, {&graph, &node, static_cast<uint32_t>(i)});
     }
   }
-  for (const Value& v : graph.outputs) {
-    Definition* d = find(graph, v.name);
-    if (d != nullptr) d->uses.push_back({&graph, nullptr, 0, false});
-  }
+  for (const Value& v : graph.outputs) add(v.name, {&graph, nullptr, 0});
   for (const Annotation& a : graph.annotations) {
-    for (const std::string& name : a.parameters) {
-      Definition* d = find(graph, name);
-      if (d != nullptr) d->uses.push_back({&graph, nullptr, 0, true});
-    }
+    for (const Name& name : a.parameters) add(name.text, {&graph, nullptr, Use::kAnnotation});
   }
 }
 
-void Scopes::count_uses() {
-  for (auto& [graph, names] : names_) {
-    for (auto& [name, d] : names) d.live = d.uses.size();
-  }
-}
-
-Definition* Scopes::find(const Graph& graph, std::string_view name) const {
-  for (const Graph* g = &graph; g != nullptr; g = g->outer) {
-    const auto names = names_.find(g);
-    if (names == names_.end()) continue;
-    const auto it = names->second.find(name);
-    if (it != names->second.end()) return &it->second;
-  }
-  return nullptr;
+void Scopes::add_use(Definition& d, Use use) {
+  const auto index = static_cast<uint32_t>(uses_.size() + 1);
+  use.next = d.last_use_ == 0 ? index : std::exchange(uses_[d.last_use_ - 1].next, index);
+  uses_.push_back(use);
+  d.last_use_ = index;
 }
 
 /// Kahn's algorithm: take away nodes that wait for none; what remains waits for itself.
 Status Scopes::check_order(Graph& graph) const {
-  std::unordered_map<const Node*, size_t> waits_for;
-  std::unordered_map<const Node*, std::vector<const Node*>> waiting;
-  for (auto& [name, d] : names_[&graph]) {
-    if (d.node == nullptr) continue;
-    for (const Use& use : d.uses) {
-      if (use.node == nullptr) continue;
-      const Node* user = use.node;  // or the node of this graph whose subgraph holds it
-      for (const Graph* g = use.graph; g != &graph && g != nullptr; g = g->outer) user = g->owner;
-      waiting[d.node].push_back(user);
-      ++waits_for[user];
+  constexpr uint32_t kReached = UINT32_MAX;
+  // Calls visit for the nodes of this graph that read an output of `node`, or that hold who reads it.
+  const auto for_each_user = [&](const Node& node, auto&& visit) {
+    for (const Name& output : node.outputs) {
+      if (output.text.empty()) continue;
+      for_each_use(*at(own(graph, output.text)), [&](const Use& use) {
+        Node* user = use.node;
+        if (user == nullptr) return;
+        for (const Graph* g = use.graph; g != &graph && g != nullptr; g = g->outer) user = g->owner;
+        visit(*user);
+      });
+    }
+  };
+  for (const Node& n : graph.nodes) for_each_user(n, [](Node& user) { ++user.waits_for; });
+  std::deque<Node*> ready;
+  const auto reach = [&](Node& n) {
+    n.waits_for = kReached;
+    ready.push_back(&n);
+  };
+  for (Node& n : graph.nodes) {
+    if (n.waits_for == 0) reach(n);
+    while (!ready.empty()) {
+      const Node& next = *ready.back();
+      ready.pop_back();
+      for_each_user(next, [&](Node& user) {
+        if (--user.waits_for == 0) reach(user);
+      });
     }
   }
-  std::vector<const Node*> ready;
   for (const Node& n : graph.nodes) {
-    if (!waits_for.contains(&n)) ready.push_back(&n);
-  }
-  size_t done = 0;
-  while (!ready.empty()) {
-    const Node* n = ready.back();
-    ready.pop_back();
-    ++done;
-    for (const Node* user : waiting[n]) {
-      if (--waits_for[user] == 0) ready.push_back(user);
-    }
-  }
-  if (done == graph.nodes.size()) return {};
-  for (const Node& n : graph.nodes) {
-    if (const auto it = waits_for.find(&n); it != waits_for.end() && it->second != 0) {
+    if (n.waits_for != kReached) {
       return failure(ErrorCode::malformed, "{}: node {} depends on itself", where(graph),
                      escaped(n.label()));
     }
@@ -154,18 +176,18 @@ Status Scopes::check_order(Graph& graph) const {
 
 /// Each Identity is walked through once, however many names lead to it. Ends: there is no cycle.
 void Scopes::follow_identities() {
-  std::vector<Definition*> chain;
-  for (auto& [graph, names] : names_) {
-    for (auto& [name, d] : names) {
-      Definition* at = &d;
-      for (chain.clear(); at != nullptr && at->is_identity() && at->last == nullptr;
-           at = find(*at->graph, at->node->inputs[0].text)) {
-        chain.push_back(at);
-      }
-      if (chain.empty()) continue;
-      Definition* last = at != nullptr && at->is_identity() ? at->last : chain.back();
-      for (Definition* walked : chain) walked->last = last;
+  std::vector<uint32_t> chain;
+  for (uint32_t start = 1; start <= definitions_.size(); ++start) {
+    chain.clear();
+    uint32_t index = start;
+    while (index != 0 && at(index)->is_identity() && at(index)->last_name_ == 0) {
+      chain.push_back(index);
+      index = seen(*at(index)->graph, at(index)->node->input(0));
     }
+    if (chain.empty()) continue;
+    const bool joined = index != 0 && at(index)->is_identity();
+    const uint32_t last = joined ? at(index)->last_name_ : chain.back();
+    for (const uint32_t walked : chain) at(walked)->last_name_ = last;
   }
 }
 

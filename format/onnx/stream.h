@@ -14,6 +14,7 @@ namespace dequant::format::onnx {
 
 struct StreamOptions {
   int64_t memory = int64_t{1} << 30;  ///< bytes of buffers at most; never less than about 8 MiB
+  StructureLimit structure = {};      ///< of the model, which comes on top
   Executor executor = default_executor();
   Phases* phases = nullptr;  ///< gets the time of reading and dequantizing
 };

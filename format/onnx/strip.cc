@@ -49,7 +49,7 @@ class Stripper {
 
   void done(const Node& n, std::string how) {
     reasons_.erase(&n);
-    stripped_.push_back({std::string(n.label()), n.op_type, std::move(how)});
+    stripped_.push_back({std::string(n.label()), n.op_type().str(), std::move(how)});
   }
 
   Status strip_dequantize(Graph& graph, Node& d) {
@@ -129,7 +129,7 @@ class Stripper {
 
   /// Puts a Clip from zero to `largest` in the place of `node`.
   void put_clip(Graph& graph, Node& node, const std::string& source, const TensorData& largest) {
-    const std::string& output = node.outputs[0].text;
+    const std::string output = node.output(0).str();
     float high_value = 0;
     for_each_number(largest.element, largest.bytes,
                     [&](double v) { high_value = static_cast<float>(v); });
@@ -166,11 +166,11 @@ class Stripper {
   std::string fresh(std::string name) {
     if (names_.empty()) {
       for (const Graph* g : rewire_.scopes().graphs()) {
-        for (const Value& v : g->inputs) names_.insert(v.name);
-        for (const Initializer& i : g->initializers) names_.insert(i.tensor.name);
-        names_.insert(g->sparse_initializers.begin(), g->sparse_initializers.end());
+        for (const Value& v : g->inputs) names_.insert(v.name.str());
+        for (const Initializer& i : g->initializers) names_.insert(i.tensor.name.str());
+        for (const SparseInitializer& s : g->sparse_initializers) names_.insert(s.name.str());
         for (const Node& n : g->nodes) {
-          for (const Name& output : n.outputs) names_.insert(output.text);
+          for (const Name& output : n.outputs) names_.insert(output.text.str());
         }
       }
     }
@@ -180,12 +180,12 @@ class Stripper {
 
   /// Lets the users of d's output read `source` instead; an output of the graph keeps its name.
   void lead_around(Graph& graph, Node& d, const Graph& source_graph, const std::string& source) {
-    const std::string output = d.outputs[0].text;
+    const std::string output = d.output(0).str();
     const Definition* target = rewire_.scopes().find(source_graph, source);
     const std::vector<Use> uses = rewire_.uses_of(graph, output);
     bool plain = true;
     for (const Use& u : uses) {
-      if (u.annotation) continue;
+      if (u.annotation()) continue;
       plain = plain && u.node != nullptr && rewire_.scopes().find(*u.graph, source) == target;
     }
     if (!plain) {
@@ -240,7 +240,7 @@ class Stripper {
   /// A quantized output of the model that nobody else reads becomes a float output.
   Status strip_quantize(Graph& graph, Node& q) {
     if (reasons_.contains(&q)) return {};  // of a constant, which cannot be computed
-    const std::string output = q.outputs[0].text;
+    const std::string output = q.output(0).str();
     const std::vector<Use> uses = rewire_.uses_of(graph, output);
     Value* value = nullptr;
     for (Value& v : graph.outputs) {

@@ -65,7 +65,7 @@ Status TensorReader::place(ExternalFiles& files) {
   if (t.several_data) return failure(ErrorCode::malformed, "data in more than one field");
   int64_t stored = bytes_;
   if (t.external) {
-    DEQUANT_TRY(external_, files.open(t.external->location));
+    DEQUANT_TRY(external_, files.open(t.external->location.str()));
     file_ = external_.get();
     DEQUANT_TRY(const Span span, span_in(*file_, *t.external, bytes_));
     start_ = span.begin;

@@ -144,7 +144,10 @@ nb::str convert(nb::handle input, nb::handle output, bool assume_const, bool str
       .overwrite = overwrite ? format::Overwrite::replace : format::Overwrite::refuse,
       .stream = {.executor = pool.executor()},
       .progress = {}};
-  if (!mem.is_none()) options.stream.memory = integer("mem", mem);
+  if (!mem.is_none()) {
+    options.stream.memory = integer("mem", mem);
+    options.stream.structure.memory = options.stream.memory;
+  }
   Conversion conversion(path_of(input), path_of(output), std::move(options));
   const auto json = format::onnx::to_json(listen(conversion, progress));
   const std::string text =

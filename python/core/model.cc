@@ -43,10 +43,11 @@ nb::dict facts(const Dequantization& d) {
 
 class OnnxFile {
  public:
-  explicit OnnxFile(nb::handle path) : path_(path_of(path)) {
+  OnnxFile(nb::handle path, nb::handle mem) : path_(path_of(path)) {
+    const format::onnx::StructureLimit limit{mem.is_none() ? 0 : integer("mem", mem)};
     Result<std::unique_ptr<Extractor>> extractor = [&] {
       const Unlocked unlocked;
-      return Extractor::open(path_);
+      return Extractor::open(path_, limit);
     }();
     extractor_ = checked(std::move(extractor));
   }
@@ -176,7 +177,7 @@ std::string from_text(const char* parameter, nb::handle text) {
 
 void add_model(nb::module_& core) {
   nb::class_<OnnxFile>(core, "OnnxFile")
-      .def(nb::init<nb::handle>(), "path"_a)
+      .def(nb::init<nb::handle, nb::handle>(), "path"_a, "mem"_a.none())
       .def("tensors", &OnnxFile::tensors)
       .def("find", &OnnxFile::find, "name"_a)
       .def("dequantize", &OnnxFile::dequantize, "index"_a, "dtype"_a.none(), "out"_a.none(),

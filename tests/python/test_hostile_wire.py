@@ -117,7 +117,7 @@ CROWDS = {  # a few bytes each, over and over
     "nodes": (3, model(sub(1) * MANY)),
     "nodes of one letter": (0, model(sub(1, sub(4, "A")) * (MIB // 5))),
     "inputs": (3, model(sub(11) * MANY)),
-    "outputs": (0, model(sub(12) * MANY)),
+    "outputs": (3, model(sub(12) * MANY)),
     "initializers": (3, model(sub(5) * MANY)),
     "graphs": (3, model() + sub(7) * MANY),
     "functions": (3, model(more=sub(25) * MANY)),

@@ -67,7 +67,7 @@ void place(Part& part, int64_t begin, int parent, Model& model, bool root) {
   part.payload = {part.whole.end - inner, part.whole.end};
   if (!root) {
     part.frame = static_cast<int>(model.frames.size());
-    model.frames.push_back({part.number, part.whole, part.payload, parent});
+    model.frames.emplace_back(part.number, part.whole, part.payload, parent);
   }
   int64_t at = part.payload.begin;
   for (auto& p : part.parts) {
@@ -130,7 +130,7 @@ TEST(EditTest, RandomChangesAtAnyDepthGiveTheMessageOfTheChangedTree) {
 
 class OneMessageTest : public ::testing::Test {
  protected:
-  OneMessageTest() { model_.frames.push_back({7, {0, 8}, {2, 8}, -1}); }
+  OneMessageTest() { model_.frames.emplace_back(7, Span{0, 8}, Span{2, 8}, -1); }
 
   std::string result() const { return assembled(edit_.render(), kFile); }
 

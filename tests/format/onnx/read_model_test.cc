@@ -154,7 +154,7 @@ TEST(ScopesTest, NamesAreSeenFromInnerGraphsAndHiddenByTheirOwn) {
     EXPECT_EQ(scopes.find(model.graph, "w"), nullptr);
     EXPECT_EQ(scopes.find(function, "x"), nullptr);
     EXPECT_NE(scopes.find(function, "a"), nullptr);
-    EXPECT_EQ(scopes.find(model.graph, "x")->uses.size(), 3u);  // two nodes and an annotation
+    EXPECT_EQ(scopes.find(model.graph, "x")->live, 3u);  // two nodes and an annotation
   });
 }
 

@@ -44,7 +44,7 @@ TEST_F(IdentityChainTest, LeadsToTheTensorFromEveryPlace) {
   open(identity("b", "c") + identity("a", "b") + identity("t", "a") + identity("b", "d"));
   for (const char* name : {"t", "a", "b", "c", "d"}) {
     ASSERT_TRUE(resolve(name).constant) << name;
-    EXPECT_EQ(resolve(name).constant->tensor, &model_->graph.initializers[0].tensor);
+    EXPECT_EQ(resolve(name).constant->tensor, &model_->graph.initializers.front().tensor);
   }
 }
 
@@ -66,7 +66,7 @@ TEST_F(IdentityChainTest, IsWalkedOnce) {
   open(nodes);
   const Definition* first = scopes_->find(model_->graph, "n0");
   for (int i = 0; i < kLong; ++i) {
-    ASSERT_EQ(scopes_->find(model_->graph, "n" + std::to_string(i))->last, first);
+    ASSERT_EQ(scopes_->last(*scopes_->find(model_->graph, "n" + std::to_string(i))), first);
   }
 }
 

@@ -40,8 +40,10 @@ Result<std::string> data_of(std::string_view message, const std::string& folder 
                             int64_t max_bytes = 1 << 20) {
   Source source = source_of(message);
   ExternalFiles files(folder + "/model.onnx");
+  Store store;
   Tensor tensor;
-  DEQUANT_CHECK(read_tensor(source, source.all(), tensor));
+  DEQUANT_TRY([[maybe_unused]] const int64_t data_bytes,
+              read_tensor(source, source.all(), store, tensor));
   DEQUANT_TRY(const TensorData data, read_tensor_data(source, files, tensor, max_bytes));
   std::string out(data.bytes.size(), '\0');
   if (!out.empty()) std::memcpy(out.data(), data.bytes.data(), out.size());
@@ -206,12 +208,13 @@ TEST(ExternalDataTest, IsReadWhereTheEntriesSay) {
 /// An open reader with all that it stands on.
 struct OpenReader {
   explicit OpenReader(std::string_view message) : source(source_of(message)), files("./m") {
-    EXPECT_TRUE(succeeds(read_tensor(source, source.all(), tensor)));
+    EXPECT_TRUE(succeeds(read_tensor(source, source.all(), store, tensor)));
   }
   Result<TensorReader> open() { return TensorReader::open(source, files, tensor); }
 
   Source source;
   ExternalFiles files;
+  Store store;
   Tensor tensor;
 };
 
