@@ -23,8 +23,36 @@ struct Options {
   bool json = false;
   bool quiet = false;
   Resources resources;
+  std::string clip = "needed";
   format::onnx::ConvertOptions convert;
 };
+
+/// "0.5", "0.5, 0.25, ... (64)", or "not known".
+std::string numbers_text(const format::onnx::Listed& listed) {
+  constexpr size_t kMost = 3;
+  if (!listed.known) return "not known";
+  std::string text;
+  for (size_t i = 0; i < std::min(kMost, listed.numbers.size()); ++i) {
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", static_cast<float>(listed.numbers[i]));
+  }
+  return listed.numbers.size() <= kMost ? text
+                                        : fmt::format("{}, ... ({})", text, listed.numbers.size());
+}
+
+void print_changed(std::string_view what, const std::vector<format::onnx::ChangedValue>& values) {
+  using enum Align;
+  if (values.empty()) return;
+  Table table({{fmt::format("changed {}", what)},
+               {"was"},
+               {"is"},
+               {"scale", right},
+               {"zero point", right}});
+  for (const auto& c : values) {
+    table.add({escaped(c.name), std::string(name(c.from)), std::string(name(c.to)),
+               numbers_text(c.scale), numbers_text(c.zero_point)});
+  }
+  fmt::print("{}\n", table.text());
+}
 
 void print_text(const Options& o, const ConvertReport& r) {
   using enum Align;
@@ -49,6 +77,8 @@ void print_text(const Options& o, const ConvertReport& r) {
     for (const auto& s : r.stripped) table.add({escaped(s.node), s.op_type, s.how});
     fmt::print("{}\n", table.text());
   }
+  print_changed("input", r.inputs_changed);
+  print_changed("output", r.outputs_changed);
   if (!r.left.empty()) {
     Table table({{"left as it was"}, {"operator"}, {"because"}});
     for (const auto& l : r.left) table.add({escaped(l.node), l.op_type, l.reason});
@@ -75,6 +105,7 @@ void print_json(const Options& o, const ConvertReport& r) {
 
 int run(Options& o) {
   o.convert.overwrite = o.force ? format::Overwrite::replace : format::Overwrite::refuse;
+  o.convert.clips = *format::onnx::clips_named(o.clip);
   o.convert.stream = o.resources.stream_options();
   auto progress = std::make_unique<Progress>("writing");
   o.convert.progress = [&](int64_t done, int64_t total) -> Status {
@@ -106,6 +137,10 @@ void add_convert(const Command& app, int& exit_code) {
   c.add_option("-o,--output", o->output, "ONNX model to write").required();
   c.add_flag("--strip-qdq", o->convert.strip_qdq,
              "Also take QuantizeLinear and DequantizeLinear off activations, inputs and outputs");
+  c.add_option("--clip", o->clip,
+               "Where a Clip keeps the range of a pair that --strip-qdq takes out; default needed")
+      .one_of({"needed", "always", "never"})
+      .needs(c.get_option("--strip-qdq"));
   c.add_flag("--assume-const", o->convert.assume_const,
              "Take initializers that are graph inputs, and could be overridden, as constant");
   c.add_flag(

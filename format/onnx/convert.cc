@@ -10,7 +10,9 @@
 #include "format/io/errors.h"
 #include "format/onnx/constants.h"
 #include "format/onnx/inputs.h"
+#include "format/onnx/opset_imports.h"
 #include "format/onnx/quantized.h"
+#include "format/onnx/requantized.h"
 #include "format/onnx/tensor_reader.h"
 
 namespace dequant::format::onnx {
@@ -102,9 +104,17 @@ class Converter {
     release();
     if (options_.strip_qdq) {
       const auto touch = [this](const Node& n) { return wanted(options_, n); };
-      DEQUANT_CHECK(strip(model_, files_, constants_, rewire_, touch, report_.stripped, reasons_));
+      StripReport stripped;
+      DEQUANT_CHECK(
+          strip(model_, files_, constants_, rewire_, {options_.clips, touch}, stripped, reasons_));
+      report_.stripped = std::move(stripped.stripped);
+      report_.inputs_changed = std::move(stripped.inputs);
+      report_.outputs_changed = std::move(stripped.outputs);
     }
     DEQUANT_CHECK(rewire_.finish());
+    DEQUANT_CHECK(drop_imports(model_, rewire_));
+    DEQUANT_TRY(std::string requantized, warning_of_requantized(rewire_, constants_));
+    if (!requantized.empty()) report_.warnings.push_back(std::move(requantized));
     list_left();
     DEQUANT_CHECK(judge_left());
 

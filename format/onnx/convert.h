@@ -13,11 +13,12 @@
 namespace dequant::format::onnx {
 
 struct ConvertOptions {
-  bool assume_const = false;         ///< initializers that are graph inputs count as constant
-  bool strip_qdq = false;            ///< take Q/DQ off activations too
-  bool external_data = false;        ///< float data in a file beside the model, whatever its size
-  bool dry_run = false;              ///< decide and report, write nothing
-  bool require_float = false;        ///< fail with unsupported where anything stays quantized
+  bool assume_const = false;    ///< initializers that are graph inputs count as constant
+  bool strip_qdq = false;       ///< take Q/DQ off activations too
+  Clips clips = Clips::needed;  ///< where Clip nodes keep the ranges of what strip_qdq takes out
+  bool external_data = false;   ///< float data in a file beside the model, whatever its size
+  bool dry_run = false;         ///< decide and report, write nothing
+  bool require_float = false;   ///< fail with unsupported where anything stays quantized
   std::vector<std::string> include;  ///< globs over names; none: all
   std::vector<std::string> exclude;
   Overwrite overwrite = Overwrite::refuse;
@@ -62,6 +63,8 @@ struct Seconds {
 struct ConvertReport {
   std::vector<Folded> folded;
   std::vector<Stripped> stripped;
+  std::vector<ChangedValue> inputs_changed;  ///< of the model, by strip_qdq
+  std::vector<ChangedValue> outputs_changed;
   std::vector<Left> left;
   size_t removed_initializers = 0;
   size_t removed_nodes = 0;

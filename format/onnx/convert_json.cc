@@ -34,6 +34,26 @@ ordered_json stripped(const ConvertReport& report) {
   return list;
 }
 
+/// One number alone, several as a list.
+ordered_json numbers(const Listed& listed) {
+  if (!listed.known) return {};
+  if (listed.numbers.size() == 1) return listed.numbers[0];
+  return listed.numbers;
+}
+
+ordered_json changed(const std::vector<ChangedValue>& values) {
+  ordered_json list = ordered_json::array();
+  for (const ChangedValue& c : values) {
+    list.push_back({{"name", c.name},
+                    {"old_type", name(c.from)},
+                    {"new_type", name(c.to)},
+                    {"scale", numbers(c.scale)},
+                    {"zero_point", numbers(c.zero_point)},
+                    {"axis", c.axis ? ordered_json(*c.axis) : ordered_json()}});
+  }
+  return list;
+}
+
 ordered_json left(const ConvertReport& report) {
   ordered_json list = ordered_json::array();
   for (const Left& l : report.left) {
@@ -67,6 +87,8 @@ ordered_json to_json(const ConvertReport& report) {
   const Seconds& s = report.seconds;
   return {{"folded", folded(report)},
           {"stripped", stripped(report)},
+          {"inputs_changed", changed(report.inputs_changed)},
+          {"outputs_changed", changed(report.outputs_changed)},
           {"left", left(report)},
           {"totals", totals(report)},
           {"seconds",

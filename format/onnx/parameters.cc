@@ -2,11 +2,9 @@
 #include "format/onnx/parameters.h"
 
 #include <algorithm>
-#include <cmath>
 
-#include "dequant/plan.h"
-#include "format/io/codes.h"
 #include "format/io/numbers.h"
+#include "format/onnx/code_ends.h"
 #include "format/onnx/constant_reader.h"
 
 namespace dequant::format::onnx {
@@ -19,65 +17,14 @@ constexpr int64_t kMemory = int64_t{64} << 20;
 
 bool is_scale(Element element) { return is_output(element) || element == Element::float8e8m0; }
 
-/// The code of the least finite number of a type, and that of the greatest.
-std::pair<uint32_t, uint32_t> codes_at_ends(Element element) {
-  const uint32_t all = UINT32_MAX >> (32 - bits(element));
-  if (kind(element) == Kind::signed_integer) return {all / 2 + 1, all / 2};
-  if (kind(element) != Kind::floating) return {0, all};
-  const auto less = [&](uint32_t a, uint32_t b) {
-    return value_of(element, a) < value_of(element, b);
-  };
-  std::vector<uint32_t> finite;
-  for (uint32_t code = 0; code <= all; ++code) {
-    if (std::isfinite(value_of(element, code))) finite.push_back(code);
-  }
-  const auto [least, greatest] = std::minmax_element(finite.begin(), finite.end(), less);
-  return {*least, *greatest};
-}
-
 /// The type that an attribute names, or the other.
 Element attribute_type(const Node& node, Element otherwise) {
   const Attribute* a = node.attribute("output_dtype");
   return a == nullptr || a->i == 0 ? otherwise : element_from_onnx(a->i).value_or(otherwise);
 }
 
-/// Dequantizes the codes at both ends with one scale after another, so many at a time.
-class Ends {
- public:
-  Ends(Element x, Element scale, bool has_zero_point, Element output, int64_t step) {
-    plan_.input = x;
-    plan_.scale = scale;
-    plan_.output = output;
-    plan_.has_zero_point = has_zero_point;
-    plan_.granularity = Granularity::per_axis;
-    plan_.inner = 2;
-    const auto [lowest, highest] = codes_at_ends(x);
-    codes_.resize(static_cast<size_t>((step * 2 * bits(x) + 7) / 8));
-    for (int64_t i = 0; i < step; ++i) {
-      store_code(x, codes_, 2 * i, lowest);
-      store_code(x, codes_, 2 * i + 1, highest);
-    }
-    values_.resize(static_cast<size_t>(step * 2 * bits(output) / 8));
-  }
-
-  Status add(std::span<const std::byte> scales, std::span<const std::byte> zero_points,
-             int64_t count, Extent& covered) {
-    plan_.axis = count;
-    DEQUANT_CHECK(run(plan_, {codes_, scales, zero_points, values_},
-                      {sequential_executor(), Stores::cached}));
-    for_each_number(
-        plan_.output, values_, [&](double value) { covered.add(value); }, 2 * count);
-    return {};
-  }
-
- private:
-  Plan plan_;
-  std::vector<std::byte> codes_;
-  std::vector<std::byte> values_;
-};
-
 Status read(ConstantReader& scales, ConstantReader* zero_points, Element output, Parameters& p) {
-  std::optional<Ends> ends;
+  std::optional<CodeEnds> ends;
   const bool pairs = zero_points == nullptr || zero_points->left() == scales.left();
   if (p.type && pairs) {
     ends.emplace(*p.type, p.scale_type, zero_points != nullptr, output,
@@ -95,7 +42,11 @@ Status read(ConstantReader& scales, ConstantReader* zero_points, Element output,
           zero_points->element(), zero, [&](double z) { p.zero_point.add(z); }, count);
     }
     // A float x may have zero points that are no zeros, which is an error of the node and not of the file.
-    if (ends && !ends->add(scale, zero, count, p.covered)) {
+    const auto cover = [&](const Ends& e) {
+      p.covered.add(e.first);
+      p.covered.add(e.second);
+    };
+    if (ends && !ends->visit(scale, zero, count, cover)) {
       p.covered = {};
       ends.reset();
     }

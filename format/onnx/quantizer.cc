@@ -2,36 +2,37 @@
 #include "format/onnx/quantizer.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
-#include "dequant/plan.h"
 #include "format/io/numbers.h"
-#include "format/onnx/tensor_reader.h"
+#include "format/onnx/code_ends.h"
+#include "format/onnx/constant_reader.h"
 
 namespace dequant::format::onnx {
 namespace {
 
 constexpr int64_t kMostParameterBytes = int64_t{64} << 20;
-constexpr int kDeepestSearch = 64;
+/// Numbers that a report lists.
+constexpr int64_t kMostListed = 1024;
+/// Scales looked at in one go; a multiple of 8.
+constexpr int64_t kStep = 4096;
 
 int64_t int_attribute(const Node& node, std::string_view name, int64_t otherwise) {
   const Attribute* a = node.attribute(name);
   return a == nullptr ? otherwise : a->i;
 }
 
-bool one_of(std::string_view op, std::initializer_list<std::string_view> ops) {
-  return std::find(ops.begin(), ops.end(), op) != ops.end();
-}
-
 }  // namespace
 
 /// The data of a constant; nothing where the name is none.
-Result<std::optional<TensorData>> QuantizerFacts::data_of(const Graph& graph, std::string_view name,
-                                                          bool assume_const) {
-  Resolved r = resolve_constant(scopes_, graph, name, assume_const);
-  if (r.constant && r.constant->literal) return std::move(r.constant->literal);
-  if (!r.constant || !r.constant->tensor->element()) return std::optional<TensorData>();
-  DEQUANT_TRY(TensorData data,
-              read_tensor_data(model_.source, files_, *r.constant->tensor, kMostParameterBytes));
+Result<std::optional<TensorData>> QuantizerFacts::data_of(const Graph& graph,
+                                                          std::string_view name) {
+  DEQUANT_TRY(const Resolved r, constants_.resolve(graph, name));
+  if (!r.constant || (r.constant->tensor != nullptr && !r.constant->tensor->element())) {
+    return std::optional<TensorData>();
+  }
+  DEQUANT_TRY(TensorData data, read_constant(model_, files_, *r.constant, kMostParameterBytes));
   return std::optional(std::move(data));
 }
 
@@ -39,8 +40,7 @@ Result<bool> QuantizerFacts::same_constant(const Graph& ga, std::string_view a, 
                                            std::string_view b) {
   if (a.empty() && b.empty()) return true;
   if (a.empty() || b.empty()) {  // a zero point left out is zero
-    DEQUANT_TRY(const auto data,
-                a.empty() ? data_of(gb, b, assume_const_) : data_of(ga, a, assume_const_));
+    DEQUANT_TRY(const auto data, a.empty() ? data_of(gb, b) : data_of(ga, a));
     return data && std::all_of(data->bytes.begin(), data->bytes.end(),
                                [](std::byte byte) { return byte == std::byte{0}; });
   }
@@ -51,8 +51,8 @@ Result<bool> QuantizerFacts::same_constant(const Graph& ga, std::string_view a, 
   if (!ca.constant || !cb.constant) return false;
   // One tensor is the same twice, even if the caller puts another in its place.
   if (ca.constant->tensor != nullptr && ca.constant->tensor == cb.constant->tensor) return true;
-  DEQUANT_TRY(const auto x, data_of(ga, a, assume_const_));
-  DEQUANT_TRY(const auto y, data_of(gb, b, assume_const_));
+  DEQUANT_TRY(const auto x, data_of(ga, a));
+  DEQUANT_TRY(const auto y, data_of(gb, b));
   if (!x || !y || x->element != y->element || x->bytes != y->bytes) return false;
   return x->shape == y->shape || x->bytes.size() * 8 == static_cast<size_t>(bits(x->element));
 }
@@ -112,79 +112,86 @@ std::optional<Element> QuantizerFacts::source_type(const Graph& graph, const Nod
   return std::nullopt;
 }
 
-Result<std::optional<QuantizerFacts::LowestZero>> QuantizerFacts::lowest_zero(const Graph& graph,
-                                                                              const Node& q,
-                                                                              Element output) {
-  const std::optional<LowestZero> none;
-  const Element element = quantized_type(graph, q);
-  if (kind(element) == Kind::floating || bits(element) > 16) return none;
-  const uint32_t codes = uint32_t{1} << bits(element);
-  const uint32_t lowest = kind(element) == Kind::signed_integer ? codes / 2 : 0;
-  bool found = lowest == 0;  // the zero point where none is given
-  if (!q.input(2).empty()) {
-    DEQUANT_TRY(const auto zeros, data_of(graph, q.input(2), true));
-    if (!zeros || zeros->element != element) return none;
-    DEQUANT_TRY(const int64_t count, element_count(zeros->shape));
-    found = false;
-    for_each_number(
-        element, zeros->bytes,
-        [&](double zero) { found = found || zero == value_of(element, lowest); }, count);
-  }
-  if (!found) return none;
-
-  DEQUANT_TRY(const auto scale, data_of(graph, q.input(1), true));
-  if (!scale || scale->bytes.size() * 8 != static_cast<size_t>(bits(scale->element))) {
-    return std::optional<LowestZero>(LowestZero{});
-  }
-  if (!is_output(scale->element) && scale->element != Element::float8e8m0) return none;
-  bool positive = false;
-  for_each_number(scale->element, scale->bytes, [&](double s) { positive = s > 0; });
-  if (!positive) return none;
-  const uint32_t highest = lowest ^ (codes - 1);
-  Plan plan;
-  plan.input = element;
-  plan.scale = scale->element;
-  plan.output = output;
-  plan.has_zero_point = true;
-  TensorData largest{output, {}, std::vector<std::byte>(static_cast<size_t>(bits(output)) / 8)};
-  DEQUANT_CHECK(run(plan,
-                    {std::as_bytes(std::span(&highest, 1)), scale->bytes,
-                     std::as_bytes(std::span(&lowest, 1)), largest.bytes},
-                    {sequential_executor(), Stores::cached}));
-  return std::optional<LowestZero>(LowestZero{std::move(largest)});
+Result<bool> QuantizerFacts::is_per_tensor(const Graph& graph, const Node& node) {
+  DEQUANT_TRY(const Resolved scale, constants_.resolve(graph, node.input(1)));
+  if (!scale.constant) return false;
+  const auto count = element_count(scale.constant->type().shape);
+  return count && *count == 1;
 }
 
-bool QuantizerFacts::cannot_be_negative(const Graph& graph, std::string_view name, bool operand,
-                                        int depth) const {
-  const Definition* d = scopes_.find(graph, name);
-  if (d == nullptr || depth > kDeepestSearch) return false;
-  if (d->node == nullptr) {
-    const bool inner =
-        d->kind == Definition::Kind::input && (d->graph->owner != nullptr || d->graph->is_function);
-    return !operand && !inner;
-  }
-  const Node& n = *d->node;
-  if (clips_.contains(&n)) return true;
-  const auto input_is = [&](const Name& input, bool is_operand) {
-    return cannot_be_negative(*d->graph, input.text, is_operand, depth + 1);
+Result<PairRange> QuantizerFacts::range(const Graph& graph, const Node& node, Element quantized,
+                                        Element output) {
+  PairRange range;
+  const auto unknown = [&](std::string reason) {
+    range.unknown = std::move(reason);
+    return range;
   };
-  if (one_of(n.op_type(),
-             {"Relu", "Sigmoid", "Softmax", "HardSigmoid", "Softplus", "Abs", "Sqrt", "Exp"})) {
-    return true;
+  DEQUANT_TRY(const Resolved scale, constants_.resolve(graph, node.input(1)));
+  if (!scale.constant) return unknown(scale.reason);
+  DEQUANT_TRY(const auto scales, data_of(graph, node.input(1)));
+  if (!scales || !(is_output(scales->element) || scales->element == Element::float8e8m0) ||
+      !is_output(output) || !is_input(quantized)) {
+    return unknown("its scale is no float");
   }
-  if (one_of(n.op_type(),
-             {"MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Reshape", "Flatten",
-              "Transpose", "Squeeze", "Unsqueeze", "Identity", "Dropout", "Slice", "Gather",
-              "ReduceMean", "ReduceMax", "QuantizeLinear", "DequantizeLinear"})) {
-    // A quantized input of the model may well stand for negative numbers.
-    return !n.inputs.empty() && input_is(n.inputs[0], operand || n.is_dequantize());
+  std::optional<TensorData> zeros;
+  if (!node.input(2).empty()) {
+    DEQUANT_TRY(const Resolved zero, constants_.resolve(graph, node.input(2)));
+    if (!zero.constant) return unknown(zero.reason);
+    DEQUANT_TRY(zeros, data_of(graph, node.input(2)));
   }
-  if (one_of(n.op_type(), {"Concat", "Add", "Mul", "Max"})) {
-    const bool arithmetic = n.op_type() == "Add" || n.op_type() == "Mul";
-    return std::all_of(n.inputs.begin(), n.inputs.end(),
-                       [&](const Name& input) { return input_is(input, operand || arithmetic); });
+  const int64_t count = static_cast<int64_t>(scales->bytes.size()) * 8 / bits(scales->element);
+  const auto zero_bytes = packed_bytes(quantized, count);
+  if (zeros && (!zero_bytes || zeros->element != quantized ||
+                static_cast<int64_t>(zeros->bytes.size()) != *zero_bytes)) {
+    return unknown("its zero points are not those of its scales");
   }
-  return false;
+  range.single = count == 1;
+  range.low = -std::numeric_limits<double>::infinity();
+  range.high = range.step = std::numeric_limits<double>::infinity();
+  bool finite = true;
+  for_each_number(
+      scales->element, scales->bytes,
+      [&](double s) {
+        range.step = std::min(range.step, std::abs(s));
+        finite = finite && std::isfinite(s);
+      },
+      count);
+  if (!finite) return unknown("its scale is not finite");
+  const auto add = [&](const Ends& e) {
+    const size_t size = e.bytes.size() / 2;
+    const bool ascends = e.first <= e.second;  // not with a negative scale
+    const auto low = ascends ? e.bytes.first(size) : e.bytes.last(size);
+    const auto high = ascends ? e.bytes.last(size) : e.bytes.first(size);
+    range.low = std::max(range.low, std::min(e.first, e.second));
+    range.high = std::min(range.high, std::max(e.first, e.second));
+    range.low_bytes.assign(low.begin(), low.end());
+    range.high_bytes.assign(high.begin(), high.end());
+  };
+  CodeEnds ends(quantized, scales->element, zeros.has_value(), output, std::min(kStep, count));
+  for (int64_t begin = 0; begin < count; begin += kStep) {
+    const int64_t n = std::min(kStep, count - begin);
+    const auto part = [&](const TensorData& data) {
+      return std::span<const std::byte>(data.bytes)
+          .subspan(static_cast<size_t>(begin * bits(data.element) / 8));
+    };
+    const auto zero_part = zeros ? part(*zeros) : std::span<const std::byte>();
+    if (auto status = ends.visit(part(*scales), zero_part, n, add); !status) {
+      return unknown(status.error().message);
+    }
+  }
+  return range;
+}
+
+Result<Listed> QuantizerFacts::listed(const Graph& graph, const Node& node, size_t input) {
+  if (input == 2 && node.input(2).empty()) return Listed{true, {0}};
+  DEQUANT_TRY(const auto data, data_of(graph, node.input(input)));
+  if (!data) return Listed{};
+  DEQUANT_TRY(const int64_t count, element_count(data->shape));
+  if (count > kMostListed) return Listed{};
+  Listed out{true, {}};
+  for_each_number(
+      data->element, data->bytes, [&](double v) { out.numbers.push_back(v); }, count);
+  return out;
 }
 
 }  // namespace dequant::format::onnx

@@ -1,23 +1,45 @@
 // What strip() needs to know of a quantizing or dequantizing node: its parameters, the types around
-// it, and whether values before it can be negative.
+// it, and the range that it lets through.
 #pragma once
 
 #include <optional>
 #include <string>
-#include <unordered_set>
+#include <vector>
 
-#include "format/onnx/dequantization.h"
+#include "format/onnx/constants.h"
 
 namespace dequant::format::onnx {
+
+/// What comes out of a pair of QuantizeLinear and DequantizeLinear: the numbers that the end codes stand
+/// for, in the type that the DequantizeLinear yields.
+struct PairRange {
+  std::string unknown;  ///< why nothing is known; empty if all is
+  bool single = false;  ///< one scale; else a range for each of several
+  double low = 0;       ///< of several ranges what all hold
+  double high = 0;
+  double step = 0;  ///< between two numbers next to each other: the scale, of several the least
+  std::vector<std::byte> low_bytes;  ///< of a single one, packed
+  std::vector<std::byte> high_bytes;
+};
+
+/// The numbers of a scale or zero point, where they are constant and no more than people read.
+struct Listed {
+  bool known = false;
+  std::vector<double> numbers;
+};
 
 /// Reads facts about nodes; holds nothing of its own.
 class QuantizerFacts {
  public:
-  QuantizerFacts(Model& model, ExternalFiles& files, const Scopes& scopes, bool assume_const)
-      : model_(model), files_(files), scopes_(scopes), assume_const_(assume_const) {}
+  QuantizerFacts(const Model& model, ExternalFiles& files, const Scopes& scopes,
+                 Constants& constants)
+      : model_(model), files_(files), scopes_(scopes), constants_(constants) {}
 
   /// True if both nodes are known to have the same scale, zero point, axis and block size.
   Result<bool> same_parameters(const Graph& qg, const Node& q, const Graph& dg, const Node& d);
+
+  /// True if the node has one scale, and that is constant.
+  Result<bool> is_per_tensor(const Graph& graph, const Node& node);
 
   /// The element type of a name where the model tells it: of inputs, constants and value_info.
   std::optional<Element> type_of(const Graph& graph, std::string_view name) const;
@@ -31,34 +53,21 @@ class QuantizerFacts {
   /// The type of what a QuantizeLinear yields.
   Element quantized_type(const Graph& graph, const Node& q) const;
 
-  /// A quantizer whose zero point is its lowest code: nothing negative passes.
-  struct LowestZero {
-    std::optional<TensorData>
-        largest;  ///< what passes at most; none if that is not one known number
-  };
+  /// The range of codes of a type under the scale and zero point of a node.
+  Result<PairRange> range(const Graph& graph, const Node& node, Element quantized, Element output);
 
-  /// Nothing for other quantizers. `output` is the type that the dequantizer yields.
-  Result<std::optional<LowestZero>> lowest_zero(const Graph& graph, const Node& q, Element output);
-
-  /// Remembers that a node now is a Clip from zero on.
-  void add_clip(const Node& node) { clips_.insert(&node); }
-
-  /// True if no value of that name is negative, or if no Relu can have stood before it: an input of
-  /// the model or a constant is trusted, unless it is an `operand` of arithmetic.
-  bool cannot_be_negative(const Graph& graph, std::string_view name, bool operand = false,
-                          int depth = 0) const;
+  /// The scale (input 1) or zero point (input 2) of a node; a zero point left out is 0.
+  Result<Listed> listed(const Graph& graph, const Node& node, size_t input);
 
  private:
-  Result<std::optional<TensorData>> data_of(const Graph& graph, std::string_view name,
-                                            bool assume_const);
+  Result<std::optional<TensorData>> data_of(const Graph& graph, std::string_view name);
   Result<bool> same_constant(const Graph& ga, std::string_view a, const Graph& gb,
                              std::string_view b);
 
-  Model& model_;
+  const Model& model_;
   ExternalFiles& files_;
   const Scopes& scopes_;
-  bool assume_const_;
-  std::unordered_set<const Node*> clips_;
+  Constants& constants_;
 };
 
 }  // namespace dequant::format::onnx

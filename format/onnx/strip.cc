@@ -2,28 +2,27 @@
 #include "format/onnx/strip.h"
 
 #include <algorithm>
+#include <map>
 
 #include "format/io/errors.h"
-#include "format/io/numbers.h"
+#include "format/onnx/clip.h"
 #include "format/onnx/encode.h"
-#include "format/onnx/quantizer.h"
 
 namespace dequant::format::onnx {
 namespace {
 
-constexpr const char* kNoSingleClip =
-    "it may stand for a Relu, and no single Clip can take its place";
-
 class Stripper {
  public:
   Stripper(Model& model, ExternalFiles& files, Constants& constants, Rewire& rewire,
-           const std::function<bool(const Node&)>& wanted, std::vector<Stripped>& stripped,
-           Reasons& reasons)
+           const StripOptions& options, StripReport& report, Reasons& reasons)
       : constants_(constants),
         rewire_(rewire),
-        facts_(model, files, rewire.scopes(), rewire.assume_const()),
-        wanted_(wanted),
-        stripped_(stripped),
+        facts_(model, files, rewire.scopes(), constants),
+        ranges_(model, files, rewire.scopes(), constants),
+        places_(rewire, facts_, ranges_, constants, options.clips),
+        clips_(rewire),
+        options_(options),
+        report_(report),
         reasons_(reasons) {}
 
   Status run() {
@@ -42,14 +41,15 @@ class Stripper {
 
  private:
   bool is_open(const Node& n) const {
-    return !rewire_.removed(n) && wanted_(n) && n.inputs.size() >= 2 && n.outputs.size() == 1;
+    return !rewire_.removed(n) && options_.wanted(n) && n.inputs.size() >= 2 &&
+           n.outputs.size() == 1;
   }
 
   void stay(const Node& n, std::string reason) { reasons_[&n] = std::move(reason); }
 
   void done(const Node& n, std::string how) {
     reasons_.erase(&n);
-    stripped_.push_back({std::string(n.label()), n.op_type().str(), std::move(how)});
+    report_.stripped.push_back({std::string(n.label()), n.op_type().str(), std::move(how)});
   }
 
   Status strip_dequantize(Graph& graph, Node& d) {
@@ -78,15 +78,8 @@ class Stripper {
       stay(d, fmt::format("the pair turns {} into {}", name(*before), name(after)));
       return {};
     }
-    DEQUANT_TRY(const auto zero, facts_.lowest_zero(qg, q, after));
-    if (!zero || facts_.cannot_be_negative(qg, source)) {
-      lead_around(graph, d, qg, source);
-    } else if (zero->largest) {
-      put_clip(graph, d, source, *zero->largest);
-    } else {
-      stay(d, kNoSingleClip);
-      return {};
-    }
+    DEQUANT_TRY(const PairPlace place, places_.of_pair(qg, q, after));
+    if (!put(graph, d, place, qg, source, after, &q)) return {};
     for (const auto& [g, node] : chain.between) retire_if_unused(*g, *node, false);
     retire_if_unused(qg, q, true);
     return {};
@@ -98,6 +91,11 @@ class Stripper {
     Node* quantize = nullptr;
     std::vector<std::pair<Graph*, Node*>> between;
   };
+
+  static bool passes(const Node& n) {
+    return (n.is("Identity") || (n.is("Cast") && n.attribute("to") != nullptr)) &&
+           n.inputs.size() == 1 && n.outputs.size() == 1;
+  }
 
   /// Goes back from a quantized value through Identity nodes, and Casts to the type it has already, as
   /// real exports write them.
@@ -116,69 +114,51 @@ class Stripper {
         }
         break;
       }
-      const Attribute* to = n.attribute("to");
-      const bool passes =
-          (n.is("Identity") || (n.is("Cast") && to != nullptr)) && n.inputs.size() == 1;
-      if (!passes) break;
-      if (to != nullptr) casts.push_back(to->i);
+      if (!passes(n)) break;
+      if (const Attribute* to = n.attribute("to"); to != nullptr) casts.push_back(to->i);
       chain.between.emplace_back(at->graph, &n);
       at = rewire_.scopes().find(*at->graph, n.input(0));
     }
     return chain;
   }
 
-  /// Puts a Clip from zero to `largest` in the place of `node`.
-  void put_clip(Graph& graph, Node& node, const std::string& source, const TensorData& largest) {
-    const std::string output = node.output(0).str();
-    float high_value = 0;
-    for_each_number(largest.element, largest.bytes,
-                    [&](double v) { high_value = static_cast<float>(v); });
-    Pieces before;
-    Pieces message;
-    std::vector<std::string> inputs{source};
-    if (graph.opsets.onnx.value_or(0) < 11) {  // whose QuantizeLinear knows float32 alone
-      message = {node_message(node.name, "Clip", {source}, output) + float_attribute("min", 0.0F) +
-                 float_attribute("max", high_value)};
-    } else {
-      const std::string low = fresh(output + "_min");
-      const std::string high = fresh(output + "_max");
-      const std::vector<std::byte> zero(largest.bytes.size());
-      before = scalar(node, low, largest.element, zero);
-      for (Piece& p : scalar(node, high, largest.element, largest.bytes)) {
-        before.push_back(std::move(p));
-      }
-      inputs = {source, low, high};
-      message = {node_message(node.name, "Clip", {source, low, high}, output)};
+  /// The quantized type of an input of the model, also of one that was changed.
+  Element input_type(const Graph& graph, std::string_view name) const {
+    const auto changed = changed_inputs_.find(name);
+    if (changed != changed_inputs_.end()) return changed->second;
+    return facts_.type_of(graph, name).value_or(Element::uint8);
+  }
+
+  /// Puts what was chosen in the place of `node`; false if that stays. Nodes of one graph that take
+  /// the same codes share a Clip.
+  bool put(Graph& graph, Node& node, const PairPlace& place, const Graph& source_graph,
+           const std::string& source, Element type, const void* codes) {
+    std::string stays = place.stays;
+    if (stays.empty() && place.clip && !graph.opsets.onnx) {
+      stays = "a Clip needs an ai.onnx operator set, which the model does not import";
     }
-    done(node, fmt::format("Clip to [0, {}]", high_value));
-    rewire_.replace_node(graph, node, std::move(message), inputs, std::move(before));
-    facts_.add_clip(node);
-  }
-
-  /// A Constant node that yields one number, to stand before `node`.
-  Pieces scalar(const Node& node, const std::string& name, Element element,
-                std::span<const std::byte> code) const {
-    return field_of(rewire_.field_number(node),
-                    constant_node("", name, scalar_tensor(name, element, code)));
-  }
-
-  /// A name that no graph of the model has: one within this could hide it.
-  std::string fresh(std::string name) {
-    if (names_.empty()) {
-      for (const Graph* g : rewire_.scopes().graphs()) {
-        for (const Value& v : g->inputs) names_.insert(v.name.str());
-        for (const Initializer& i : g->initializers) names_.insert(i.tensor.name.str());
-        for (const SparseInitializer& s : g->sparse_initializers) names_.insert(s.name.str());
-        for (const Node& n : g->nodes) {
-          for (const Name& output : n.outputs) names_.insert(output.text.str());
-        }
-      }
+    if (!stays.empty()) {
+      stay(node, std::move(stays));
+      return false;
     }
-    while (!names_.insert(name).second) name += "_";
-    return name;
+    if (!place.clip) {
+      lead_around(graph, node, source_graph, source);
+      return true;
+    }
+    const auto [shared, is_new] = clipped_.try_emplace({codes, &graph}, node.output(0).str());
+    if (!is_new) {
+      lead_around(graph, node, graph, shared->second);
+      return true;
+    }
+    done(node, clips_.put(graph, node, source, place.range, type));
+    ValueRange range;
+    range.low = place.range.low;
+    range.high = place.range.high;
+    ranges_.set(graph, node.outputs[0].text, range);
+    return true;
   }
 
-  /// Lets the users of d's output read `source` instead; an output of the graph keeps its name.
+  /// Lets the users of a node's output read `source` instead; an output of the graph keeps its name.
   void lead_around(Graph& graph, Node& d, const Graph& source_graph, const std::string& source) {
     const std::string output = d.output(0).str();
     const Definition* target = rewire_.scopes().find(source_graph, source);
@@ -232,8 +212,13 @@ class Stripper {
       stay(d, fmt::format("the model's input {} has no element type", escaped(source)));
       return {};
     }
-    if (changed_inputs_.insert(source).second) set_type(*value, type);
-    lead_around(graph, d, *x.graph, source);
+    DEQUANT_TRY(const PairPlace place, places_.of_input(graph, d, input_type(graph, source), type));
+    if (place.stays.empty() && !changed_inputs_.contains(source)) {
+      changed_inputs_.emplace(source, input_type(graph, source));
+      DEQUANT_CHECK(note_change(graph, d, *value, type, report_.inputs));
+      set_type(*value, type);
+    }
+    put(graph, d, place, *x.graph, source, type, &x);
     return {};
   }
 
@@ -241,18 +226,15 @@ class Stripper {
   Status strip_quantize(Graph& graph, Node& q) {
     if (reasons_.contains(&q)) return {};  // of a constant, which cannot be computed
     const std::string output = q.output(0).str();
-    const std::vector<Use> uses = rewire_.uses_of(graph, output);
     Value* value = nullptr;
     for (Value& v : graph.outputs) {
       if (v.name == output) value = &v;
     }
-    if (graph.owner != nullptr || graph.is_function || value == nullptr) {
-      if (!uses.empty()) stay(q, "its output is used as it is, quantized");
-      return {};
-    }
-    for (const Use& u : uses) {
-      if (u.node == nullptr) continue;
-      stay(q, "its output is used as it is, quantized");
+    const std::vector<Use> uses = rewire_.uses_of(graph, output);
+    const bool is_output_only =
+        std::all_of(uses.begin(), uses.end(), [](const Use& u) { return u.node == nullptr; });
+    if (graph.owner != nullptr || graph.is_function || value == nullptr || !is_output_only) {
+      if (!uses.empty()) stay(q, reason_of_readers(graph, output));
       return {};
     }
     const std::string source(q.input(0));
@@ -261,20 +243,51 @@ class Stripper {
       stay(q, "the type of what it quantizes is not float or not known");
       return {};
     }
-    DEQUANT_TRY(const auto zero, facts_.lowest_zero(graph, q, type));
-    const bool clips = zero && !facts_.cannot_be_negative(graph, source);
-    if (clips && !zero->largest) {
-      stay(q, kNoSingleClip);
-      return {};
+    DEQUANT_TRY(const PairPlace place, places_.of_pair(graph, q, type));
+    if (place.stays.empty()) {
+      DEQUANT_CHECK(note_change(graph, q, *value, type, report_.outputs));
+      set_type(*value, type);
     }
-    set_type(*value, type);
-    if (clips) {
-      put_clip(graph, q, source, *zero->largest);
-    } else {
-      done(q, "Identity");
-      rewire_.replace_node(graph, q, {node_message(q.name, "Identity", {source}, output)},
-                           {source});
+    put(graph, q, place, graph, source, type, &q);
+    return {};
+  }
+
+  /// Why a QuantizeLinear stays: because of a DequantizeLinear that does, or because of who reads codes.
+  std::string reason_of_readers(const Graph& graph, const std::string& output) const {
+    std::vector<std::pair<const Graph*, std::string>> todo{{&graph, output}};
+    const Node* dequantize = nullptr;
+    while (!todo.empty()) {  // ends: there is no cycle
+      const auto [g, text] = std::move(todo.back());
+      todo.pop_back();
+      for (const Use& u : rewire_.uses_of(*g, text)) {
+        if (u.annotation()) continue;
+        if (u.node != nullptr && passes(*u.node)) {
+          todo.emplace_back(u.graph, u.node->output(0).str());
+          continue;
+        }
+        const bool stays = u.node != nullptr && u.node->is_dequantize() && u.input == 0;
+        if (!stays) return "its output is used as it is, quantized";
+        if (dequantize == nullptr) dequantize = u.node;
+      }
     }
+    const auto reason = reasons_.find(dequantize);
+    if (reason == reasons_.end()) return "its output is used as it is, quantized";
+    return fmt::format("{}, which dequantizes it, stays: {}", escaped(dequantize->label()),
+                       reason->second);
+  }
+
+  Status note_change(const Graph& graph, const Node& node, const Value& value, Element to,
+                     std::vector<ChangedValue>& changed) {
+    ChangedValue c;
+    c.name = value.name.str();
+    c.from = element_from_onnx(value.elem_type).value_or(Element::uint8);
+    c.to = to;
+    DEQUANT_TRY(c.scale, facts_.listed(graph, node, 1));
+    DEQUANT_TRY(c.zero_point, facts_.listed(graph, node, 2));
+    DEQUANT_TRY(const bool single, facts_.is_per_tensor(graph, node));
+    const Attribute* axis = node.attribute("axis");
+    if (!single) c.axis = axis == nullptr ? 1 : axis->i;
+    changed.push_back(std::move(c));
     return {};
   }
 
@@ -290,19 +303,29 @@ class Stripper {
   Constants& constants_;
   Rewire& rewire_;
   QuantizerFacts facts_;
-  const std::function<bool(const Node&)>& wanted_;
-  std::vector<Stripped>& stripped_;
+  ValueRanges ranges_;
+  PairPlaces places_;
+  ClipWriter clips_;
+  const StripOptions& options_;
+  StripReport& report_;
   Reasons& reasons_;
-  std::set<std::string> names_;  ///< all of the model, once one was needed
-  std::set<std::string> changed_inputs_;
+  /// Outputs of Clip nodes, by the QuantizeLinear or input that they clip.
+  std::map<std::pair<const void*, const Graph*>, std::string> clipped_;
+  std::map<std::string, Element, std::less<>> changed_inputs_;  ///< with their old types
 };
 
 }  // namespace
 
+std::optional<Clips> clips_named(std::string_view name) {
+  if (name == "needed") return Clips::needed;
+  if (name == "always") return Clips::always;
+  if (name == "never") return Clips::never;
+  return std::nullopt;
+}
+
 Status strip(Model& model, ExternalFiles& files, Constants& constants, Rewire& rewire,
-             const std::function<bool(const Node&)>& wanted, std::vector<Stripped>& stripped,
-             Reasons& reasons) {
-  return Stripper(model, files, constants, rewire, wanted, stripped, reasons).run();
+             const StripOptions& options, StripReport& report, Reasons& reasons) {
+  return Stripper(model, files, constants, rewire, options, report, reasons).run();
 }
 
 }  // namespace dequant::format::onnx

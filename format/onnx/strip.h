@@ -8,9 +8,14 @@
 
 #include "format/onnx/constants.h"
 #include "format/onnx/external.h"
+#include "format/onnx/pair_place.h"
+#include "format/onnx/quantizer.h"
 #include "format/onnx/rewire.h"
 
 namespace dequant::format::onnx {
+
+/// Nothing for any other name than the three above.
+std::optional<Clips> clips_named(std::string_view name);
 
 /// A node that was taken out, and what stands in its place.
 struct Stripped {
@@ -19,16 +24,35 @@ struct Stripped {
   std::string how;
 };
 
+/// An input or output of the model whose type was changed, and what its numbers were quantized by.
+struct ChangedValue {
+  std::string name;
+  Element from = Element::uint8;
+  Element to = Element::float32;
+  Listed scale;
+  Listed zero_point;
+  std::optional<int64_t> axis;  ///< as the node gives it; none if per tensor
+};
+
+struct StripReport {
+  std::vector<Stripped> stripped;
+  std::vector<ChangedValue> inputs;
+  std::vector<ChangedValue> outputs;
+};
+
 /// Why nodes stay.
 using Reasons = std::unordered_map<const Node*, std::string>;
 
+struct StripOptions {
+  Clips clips = Clips::needed;
+  std::function<bool(const Node&)> wanted;  ///< which nodes to touch
+};
+
 /// Takes out pairs QuantizeLinear -> DequantizeLinear with the same scale and zero point, and those
-/// that dangle at the model's inputs and outputs, whose type becomes float. A pair whose zero point is
-/// the lowest code also cut off what is below zero, which quantizers use to drop a Relu or Clip: in
-/// its place stands a Clip to the pair's range. `wanted` says which nodes to touch. `reasons` holds those
-/// of the nodes that folding left, and afterwards those of all that stay.
+/// that dangle at the model's inputs and outputs, whose type becomes float. A pair also cut off what is out
+/// of its range, which quantizers use to drop a Relu or Clip: a Clip keeps that. `reasons` holds those of the
+/// nodes that folding left, and afterwards those of all that stay.
 Status strip(Model& model, ExternalFiles& files, Constants& constants, Rewire& rewire,
-             const std::function<bool(const Node&)>& wanted, std::vector<Stripped>& stripped,
-             Reasons& reasons);
+             const StripOptions& options, StripReport& report, Reasons& reasons);
 
 }  // namespace dequant::format::onnx

@@ -14,7 +14,7 @@ from . import _core
 
 
 def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *, assume_const: bool = False,
-            strip_qdq: bool = False, external_data: bool = False, include: str | Iterable[str] = (),
+            strip_qdq: bool = False, clip: str = "needed", external_data: bool = False, include: str | Iterable[str] = (),
             exclude: str | Iterable[str] = (), overwrite: bool = False, dry_run: bool = False,
             require_float: bool = False, threads: int | None = None, mem: int | None = None,
             progress: Callable[[int, int], object] | None = None) -> ConvertReport:
@@ -23,6 +23,7 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *, as
     input, output  ONNX models; the output appears whole or not at all
     assume_const   initializers that are graph inputs, and could be overridden, count as constant
     strip_qdq      QuantizeLinear and DequantizeLinear are also taken off activations, inputs and outputs
+    clip           where a Clip keeps the range of a pair that strip_qdq takes out: "needed", "always" or "never"
     external_data  floats of 1 KiB and more go to a data file beside the model, whatever its size
     include        only nodes whose name, output or x matches one of these globs
     exclude        no nodes whose name, output or x matches one of these
@@ -47,7 +48,7 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *, as
         raise FileExistsError(errno.EEXIST, f"{os.strerror(errno.EEXIST)}, and overwrite is False", os.fspath(output))
     if _is_negative(mem):
         raise ValueError(f"mem: {mem} is negative")
-    text = _core.convert(input, output, bool(assume_const), bool(strip_qdq), bool(external_data),
+    text = _core.convert(input, output, bool(assume_const), bool(strip_qdq), clip, bool(external_data),
                          _globs("include", include), _globs("exclude", exclude), bool(overwrite), bool(dry_run),
                          bool(require_float), threads, mem, progress)
     names = {"input": os.fsdecode(input), "output": os.fsdecode(output), "dry_run": bool(dry_run)}
@@ -73,6 +74,8 @@ class ConvertReport:
 
     folded     the nodes that became constants: a mapping each, with "node", "output", "x", "type", "shape", ...
     stripped   the nodes that were taken out, with strip_qdq: "node", "op_type", "replaced_by"
+    inputs_changed, outputs_changed
+               what strip_qdq made float: "name", "old_type", "new_type", "scale", "zero_point", "axis"
     left       the quantized nodes that stay: "node", "op_type", "domain", "output", "reason"
     bytes_in   of the model read
     bytes_out  of the model written, without its data file
@@ -81,10 +84,12 @@ class ConvertReport:
     seconds    where time went: "total", "decide", and summed over threads "read", "dequantize", "write", "flush"
     """
 
-    __slots__ = ("_dict", "folded", "stripped", "left", "bytes_in", "bytes_out", "data_file", "warnings", "seconds")
+    __slots__ = ("_dict", "folded", "stripped", "inputs_changed", "outputs_changed", "left", "bytes_in", "bytes_out", "data_file", "warnings", "seconds")
 
     folded: tuple[Mapping[str, Any], ...]
     stripped: tuple[Mapping[str, Any], ...]
+    inputs_changed: tuple[Mapping[str, Any], ...]
+    outputs_changed: tuple[Mapping[str, Any], ...]
     left: tuple[Mapping[str, Any], ...]
     bytes_in: int
     bytes_out: int
@@ -95,7 +100,7 @@ class ConvertReport:
 
     def __init__(self, report: dict[str, Any]) -> None:
         totals = report["totals"]
-        facts = {key: tuple(map(MappingProxyType, report[key])) for key in ("folded", "stripped", "left")}
+        facts = {key: tuple(map(MappingProxyType, report[key])) for key in ("folded", "stripped", "inputs_changed", "outputs_changed", "left")}
         for name, value in {**facts, "_dict": report, "bytes_in": totals["model_bytes_in"],
                             "bytes_out": totals["model_bytes_out"], "data_file": totals["data_file"],
                             "warnings": tuple(report["warnings"]),

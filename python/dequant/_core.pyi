@@ -15,6 +15,7 @@ def convert(
     output: str | PathLike[str],
     assume_const: bool,
     strip_qdq: bool,
+    clip: str,
     external_data: bool,
     include: list[str],
     exclude: list[str],

@@ -44,7 +44,9 @@ def command(*arguments):
 
 
 @pytest.mark.parametrize("options, flags", [
-    ({}, []), ({"strip_qdq": True}, ["--strip-qdq"]), ({"assume_const": True}, ["--assume-const"]),
+    ({}, []), ({"strip_qdq": True}, ["--strip-qdq"]),
+    ({"strip_qdq": True, "clip": "never"}, ["--strip-qdq", "--clip", "never"]),
+    ({"assume_const": True}, ["--assume-const"]),
     ({"external_data": True}, ["--external-data"]), ({"threads": 1, "mem": 1 << 24}, ["-T1", "--mem", "16Mi"]),
     ({"include": "*weight*"}, ["--include", "*weight*"]),
     ({"exclude": ["*bias*", "*Conv*"]}, ["--exclude", "*bias*", "--exclude", "*Conv*"])])
@@ -94,6 +96,17 @@ def test_the_report(tmp_path):
     report.to_dict()["folded"].clear()
     assert len(report.to_dict()["folded"]) == 1
     assert pickle.loads(pickle.dumps(report)).to_dict() == copy.deepcopy(report).to_dict() == report.to_dict()
+
+
+def test_changed_inputs_and_places_of_clips(tmp_path):
+    proto = model([dq("in scale zero", "y")], inputs=[value("in", "int8")], initializers=TENSORS[1:])
+    source = save(proto, tmp_path / "in.onnx")
+    report = dequant.convert(source, tmp_path / "out.onnx", strip_qdq=True, clip="always")
+    assert [(c["name"], c["old_type"], c["zero_point"]) for c in report.inputs_changed] == [("in", "int8", 5)]
+    assert report.outputs_changed == ()
+    assert [n.op_type for n in onnx.load(tmp_path / "out.onnx").graph.node][-1] == "Clip"
+    with pytest.raises(ValueError, match="needed, always, never"):
+        dequant.convert(source, tmp_path / "out.onnx", overwrite=True, strip_qdq=True, clip="sometimes")
 
 
 def test_an_output_that_exists_is_replaced_only_on_demand(source, tmp_path):

@@ -1,0 +1,55 @@
+// Clip nodes that keep the range of a pair of QuantizeLinear and DequantizeLinear.
+#include "format/onnx/clip.h"
+
+#include "format/io/errors.h"
+#include "format/onnx/encode.h"
+
+namespace dequant::format::onnx {
+
+std::string ClipWriter::put(Graph& graph, Node& node, const std::string& source,
+                            const PairRange& range, Element type) {
+  const std::string output = node.output(0).str();
+  const auto low_value = static_cast<float>(range.low);
+  const auto high_value = static_cast<float>(range.high);
+  Pieces before;
+  Pieces message;
+  std::vector<std::string> inputs{source};
+  if (graph.opsets.onnx.value_or(0) < 11) {  // whose QuantizeLinear knows float32 alone
+    message = {node_message(node.name, "Clip", {source}, output) +
+               float_attribute("min", low_value) + float_attribute("max", high_value)};
+  } else {
+    const std::string low = fresh(output + "_min");
+    const std::string high = fresh(output + "_max");
+    before = scalar(node, low, type, range.low_bytes);
+    for (Piece& p : scalar(node, high, type, range.high_bytes)) before.push_back(std::move(p));
+    inputs = {source, low, high};
+    message = {node_message(node.name, "Clip", {source, low, high}, output)};
+  }
+  rewire_.replace_node(graph, node, std::move(message), inputs, std::move(before));
+  return fmt::format("Clip to [{}, {}]", low_value, high_value);
+}
+
+/// A Constant node that yields one number, to stand before `node`.
+Pieces ClipWriter::scalar(const Node& node, const std::string& name, Element element,
+                          std::span<const std::byte> code) const {
+  return field_of(rewire_.field_number(node),
+                  constant_node("", name, scalar_tensor(name, element, code)));
+}
+
+/// A name that no graph of the model has: one within this could hide it.
+std::string ClipWriter::fresh(std::string name) {
+  if (names_.empty()) {
+    for (const Graph* g : rewire_.scopes().graphs()) {
+      for (const Value& v : g->inputs) names_.insert(v.name.str());
+      for (const Initializer& i : g->initializers) names_.insert(i.tensor.name.str());
+      for (const SparseInitializer& s : g->sparse_initializers) names_.insert(s.name.str());
+      for (const Node& n : g->nodes) {
+        for (const Name& output : n.outputs) names_.insert(output.text.str());
+      }
+    }
+  }
+  while (!names_.insert(name).second) name += "_";
+  return name;
+}
+
+}  // namespace dequant::format::onnx

@@ -1,0 +1,86 @@
+// What takes the place of a pair of QuantizeLinear and DequantizeLinear that is to go.
+#include "format/onnx/pair_place.h"
+
+#include <algorithm>
+
+#include "format/io/errors.h"
+
+namespace dequant::format::onnx {
+namespace {
+
+/// Operators that move numbers and compute none: what was quantized stays so.
+bool moves(const Node& node) {
+  static constexpr std::string_view kMoving[] = {
+      "Identity",  "Reshape",        "Flatten",  "Transpose", "Squeeze",
+      "Unsqueeze", "Expand",         "Tile",     "Slice",     "Split",
+      "Gather",    "GatherElements", "GatherND", "MaxPool",   "Compress"};
+  const bool standard = node.domain().empty() || node.domain() == "ai.onnx";
+  return standard && !node.inputs.empty() &&
+         std::find(std::begin(kMoving), std::end(kMoving), std::string_view(node.op_type())) !=
+             std::end(kMoving);
+}
+
+/// A step more than the range is no more than rounding may be off by at its ends. What a Relu leaves open
+/// above, the pair closes only by what its calibration saw.
+bool is_inside(const ValueRange& value, const PairRange& range) {
+  if (value.low < range.low - range.step) return false;
+  if (value.open_above) return value.low <= range.high;
+  return value.high <= range.high + range.step;
+}
+
+}  // namespace
+
+Result<PairPlace> PairPlaces::of_pair(const Graph& graph, const Node& q, Element output) {
+  DEQUANT_TRY(const ValueRange value, ranges_.of(graph, q.input(0)));
+  if (!value.constant) return choose(graph, q, facts_.quantized_type(graph, q), output, value);
+  PairPlace place;
+  DEQUANT_TRY(const bool same, is_quantized_already(graph, q));
+  if (!same) {
+    place.stays = fmt::format("{} is computed from constants, and quantized would be others",
+                              escaped(q.input(0)));
+  }
+  return place;
+}
+
+Result<PairPlace> PairPlaces::of_input(const Graph& graph, const Node& d, Element quantized,
+                                       Element output) {
+  return choose(graph, d, quantized, output, {});
+}
+
+Result<PairPlace> PairPlaces::choose(const Graph& graph, const Node& node, Element quantized,
+                                     Element output, const ValueRange& value) {
+  PairPlace place;
+  if (clips_ == Clips::never) return place;
+  DEQUANT_TRY(place.range, facts_.range(graph, node, quantized, output));
+  if (!place.range.unknown.empty()) {
+    place.stays = fmt::format("the range to keep is not known: {}", place.range.unknown);
+    return place;
+  }
+  place.clip = clips_ == Clips::always || !is_inside(value, place.range);
+  if (place.clip && !place.range.single) {
+    place.stays = "each slice has a range of its own, which no single Clip keeps";
+  }
+  return place;
+}
+
+/// True if the value before a QuantizeLinear has been through a pair with the same parameters, and was only
+/// moved since.
+Result<bool> PairPlaces::is_quantized_already(const Graph& graph, const Node& q) {
+  DEQUANT_TRY(const bool single, facts_.is_per_tensor(graph, q));
+  const Definition* at = rewire_.scopes().find(graph, q.input(0));
+  while (single && at != nullptr && at->node != nullptr && moves(*at->node)) {
+    at = rewire_.scopes().find(*at->graph, at->node->input(0));
+  }
+  if (!single || at == nullptr || at->node == nullptr || !at->node->is_dequantize() ||
+      rewire_.replaced(*at->node)) {
+    return false;
+  }
+  const Node& d = *at->node;
+  DEQUANT_TRY(const Resolved codes, constants_.resolve(*at->graph, d.input(0)));
+  if (!codes.constant || codes.constant->type().element != facts_.quantized_type(graph, q)) {
+    return false;
+  }
+  return facts_.same_parameters(graph, q, *at->graph, d);
+}
+
+}  // namespace dequant::format::onnx

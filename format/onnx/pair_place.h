@@ -1,0 +1,50 @@
+// What takes the place of a pair of QuantizeLinear and DequantizeLinear that is to go.
+#pragma once
+
+#include <string>
+
+#include "format/onnx/quantizer.h"
+#include "format/onnx/rewire.h"
+#include "format/onnx/value_range.h"
+
+namespace dequant::format::onnx {
+
+/// Where a Clip keeps the range of a pair that goes.
+enum class Clips : uint8_t {
+  needed,  ///< where the value before the pair may leave that range
+  always,
+  never,
+};
+
+/// Nothing, or a Clip to the range of the pair; or why the pair stays.
+struct PairPlace {
+  bool clip = false;
+  PairRange range;
+  std::string stays;
+};
+
+class PairPlaces {
+ public:
+  PairPlaces(const Rewire& rewire, QuantizerFacts& facts, ValueRanges& ranges, Constants& constants,
+             Clips clips)
+      : rewire_(rewire), facts_(facts), ranges_(ranges), constants_(constants), clips_(clips) {}
+
+  /// Of a QuantizeLinear and those that dequantize what it yields to `output`.
+  Result<PairPlace> of_pair(const Graph& graph, const Node& q, Element output);
+
+  /// Of a DequantizeLinear of an input of the model, which was `quantized` and may be anything after.
+  Result<PairPlace> of_input(const Graph& graph, const Node& d, Element quantized, Element output);
+
+ private:
+  Result<PairPlace> choose(const Graph& graph, const Node& node, Element quantized, Element output,
+                           const ValueRange& value);
+  Result<bool> is_quantized_already(const Graph& graph, const Node& q);
+
+  const Rewire& rewire_;
+  QuantizerFacts& facts_;
+  ValueRanges& ranges_;
+  Constants& constants_;
+  const Clips clips_;
+};
+
+}  // namespace dequant::format::onnx
