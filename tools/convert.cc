@@ -20,6 +20,7 @@ struct Options {
   std::string input;
   std::string output;
   bool force = false;
+  bool no_checksum = false;
   bool json = false;
   bool quiet = false;
   Resources resources;
@@ -106,6 +107,7 @@ void print_json(const Options& o, const ConvertReport& r) {
 int run(Options& o) {
   o.convert.overwrite = o.force ? format::Overwrite::replace : format::Overwrite::refuse;
   o.convert.clips = *format::onnx::clips_named(o.clip);
+  if (o.no_checksum) o.convert.checksums = format::onnx::Checksums::skip;
   o.convert.stream = o.resources.stream_options();
   auto progress = std::make_unique<Progress>("writing");
   o.convert.progress = [&](int64_t done, int64_t total) -> Status {
@@ -156,6 +158,8 @@ void add_convert(const Command& app, int& exit_code) {
       .one_value();
   c.add_flag("--require-float", o->convert.require_float,
              "Write nothing and exit with 4 where anything stays quantized");
+  c.add_flag("--no-checksum", o->no_checksum,
+             "Do not hold external data against the checksums that tensors name");
   c.add_flag("-n,--dry-run", o->convert.dry_run, "Decide and report, but write nothing");
   c.add_flag("-f,--force", o->force, "Replace the output if it exists");
   c.add_flag("-q,--quiet", o->quiet, "Print nothing but errors and warnings");

@@ -15,6 +15,7 @@ namespace dequant::tools {
 namespace {
 
 using format::escaped;
+using format::onnx::Checksums;
 using format::onnx::Extraction;
 using format::onnx::Extractor;
 
@@ -25,6 +26,7 @@ struct Options {
   bool all = false;
   bool raw = false;
   bool force = false;
+  bool no_checksum = false;
   Resources resources;
 };
 
@@ -60,7 +62,9 @@ Status run(Options& o) {
                            "give either the name of a tensor or --all");
   }
   const auto stream = o.resources.stream_options();
-  DEQUANT_TRY(const auto extractor, Extractor::open(o.model, stream.structure));
+  DEQUANT_TRY(const auto extractor,
+              Extractor::open(o.model, stream.structure,
+                              o.no_checksum ? Checksums::skip : Checksums::verify));
   Table table({{"tensor"}, {"type"}, {"shape"}, {"file"}});
   const auto write = [&](const Extraction& what, const std::string& path) -> Status {
     DEQUANT_CHECK(write_npy(*extractor, what, path, o, stream));
@@ -97,6 +101,8 @@ void add_extract(const Command& app, int& exit_code) {
   c.add_flag("--all", o->all, "Every DequantizeLinear of constants");
   c.add_flag("--raw", o->raw, "The stored codes, not the numbers they stand for");
   c.add_flag("-f,--force", o->force, "Replace files that exist");
+  c.add_flag("--no-checksum", o->no_checksum,
+             "Do not hold external data against the checksums that tensors name");
   o->resources.add_to(c);
   c.footer(
       "Examples:\n"

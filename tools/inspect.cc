@@ -168,11 +168,13 @@ struct Options {
   std::optional<std::string> page;
   bool json = false;
   bool force = false;
+  bool no_checksum = false;
   Resources resources;
 };
 
 Status run(Options& o) {
   format::onnx::InspectOptions options{o.resources.stream_options()};
+  if (o.no_checksum) options.checksums = format::onnx::Checksums::skip;
   std::optional<format::OutputFile> page;
   if (o.page) {
     const auto overwrite = o.force ? format::Overwrite::replace : format::Overwrite::refuse;
@@ -211,6 +213,8 @@ void add_inspect(const Command& app, int& exit_code) {
       .type_name("FILE");
   command.add_flag("-f,--force", o->force, "Replace the page if it exists")
       .needs(command.get_option("--html"));
+  command.add_flag("--no-checksum", o->no_checksum,
+                   "Do not hold external data against the checksums that tensors name");
   o->resources.add_to(command);
   command.footer(
       "Examples:\n"

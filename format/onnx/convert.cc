@@ -9,6 +9,7 @@
 
 #include "format/io/errors.h"
 #include "format/onnx/constants.h"
+#include "format/onnx/external_entries.h"
 #include "format/onnx/inputs.h"
 #include "format/onnx/opset_imports.h"
 #include "format/onnx/quantized.h"
@@ -53,15 +54,6 @@ Folded describe(const Fold& fold, int64_t first) {
   return f;
 }
 
-void warn_of_checksums(const Scopes& scopes, Warnings& warnings) {
-  for_each_tensor(scopes, [&](const Tensor& t) {
-    if (t.external && t.external->has_checksum) {
-      warnings.add(fmt::format("tensor {}: the checksum of its external data is not verified",
-                               escaped(t.name)));
-    }
-  });
-}
-
 /// Data files that the replaced model may have named stay: others may name them too.
 void warn_of_left_data(const std::string& output, std::vector<std::string>& warnings) {
   if (identity_of(output).size < 0) return;
@@ -87,14 +79,15 @@ class Converter {
   Converter(Clock::time_point started, Model& model, Scopes& scopes, const ConvertOptions& options)
       : started_(started),
         model_(model),
-        files_(model.path),
+        files_(model.path, options.checksums),
         scopes_(scopes),
         options_(options),
         constants_(model, files_, scopes, options.assume_const),
         rewire_(model, scopes, options.assume_const, model.has_training) {}
 
   Result<ConvertReport> convert(const std::string& output) {
-    warn_of_checksums(scopes_, model_.warnings);
+    const auto tick = [this] { return options_.progress ? options_.progress(0, 0) : Status(); };
+    DEQUANT_CHECK(check_external_entries(model_, scopes_, files_, tick));
     report_.warnings = model_.warnings.sentences();
     if (options_.overwrite == Overwrite::replace) warn_of_left_data(output, report_.warnings);
     DEQUANT_CHECK(decide());

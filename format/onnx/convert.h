@@ -18,7 +18,8 @@ struct ConvertOptions {
   Clips clips = Clips::needed;  ///< where Clip nodes keep the ranges of what strip_qdq takes out
   bool external_data = false;   ///< float data in a file beside the model, whatever its size
   bool dry_run = false;         ///< decide and report, write nothing
-  bool require_float = false;   ///< fail with unsupported where anything stays quantized
+  Checksums checksums = Checksums::verify;  ///< skip: with a warning for each
+  bool require_float = false;        ///< fail with unsupported where anything stays quantized
   std::vector<std::string> include;  ///< globs over names; none: all
   std::vector<std::string> exclude;
   Overwrite overwrite = Overwrite::refuse;

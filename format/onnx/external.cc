@@ -7,17 +7,20 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 
 #include "format/io/errors.h"
+#include "format/io/sha1.h"
 
 namespace dequant::format::onnx {
 namespace {
 
 constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 constexpr size_t kOpenFiles = 32;
+constexpr const char* kHexadecimal = "0123456789abcdefABCDEF";
 
 Error forbidden(const std::string& location, const char* why) {
   return failure(ErrorCode::io, "external data location \"{}\" {}", escaped(location), why);
@@ -117,6 +120,25 @@ Result<std::shared_ptr<const InputFile>> ExternalFiles::open(const std::string& 
   if (recent_.size() == kOpenFiles) recent_.pop_back();
   recent_.push_front({location, std::make_shared<const InputFile>(std::move(file))});
   return recent_.front().file;
+}
+
+Status ExternalFiles::verify(const External& external, const std::function<Status()>& tick) {
+  if (checksums_ == Checksums::skip || !external.has_checksum) return {};
+  const std::string_view wanted = external.checksum;
+  if (wanted.size() != 40 || wanted.find_first_not_of(kHexadecimal) != std::string_view::npos) {
+    return failure(ErrorCode::malformed, "the checksum \"{}\" is no SHA-1 of 40 digits",
+                   escaped(wanted));
+  }
+  DEQUANT_TRY(const auto file, open(external.location.str()));
+  const std::lock_guard lock(hashing_);
+  std::string& digest = digests_[{file->identity().device, file->identity().inode}];
+  if (digest.empty()) {
+    DEQUANT_TRY(digest, sha1_of(*file, tick));
+  }
+  const auto same = [](char a, char b) { return a == (b >= 'A' && b <= 'F' ? b - 'A' + 'a' : b); };
+  if (std::equal(digest.begin(), digest.end(), wanted.begin(), same)) return {};
+  return failure(ErrorCode::malformed, "the SHA-1 of {} is {}, not {}, as its checksum says",
+                 escaped(file->name()), digest, wanted);
 }
 
 }  // namespace dequant::format::onnx

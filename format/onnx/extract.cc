@@ -15,9 +15,10 @@ TensorType Extraction::type() const {
   return stored->type();
 }
 
-Result<std::unique_ptr<Extractor>> Extractor::open(const std::string& path, StructureLimit limit) {
+Result<std::unique_ptr<Extractor>> Extractor::open(const std::string& path, StructureLimit limit,
+                                                   Checksums checksums) {
   DEQUANT_TRY(auto model, read_model(path, limit));
-  std::unique_ptr<Extractor> extractor(new Extractor(std::move(model)));
+  std::unique_ptr<Extractor> extractor(new Extractor(std::move(model), checksums));
   if (auto status = extractor->collect(); !status)
     return in(escaped(path), std::move(status).error());
   return extractor;

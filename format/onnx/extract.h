@@ -24,8 +24,8 @@ struct Extraction {
 /// A model open for taking tensors out. After open() any number of threads may do so.
 class Extractor {
  public:
-  static Result<std::unique_ptr<Extractor>> open(const std::string& path,
-                                                 StructureLimit limit = {});
+  static Result<std::unique_ptr<Extractor>> open(const std::string& path, StructureLimit limit = {},
+                                                 Checksums checksums = Checksums::verify);
 
   /// The tensor that `name` names: the output, the node or the x of a DequantizeLinear of constants,
   /// or a constant. With `raw`, the stored codes. Fails with invalid_argument when nothing, or more
@@ -55,8 +55,8 @@ class Extractor {
   /// Of each name, indices of dequantizations_.
   using Index = std::unordered_map<std::string_view, std::vector<size_t>>;
 
-  explicit Extractor(std::unique_ptr<Model> model)
-      : model_(std::move(model)), files_(model_->path) {}
+  Extractor(std::unique_ptr<Model> model, Checksums checksums)
+      : model_(std::move(model)), files_(model_->path, checksums) {}
   Status collect();
   void add(Dequantization d);
   void add_other(const Node& node, const std::string& reason);

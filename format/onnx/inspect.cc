@@ -24,7 +24,7 @@ class Inspector {
  public:
   Inspector(Model& model, const Scopes& scopes, const InspectOptions& options)
       : model_(model),
-        files_(model.path),
+        files_(model.path, options.checksums),
         scopes_(scopes),
         options_(options),
         scatter_(model, files_, options.stream),

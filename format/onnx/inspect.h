@@ -57,6 +57,7 @@ struct InspectReport {
 
 struct InspectOptions {
   StreamOptions stream;
+  Checksums checksums = Checksums::verify;
   size_t profiles = 0;      ///< of so many constant nodes all is found, not just extents
   std::string output = {};  ///< a file that will be written: refused if it is one of the model's
   /// Told how many bytes of values are done; one call at a time, on any thread.

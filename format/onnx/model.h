@@ -52,8 +52,13 @@ struct External {
   int64_t offset = 0;
   std::optional<int64_t> length;  ///< none: as much as shape and type need
   bool has_checksum = false;
+  bool has_unknown_keys = false;
+  Text checksum;                      ///< SHA-1 of the whole file
   std::span<const ShortSpan> fields;  ///< those that hold of this file alone, as location
 };
+
+/// A key of external_data that ONNX or ONNX Runtime knows.
+bool is_external_key(std::string_view key);
 
 /// Field numbers of TensorProto that can hold data.
 enum class DataField : uint8_t {

@@ -59,9 +59,9 @@ struct ExternalEntries {
       if (length > 0) external.length = length;  // 0 is none to ONNX Runtime
     } else if (key == "checksum") {
       external.has_checksum = true;
-    } else if (key.starts_with("prepacked")) {
-      // ONNX Runtime's own layout of the data, at another place of this file: none of the output's.
-    } else {
+      external.checksum = store.text(value);
+    } else if (!is_external_key(key)) {
+      external.has_unknown_keys = true;
       return {};  // somebody else's note: kept as it is
     }
     fields.emplace_back(field.whole);
@@ -166,6 +166,12 @@ Status check_together(Store& store, Tensor& tensor, Parts& parts) {
 }
 
 }  // namespace
+
+bool is_external_key(std::string_view key) {
+  // ONNX Runtime's own layout of weights has its place in the same file, under keys like prepacked_0.
+  return key == "location" || key == "offset" || key == "length" || key == "checksum" ||
+         key.starts_with("prepacked");
+}
 
 Result<int64_t> read_tensor(Source& source, Span message, Store& store, Tensor& tensor) {
   tensor.message = ShortSpan(message);

@@ -67,6 +67,7 @@ Status TensorReader::place(ExternalFiles& files) {
   if (t.external) {
     DEQUANT_TRY(external_, files.open(t.external->location.str()));
     file_ = external_.get();
+    if (t.external->has_checksum) files_ = &files;
     DEQUANT_TRY(const Span span, span_in(*file_, *t.external, bytes_));
     start_ = span.begin;
   } else if (t.data == DataField::raw_data) {
@@ -94,6 +95,11 @@ Status TensorReader::place(ExternalFiles& files) {
 }
 
 Status TensorReader::read_at(int64_t offset, std::span<std::byte> out) const {
+  if (files_ != nullptr) {
+    if (auto status = files_->verify(*tensor_->external); !status) {
+      return of(*tensor_, std::move(status).error());
+    }
+  }
   return file_->read(start_ + offset, out);
 }
 

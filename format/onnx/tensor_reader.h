@@ -30,7 +30,7 @@ class TensorReader {
   /// True if read_at() works: the bytes lie in a file as they are.
   bool seekable() const { return file_ != nullptr; }
 
-  /// Fills `out` with the packed bytes from `offset` on. From any thread.
+  /// Fills `out` with the packed bytes from `offset` on. From any thread. Fails with malformed for a wrong checksum.
   Status read_at(int64_t offset, std::span<std::byte> out) const;
 
   /// Fills `out` with the next packed bytes.
@@ -51,6 +51,7 @@ class TensorReader {
   int64_t bytes_ = 0;
   int64_t position_ = 0;
 
+  ExternalFiles* files_ = nullptr;   ///< of a tensor with a checksum
   const InputFile* file_ = nullptr;  ///< raw bytes: where they are
   std::shared_ptr<const InputFile> external_;
   int64_t start_ = 0;

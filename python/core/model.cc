@@ -16,19 +16,20 @@ namespace nb = nanobind;
 using namespace nb::literals;
 namespace {
 
+using format::onnx::Checksums;
 using format::onnx::Constant;
 using format::onnx::Dequantization;
 using format::onnx::Extractor;
 
 /// What is known without reading data, under the names of dequant.Tensor.
 nb::dict facts(const Dequantization& d) {
-  const bool microsoft = d.node->domain == "com.microsoft";
+  const bool microsoft = d.node->domain() == "com.microsoft";
   const auto& opsets = d.graph->opsets;
   const std::string_view own = d.x.name();
   nb::dict out;
   out["name"] = to_text(d.node->outputs[0].text);
   out["node"] = to_text(d.node->name);
-  out["x"] = to_text(own.empty() ? d.node->inputs[0].text : std::string(own));
+  out["x"] = to_text(own.empty() ? d.node->input(0) : own);
   out["domain"] = to_str(microsoft ? "com.microsoft" : "ai.onnx");
   out["opset"] = (microsoft ? opsets.microsoft : opsets.onnx).value_or(1);
   out["shape"] = to_tuple(d.x.type().shape);
@@ -43,11 +44,11 @@ nb::dict facts(const Dequantization& d) {
 
 class OnnxFile {
  public:
-  OnnxFile(nb::handle path, nb::handle mem) : path_(path_of(path)) {
+  OnnxFile(nb::handle path, nb::handle mem, bool checksum) : path_(path_of(path)) {
     const format::onnx::StructureLimit limit{mem.is_none() ? 0 : integer("mem", mem)};
     Result<std::unique_ptr<Extractor>> extractor = [&] {
       const Unlocked unlocked;
-      return Extractor::open(path_, limit);
+      return Extractor::open(path_, limit, checksum ? Checksums::verify : Checksums::skip);
     }();
     extractor_ = checked(std::move(extractor));
   }
@@ -156,7 +157,7 @@ std::string path_of(nb::handle path) {
   return {owned.c_str(), owned.size()};
 }
 
-nb::str to_text(const std::string& bytes) {
+nb::str to_text(std::string_view bytes) {
   PyObject* text =
       PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "surrogateescape");
   if (text == nullptr) throw nb::python_error();
@@ -177,7 +178,7 @@ std::string from_text(const char* parameter, nb::handle text) {
 
 void add_model(nb::module_& core) {
   nb::class_<OnnxFile>(core, "OnnxFile")
-      .def(nb::init<nb::handle, nb::handle>(), "path"_a, "mem"_a.none())
+      .def(nb::init<nb::handle, nb::handle, bool>(), "path"_a, "mem"_a.none(), "checksum"_a)
       .def("tensors", &OnnxFile::tensors)
       .def("find", &OnnxFile::find, "name"_a)
       .def("dequantize", &OnnxFile::dequantize, "index"_a, "dtype"_a.none(), "out"_a.none(),

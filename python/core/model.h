@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 
 #include <string>
+#include <string_view>
 
 namespace dequant::python {
 
@@ -11,7 +12,7 @@ namespace dequant::python {
 std::string path_of(nanobind::handle path);
 
 /// Text as the bytes of a file have it: those that are not UTF-8 are surrogates, as in Python's own paths.
-nanobind::str to_text(const std::string& bytes);
+nanobind::str to_text(std::string_view bytes);
 std::string from_text(const char* parameter, nanobind::handle text);
 
 void add_model(nanobind::module_& core);

@@ -16,8 +16,8 @@ from . import _core
 def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *, assume_const: bool = False,
             strip_qdq: bool = False, clip: str = "needed", external_data: bool = False, include: str | Iterable[str] = (),
             exclude: str | Iterable[str] = (), overwrite: bool = False, dry_run: bool = False,
-            require_float: bool = False, threads: int | None = None, mem: int | None = None,
-            progress: Callable[[int, int], object] | None = None) -> ConvertReport:
+            require_float: bool = False, checksum: bool = True, threads: int | None = None,
+            mem: int | None = None, progress: Callable[[int, int], object] | None = None) -> ConvertReport:
     """Writes a float model in which every DequantizeLinear of constants has become a float initializer.
 
     input, output  ONNX models; the output appears whole or not at all
@@ -30,6 +30,7 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *, as
     overwrite      the output is replaced if it exists
     dry_run        decide and report, but write nothing; fails where the run would
     require_float  where anything stays quantized nothing is written and UnsupportedError is raised
+    checksum       external data is held against the checksums that tensors name; if False, a warning says so
     threads        None or 0: one for each processor
     mem            bytes of memory for tensor data, 1 GiB if None
     progress       called now and then as progress(bytes_done, bytes_total), by the thread that called convert();
@@ -50,7 +51,7 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *, as
         raise ValueError(f"mem: {mem} is negative")
     text = _core.convert(input, output, bool(assume_const), bool(strip_qdq), clip, bool(external_data),
                          _globs("include", include), _globs("exclude", exclude), bool(overwrite), bool(dry_run),
-                         bool(require_float), threads, mem, progress)
+                         bool(require_float), bool(checksum), threads, mem, progress)
     names = {"input": os.fsdecode(input), "output": os.fsdecode(output), "dry_run": bool(dry_run)}
     return ConvertReport(names | json.loads(text))
 

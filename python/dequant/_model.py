@@ -32,10 +32,10 @@ class _File(Protocol):
 
 #: Formats: a name, the bytes that such files begin with, and what opens them. ONNX has no such bytes and comes
 #: last: what is none says so when it is read.
-_FORMATS: tuple[tuple[str, bytes, Callable[[Any, Any], _File]], ...] = (("onnx", b"", _core.OnnxFile),)
+_FORMATS: tuple[tuple[str, bytes, Callable[[Any, Any, bool], _File]], ...] = (("onnx", b"", _core.OnnxFile),)
 
 
-def open(path: str | os.PathLike[str], *, mem: int | None = None) -> Model:
+def open(path: str | os.PathLike[str], *, mem: int | None = None, checksum: bool = True) -> Model:
     """Opens a model file: a mapping from names to tensors, which are dequantized when they are asked for.
 
     >>> with dequant.open("quantized.onnx") as model:
@@ -44,7 +44,8 @@ def open(path: str | os.PathLike[str], *, mem: int | None = None) -> Model:
     ...     weight = model["conv1.weight"].to_numpy()
 
     ONNX models are read, in place and with their external data: every DequantizeLinear whose inputs are constants
-    is a tensor. Only structure is read here, and that all data is where it should be.
+    is a tensor. Only structure is read here, and that all data is where it should be. External data whose file has
+    another checksum than the model says is refused when it is read, unless checksum is False.
 
     The structure of the model (all but tensor data) may take 32 MiB of memory and 8 times its bytes; a larger
     `mem` allows so many bytes.
@@ -54,7 +55,7 @@ def open(path: str | os.PathLike[str], *, mem: int | None = None) -> Model:
     begin = _first_bytes(path)
     for name, magic, opener in _FORMATS:
         if begin.startswith(magic):
-            return Model(path, name, opener(path, mem))
+            return Model(path, name, opener(path, mem, bool(checksum)))
     raise ValueError(f"{os.fspath(path)}: the format is not known")
 
 

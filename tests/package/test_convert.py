@@ -269,3 +269,26 @@ def test_what_stays_quantized_is_refused_where_float_is_required(dry_run, tmp_pa
     report = dequant.convert(source, out, dry_run=dry_run)
     assert report.warnings == ("still quantized: 1 MatMulInteger",)
     assert [left["op_type"] for left in report.left] == ["MatMulInteger"]
+
+
+@pytest.fixture
+def wrong_checksum(tmp_path):
+    """A model whose x is in a file with another checksum than the model says."""
+    (tmp_path / "w.bin").write_bytes(bytes([1, 2, 3, 253, 254, 255]))
+    entries = {"location": "w.bin", "checksum": "0" * 40}
+    path = tmp_path / "in.onnx"
+    path.write_bytes(raw.quantized(x=raw.external("x", [2, 3], raw.INT8, **entries)))
+    return path
+
+
+def test_external_data_with_a_wrong_checksum_is_refused(wrong_checksum, tmp_path):
+    out = tmp_path / "out.onnx"
+    with pytest.raises(ValueError, match="tensor x: the SHA-1 of .*w.bin is "):
+        dequant.convert(wrong_checksum, out)
+    assert not out.exists()
+    report = dequant.convert(wrong_checksum, out, checksum=False)
+    assert report.warnings == ("tensor x: the checksum of its external data is not verified",)
+    with dequant.open(wrong_checksum) as opened, pytest.raises(ValueError, match="tensor x: the SHA-1 of "):
+        opened["y"].to_numpy()
+    with dequant.open(wrong_checksum, checksum=False) as opened:
+        assert opened["y"].to_numpy().tolist() == [[0, 0.5, 1], [-2, -1.5, -1]]

@@ -199,17 +199,6 @@ def test_what_is_left_of_external_data_is_copied(tmp_path):
     assert (where["location"], where["length"]) == ("out.onnx.data", "6144")
 
 
-@pytest.mark.filterwarnings("ignore:Ignoring unknown external data key")
-def test_unknown_keys_of_external_data_stay_and_a_checksum_goes(tmp_path):
-    entry = {"location": "m.bin", "length": "6144", "note": "kept", "checksum": "0" * 40}
-    source = externalize(network(), tmp_path, {"matrix": entry})
-    _, report = convert(source)
-    assert report["warnings"] == [
-        "tensor matrix: the checksum of its external data is not verified"]
-    where = stored(tmp_path / "out.onnx", "matrix")
-    assert where["note"] == "kept" and "checksum" not in where
-
-
 @pytest.mark.parametrize("others", [{}, {"matrix": {"location": "m.bin"}}])
 def test_empty_tensor_with_external_data_stays_readable(others, tmp_path):
     empty = TensorProto(name="empty", data_type=TensorProto.FLOAT, dims=[0], raw_data=b"")

@@ -72,12 +72,13 @@ def test_contradicting_entries_are_refused(folder, name):
     assert_refused(folder, ENTRIES[name], 3, "tensor x")
 
 
-def test_unknown_entries_are_ignored_and_a_checksum_is_warned_of(folder):
+def test_unknown_entries_are_ignored_with_a_warning_and_a_wrong_checksum_is_refused(folder):
     assert_read(folder, at("w6.bin", __class__="os.system", basepath="/etc"))
     (folder / "out.onnx").unlink()
-    outcome = convert(folder, at("w6.bin", checksum="0" * 40))
-    assert outcome.code == 0
-    assert outcome.err.startswith("dequant: warning: ") and "checksum" in outcome.err
+    outcome = convert(folder, at("w6.bin", **{f"key{i}": "\x1b[31m" for i in range(60)}))
+    assert outcome.code == 0 and len(outcome.err.splitlines()) == 60 and "\x1b" not in outcome.err
+    (folder / "out.onnx").unlink()
+    assert_refused(folder, at("w6.bin", checksum="0" * 40), 3, "tensor x", "SHA-1")
 
 
 NUMBERS = ["-1", "-0", "+5", " 5", "5 ", "5\n", "0x6", "6e0", "6.0", "", "6\0", "\u0663", "\uff16",
