@@ -19,6 +19,10 @@
 namespace dequant::format::onnx {
 namespace {
 
+// What a folded node, and one that stays, take at most while the model is written and reported.
+constexpr int64_t kFoldMemory = 1600;
+constexpr int64_t kLeftMemory = 512;
+
 constexpr const char* kNotSelected = "not selected by include and exclude";
 
 /// The names that --include and --exclude look at: the node's, its output's, and that of x.
@@ -145,10 +149,12 @@ class Converter {
   }
 
   Status decide(Graph& graph, Node& node) {
-    const auto stay = [&](std::string reason) { reasons_[&node] = std::move(reason); };
+    const auto stay = [&](std::string reason) -> Status {
+      reasons_[&node] = std::move(reason);
+      return model_.take(kLeftMemory);
+    };
     if (!wanted(options_, node)) {
-      if (node.is_dequantize()) stay(kNotSelected);
-      return {};
+      return node.is_dequantize() ? stay(kNotSelected) : Status();
     }
     auto decision = constants_.consider(graph, node);
     if (!decision) {
@@ -156,15 +162,15 @@ class Converter {
                 std::move(decision).error());
     }
     if (!decision->dequantization) {
-      if (node.is_dequantize() || !decision->varies) stay(std::move(decision->reason));
-      return {};
+      if (!node.is_dequantize() && decision->varies) return {};
+      return stay(std::move(decision->reason));
     }
     if (node.is_quantize()) return {};  // computed for those that fold
     Fold fold{*std::move(decision->dequantization), 0};
     DEQUANT_TRY(fold.bytes, packed_bytes(fold.dequantization.plan.output,
                                          element_count(fold.dequantization.plan)));
     folds_.push_back(std::move(fold));
-    return {};
+    return model_.take(kFoldMemory);
   }
 
   /// What was computed for folded nodes alone goes with them: pairs of weights, dequantized scales.
@@ -228,7 +234,7 @@ class Converter {
   const ConvertOptions& options_;
   Constants constants_;
   Rewire rewire_;
-  std::vector<Fold> folds_;
+  std::deque<Fold> folds_;
   Reasons reasons_;
   OperatorCounts pairs_;      ///< of the nodes that stay, QuantizeLinear and DequantizeLinear
   OperatorCounts operators_;  ///< of the nodes that stay, all others

@@ -46,8 +46,7 @@ void Edit::append(int frame, Pieces what) {
 
 Pieces Edit::render() const {
   // Every message around a change changes too.
-  Rendering all = changes_;
-  all[-1];
+  Children children;
   std::vector<int> todo;
   for (const auto& [frame, changes] : changes_) todo.push_back(frame);
   std::vector<bool> seen(model_->frames.size());
@@ -56,18 +55,19 @@ Pieces Edit::render() const {
     todo.pop_back();
     if (frame < 0 || seen[static_cast<size_t>(frame)]) continue;
     seen[static_cast<size_t>(frame)] = true;
-    const int parent = model_->frames[static_cast<size_t>(frame)].parent;
-    all[parent].children.push_back(frame);
+    const int parent = model_->frame(frame).parent;
+    children[parent].push_back(frame);
     todo.push_back(parent);
   }
   Pieces out;
-  render(*model_, all, -1, out);
+  render(children, -1, out);
   return out;
 }
 
-void Edit::render(const Model& model, const Rendering& all, int frame, Pieces& out) {
-  const Changes& changes = all.at(frame);
-  const Span payload = frame < 0 ? model.source.all() : model.frame(frame).payload();
+void Edit::render(const Children& children, int frame, Pieces& out) const {
+  static const Changes kNone;
+  const auto changed = changes_.find(frame);
+  const Changes& changes = changed == changes_.end() ? kNone : changed->second;
   struct Change {
     Span what;
     const Pieces* with;  ///< null: the message of `child`
@@ -76,13 +76,17 @@ void Edit::render(const Model& model, const Rendering& all, int frame, Pieces& o
   std::vector<Change> order;
   for (const auto& [what, with] : changes.replaced)
     order.push_back({{what.first, what.second}, &with, -1});
-  for (const int c : changes.children) {
-    const Span whole = model.frame(c).whole;
-    if (!changes.replaced.contains({whole.begin, whole.end})) order.push_back({whole, nullptr, c});
+  if (const auto within = children.find(frame); within != children.end()) {
+    for (const int c : within->second) {
+      const Span whole = model_->frame(c).whole;
+      if (!changes.replaced.contains({whole.begin, whole.end}))
+        order.push_back({whole, nullptr, c});
+    }
   }
   std::sort(order.begin(), order.end(),
             [](const Change& a, const Change& b) { return a.what.begin < b.what.begin; });
 
+  const Span payload = frame < 0 ? model_->source.all() : model_->frame(frame).payload();
   int64_t at = payload.begin;
   for (const Change& c : order) {
     copy({at, c.what.begin}, out);
@@ -92,9 +96,9 @@ void Edit::render(const Model& model, const Rendering& all, int frame, Pieces& o
       continue;
     }
     Pieces inner;
-    render(model, all, c.child, inner);  // as deep as messages nest in the input
+    render(children, c.child, inner);  // as deep as messages nest in the input
     std::string head;
-    const uint32_t number = model.frame(c.child).number();
+    const uint32_t number = model_->frame(c.child).number();
     protozero::add_varint_to_buffer(&head, uint64_t{number} << 3 | 2);
     protozero::add_varint_to_buffer(&head, static_cast<uint64_t>(size_of(inner)));
     out.emplace_back(std::move(head));

@@ -50,14 +50,14 @@ class Edit {
   struct Changes {
     std::map<std::pair<int64_t, int64_t>, Pieces> replaced;
     Pieces appended;
-    std::vector<int> children;  ///< frames directly within that change
   };
-  using Rendering = std::map<int, Changes>;
+  /// Frames in which something changes, by the frame directly around them.
+  using Children = std::map<int, std::vector<int>>;
 
-  static void render(const Model& model, const Rendering& all, int frame, Pieces& out);
+  void render(const Children& children, int frame, Pieces& out) const;
 
   const Model* model_;
-  Rendering changes_;  ///< by frame
+  std::map<int, Changes> changes_;  ///< by frame
 };
 
 }  // namespace dequant::format::onnx

@@ -236,6 +236,12 @@ struct Model {
   std::deque<Frame> frames;
   Warnings warnings;
 
+  /// What the limit leaves for what is decided on the structure and reported of it.
+  int64_t room = INT64_MAX;
+
+  /// Notes bytes of that. Fails with limit when they are too many.
+  Status take(int64_t bytes);
+
   const Frame& frame(int32_t index) const { return frames[static_cast<size_t>(index)]; }
   /// The bytes of a node or initializer, and the message around it.
   Span whole(const Node& node) const { return frame(node.frame).whole; }

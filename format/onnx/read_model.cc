@@ -81,6 +81,7 @@ class Reader {
     model_.graph.opsets = model_.opsets;
     for (const Field& f : graphs) DEQUANT_CHECK(read_graph(f, -1, model_.graph, 0));
     for (const Field& f : functions) DEQUANT_CHECK(read_function(f));
+    model_.room = allowed(source_.file().size() - data_bytes_) - store_.bytes() - later_;
     return {};
   }
 
@@ -97,16 +98,19 @@ class Reader {
     return {};
   }
 
+  int64_t allowed(int64_t structure) const {
+    return std::max(kLeast + kTimes * structure, limit_.memory - kProcess);
+  }
+
   /// Fails when what was read up to a place of the file takes more than its bytes allow.
   Status check_limit(int64_t at) const {
     const int64_t structure = at - data_bytes_;
-    const int64_t allowed = std::max(kLeast + kTimes * structure, limit_.memory - kProcess);
-    if (store_.bytes() + later_ + scratch() <= allowed) return {};
+    if (store_.bytes() + later_ + scratch() <= allowed(structure)) return {};
     return failure(
         ErrorCode::limit,
         "the structure takes more than {} MiB of memory at byte {}, the most for {} bytes "
         "of it; mem allows more",
-        (allowed + kProcess) >> 20, at, structure);
+        (allowed(structure) + kProcess) >> 20, at, structure);
   }
 
   /// What the lists of the nodes that are being read take, while they grow.
@@ -476,6 +480,15 @@ const Attribute* Node::attribute(std::string_view wanted) const {
     if (a.name == wanted) return &a;
   }
   return nullptr;
+}
+
+Status Model::take(int64_t bytes) {
+  room -= bytes;
+  if (room >= 0) return {};
+  return failure(ErrorCode::limit,
+                 "{}: the structure and what is found in it take more memory than its size allows; "
+                 "mem allows more",
+                 escaped(path));
 }
 
 Result<Text> read_text(Source& source, Span span, Store& store) {

@@ -33,7 +33,7 @@ constexpr int kRivals = 1000;
 class Saver {
  public:
   Saver(Model& model, ExternalFiles& files, const Rewire& rewire, const Edit& edit,
-        const std::vector<Fold>& folds, const std::string& path, const SaveOptions& options)
+        const std::deque<Fold>& folds, const std::string& path, const SaveOptions& options)
       : model_(model),
         files_(files),
         rewire_(rewire),
@@ -332,7 +332,7 @@ class Saver {
   ExternalFiles& files_;
   const Rewire& rewire_;
   const Edit& edit_;
-  const std::vector<Fold>& folds_;
+  const std::deque<Fold>& folds_;
   const std::string& path_;
   const SaveOptions& options_;
   std::vector<std::optional<Place>> places_;
@@ -361,7 +361,7 @@ std::string data_name(const std::string& path, int taken) {
 }
 
 Result<Saved> save(Model& model, ExternalFiles& files, const Rewire& rewire, const Edit& edit,
-                   const std::vector<Fold>& folds, const std::string& path,
+                   const std::deque<Fold>& folds, const std::string& path,
                    const SaveOptions& options) {
   return Saver(model, files, rewire, edit, folds, path, options).save();
 }

@@ -1,6 +1,7 @@
 // Writing an edited model: inline while it fits, with a data file beside it otherwise.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <string>
 #include <vector>
@@ -44,7 +45,7 @@ std::string data_name(const std::string& path, int taken);
 /// Puts the folds into the model and writes it. Data files of the input are never referred to: what is
 /// left of them is copied into the data file of the output.
 Result<Saved> save(Model& model, ExternalFiles& files, const Rewire& rewire, const Edit& edit,
-                   const std::vector<Fold>& folds, const std::string& path,
+                   const std::deque<Fold>& folds, const std::string& path,
                    const SaveOptions& options);
 
 }  // namespace dequant::format::onnx

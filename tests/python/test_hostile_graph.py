@@ -160,8 +160,8 @@ ONE_INPUT = [value(11, "q", INT8), initializer(SCALE), initializer(ZERO)]
 LARGE = {
     "10^6 nodes": (chain(10**6), [], 1024),
     "10^6 nodes, the last first": (reversed(chain(10**6)), [], 1024),
-    "10^5 DequantizeLinear": (dequantizers(10**5), [], 512),
-    "10^5 DequantizeLinear, stripped": (dequantizers(10**5), ["--strip-qdq"], 512),
+    "10^5 DequantizeLinear": (dequantizers(10**5), ["--mem", "512Mi"], 512),
+    "10^5 DequantizeLinear, stripped": (dequantizers(10**5), ["--strip-qdq", "--mem", "512Mi"], 512),
     "10^4 inputs with values": (dequantizers(10**4, lambda i: value(11, f"x{i}", INT8)),
                                 ["--assume-const"], 128),
     "10^4 annotations": (dequantizers(10**4, lambda i: annotation(f"y{i}", f"x{i}")), [], 128),
