@@ -206,7 +206,7 @@ class Converter {
         if (reason.empty()) continue;
         if (known == reasons_.end() && n.is_quantize() && !wanted(options_, n))
           reason = kNotSelected;
-        ++(n.is_quantize() || n.is_dequantize() ? pairs_ : operators_)[n.op_type().str()];
+        ++(n.is_quantize() || n.is_dequantize() ? pairs_ : operators_)[n.op_type()];
         report_.left.push_back({std::string(n.label()), n.op_type().str(), n.domain().str(),
                                 n.output(0).str(), std::move(reason)});
       }
