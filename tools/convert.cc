@@ -7,6 +7,7 @@
 #include "format/onnx/convert_json.h"
 #include "tools/commands.h"
 #include "tools/common.h"
+#include "tools/files.h"
 #include "tools/table.h"
 
 namespace dequant::tools {
@@ -136,7 +137,9 @@ void add_convert(const Command& app, int& exit_code) {
   auto o = std::make_shared<Options>();
   const Command c = app.add_subcommand("convert", "Turn a quantized model into a float one");
   c.add_option("MODEL", o->input, "ONNX model to read").required();
-  c.add_option("-o,--output", o->output, "ONNX model to write").required();
+  c.add_option("-o,--output", o->output, "ONNX model to write")
+      .required()
+      .check(not_standard_output);
   c.add_flag("--strip-qdq", o->convert.strip_qdq,
              "Also take QuantizeLinear and DequantizeLinear off activations, inputs and outputs");
   c.add_option("--clip", o->clip,

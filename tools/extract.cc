@@ -61,6 +61,7 @@ Status run(Options& o) {
     return format::failure(ErrorCode::invalid_argument,
                            "give either the name of a tensor or --all");
   }
+  DEQUANT_CHECK(o.all ? check_output_folder(o.output) : format::OutputFile::check_folder(o.output));
   const auto stream = o.resources.stream_options();
   DEQUANT_TRY(const auto extractor,
               Extractor::open(o.model, stream.structure,
@@ -97,7 +98,8 @@ void add_extract(const Command& app, int& exit_code) {
   c.add_option("NAME", o->name, "Output, node or x of a DequantizeLinear, or another constant");
   c.add_option("-o,--output", o->output,
                "File to write; with --all a folder, made if it is not there")
-      .required();
+      .required()
+      .check(not_standard_output);
   c.add_flag("--all", o->all, "Every DequantizeLinear of constants");
   c.add_flag("--raw", o->raw, "The stored codes, not the numbers they stand for");
   c.add_flag("-f,--force", o->force, "Replace files that exist");

@@ -7,17 +7,39 @@
 #include <cstring>
 
 #include "format/io/errors.h"
+#include "format/io/output.h"
 
 namespace dequant::tools {
 
-Status make_folder(const std::string& path) {
+namespace {
+
+bool is_folder(const std::string& path) {
   struct stat s {};
-  if (::mkdir(path.c_str(), 0777) == 0) return {};
-  if (errno == EEXIST && ::stat(path.c_str(), &s) == 0) {
-    if (S_ISDIR(s.st_mode)) return {};
-    errno = ENOTDIR;  // which no option replaces
-  }
+  return ::stat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode);
+}
+
+Error no_folder(const std::string& path, int reason) {
+  errno = reason == EEXIST ? ENOTDIR : reason;  // what is there, no option replaces
   return format::io_error("cannot make the folder {}", format::escaped(path));
+}
+
+}  // namespace
+
+std::string not_standard_output(const std::string& path) {
+  return path == "-" ? "nothing is written to standard output; ./- is a file of that name" : "";
+}
+
+Status check_output_folder(const std::string& path) {
+  if (is_folder(path)) return format::OutputFile::check_folder(path + "/-");
+  if (format::is_taken(path)) return no_folder(path, EEXIST);
+  const size_t end = path.find_last_not_of('/');
+  return format::OutputFile::check_folder(path.substr(0, end == path.npos ? 0 : end + 1));
+}
+
+Status make_folder(const std::string& path) {
+  if (::mkdir(path.c_str(), 0777) == 0) return {};
+  const int reason = errno;
+  return is_folder(path) ? Status() : no_folder(path, reason);
 }
 
 std::string numbered_name(size_t index, const std::string& tensor_name) {

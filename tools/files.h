@@ -8,6 +8,12 @@
 
 namespace dequant::tools {
 
+/// A check for options that name an output: "-" may mean standard output elsewhere.
+std::string not_standard_output(const std::string& path);
+
+/// Fails with io where make_folder() would, or where no file could then be written into the folder.
+Status check_output_folder(const std::string& path);
+
 /// Makes a folder unless it is there.
 Status make_folder(const std::string& path);
 

@@ -9,6 +9,7 @@
 #include "format/io/errors.h"
 #include "tools/commands.h"
 #include "tools/common.h"
+#include "tools/files.h"
 #include "tools/inspect_page.h"
 #include "tools/inspect_totals.h"
 #include "tools/table.h"
@@ -210,7 +211,8 @@ void add_inspect(const Command& app, int& exit_code) {
   command
       .add_option("--html", o->page,
                   "Write a page with histograms instead of printing tables; any browser shows it")
-      .type_name("FILE");
+      .type_name("FILE")
+      .check(not_standard_output);
   command.add_flag("-f,--force", o->force, "Replace the page if it exists")
       .needs(command.get_option("--html"));
   command.add_flag("--no-checksum", o->no_checksum,

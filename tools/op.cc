@@ -2,6 +2,7 @@
 #include "tools/op.h"
 
 #include "tools/commands.h"
+#include "tools/files.h"
 
 namespace dequant::tools {
 namespace {
@@ -38,7 +39,10 @@ void OpOptions::add_x(const Command& command, const char* types) {
 }
 
 void OpOptions::add_rest(const Command& command) {
-  command.add_option("-o,--output", output, "The .npy file to write").type_name("FILE").required();
+  command.add_option("-o,--output", output, "The .npy file to write")
+      .type_name("FILE")
+      .required()
+      .check(not_standard_output);
   command.add_flag("-n,--dry-run", dry_run, "Plan and report, but write nothing");
   command.add_flag("-f,--force", force, "Replace the output if it exists");
   command.add_flag("--json", json, "Print one JSON object instead of a table");

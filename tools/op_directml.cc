@@ -2,6 +2,7 @@
 #include "format/directml/description.h"
 #include "format/directml/node.h"
 #include "format/io/errors.h"
+#include "format/io/output.h"
 #include "tools/commands.h"
 #include "tools/op_sides.h"
 
@@ -75,6 +76,7 @@ Status check_extent(const OpTensor& tensor, int64_t needed) {
 
 /// Buffers in the types and with the strides of a description.
 Status run_described(Options& o) {
+  DEQUANT_CHECK(format::OutputFile::check_folder(o.output));
   DEQUANT_CHECK(check_apart(o.output, o.desc));
   DEQUANT_TRY(const auto description, dml::read_description(o.desc));
   auto compiled = directml::compile(description->desc(), level_of(o));

@@ -1,6 +1,8 @@
 // x, scale and zero point from the command line.
 #include "tools/op_sides.h"
 
+#include "format/io/output.h"
+
 namespace dequant::tools {
 
 void SideOptions::add_sides(const Command& command, const char* scale_types) {
@@ -18,6 +20,7 @@ std::vector<OpTensor> Sides::list() && {
 }
 
 Result<Sides> open_sides(const SideOptions& o) {
+  DEQUANT_CHECK(format::OutputFile::check_folder(o.output));
   DEQUANT_TRY(const auto x_type, named_element("--x-type", o.x_type));
   DEQUANT_TRY(const auto scale_type, named_element("--scale-type", o.scale_type));
   Sides sides;

@@ -2,6 +2,7 @@
 #include "dequant/tensorflow.h"
 
 #include "format/io/errors.h"
+#include "format/io/output.h"
 #include "tools/commands.h"
 #include "tools/op.h"
 
@@ -42,6 +43,7 @@ tf::Dequantize node_of(const Options& o) {
 }
 
 Status run(Options& o) {
+  DEQUANT_CHECK(format::OutputFile::check_folder(o.output));
   DEQUANT_TRY(const auto x_type, x_element(o.x_type));
   DEQUANT_TRY(OpTensor x, open_tensor("x", "--x", o.x, x_type, "--x-type"));
   DEQUANT_TRY(OpTensor min, numbers_or_file("min_range", "--min", o.min));

@@ -80,6 +80,7 @@ Status write_output(const Options& o, size_t index, const NamedTensor& tensor, T
 }
 
 Status run(Options& o) {
+  DEQUANT_CHECK(check_output_folder(o.folder));
   std::vector<NamedTensor> inputs;
   {
     DEQUANT_TRY(const auto model, format::onnx::read_model(o.model));
@@ -108,7 +109,8 @@ void add_run(const Command& app, int& exit_code) {
       .type_name("NAME=FILE")
       .one_value();
   c.add_option("-o,--output", o->folder, "Folder for the outputs, made if it is not there")
-      .required();
+      .required()
+      .check(not_standard_output);
   c.add_option("--format", o->kind, "Kind of the output files: npy or pb")
       .one_of({"npy", "pb"})
       .capture_default_str();

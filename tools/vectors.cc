@@ -11,6 +11,7 @@
 #include "format/io/output.h"
 #include "format/vectors/vectors.h"
 #include "tools/commands.h"
+#include "tools/files.h"
 #include "tools/table.h"
 
 namespace dequant::tools {
@@ -109,6 +110,7 @@ Status run(Options& o) {
   if (o.output.empty() && !o.dry_run) {
     return format::failure(ErrorCode::invalid_argument, "give -o FILE, or --dry-run");
   }
+  if (!o.dry_run) DEQUANT_CHECK(format::OutputFile::check_folder(o.output));
   if (o.request.version.empty()) {
     o.request.version = format::vectors::newest_version(o.request.dialect);
   }
@@ -154,7 +156,9 @@ void add_vectors(const Command& app, int& exit_code) {
                "Random cases, after those of every type, granularity, edge and refusal")
       .type_name("N")
       .capture_default_str();
-  c.add_option("-o,--output", o->output, "The case file to write, .json").type_name("FILE");
+  c.add_option("-o,--output", o->output, "The case file to write, .json")
+      .type_name("FILE")
+      .check(not_standard_output);
   c.add_flag("--dry-run", o->dry_run, "Count by type and granularity, but write nothing");
   c.add_flag("-f,--force", o->force, "Replace the output if it exists");
   c.add_flag("--json", o->json, "Print one JSON object instead");

@@ -256,6 +256,7 @@ FoldedBytes folded_bytes(const ConvertReport& report) {
 Result<ConvertReport> convert(const std::string& input, const std::string& output,
                               const ConvertOptions& options) {
   const auto started = Clock::now();
+  DEQUANT_CHECK(OutputFile::check_folder(output));  // before the work
   DEQUANT_TRY(const auto model, read_model(input, options.stream.structure));
   auto scopes = Scopes::build(*model);
   if (!scopes) return in(escaped(input), std::move(scopes).error());

@@ -100,11 +100,58 @@ def test_any_file_name_will_do(folder, name, options):
     assert len(listing(folder)) == (3 if options else 2)
 
 
-def test_a_folder_without_permission_is_an_error(folder):
-    if os.getuid() == 0:
-        pytest.skip("ROOT: permissions do not hold root back")
+COMMANDS = {
+    "convert": ["convert", "in", "-o"], "dry convert": ["convert", "in", "-n", "-o"],
+    "extract": ["extract", "in", "y", "-o"], "extract all": ["extract", "in", "--all", "-o"],
+    "inspect": ["inspect", "in", "--html"], "run": ["run", "in", "-o"],
+    "vectors": ["vectors", "microsoft", "-n0", "-o"],
+    "op": ["op", "onnx", "--x", "in", "--scale", "in", "-o"],
+    "op tensorflow": ["op", "tensorflow", "--x", "in", "--min", "0", "--max", "1", "-o"],
+    "op directml": ["op", "directml", "--desc", "in", "--x", "in", "--scale", "in", "-o"],
+}
+
+
+def assert_found_before_reading(folder, command, target, *words):
+    """What is read is no model and no tensor: an error that says so comes from reading it."""
+    (folder / "in").write_bytes(b"no model")
+    before = listing(folder)
+    assert_error(run(*COMMANDS[command], target, cwd=folder), 5, *words)
+    assert listing(folder) == before
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_missing_folder_was_found_after_reading(folder, command):
+    assert_found_before_reading(folder, command, "missing/out", "folder missing:", "No such file")
+    assert_found_before_reading(folder, command, "in.onnx/out", "folder in.onnx:", "Not a directory")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_folder_without_permission_was_found_after_reading(folder, command):
     (folder / "closed").mkdir(mode=0o555)
-    assert_error(convert_to(folder, "closed/out.onnx"), 5, "closed")
+    (folder / "in").write_bytes(b"no model")
+    os.chmod(folder, 0o755)
+    user = ["setpriv", "--reuid=65534", "--clear-groups"] if os.getuid() == 0 else []
+    if user and subprocess.run([*user, CLI, "--version"], check=False, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL, cwd=folder).returncode != 0:
+        pytest.skip("ROOT: permissions do not hold root back, and setpriv or the command cannot run as another user")
+    done = subprocess.run([*user, CLI, *COMMANDS[command], "closed/out"], cwd=folder, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 5 and b"folder closed: Permission denied" in done.stderr, done
+
+
+@pytest.mark.parametrize("command", ["extract all", "run"])
+def test_a_folder_for_outputs_without_permission_was_found_after_reading(folder, command):
+    assert_found_before_reading(folder, command, "in.onnx", "folder in.onnx", "Not a directory")
+    assert_found_before_reading(folder, command, "missing/out/", "folder missing")
+    (folder / "there").mkdir()
+    outcome = run(*COMMANDS[command], "there/", cwd=folder)
+    assert outcome.code in (3, 4) and listing(folder / "there") == [], outcome  # the folder is fine, the model is not
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_standard_output_was_a_file_of_the_name_of_a_dash(folder, command):
+    outcome = run(*COMMANDS[command], "-", cwd=folder)
+    assert outcome.code == 2 and "standard output; ./- is a file" in outcome.err, outcome
+    assert listing(folder) == ["in.onnx"]
 
 
 def test_foreign_data_files_are_never_overwritten(folder):
@@ -146,11 +193,13 @@ def test_conversions_with_force_failed_because_another_took_the_name_of_the_data
 
 
 @pytest.mark.parametrize("command, target", [
-    (["extract", "in.onnx", "--all"], "file"),
+    (["extract", "in.onnx", "--all"], "file"), (["run", "in.onnx"], "file"),
+    (["extract", "in.onnx", "--all"], "dangling"), (["run", "in.onnx"], "dangling"),
     (["convert", "in.onnx"], "folder"), (["extract", "in.onnx", "y"], "folder")])
 def test_force_was_advised_where_it_was_given(folder, command, target):
     (folder / "file").write_bytes(b"old")
     (folder / "folder").mkdir()
+    (folder / "dangling").symlink_to("missing")
     outcome = run(*command, "-o", target, "--force", cwd=folder)
     assert_error(outcome, 5, target)
     assert "--force" not in outcome.err
