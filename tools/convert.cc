@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "format/io/errors.h"
 #include "format/onnx/convert_json.h"
 #include "tools/commands.h"
@@ -18,7 +20,7 @@ using format::onnx::ConvertReport;
 using nlohmann::ordered_json;
 
 struct Options {
-  std::string input;
+  std::optional<std::string> input;
   std::string output;
   bool force = false;
   bool no_checksum = false;
@@ -56,8 +58,16 @@ void print_changed(std::string_view what, const std::vector<format::onnx::Change
   fmt::print("{}\n", table.text());
 }
 
+void print_cleaned(const Options& o, const std::vector<format::Leftover>& cleaned) {
+  for (const auto& l : cleaned) {
+    fmt::print("{} ({}) {}: the run that wrote it is dead\n", l.name, human_bytes(l.bytes),
+               o.convert.dry_run ? "would be removed" : "removed");
+  }
+}
+
 void print_text(const Options& o, const ConvertReport& r) {
   using enum Align;
+  print_cleaned(o, r.cleaned);
   if (!r.folded.empty()) {
     Table table({{"became a constant"},
                  {"from"},
@@ -94,18 +104,50 @@ void print_text(const Options& o, const ConvertReport& r) {
   const std::string data = r.data_file.empty() ? ""
                                                : fmt::format(" and {} ({})", escaped(r.data_file),
                                                              human_bytes(r.data_bytes));
-  fmt::print("{} ({}) -> {} ({}){}{}\n", escaped(o.input), human_bytes(r.bytes_in),
+  fmt::print("{} ({}) -> {} ({}){}{}\n", escaped(*o.input), human_bytes(r.bytes_in),
              escaped(o.output), human_bytes(r.bytes_out), data,
              o.convert.dry_run ? ", not written (--dry-run)" : "");
 }
 
-void print_json(const Options& o, const ConvertReport& r) {
-  ordered_json j{{"input", o.input}, {"output", o.output}, {"dry_run", o.convert.dry_run}};
-  j.update(to_json(r));
+void print_object(const ordered_json& j) {
   fmt::print("{}\n", j.dump(2, ' ', false, ordered_json::error_handler_t::replace));
 }
 
+void print_json(const Options& o, const ConvertReport& r) {
+  ordered_json j{{"input", *o.input}, {"output", o.output}, {"dry_run", o.convert.dry_run}};
+  j.update(to_json(r));
+  print_object(j);
+}
+
+void print_warnings(const std::vector<std::string>& warnings) {
+  for (const std::string& w : warnings) fmt::print(stderr, "dequant: warning: {}\n", w);
+}
+
+/// --clean-temp without a model.
+int clean(const Options& o) {
+  const auto removal = o.convert.dry_run ? format::Removal::pretended : format::Removal::done;
+  auto cleaned = format::remove_leftovers(
+      is_folder(o.output) ? o.output : format::folder_of(o.output), removal);
+  if (!cleaned) return report(cleaned.error());
+  std::vector<std::string> warnings;
+  format::warn_of_kept(*cleaned, warnings);
+  print_warnings(warnings);
+  if (o.json) {
+    print_object({{"output", o.output},
+                  {"dry_run", o.convert.dry_run},
+                  {"cleaned", format::onnx::to_json(*cleaned)},
+                  {"warnings", warnings}});
+  } else if (!o.quiet) {
+    print_cleaned(o, *cleaned);
+  }
+  return kDone;
+}
+
 int run(Options& o) {
+  if (!o.input) {
+    if (o.convert.clean_temp) return clean(o);
+    return report({ErrorCode::invalid_argument, "MODEL is required; only --clean-temp needs none"});
+  }
   o.convert.overwrite = o.force ? format::Overwrite::replace : format::Overwrite::refuse;
   o.convert.clips = *format::onnx::clips_named(o.clip);
   if (o.no_checksum) o.convert.checksums = format::onnx::Checksums::skip;
@@ -115,14 +157,14 @@ int run(Options& o) {
     progress->update(done, total);
     return {};
   };
-  const auto result = format::onnx::convert(o.input, o.output, o.convert);
+  const auto result = format::onnx::convert(*o.input, o.output, o.convert);
   progress.reset();
   if (!result) return report(result.error());
   if (o.convert.dry_run) {  // says what the run would have said to a file that exists
     const auto probe = format::OutputFile::create(o.output, o.convert.overwrite);
     if (!probe) return report(probe.error());
   }
-  for (const std::string& w : result->warnings) fmt::print(stderr, "dequant: warning: {}\n", w);
+  print_warnings(result->warnings);
   if (o.json) {
     print_json(o, *result);
   } else if (!o.quiet) {
@@ -136,7 +178,7 @@ int run(Options& o) {
 void add_convert(const Command& app, int& exit_code) {
   auto o = std::make_shared<Options>();
   const Command c = app.add_subcommand("convert", "Turn a quantized model into a float one");
-  c.add_option("MODEL", o->input, "ONNX model to read").required();
+  c.add_option("MODEL", o->input, "ONNX model to read; needed but for --clean-temp");
   c.add_option("-o,--output", o->output, "ONNX model to write")
       .required()
       .check(not_standard_output);
@@ -163,6 +205,9 @@ void add_convert(const Command& app, int& exit_code) {
              "Write nothing and exit with 4 where anything stays quantized");
   c.add_flag("--no-checksum", o->no_checksum,
              "Do not hold external data against the checksums that tensors name");
+  c.add_flag("--clean-temp", o->convert.clean_temp,
+             "First remove the temporary files that killed runs have left in the output's folder; "
+             "without MODEL do nothing else, and -o may be the folder");
   c.add_flag("-n,--dry-run", o->convert.dry_run, "Decide and report, but write nothing");
   c.add_flag("-f,--force", o->force, "Replace the output if it exists");
   c.add_flag("-q,--quiet", o->quiet, "Print nothing but errors and warnings");

@@ -11,12 +11,12 @@
 
 namespace dequant::tools {
 
-namespace {
-
 bool is_folder(const std::string& path) {
   struct stat s {};
   return ::stat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode);
 }
+
+namespace {
 
 Error no_folder(const std::string& path, int reason) {
   errno = reason == EEXIST ? ENOTDIR : reason;  // what is there, no option replaces

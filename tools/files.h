@@ -11,6 +11,9 @@ namespace dequant::tools {
 /// A check for options that name an output: "-" may mean standard output elsewhere.
 std::string not_standard_output(const std::string& path);
 
+/// True if the path leads to a folder.
+bool is_folder(const std::string& path);
+
 /// Fails with io where make_folder() would, or where no file could then be written into the folder.
 Status check_output_folder(const std::string& path);
 

@@ -23,11 +23,6 @@ namespace {
 /// Of attempts to find a temporary name, which is rarely ever taken.
 constexpr int kAttempts = 16;
 
-std::string folder_of(const std::string& path) {
-  const size_t slash = path.find_last_of('/');
-  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-}
-
 std::string base_of(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
 /// The path by which an open file without a name can be linked; nothing where /proc is not mounted.
@@ -52,6 +47,11 @@ Status check_name(const std::string& path) {
 }
 
 }  // namespace
+
+std::string folder_of(const std::string& path) {
+  const size_t slash = path.find_last_of('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
 
 bool is_taken(const std::string& path) {
   struct stat s {};

@@ -15,6 +15,9 @@ namespace dequant::format {
 
 enum class Overwrite { refuse, replace };
 
+/// The folder of a path, as it may be opened.
+std::string folder_of(const std::string& path);
+
 /// True if anything stands at the path, be it a link that leads nowhere.
 bool is_taken(const std::string& path);
 

@@ -44,12 +44,14 @@ std::string temporary_name(Locking locking) {
   return fmt::format("{}{}-{}", kPrefix, start_of_system(), own);
 }
 
-std::string_view start_in(std::string_view name) {
+std::optional<std::string_view> start_in(std::string_view name) {
   if (!name.starts_with(kPrefix)) return {};
   name.remove_prefix(kPrefix.size());
+  if (is_number(name)) return "";
   if (name.size() != 2 * kDigits + 1 || name[kDigits] != '-') return {};
   const std::string_view start = name.substr(0, kDigits);
-  return is_number(start) && is_number(name.substr(kDigits + 1)) ? start : std::string_view();
+  if (!is_number(start) || !is_number(name.substr(kDigits + 1))) return {};
+  return start;
 }
 
 bool lock(int fd) {

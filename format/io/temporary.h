@@ -1,6 +1,7 @@
 // Temporary files: names that tell ours from others', and locks that tell living writers from dead ones.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,8 +15,8 @@ enum class Locking { held, impossible };
 ///   .dq-tmp-RRRRRRRRRRRRRRRR                   it is not, and nothing tells whether the writer lives
 std::string temporary_name(Locking locking);
 
-/// The B of a name of the first form; empty for any other name.
-std::string_view start_in(std::string_view name);
+/// The B of a name of the first form, empty for the second; nothing for any other name.
+std::optional<std::string_view> start_in(std::string_view name);
 
 /// 16 digits that every start of a machine's kernel has its own of; zeros where the system does not say.
 std::string start_of_system();

@@ -242,6 +242,11 @@ class Converter {
   ConvertReport report_;
 };
 
+Result<std::vector<Leftover>> clean(const std::string& output, const ConvertOptions& options) {
+  if (!options.clean_temp) return std::vector<Leftover>();
+  return remove_leftovers(folder_of(output), options.dry_run ? Removal::pretended : Removal::done);
+}
+
 }  // namespace
 
 FoldedBytes folded_bytes(const ConvertReport& report) {
@@ -257,11 +262,15 @@ Result<ConvertReport> convert(const std::string& input, const std::string& outpu
                               const ConvertOptions& options) {
   const auto started = Clock::now();
   DEQUANT_CHECK(OutputFile::check_folder(output));  // before the work
+  DEQUANT_TRY(auto leftovers, clean(output, options));
   DEQUANT_TRY(const auto model, read_model(input, options.stream.structure));
   auto scopes = Scopes::build(*model);
   if (!scopes) return in(escaped(input), std::move(scopes).error());
   DEQUANT_CHECK(check_output(*model, *scopes, output));
-  return Converter(started, *model, *scopes, options).convert(output);
+  DEQUANT_TRY(ConvertReport report, Converter(started, *model, *scopes, options).convert(output));
+  warn_of_kept(leftovers, report.warnings);
+  report.cleaned = std::move(leftovers);
+  return report;
 }
 
 }  // namespace dequant::format::onnx

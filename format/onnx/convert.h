@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "format/io/leftovers.h"
 #include "format/io/output.h"
 #include "format/onnx/save.h"
 #include "format/onnx/stream.h"
@@ -17,6 +18,7 @@ struct ConvertOptions {
   bool strip_qdq = false;       ///< take Q/DQ off activations too
   Clips clips = Clips::needed;  ///< where Clip nodes keep the ranges of what strip_qdq takes out
   bool external_data = false;   ///< float data in a file beside the model, whatever its size
+  bool clean_temp = false;      ///< first remove what dead runs have left in the output's folder
   bool dry_run = false;         ///< decide and report, write nothing
   Checksums checksums = Checksums::verify;  ///< skip: with a warning for each
   bool require_float = false;        ///< fail with unsupported where anything stays quantized
@@ -73,6 +75,7 @@ struct ConvertReport {
   int64_t bytes_out = 0;
   std::string data_file;  ///< written beside the output; empty: none
   int64_t data_bytes = 0;
+  std::vector<Leftover> cleaned;  ///< with clean_temp
   std::vector<std::string> warnings;
   Seconds seconds;
 };

@@ -83,6 +83,12 @@ ordered_json totals(const ConvertReport& report) {
 
 }  // namespace
 
+ordered_json to_json(const std::vector<Leftover>& cleaned) {
+  ordered_json list = ordered_json::array();
+  for (const Leftover& l : cleaned) list.push_back({{"file", l.name}, {"bytes", l.bytes}});
+  return list;
+}
+
 ordered_json to_json(const ConvertReport& report) {
   const Seconds& s = report.seconds;
   return {{"folded", folded(report)},
@@ -98,6 +104,7 @@ ordered_json to_json(const ConvertReport& report) {
             {"dequantize", s.dequantize},
             {"write", s.write},
             {"flush", s.flush}}},
+          {"cleaned", to_json(report.cleaned)},
           {"warnings", report.warnings}};
 }
 

@@ -11,4 +11,7 @@ namespace dequant::format::onnx {
 /// those that are not UTF-8 want an error handler when the text is made.
 nlohmann::ordered_json to_json(const ConvertReport& report);
 
+/// Files that were removed.
+nlohmann::ordered_json to_json(const std::vector<Leftover>& cleaned);
+
 }  // namespace dequant::format::onnx

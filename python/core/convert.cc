@@ -129,9 +129,9 @@ std::vector<std::string> globs(const char* parameter, nb::handle list) {
 }
 
 nb::str convert(nb::handle input, nb::handle output, bool assume_const, bool strip_qdq,
-                nb::handle clip, bool external_data, nb::handle include, nb::handle exclude,
-                bool overwrite, bool dry_run, bool require_float, bool checksum, nb::handle threads,
-                nb::handle mem, nb::handle progress) {
+                nb::handle clip, bool external_data, bool clean_temp, nb::handle include,
+                nb::handle exclude, bool overwrite, bool dry_run, bool require_float, bool checksum,
+                nb::handle threads, nb::handle mem, nb::handle progress) {
   ThreadPool pool(threads_of(threads));
   const auto clips = format::onnx::clips_named(from_text("clip", clip));
   if (!clips) throw nb::value_error("clip: none of needed, always, never");
@@ -140,6 +140,7 @@ nb::str convert(nb::handle input, nb::handle output, bool assume_const, bool str
       .strip_qdq = strip_qdq,
       .clips = *clips,
       .external_data = external_data,
+      .clean_temp = clean_temp,
       .dry_run = dry_run,
       .checksums = checksum ? format::onnx::Checksums::verify : format::onnx::Checksums::skip,
       .require_float = require_float,
@@ -163,7 +164,7 @@ nb::str convert(nb::handle input, nb::handle output, bool assume_const, bool str
 
 void add_convert(nb::module_& core) {
   core.def("convert", convert, "input"_a, "output"_a, "assume_const"_a, "strip_qdq"_a, "clip"_a,
-           "external_data"_a, "include"_a, "exclude"_a, "overwrite"_a, "dry_run"_a,
+           "external_data"_a, "clean_temp"_a, "include"_a, "exclude"_a, "overwrite"_a, "dry_run"_a,
            "require_float"_a, "checksum"_a, "threads"_a.none(), "mem"_a.none(),
            "progress"_a.none());
 }

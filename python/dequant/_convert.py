@@ -16,7 +16,7 @@ from . import _core
 def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *, assume_const: bool = False,
             strip_qdq: bool = False, clip: str = "needed", external_data: bool = False, include: str | Iterable[str] = (),
             exclude: str | Iterable[str] = (), overwrite: bool = False, dry_run: bool = False,
-            require_float: bool = False, checksum: bool = True, threads: int | None = None,
+            require_float: bool = False, checksum: bool = True, clean_temp: bool = False, threads: int | None = None,
             mem: int | None = None, progress: Callable[[int, int], object] | None = None) -> ConvertReport:
     """Writes a float model in which every DequantizeLinear of constants has become a float initializer.
 
@@ -29,6 +29,7 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *, as
     exclude        no nodes whose name, output or x matches one of these
     overwrite      the output is replaced if it exists
     dry_run        decide and report, but write nothing; fails where the run would
+    clean_temp     first remove the temporary files that killed runs have left in the output's folder
     require_float  where anything stays quantized nothing is written and UnsupportedError is raised
     checksum       external data is held against the checksums that tensors name; if False, a warning says so
     threads        None or 0: one for each processor
@@ -49,7 +50,7 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *, as
         raise FileExistsError(errno.EEXIST, f"{os.strerror(errno.EEXIST)}, and overwrite is False", os.fspath(output))
     if _is_negative(mem):
         raise ValueError(f"mem: {mem} is negative")
-    text = _core.convert(input, output, bool(assume_const), bool(strip_qdq), clip, bool(external_data),
+    text = _core.convert(input, output, bool(assume_const), bool(strip_qdq), clip, bool(external_data), bool(clean_temp),
                          _globs("include", include), _globs("exclude", exclude), bool(overwrite), bool(dry_run),
                          bool(require_float), bool(checksum), threads, mem, progress)
     names = {"input": os.fsdecode(input), "output": os.fsdecode(output), "dry_run": bool(dry_run)}
@@ -81,11 +82,13 @@ class ConvertReport:
     bytes_in   of the model read
     bytes_out  of the model written, without its data file
     data_file  the name of the data file beside the output; empty if there is none
+    cleaned    with clean_temp the files that were removed: "file", "bytes"
     warnings   sentences
     seconds    where time went: "total", "decide", and summed over threads "read", "dequantize", "write", "flush"
     """
 
-    __slots__ = ("_dict", "folded", "stripped", "inputs_changed", "outputs_changed", "left", "bytes_in", "bytes_out", "data_file", "warnings", "seconds")
+    __slots__ = ("_dict", "folded", "stripped", "inputs_changed", "outputs_changed", "left", "bytes_in", "bytes_out",
+                 "data_file", "cleaned", "warnings", "seconds")
 
     folded: tuple[Mapping[str, Any], ...]
     stripped: tuple[Mapping[str, Any], ...]
@@ -95,13 +98,15 @@ class ConvertReport:
     bytes_in: int
     bytes_out: int
     data_file: str
+    cleaned: tuple[Mapping[str, Any], ...]
     warnings: tuple[str, ...]
     seconds: Mapping[str, float]
     _dict: dict[str, Any]
 
     def __init__(self, report: dict[str, Any]) -> None:
         totals = report["totals"]
-        facts = {key: tuple(map(MappingProxyType, report[key])) for key in ("folded", "stripped", "inputs_changed", "outputs_changed", "left")}
+        lists = ("folded", "stripped", "inputs_changed", "outputs_changed", "left", "cleaned")
+        facts = {key: tuple(map(MappingProxyType, report[key])) for key in lists}
         for name, value in {**facts, "_dict": report, "bytes_in": totals["model_bytes_in"],
                             "bytes_out": totals["model_bytes_out"], "data_file": totals["data_file"],
                             "warnings": tuple(report["warnings"]),

@@ -17,6 +17,7 @@ def convert(
     strip_qdq: bool,
     clip: str,
     external_data: bool,
+    clean_temp: bool,
     include: list[str],
     exclude: list[str],
     overwrite: bool,

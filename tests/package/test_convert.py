@@ -47,7 +47,8 @@ def command(*arguments):
     ({}, []), ({"strip_qdq": True}, ["--strip-qdq"]),
     ({"strip_qdq": True, "clip": "never"}, ["--strip-qdq", "--clip", "never"]),
     ({"assume_const": True}, ["--assume-const"]),
-    ({"external_data": True}, ["--external-data"]), ({"threads": 1, "mem": 1 << 24}, ["-T1", "--mem", "16Mi"]),
+    ({"external_data": True}, ["--external-data"]), ({"clean_temp": True}, ["--clean-temp"]),
+    ({"threads": 1, "mem": 1 << 24}, ["-T1", "--mem", "16Mi"]),
     ({"include": "*weight*"}, ["--include", "*weight*"]),
     ({"exclude": ["*bias*", "*Conv*"]}, ["--exclude", "*bias*", "--exclude", "*Conv*"])])
 @shared_models
@@ -292,3 +293,29 @@ def test_external_data_with_a_wrong_checksum_is_refused(wrong_checksum, tmp_path
         opened["y"].to_numpy()
     with dequant.open(wrong_checksum, checksum=False) as opened:
         assert opened["y"].to_numpy().tolist() == [[0, 0.5, 1], [-2, -1.5, -1]]
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_what_killed_runs_left_is_removed_on_request(source, tmp_path, dry_run):
+    start = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().replace("-", "")[:16]
+    left, other = tmp_path / f".dq-tmp-{start}-0123456789abcdef", tmp_path / ".dq-tmp-0123456789abcdef"
+    left.write_bytes(b"12345")
+    other.write_bytes(b"")
+    assert dequant.convert(source, tmp_path / "a.onnx", dry_run=dry_run).cleaned == () and left.exists()
+    report = dequant.convert(source, tmp_path / "b.onnx", dry_run=dry_run, clean_temp=True)
+    assert report.cleaned == ({"file": left.name, "bytes": 5},) and left.exists() == dry_run and other.exists()
+    assert report.warnings == (f"{other.name} stays: nothing tells whether the run that made it is alive",)
+
+
+def test_a_missing_folder_was_found_after_reading_the_model(tmp_path):
+    (tmp_path / "in.onnx").write_bytes(b"no model")
+    with pytest.raises(FileNotFoundError, match="folder .*missing"):
+        dequant.convert(tmp_path / "in.onnx", tmp_path / "missing" / "out.onnx")
+
+
+def test_overwriting_keeps_the_permissions(source, tmp_path):
+    out = tmp_path / "out.onnx"
+    out.write_bytes(b"old")
+    out.chmod(0o600)
+    dequant.convert(source, out, overwrite=True, external_data=True)
+    assert {path.stat().st_mode & 0o7777 for path in tmp_path.glob("out.onnx*")} == {0o600}

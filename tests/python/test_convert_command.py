@@ -58,7 +58,7 @@ def test_dry_run_reports_the_same_and_writes_nothing(source, tmp_path):
 def test_report_has_exactly_these_keys(source, tmp_path):
     _, report = convert(source)
     assert list(report) == ["input", "output", "dry_run", "folded", "stripped", "inputs_changed",
-                            "outputs_changed", "left", "totals", "seconds", "warnings"]
+                            "outputs_changed", "left", "totals", "seconds", "cleaned", "warnings"]
     assert [list(f) for f in report["folded"]] == 2 * [
         ["node", "domain", "output", "x", "type", "scale_type", "output_type", "shape",
          "granularity",

@@ -51,6 +51,17 @@ def test_the_output_is_never_the_input(folder, target, options):
     assert listing(folder) == before and (folder / "in.onnx").read_bytes() == SMALL
 
 
+@pytest.mark.parametrize("target, words", [("in.onnx", "input itself"), ("soft", "input itself"),
+                                           ("data", "holds data of the input")])
+def test_extract_took_the_place_of_its_model(folder, target, words):
+    (folder / "in.onnx").write_bytes(quantized(x=external("x", [2, 3], INT8, location="data")))
+    (folder / "data").write_bytes(b"123456")
+    (folder / "soft").symlink_to("in.onnx")
+    before = (folder / "in.onnx").read_bytes()
+    assert_error(run("extract", "in.onnx", "y", "-o", target, "--force", cwd=folder), 5, words)
+    assert (folder / "in.onnx").read_bytes() == before and (folder / "data").read_bytes() == b"123456"
+
+
 def test_an_existing_output_is_replaced_only_by_force(folder):
     (folder / "out.onnx").write_bytes(b"old")
     assert_error(convert_to(folder, "out.onnx"), 5, "out.onnx", "--force")
