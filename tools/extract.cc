@@ -34,6 +34,7 @@ struct Options {
 Status write_npy(Extractor& extractor, const Extraction& what, const std::string& path, Options& o,
                  const format::onnx::StreamOptions& stream) {
   const TensorType type = what.type();
+  DEQUANT_CHECK(extractor.check_output(path));
   const bool widen = type.element == Element::bfloat16 && !o.raw;
   DEQUANT_TRY(format::OutputFile out,
               format::OutputFile::create(

@@ -7,6 +7,7 @@
 #include "format/io/errors.h"
 #include "format/onnx/constant_reader.h"
 #include "format/onnx/constants.h"
+#include "format/onnx/inputs.h"
 
 namespace dequant::format::onnx {
 
@@ -148,6 +149,10 @@ Result<std::vector<Extraction>> Extractor::all(bool raw) {
     }
   }
   return out;
+}
+
+Status Extractor::check_output(const std::string& output) const {
+  return onnx::check_output(*model_, *scopes_, output);
 }
 
 Status Extractor::write(const Extraction& what, const StreamOptions& options, const Sink& sink) {

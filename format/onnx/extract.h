@@ -35,6 +35,9 @@ class Extractor {
   /// The results of all DequantizeLinear of constants; with `raw` what they dequantize.
   Result<std::vector<Extraction>> all(bool raw);
 
+  /// Fails with io where the output would take the place of the model or its data.
+  Status check_output(const std::string& output) const;
+
   /// Hands the packed bytes to the sink in order.
   Status write(const Extraction& what, const StreamOptions& options, const Sink& sink);
 
