@@ -27,7 +27,7 @@ typedef enum dequant_code {
   DEQUANT_LIMIT = 3,            /* a documented limit is exceeded */
   DEQUANT_UNSUPPORTED = 4,      /* legal, but not something dequant does exactly */
   DEQUANT_IO = 5,
-  DEQUANT_OUT_OF_MEMORY = 6 /* or out of threads */
+  DEQUANT_OUT_OF_MEMORY = 6
 } dequant_code;
 
 #define DEQUANT_MESSAGE_SIZE 512
@@ -237,14 +237,15 @@ typedef enum dequant_stores {
 /* How to run; NULL in its place is all zero. It never changes the bits. */
 typedef struct dequant_options {
   size_t struct_size;
-  int threads; /* 0: all processors; 1: the caller's alone; more than processors: all of them */
+  int threads; /* at most; 0 and more than processors: all of them; 1: the caller's alone */
   dequant_parallel_for parallel_for; /* the caller's threads; `threads` is 0 then. NULL: ours */
   void* self;                        /* handed to parallel_for */
   dequant_stores stores;
 } dequant_options;
 
 /* Dequantizes. Checks everything before the first write; when it fails y is untouched, unless the
- * message says that it is incomplete, which is when parallel_for, or the system's threads, gave up. */
+ * message says that it is incomplete, which is when the caller's parallel_for gave up. Where the system
+ * has no thread left, fewer do the work, down to the caller's own. */
 DEQUANT_EXPORT dequant_code dequant_run(const dequant_plan* plan, const dequant_buffers* buffers,
                                         const dequant_options* options, dequant_error* error);
 

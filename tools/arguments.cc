@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "tools/memory.h"
+
 namespace dequant::tools {
 
 Option Option::required() const { return option_->required(), *this; }
@@ -57,7 +59,12 @@ Option Command::get_option(const char* name) const { return Option(*app_->get_op
 
 void Command::footer(const char* text) const { app_->footer(text); }
 
-void Command::callback(std::function<void()> run) const { app_->callback(std::move(run)); }
+void Command::callback(std::function<void()> run) const {
+  app_->callback([command = std::move(run)] {
+    begin_command();
+    command();
+  });
+}
 
 template Option Command::add_option(const char*, std::string&, const char*) const;
 template Option Command::add_option(const char*, std::optional<std::string>&, const char*) const;

@@ -14,6 +14,7 @@
 #include "format/cases/run_case.h"
 #include "format/io/errors.h"
 #include "tools/commands.h"
+#include "tools/memory.h"
 
 namespace dequant::tools {
 namespace {
@@ -68,6 +69,7 @@ class Checker {
   explicit Checker(const Options& options) : options_(options) {}
 
   void check(const std::string& path) {
+    at_work_on(path);
     const auto found = format::find_checkables(path);
     if (!found) return add_error(path, found.error());
     for (const Checkable& checkable : *found) {

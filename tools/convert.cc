@@ -10,6 +10,7 @@
 #include "tools/commands.h"
 #include "tools/common.h"
 #include "tools/files.h"
+#include "tools/memory.h"
 #include "tools/table.h"
 
 namespace dequant::tools {
@@ -148,6 +149,7 @@ int run(Options& o) {
     if (o.convert.clean_temp) return clean(o);
     return report({ErrorCode::invalid_argument, "MODEL is required; only --clean-temp needs none"});
   }
+  at_work_on(*o.input);
   o.convert.overwrite = o.force ? format::Overwrite::replace : format::Overwrite::refuse;
   o.convert.clips = *format::onnx::clips_named(o.clip);
   if (o.no_checksum) o.convert.checksums = format::onnx::Checksums::skip;

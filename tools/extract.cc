@@ -9,6 +9,7 @@
 #include "tools/commands.h"
 #include "tools/common.h"
 #include "tools/files.h"
+#include "tools/memory.h"
 #include "tools/table.h"
 
 namespace dequant::tools {
@@ -58,6 +59,7 @@ Status write_npy(Extractor& extractor, const Extraction& what, const std::string
 }
 
 Status run(Options& o) {
+  at_work_on(o.model);
   if (o.all == !o.name.empty()) {
     return format::failure(ErrorCode::invalid_argument,
                            "give either the name of a tensor or --all");

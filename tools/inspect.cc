@@ -12,6 +12,7 @@
 #include "tools/files.h"
 #include "tools/inspect_page.h"
 #include "tools/inspect_totals.h"
+#include "tools/memory.h"
 #include "tools/table.h"
 
 namespace dequant::tools {
@@ -141,7 +142,7 @@ ordered_json opsets_json(const format::onnx::Opsets& opsets) {
 }
 
 void print_json(const InspectReport& report) {
-  ordered_json j;
+  ordered_json j = ordered_json::object();
   j["ir_version"] = report.ir_version;
   j["opset"] = report.opsets.onnx ? ordered_json(*report.opsets.onnx) : ordered_json();
   j["opsets"] = opsets_json(report.opsets);
@@ -174,6 +175,7 @@ struct Options {
 };
 
 Status run(Options& o) {
+  at_work_on(o.model);
   format::onnx::InspectOptions options{o.resources.stream_options()};
   if (o.no_checksum) options.checksums = format::onnx::Checksums::skip;
   std::optional<format::OutputFile> page;

@@ -17,6 +17,7 @@
 #include "format/io/errors.h"
 #include "format/io/unfinished.h"
 #include "tools/commands.h"
+#include "tools/memory.h"
 
 namespace dequant::tools {
 
@@ -126,6 +127,8 @@ int run_command(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (app.exit(e) != 0) return kUsage;
+  } catch (const std::bad_alloc&) {  // while the options are there, and with them the file's name
+    return report_no_memory();
   }
   // Results that never reached their reader are not a success.
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {

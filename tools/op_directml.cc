@@ -4,6 +4,7 @@
 #include "format/io/errors.h"
 #include "format/io/output.h"
 #include "tools/commands.h"
+#include "tools/memory.h"
 #include "tools/op_sides.h"
 
 namespace dequant::tools {
@@ -143,6 +144,7 @@ void add_op_directml(const Command& op, int& exit_code) {
       "With --desc a file holds its buffer's elements in the order of memory, in any shape. y has\n"
       "the output's Sizes; if that has Strides, one dimension, with zeros in the gaps.");
   c.callback([o, &exit_code] {
+    at_work_on(o->x);
     if (auto status = run(*o); !status) exit_code = report(status.error());
   });
 }

@@ -4,6 +4,7 @@
 #include "dequant/webnn.h"
 #include "format/io/errors.h"
 #include "tools/commands.h"
+#include "tools/memory.h"
 #include "tools/op_sides.h"
 
 namespace dequant::tools {
@@ -88,6 +89,7 @@ void add_onnx(const Command& op, int& exit_code) {
       "  dequant op onnx --x codes.npy --x-type int4 --scale scale.npy --zero-point zero.npy \\\n"
       "      --axis 0 --block-size 32 --output-dtype bfloat16 -o y.npy");
   c.callback([o, &exit_code] {
+    at_work_on(o->x);
     if (auto status = run_onnx(*o); !status) exit_code = report(status.error());
   });
 }
@@ -106,6 +108,7 @@ void add_microsoft(const Command& op, int& exit_code) {
       "Example:\n"
       "  dequant op microsoft --x x.npy --scale scale.npy --zero-point zero.npy --axis 0 -o y.npy");
   c.callback([o, &exit_code] {
+    at_work_on(o->x);
     if (auto status = run_microsoft(*o); !status) exit_code = report(status.error());
   });
 }
@@ -126,6 +129,7 @@ void add_webnn(const Command& op, int& exit_code) {
       "Example:\n"
       "  dequant op webnn --x x.npy --scale scale.npy --zero-point zero.npy -o y.npy");
   c.callback([o, &exit_code] {
+    at_work_on(o->x);
     if (auto status = run_webnn(*o); !status) exit_code = report(status.error());
   });
 }

@@ -4,6 +4,7 @@
 #include "format/io/errors.h"
 #include "format/io/output.h"
 #include "tools/commands.h"
+#include "tools/memory.h"
 #include "tools/op.h"
 
 namespace dequant::tools {
@@ -108,6 +109,7 @@ void add_op_tensorflow(const Command& op, int& exit_code) {
       "  dequant op tensorflow --x x.npy --min min.npy --max max.npy --version 1.4 \\\n"
       "      --semantics documented -o y.npy");
   c.callback([o, &exit_code] {
+    at_work_on(o->x);
     if (auto status = run(*o); !status) exit_code = report(status.error());
   });
 }

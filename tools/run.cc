@@ -10,6 +10,7 @@
 #include "tools/commands.h"
 #include "tools/common.h"
 #include "tools/files.h"
+#include "tools/memory.h"
 #include "tools/table.h"
 
 namespace dequant::tools {
@@ -81,6 +82,7 @@ Status write_output(const Options& o, size_t index, const NamedTensor& tensor, T
 
 Status run(Options& o) {
   DEQUANT_CHECK(check_output_folder(o.folder));
+  at_work_on(o.model);
   std::vector<NamedTensor> inputs;
   {
     DEQUANT_TRY(const auto model, format::onnx::read_model(o.model));

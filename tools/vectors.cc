@@ -78,7 +78,7 @@ void print_table(const Counts& counts) {
 void print_json(const Options& o, size_t cases, const Counts& counts, size_t bytes) {
   ordered_json types = ordered_json::array();
   for (const auto& [key, by_granularity] : counts.types) {
-    ordered_json row;
+    ordered_json row = ordered_json::object();
     if (!key.first.empty()) row["operator"] = key.first;
     row["type"] = key.second;
     row["granularities"] = by_granularity;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 
 namespace dequant::format::onnx {
 namespace {
@@ -25,19 +26,20 @@ constexpr int64_t kOwnMemory = 3 * kOwn;
 constexpr int64_t kLeastMemory = 8 * kMiB;
 
 /// Threads at work on the stretches of one dequantization, each with memory of its own. The first trouble
-/// ends the work of all.
+/// ends the work of all, but a thread that finds no memory for its first stretch leaves the work to others.
 class Team {
  public:
   /// What is done with a stretch, on any thread.
   using Work = std::function<Status(Stretch& stretch)>;
 
-  Team(Stretches& stretches, std::span<Stretch> memory, Work work)
-      : stretches_(stretches), memory_(memory), work_(std::move(work)) {}
+  Team(Stretches& stretches, std::span<Stretch> memory, Holds what, Work work)
+      : stretches_(stretches), memory_(memory), what_(what), work_(std::move(work)) {}
 
   Status run(const Executor& executor) {
+    stretches_.make_room(memory_[0], what_);  // before there are threads, which take memory too
     if (memory_.size() > 1 && executor.parallel_for != nullptr)
       executor.parallel_for(executor.self, memory_.size(), Team::task, this);
-    Team::task(this, 0);  // whatever the others left
+    take_part(memory_[0]);  // whatever the others left
     if (thrown_) std::rethrow_exception(thrown_);
     return std::move(status_);
   }
@@ -46,10 +48,25 @@ class Team {
   /// One thread's work, an Executor::Task: as many stretches as it gets.
   static void task(void* self, size_t i) {
     auto& team = *static_cast<Team*>(self);
+    Stretch& memory = team.memory_[i];
+    if (i == 0 || team.has_room(memory)) team.take_part(memory);
+  }
+
+  bool has_room(Stretch& memory) noexcept {
     try {
-      if (auto status = team.work(team.memory_[i]); !status) team.stop(std::move(status), nullptr);
+      stretches_.make_room(memory, what_);
+      return true;
+    } catch (const std::bad_alloc&) {
+      memory = {};
+      return false;
+    }
+  }
+
+  void take_part(Stretch& memory) noexcept {
+    try {
+      if (auto status = work(memory); !status) stop(std::move(status), nullptr);
     } catch (...) {  // no memory; a task may not throw
-      team.stop({}, std::current_exception());
+      stop({}, std::current_exception());
     }
   }
 
@@ -70,6 +87,7 @@ class Team {
 
   Stretches& stretches_;
   const std::span<Stretch> memory_;
+  const Holds what_;
   const Work work_;
   std::atomic<bool> stopped_{false};
   Status status_;
@@ -100,7 +118,7 @@ Status fill(const Model& model, ExternalFiles& files, const Dequantization& d,
   const auto element_bytes = static_cast<size_t>(bits(d.plan.output) / 8);
   std::vector<Stretch> memory(
       static_cast<size_t>(std::min(stretches.side_by_side(), kMostReaders)));
-  Team team(stretches, memory, [&](Stretch& stretch) {
+  Team team(stretches, memory, Holds::codes, [&](Stretch& stretch) {
     const auto begin = static_cast<size_t>(stretch.elements.begin) * element_bytes;
     const auto end = static_cast<size_t>(stretch.elements.end) * element_bytes;
     return stretches.compute(stretch, y.subspan(begin, end - begin),
@@ -123,10 +141,11 @@ Status Scatter::visit(const Dequantization& d, const StretchSink& sink) {
   DEQUANT_CHECK(stretches.open(model_, files_));
   const auto threads = static_cast<size_t>(std::min(
       {stretches.side_by_side(), memory / 2 / kOwnMemory, static_cast<int64_t>(kMostThreads)}));
-  Team team(stretches, std::span(memory_).first(threads), [&](Stretch& stretch) -> Status {
-    DEQUANT_CHECK(stretches.compute(stretch, sequential_executor()));
-    return sink(stretch);
-  });
+  Team team(stretches, std::span(memory_).first(threads), Holds::codes_and_output,
+            [&](Stretch& stretch) -> Status {
+              DEQUANT_CHECK(stretches.compute(stretch, sequential_executor()));
+              return sink(stretch);
+            });
   auto status = team.run(options_.executor);
   for (Stretch& s : memory_)
     s.scale = s.zero_point = {};  // their room may be needed to hold the next

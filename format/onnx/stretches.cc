@@ -27,6 +27,13 @@ int64_t Stretches::side_by_side() const {
   return element_count(d_.plan) / most_ + 1;
 }
 
+void Stretches::make_room(Stretch& stretch, Holds what) const {
+  const int64_t most = std::min(most_, element_count(d_.plan));
+  stretch.codes.reserve(static_cast<size_t>(most * bits(d_.plan.input) / 8 + 1));
+  if (what == Holds::codes) return;
+  stretch.output.reserve(static_cast<size_t>(most * (bits(d_.plan.output) / 8)));
+}
+
 Result<bool> Stretches::next(Stretch& stretch) {
   const std::lock_guard lock(turn_);
   if (begin_ == element_count(d_.plan)) return false;

@@ -22,6 +22,9 @@ struct Stretch {
   std::vector<std::byte> output;
 };
 
+/// What a stretch holds: its output may go elsewhere.
+enum class Holds { codes, codes_and_output };
+
 /// The stretches of one dequantization, from front to back. Threads take them in turns with next() and
 /// compute them side by side.
 class Stretches {
@@ -33,6 +36,9 @@ class Stretches {
 
   /// How many stretches there are, about; 1 if the memory is enough for one at a time only.
   int64_t side_by_side() const;
+
+  /// Takes the memory that any stretch needs for these; throws std::bad_alloc where there is none.
+  void make_room(Stretch& stretch, Holds what) const;
 
   /// Sets the next stretch, or none: false. Reads its codes where storage yields them only in order.
   Result<bool> next(Stretch& stretch);

@@ -17,10 +17,10 @@ class Refusals {
 
   void types() {
     for (const Element e : elements()) {
-      if (!has(rules_.x, e)) out_.refuse(node(kPlain, false, e), "x_type", name(e));
-      if (!has(rules_.scale, e)) out_.refuse(node(kPlain, false, uint8, e), "scale_type", name(e));
+      if (!has(rules_.x, e)) out_.refuse(node(plain_, false, e), "x_type", name(e));
+      if (!has(rules_.scale, e)) out_.refuse(node(plain_, false, uint8, e), "scale_type", name(e));
     }
-    Case c = node(kPlain, true);
+    Case c = node(plain_, true);
     c.inputs["zero_point"].type = "int8";
     out_.refuse(c, "zero_point_type");
   }
@@ -29,7 +29,7 @@ class Refusals {
   void zero_point_values() {
     for (const Element e : rules_.x) {
       if (kind(e) != Kind::floating) continue;
-      Case c = node(kPlain, true, e);
+      Case c = node(plain_, true, e);
       const auto with = [&](uint64_t code, std::string_view variant) {
         c.inputs["zero_point"].bits = {code};
         out_.refuse(c, "zero_point_value", fmt::format("{}_{}", name(e), variant));
@@ -42,11 +42,11 @@ class Refusals {
   }
 
   void attributes() {
-    Case c = node(kPlain, false);
+    Case c = node(plain_, false);
     c.attributes["block"] = int64_t{2};
     out_.refuse(c, "unknown_attribute");
     const auto absent = [&](const char* attribute, CaseAttribute value) {
-      Case without = node(kPlain, false);
+      Case without = node(plain_, false);
       without.attributes[attribute] = std::move(value);
       out_.refuse(without, "no_such_attribute", attribute);
     };
@@ -59,12 +59,12 @@ class Refusals {
     if (!rules_.output_dtype) return;
     for (const Element e : elements()) {
       if (is_output(e)) continue;
-      Case c = node(kPlain, false);
+      Case c = node(plain_, false);
       c.attributes["output_dtype"] = std::string(name(e));
       out_.refuse(c, "output_dtype", name(e));
     }
     if (has(rules_.scale, float8e8m0)) {
-      out_.refuse(node(kPlain, false, uint8, float8e8m0), "output_dtype_missing");
+      out_.refuse(node(plain_, false, uint8, float8e8m0), "output_dtype_missing");
     }
   }
 
@@ -129,7 +129,7 @@ class Refusals {
   void shape(const LinearShape& s) { refuse(s, false); }
   void zero_point(const LinearShape& s) { refuse(s, true); }
 
-  inline static const LinearShape kPlain{"", {3}, {}};
+  const LinearShape plain_{"", {3}, {}};
 
   Collector& out_;
   const LinearRules& rules_;

@@ -2,6 +2,7 @@
 #include "format/vectors/values.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace dequant::format::vectors {
 namespace {
@@ -10,7 +11,7 @@ using enum Element;
 
 constexpr uint32_t kSmallest = 1;  // the smallest subnormal of any float
 
-const Codes kFloat32Scales{
+constexpr uint64_t kFloat32Scales[]{
     0x00000000, 0x80000000,              // +0, -0
     kSmallest,  0x80000001, 0x007FFFFF,  // 2^-149, its negative, the largest subnormal
     0x00800000, 0x7F7FFFFF, 0xFF7FFFFF,  // the smallest normal, the largest numbers
@@ -27,7 +28,7 @@ const Codes kFloat32Scales{
     0x3EAAEAAA, 0x3EAB1556,  // thrice these is beside a tie of float16, and the tie once
     0x3EAB5556, 0x3EACAAAA,  // float32 rounded it; the same for bfloat16
 };
-const Codes kFloat16Scales{
+constexpr uint64_t kFloat16Scales[]{
     0x0000, 0x8000, kSmallest, 0x8001, 0x03FF, 0x0400,  // zeros, subnormals, the smallest normal
     0x7BFF, 0xFBFF, 0x7C00,    0xFC00,                  // the largest numbers, infinities
     0x7E00, 0xFE01, 0x7D01,                             // NaNs: quiet, with payload, signalling
@@ -35,31 +36,38 @@ const Codes kFloat16Scales{
     0x3C04, 0x3C0C, 0x3C05,                             // bfloat16: two ties, beyond a tie
     0x3FAE, 0x3DED,                                     // times 0x7FE7 and 0x7FCA as above
 };
-const Codes kBfloat16Scales{
+constexpr uint64_t kBfloat16Scales[]{
     0x0000, 0x8000, kSmallest, 0x8001, 0x007F, 0x0080,  // zeros, subnormals, the smallest normal
     0x7F7F, 0xFF7F, 0x7F80,    0xFF80,                  // the largest numbers, infinities
     0x7FC0, 0xFFC1, 0x7F81,                             // NaNs: quiet, with payload, signalling
     0x3F80, 0xBF80, 0x3DCD,                             // 1, -1, 0.1
     0x3300, 0x33C0, 0x3301,    0x477F, 0x4780,          // float16: two ties, beyond one, overflow
 };
-const Codes kExponentScales{
+constexpr uint64_t kExponentScales[]{
     0,   1,   254, 255,  // 2^-127, 2^-126, 2^127, NaN
     127, 126, 102, 103,  // 1, 1/2; float16: 2^-25, a tie with 0, and 2^-24
     142, 143,            // 2^15, 2^16
 };
 // Extremes of integers and of every 8-bit float; ones, threes, infinities and NaNs of those.
-const Codes kByteCodes{0x00, 0x01, 0x02, 0x03, 0x38, 0x3C, 0x40, 0x42, 0x44, 0x7C, 0x7D,
-                       0x7E, 0x7F, 0x80, 0x81, 0xB8, 0xC0, 0xFC, 0xFD, 0xFE, 0xFF};
+constexpr uint64_t kByteCodes[]{0x00, 0x01, 0x02, 0x03, 0x38, 0x3C, 0x40, 0x42, 0x44, 0x7C, 0x7D,
+                                0x7E, 0x7F, 0x80, 0x81, 0xB8, 0xC0, 0xFC, 0xFD, 0xFE, 0xFF};
 // 257 and 259 are ties of bfloat16, 2049 and 2051 of float16.
-const Codes kWordCodes{0,      1,      2,      3,      127,    128,    255,    256,    257,  259,
-                       2047,   2048,   2049,   2051,   0x7FFE, 0x7FFF, 0x8000, 0x8001, 4096, 4097,
-                       0xFEFF, 0xF7FF, 0xFFFD, 0xFFFE, 0xFFFF, 0x1234, 0x7FE7, 0x7FCA};
+constexpr uint64_t kWordCodes[]{0,      1,      2,      3,      127,    128,    255,
+                                256,    257,    259,    2047,   2048,   2049,   2051,
+                                0x7FFE, 0x7FFF, 0x8000, 0x8001, 4096,   4097,   0xFEFF,
+                                0xF7FF, 0xFFFD, 0xFFFE, 0xFFFF, 0x1234, 0x7FE7, 0x7FCA};
 // 2^24 + 1 and 2^24 + 3 are ties of float32, as is 2^31 - 64 with 2^31.
-const Codes kLongCodes{0,          1,          2,          3,          255,        256,
-                       257,        259,        2049,       65519,      65520,      0x00FFFFFF,
-                       0x01000000, 0x01000001, 0x01000003, 0x7FFFFFBF, 0x7FFFFFC0, 0x7FFFFFC1,
-                       0x7FFFFFFE, 0x7FFFFFFF, 0x80000000, 0x80000001, 0x80000040, 0x80000041,
-                       0xFEFFFFFF, 0xFFFFFF00, 0xFFFFFFFE, 0xFFFFFFFF, 0x12345678};
+constexpr uint64_t kLongCodes[]{
+    0,          1,          2,          3,          255,        256,        257,        259,
+    2049,       65519,      65520,      0x00FFFFFF, 0x01000000, 0x01000001, 0x01000003, 0x7FFFFFBF,
+    0x7FFFFFC0, 0x7FFFFFC1, 0x7FFFFFFE, 0x7FFFFFFF, 0x80000000, 0x80000001, 0x80000040, 0x80000041,
+    0xFEFFFFFF, 0xFFFFFF00, 0xFFFFFFFE, 0xFFFFFFFF, 0x12345678};
+
+/// The lists are constant, so that no memory is needed before main.
+template <size_t count>
+Codes codes_of(const uint64_t (&list)[count]) {
+  return Codes(std::begin(list), std::end(list));
+}
 
 uint64_t any_code(Random& random, Element element) {
   return random.bits() & ((uint64_t{1} << bits(element)) - 1);
@@ -69,8 +77,8 @@ uint64_t any_code(Random& random, Element element) {
 
 Codes edge_codes(Element element) {
   if (bits(element) <= 4) return all_codes(element);
-  if (bits(element) == 8) return kByteCodes;
-  return bits(element) == 16 ? kWordCodes : kLongCodes;
+  if (bits(element) == 8) return codes_of(kByteCodes);
+  return bits(element) == 16 ? codes_of(kWordCodes) : codes_of(kLongCodes);
 }
 
 Codes all_codes(Element element) {
@@ -82,10 +90,10 @@ Codes all_codes(Element element) {
 
 Codes edge_scales(Element scale) {
   switch (scale) {
-    case float16: return kFloat16Scales;
-    case bfloat16: return kBfloat16Scales;
-    case float8e8m0: return kExponentScales;
-    default: return kFloat32Scales;
+    case float16: return codes_of(kFloat16Scales);
+    case bfloat16: return codes_of(kBfloat16Scales);
+    case float8e8m0: return codes_of(kExponentScales);
+    default: return codes_of(kFloat32Scales);
   }
 }
 

@@ -118,15 +118,15 @@ class Refusals {
   void types() {
     for (const Element e : elements()) {
       if (std::find(std::begin(kInputs), std::end(kInputs), e) == std::end(kInputs)) {
-        out_.refuse(random_case(out_, "reject", e, float32, kPlain), "input_type", name(e));
+        out_.refuse(random_case(out_, "reject", e, float32, plain_), "input_type", name(e));
       }
       if (std::find(std::begin(kScales), std::end(kScales), e) == std::end(kScales)) {
-        out_.refuse(random_case(out_, "reject", uint8, e, kPlain), "scale_type", name(e));
+        out_.refuse(random_case(out_, "reject", uint8, e, plain_), "scale_type", name(e));
       }
     }
     for (const Element e : {int8, int32, float32}) {
-      Case c = random_case(out_, "reject", uint8, float32, kPlain);
-      c.inputs["zero_point"] = {std::string(name(e)), kPlain.scale, Codes(2), {}};
+      Case c = random_case(out_, "reject", uint8, float32, plain_);
+      c.inputs["zero_point"] = {std::string(name(e)), plain_.scale, Codes(2), {}};
       out_.refuse(c, "zero_point_type", name(e));
     }
   }
@@ -152,19 +152,19 @@ class Refusals {
   }
 
   void attributes() {
-    Case c = random_case(out_, "reject", uint8, float32, kPlain);
+    Case c = random_case(out_, "reject", uint8, float32, plain_);
     c.attributes["axis"] = int64_t{0};
     out_.refuse(c, "unknown_attribute");
   }
 
  private:
   void zero_point(std::string_view variant, const Sizes& shape) {
-    Case c = random_case(out_, "reject", uint8, float32, kPlain);
+    Case c = random_case(out_, "reject", uint8, float32, plain_);
     c.inputs["zero_point"] = tensor_of(uint8, shape, [] { return 0u; });
     out_.refuse(c, "zero_point_shape", variant);
   }
 
-  inline static const Shapes kPlain{"", {2, 3}, {2, 1}};
+  const Shapes plain_{"", {2, 3}, {2, 1}};
 
   Collector& out_;
 };

@@ -21,8 +21,10 @@ struct Executor {
 /// One thread: the caller's.
 inline Executor sequential_executor() noexcept { return {}; }
 
-/// All processors, by a pool shared by the process. Threads start on the first large tensor. The child of a
-/// process that forked after that works on its calling threads alone.
+/// All processors that the thread may use which asks first, by a pool that the process shares. Its threads
+/// start when large tensors need them, as many as the system gives, and stay until the process ends: a
+/// library that holds this one and can be unloaded must be linked with -z nodelete. The child of a process
+/// that forked after the start works on its calling threads alone.
 DEQUANT_EXPORT Executor default_executor() noexcept;
 
 /// The same pool, of which each call takes at most a number of threads, the caller's included: 1 is

@@ -6,6 +6,8 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <system_error>
 #include <thread>
 
 #include "format/onnx/convert_json.h"
@@ -35,18 +37,17 @@ class Conversion {
   };
 
   Conversion(std::string input, std::string output, ConvertOptions options)
-      : options_(std::move(options)) {
+      : input_(std::move(input)), output_(std::move(output)), options_(std::move(options)) {
     options_.progress = [this](int64_t done, int64_t total) { return tell(done, total); };
-    thread_ = std::thread([this, from = std::move(input), to = std::move(output)] {
-      try {
-        result_ = format::onnx::convert(from, to, options_);
-      } catch (...) {  // no memory
-        thrown_ = std::current_exception();
-      }
-      const std::lock_guard lock(mutex_);
-      state_.ended = true;
-      changed_.notify_all();
-    });
+    try {
+      thread_ = std::thread([this] {
+        work();
+        const std::lock_guard lock(mutex_);
+        state_.ended = true;
+        changed_.notify_all();
+      });
+    } catch (const std::system_error&) {  // the system gives no thread: see work_here()
+    }
   }
 
   /// Stops the work where it can still be stopped.
@@ -57,11 +58,36 @@ class Conversion {
       stopped_ = true;
       changed_.notify_all();
     }
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
   }
 
   Conversion(const Conversion&) = delete;
   Conversion& operator=(const Conversion&) = delete;
+
+  bool has_a_thread() const { return thread_.joinable(); }
+
+  /// Works on the caller's thread, and on no other, telling the callback in between.
+  ConvertReport work_here(nb::handle progress) {
+    options_.stream.executor = sequential_executor();
+    std::exception_ptr raised;
+    options_.progress = [&](int64_t done, int64_t total) -> Status {
+      const nb::gil_scoped_acquire locked;
+      try {
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        if (!progress.is_none() && total > 0) progress(done, total);
+        return {};
+      } catch (...) {
+        raised = std::current_exception();
+        return stopped();
+      }
+    };
+    {
+      const Unlocked unlocked;
+      work();
+    }
+    if (raised) std::rethrow_exception(raised);
+    return report();
+  }
 
   /// Returns at once when the work asks or has ended, else after a while.
   State wait() {
@@ -93,10 +119,23 @@ class Conversion {
       changed_.notify_all();
       changed_.wait(lock, [this] { return !state_.asks || stopped_; });
     }
-    if (stopped_) return Error{ErrorCode::invalid_argument, "the conversion was stopped"};
-    return {};
+    return stopped_ ? stopped() : Status();
   }
 
+  static Status stopped() {
+    return Error{ErrorCode::invalid_argument, "the conversion was stopped"};
+  }
+
+  void work() {
+    try {
+      result_ = format::onnx::convert(input_, output_, options_);
+    } catch (...) {  // no memory
+      thrown_ = std::current_exception();
+    }
+  }
+
+  const std::string input_;
+  const std::string output_;
   ConvertOptions options_;
   std::optional<Result<ConvertReport>> result_;
   std::exception_ptr thrown_;
@@ -109,6 +148,7 @@ class Conversion {
 
 /// What the callback raises, and signals, leave through here: the conversion then ends without a trace.
 ConvertReport listen(Conversion& conversion, nb::handle progress) {
+  if (!conversion.has_a_thread()) return conversion.work_here(progress);
   int64_t told = -1;
   for (;;) {
     const Conversion::State state = conversion.wait();

@@ -60,7 +60,7 @@ dequant_code report(dequant_error* error, dequant_code code, std::string_view me
 dequant_code to_c(ErrorCode code) noexcept;
 
 /// What an exception in flight, met in a handler, means to a caller. The library throws only for lack
-/// of memory, and its thread pool for lack of threads.
+/// of memory.
 Error error_in_flight() noexcept;
 
 /// Does the work of a C function, which returns a Status, and reports the outcome.

@@ -77,13 +77,7 @@ Status run_on_pool(const dequant_plan& plan, const Buffers& buffers, RunOptions 
                    int threads) {
   ThreadPool pool(threads);
   options.executor = pool.executor();
-  try {
-    return run_plan(plan, buffers, options);
-  } catch (...) {
-    Error error = error_in_flight();
-    error.message += "; y is incomplete";
-    return error;
-  }
+  return run_plan(plan, buffers, options);
 }
 
 Status run_on_callers_threads(const dequant_plan& plan, const Buffers& buffers, RunOptions options,

@@ -1,7 +1,5 @@
-// The pool limited to a number of threads, on oneTBB's.
+// The pool: threads of its own, limited for each call.
 #include <gtest/gtest.h>
-#include <tbb/global_control.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <atomic>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "dequant/executor.h"
+#include "execute/pool.h"
 
 namespace dequant {
 namespace {
@@ -44,24 +43,50 @@ struct Tasks {
   }
 };
 
-TEST(ThreadPool, TakesNoMoreThreadsForACallThanItsLimit) {
-  // More threads than any limit, on a machine of any size.
-  const tbb::global_control more(tbb::global_control::max_allowed_parallelism, 8);
-  tbb::task_arena arena(8);
-  arena.execute([] {
-    Tasks unlimited(64);
-    unlimited.by(default_executor());
-    EXPECT_TRUE(unlimited.ran_once_each());
-    EXPECT_GT(unlimited.most_at_once, 3) << "or the limits below show nothing";
-    for (const int limit : {2, 3}) {
-      ThreadPool pool(limit);
-      Tasks tasks(64);
-      tasks.by(pool.executor());
-      EXPECT_TRUE(tasks.ran_once_each());
-      EXPECT_GE(tasks.most_at_once, 1);
-      EXPECT_LE(tasks.most_at_once, limit);
+/// Of more threads than any limit, on a machine of any size.
+constinit Pool large_pool;
+
+TEST(Pool, TakesNoMoreThreadsForACallThanItsLimit) {
+  Tasks unlimited(64);
+  large_pool.run(64, Tasks::run, &unlimited, 8);
+  EXPECT_TRUE(unlimited.ran_once_each());
+  EXPECT_GT(unlimited.most_at_once, 3) << "or the limits below show nothing";
+  for (const size_t limit : {size_t{1}, size_t{2}, size_t{3}}) {
+    Tasks tasks(64);
+    large_pool.run(64, Tasks::run, &tasks, limit);
+    EXPECT_TRUE(tasks.ran_once_each());
+    EXPECT_GE(tasks.most_at_once, 1);
+    EXPECT_LE(tasks.most_at_once, static_cast<int>(limit));
+  }
+}
+
+TEST(Pool, RunsEveryTaskOnceWhateverItsThreads) {
+  for (const size_t threads : {0u, 1u, 2u, 8u, 63u, 64u, 65u, 100u}) {
+    for (const size_t count : {0u, 1u, 2u, 3u, 64u, 65u, 200u}) {
+      Tasks tasks(count);
+      large_pool.run(count, Tasks::run, &tasks, threads);
+      EXPECT_TRUE(tasks.ran_once_each()) << count << " by " << threads;
     }
-  });
+  }
+}
+
+TEST(Pool, ServesCallersAtOnceAndTasksThatCallIt) {
+  struct Nested {
+    std::atomic<int> runs{0};
+
+    static void run(void* self, size_t) {
+      large_pool.run(
+          16, [](void* inner, size_t) { ++static_cast<Nested*>(inner)->runs; }, self, 8);
+    }
+  } nested;
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 4; ++caller) {
+    callers.emplace_back([&] {
+      for (int i = 0; i < 100; ++i) large_pool.run(16, Nested::run, &nested, 8);
+    });
+  }
+  for (auto& caller : callers) caller.join();
+  EXPECT_EQ(nested.runs, 4 * 100 * 16 * 16);
 }
 
 TEST(ThreadPool, RunsEveryTaskOnceWhateverItsLimit) {
@@ -75,27 +100,21 @@ TEST(ThreadPool, RunsEveryTaskOnceWhateverItsLimit) {
   }
 }
 
-TEST(ThreadPool, DoesTheTasksOfAThreadThatIsLate) {
-  const tbb::global_control more(tbb::global_control::max_allowed_parallelism, 8);
-  tbb::task_arena arena(8);
+TEST(Pool, DoesTheTasksOfAThreadThatIsLate) {
   struct Late {
     std::atomic<int> others{0};
     bool all_others = false;
   } late;
-  arena.execute([&] {
-    ThreadPool pool(2);
-    const Executor executor = pool.executor();
-    executor.parallel_for(
-        executor.self, 16,
-        [](void* self, size_t i) {
-          auto& l = *static_cast<Late*>(self);
-          if (i != 0) return static_cast<void>(++l.others);
-          const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-          while (l.others < 15 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
-          l.all_others = l.others == 15;
-        },
-        &late);
-  });
+  large_pool.run(
+      16,
+      [](void* self, size_t i) {
+        auto& l = *static_cast<Late*>(self);
+        if (i != 0) return static_cast<void>(++l.others);
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (l.others < 15 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+        l.all_others = l.others == 15;
+      },
+      &late, 2);
   EXPECT_TRUE(late.all_others);
 }
 

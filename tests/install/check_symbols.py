@@ -11,10 +11,10 @@ import sys
 NAMESPACE = re.compile(r"^namespace (dequant[\w:]*) \{")
 FUNCTION = re.compile(r"^DEQUANT_EXPORT [^(]*?(\w+)\(")
 CLASS = re.compile(r"^class DEQUANT_EXPORT (\w+)")
-# Emitted wherever templates of the standard library or TBB are used; the linker merges them.
+# Emitted wherever templates of the standard library are used; the linker merges them.
 FOREIGN = re.compile(
     r"^(((typeinfo|typeinfo name|vtable|guard variable|VTT) for )?"
-    r"(std|__gnu_cxx|tbb|void std|bool std|decltype)\b.*|_fini|_init)"
+    r"(std|__gnu_cxx|void std|bool std|decltype)\b.*|_fini|_init)"
 )
 
 

@@ -2,15 +2,19 @@
 // what it was asked for. All of it is set in the environment:
 //   FAULT_CALL     its name; any: whichever it is
 //   FAULT_AT       which of its calls, counted from the opening of a model or folder
+//   FAULT_FROM_START  they are counted from the start of the process
 //   FAULT_ERRNO    the error; 0: half the bytes are read or written
 //   FAULT_FOREVER  the later calls fail as well
 //   FAULT_KILL     instead of failing, the call comes after this signal to the process
 //   FAULT_HIT      a file that appears when it happened
+//   FAULT_PROCESSORS  how many processors the machine seems to have
 //   FAULT_WITHOUT  what the system seems to lack: of the words tmpfile, openat2, renameat2, flock
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -40,11 +44,13 @@ static int lacks(const char* what) {
 // 1 if this call is the one; errno says how it fails.
 static int strikes(const char* call) {
   const char* wanted = getenv("FAULT_CALL");
-  const int any = wanted != NULL && strcmp(wanted, "any") == 0 && strcmp(call, "malloc") != 0;
-  if (!armed || wanted == NULL || (!any && strcmp(wanted, call) != 0)) return 0;
+  if (wanted == NULL || (!armed && getenv("FAULT_FROM_START") == NULL)) return 0;
+  const int any = strcmp(wanted, "any") == 0 && strcmp(call, "malloc") != 0;
+  if (!any && strcmp(wanted, call) != 0) return 0;
   const int at = atoi(getenv("FAULT_AT"));
-  ++calls;
-  if (calls < at || (calls > at && getenv("FAULT_FOREVER") == NULL)) return 0;
+  const int now = __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
+  if (now < at || (now > at && getenv("FAULT_FOREVER") == NULL)) return 0;
+  if (kernel == NULL) find_kernel();
   kernel(SYS_close, kernel(SYS_openat, AT_FDCWD, getenv("FAULT_HIT"), O_CREAT | O_WRONLY, 0666));
   const char* number = getenv("FAULT_KILL");
   if (number != NULL) {
@@ -172,3 +178,18 @@ long syscall(long n, ...) {
 }
 
 void* malloc(size_t size) { return strikes("malloc") ? NULL : __libc_malloc(size); }
+
+int pthread_create(pthread_t* thread, const pthread_attr_t* how, void* (*start)(void*),
+                   void* with) {
+  if (fails("pthread_create")) return errno;
+  return ((int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*))dlsym(
+      RTLD_NEXT, "pthread_create"))(thread, how, start, with);
+}
+
+int sched_getaffinity(pid_t process, size_t size, cpu_set_t* set) {
+  const char* processors = getenv("FAULT_PROCESSORS");
+  if (processors == NULL) return kernel(SYS_sched_getaffinity, process, size, set) < 0 ? -1 : 0;
+  memset(set, 0, size);
+  for (int i = 0; i < atoi(processors); ++i) CPU_SET_S(i, size, set);
+  return 0;
+}

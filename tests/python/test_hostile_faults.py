@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 import interrupted
-from hostile_support import (CLI, FLOAT, INT8, LIMITED, MIB, external, initializer, listing, model, node,
+from hostile_support import (CLI, FLOAT, INT8, LIMITED, MIB, assert_error, external, initializer, listing, model, node,
                              quantized, run, tensor)
 
 pytestmark = [
@@ -175,6 +175,49 @@ def test_any_allocation_may_fail(shim, folder, forever):
     assert len(ends) > 50 and ends.count(6) > 30
 
 
+COMMANDS = {
+    "convert": ["in.onnx", "-q", "-o", "out.onnx", "--force"],
+    "inspect": ["in.onnx", "--json"],
+    "extract": ["in.onnx", "y", "-o", "y.npy", "--force"],
+    "check": ["cases.json"],
+    "--version": [],
+    "--help": [],
+    "--no-such-option": [],
+}
+
+
+@pytest.mark.parametrize("forever", [False, True], ids=["once", "forever"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_any_allocation_may_fail_from_the_start_of_the_process(shim, folder, command, forever):
+    """Also before main. Each seventh, and the first and last ones of loading; every one is the same code."""
+    (folder / "in.onnx").write_bytes(quantized())  # whose output is one file
+    (folder / "cases.json").write_text('{"format": "dequant-cases", "version": 1, "cases": []}')
+    hit = folder.parent / "hit"
+    env = dict(os.environ, LD_PRELOAD=str(shim), FAULT_HIT=str(hit), FAULT_CALL="malloc", FAULT_ERRNO=str(errno.ENOMEM),
+               FAULT_FROM_START="1", **({"FAULT_FOREVER": "1"} if forever else {}))
+    line = [CLI, command, *COMMANDS[command], *(["-T1"] if COMMANDS[command] and command != "check" else [])]
+    wanted = subprocess.run(line, cwd=folder, check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    before = {name: (folder / name).read_bytes() for name in listing(folder)}
+    sentences = {b"dequant: error: out of memory\n", b"dequant: error: in.onnx: out of memory\n",
+                 b"dequant: error: cases.json: out of memory\n"}
+    codes = []
+    for k in itertools.chain(range(1, 40), itertools.count(40, 7)):
+        hit.unlink(missing_ok=True)
+        done = subprocess.run(line, cwd=folder, env={**env, "FAULT_AT": str(k)}, check=False, timeout=20,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        if not hit.exists():
+            break
+        codes.append(done.returncode)
+        if done.returncode == 6:
+            assert done.stderr in sentences, (k, done)
+        else:  # what did without
+            assert (done.returncode, done.stdout, done.stderr) == (wanted.returncode, wanted.stdout,
+                                                                   wanted.stderr), (k, done)
+        assert {name: (folder / name).read_bytes() for name in listing(folder)} == before, (k, done)
+    assert codes.count(6) > 100
+    assert codes.count(6) == len(codes) or not forever
+
+
 @pytest.mark.parametrize("without", ["openat2", "tmpfile", "renameat2", "flock", "tmpfile flock",
                                      "tmpfile renameat2", "openat2 tmpfile renameat2"])
 @pytest.mark.parametrize("force", [False, True], ids=["new", "force"])
@@ -231,6 +274,7 @@ def test_little_memory_is_enough_or_an_error(tmp_path):
         outcome = run("convert", tmp_path / "in.onnx", "-o", tmp_path / "out.onnx", "-q", "-f", "-T1",
                       address_space=mebibytes * MIB)
         codes.append(outcome.code)
-        assert outcome.code == 0 or (outcome.code, outcome.err) == (6, "dequant: error: out of memory\n")
+        if outcome.code != 0:
+            assert_error(outcome, 6, "in.onnx: out of memory")
         assert set(listing(tmp_path)) <= {"in.onnx", "out.onnx"}
     assert codes[0] == 6 and codes[-1] == 0 and codes == sorted(codes, reverse=True)

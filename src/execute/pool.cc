@@ -1,0 +1,180 @@
+#include "execute/pool.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <thread>
+
+namespace dequant {
+namespace {
+
+/// The tasks of a call, dealt out in stretches, one for each thread that may take part, so that who calls
+/// again finds the same part of x and y in the same core's cache. Who is done with a stretch helps with
+/// the next one.
+class Stretches {
+ public:
+  Stretches(Executor::Task task, void* context, std::size_t count, std::size_t threads) noexcept
+      : task_(task), context_(context), stretches_(std::min({count, threads, kMost})) {
+    for (std::size_t k = 0; k < stretches_; ++k) {
+      stretch_[k].next.store(edge(count, k), std::memory_order_relaxed);
+      stretch_[k].end = edge(count, k + 1);
+    }
+  }
+
+  /// Runs tasks until there are none left, beginning with those of a stretch.
+  void take(std::size_t first) noexcept {
+    for (std::size_t k = 0; k < stretches_; ++k) {
+      Stretch& stretch = stretch_[(first + k) % stretches_];
+      for (std::size_t i = stretch.next++; i < stretch.end; i = stretch.next++) task_(context_, i);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kMost = 64;
+
+  /// On a line of the cache of its own: threads count in it.
+  struct alignas(64) Stretch {
+    std::atomic<std::size_t> next;
+    std::size_t end;
+  };
+
+  std::size_t edge(std::size_t count, std::size_t k) const noexcept {
+    return count / stretches_ * k + std::min(count % stretches_, k);
+  }
+
+  Executor::Task task_;
+  void* context_;
+  std::size_t stretches_;
+  std::array<Stretch, kMost> stretch_;
+};
+
+/// Of a thread: what a chunk needs, several times. Address space may be little.
+constexpr std::size_t kStackBytes = std::size_t{1} << 20;
+/// After a refusal by the system no thread is asked for during this time: asking costs as much as a tensor.
+constexpr std::chrono::seconds kPatience{1};
+/// How often a thread looks before it sleeps: who calls again at once does not wait for it to wake up.
+constexpr int kLooks = 100;
+
+/// Returns when the number is no longer the one that was seen.
+void wait_for_change(const std::atomic<uint32_t>& number, uint32_t seen) noexcept {
+  for (int i = 0; i < kLooks; ++i) {
+    if (number.load(std::memory_order_relaxed) != seen) return;
+    std::this_thread::yield();
+  }
+  number.wait(seen, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+struct Pool::Call {
+  Stretches stretches;
+  std::size_t places;       ///< for more threads; guarded by the pool's lock, as all that follows
+  std::size_t helpers = 0;  ///< threads of the pool that are in it
+  bool waited_for = false;  ///< by its caller, who has run out of tasks
+  Call* next = nullptr;
+};
+
+void Pool::run(std::size_t count, Executor::Task task, void* context,
+               std::size_t threads) noexcept {
+  threads = std::min(threads, count);
+  if (threads <= 1) {
+    for (std::size_t i = 0; i < count; ++i) task(context, i);
+    return;
+  }
+  Call call{Stretches(task, context, count, threads), threads - 1};
+  begin(call);
+  call.stretches.take(0);
+  end(call);
+}
+
+/// Offers the places of a call to the threads of the pool.
+void Pool::begin(Call& call) noexcept {
+  std::size_t wanted = call.places;
+  bool all = false;
+  {
+    const std::lock_guard lock(lock_);
+    if (workers_ < wanted) grow(wanted);
+    all = workers_ <= wanted;
+    call.next = calls_;
+    calls_ = &call;
+    begun_.fetch_add(1, std::memory_order_relaxed);
+  }
+  if (all) return begun_.notify_all();
+  while (wanted-- > 0) begun_.notify_one();
+}
+
+/// Returns when no thread of the pool is in the call any more; the tasks are done then.
+void Pool::end(Call& call) noexcept {
+  std::unique_lock lock(lock_);
+  Call** at = &calls_;
+  while (*at != &call) at = &(*at)->next;
+  *at = call.next;
+  call.waited_for = true;
+  while (call.helpers > 0) {
+    const uint32_t seen = ended_.load(std::memory_order_relaxed);
+    lock.unlock();
+    wait_for_change(ended_, seen);
+    lock.lock();
+  }
+}
+
+/// Makes threads until there are so many, or until the system refuses one.
+void Pool::grow(std::size_t workers) noexcept {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_try_) return;
+  pthread_attr_t detached;
+  if (pthread_attr_init(&detached) != 0) return;
+  pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&detached, kStackBytes);
+  const auto start = [](void* self) -> void* { static_cast<Pool*>(self)->help(); };
+  for (pthread_t thread{}; workers_ < workers; ++workers_) {
+    if (pthread_create(&thread, &detached, start, this) != 0) {
+      next_try_ = now + kPatience;
+      break;
+    }
+  }
+  pthread_attr_destroy(&detached);
+}
+
+/// The life of a thread of the pool.
+void Pool::help() noexcept {
+  std::unique_lock lock(lock_);
+  const std::size_t first = ++helping_;  // 0 is the stretch of callers
+  for (;;) {
+    Call* call = calls_;
+    while (call != nullptr && call->places == 0) call = call->next;
+    if (call == nullptr) {
+      const uint32_t seen = begun_.load(std::memory_order_relaxed);
+      lock.unlock();
+      wait_for_change(begun_, seen);
+      lock.lock();
+      continue;
+    }
+    --call->places;
+    ++call->helpers;
+    lock.unlock();
+    call->stretches.take(first);
+    lock.lock();
+    if (--call->helpers > 0 || !call->waited_for) continue;
+    ended_.fetch_add(1, std::memory_order_relaxed);
+    ended_.notify_all();  // under the lock, since the call is gone after it
+  }
+}
+
+std::size_t processors() noexcept {
+  static std::atomic<std::size_t> known = 0;
+  std::size_t count = known.load(std::memory_order_relaxed);
+  if (count == 0) {
+    cpu_set_t usable;
+    const bool told = sched_getaffinity(0, sizeof usable, &usable) == 0;
+    count =
+        told ? static_cast<std::size_t>(CPU_COUNT(&usable)) : std::thread::hardware_concurrency();
+    count = std::max(count, std::size_t{1});
+    known.store(count, std::memory_order_relaxed);
+  }
+  return count;
+}
+
+}  // namespace dequant
