@@ -130,8 +130,8 @@ class OnnxFile {
   /// Packed bytes in an array, the name of their element, the shape.
   static nb::object read(Extractor& extractor, const Constant& constant) {
     const TensorType type = constant.type();
-    const nb::object array =
-        nb::module_::import_("numpy").attr("empty")(format::onnx::stored_bytes(constant), "uint8");
+    const int64_t bytes = checked(packed_bytes(type.element, checked(element_count(type.shape))));
+    const nb::object array = nb::module_::import_("numpy").attr("empty")(bytes, "uint8");
     Exported memory;
     if (!memory.get(array, PyBUF_WRITABLE)) throw nb::type_error("numpy made no buffer");
     Status status;

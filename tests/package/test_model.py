@@ -297,3 +297,21 @@ assert t.zero_point.dtype == "int4" and t.to_numpy().dtype == numpy.uint16
 assert (dequant.onnx.dequantize_linear(t.codes, t.scale, t.zero_point) == t.to_numpy()).all()
 """
     subprocess.run([sys.executable, "-c", child], check=True)
+
+
+def test_scales_and_codes_that_are_computed(tmp_path):
+    """A scale that is dequantized itself, and the codes of a quantized constant: their sizes are not those of what is
+    stored."""
+    x, scales = codes("int8", np.arange(48).reshape(6, 8)), codes("float8e4m3fn", np.arange(50, 62).reshape(6, 2))
+    inner = dequantized(scales, floats(0.5))
+    nodes = [dq("sq s", "scale", "inner"), dq("x scale", "y", "outer", axis=1, block_size=4),
+             node("QuantizeLinear", "w s", "wq", "q"), dq("wq s", "z", "pair")]
+    proto = model(nodes, outputs=[value("y", shape=[6, 8]), value("z")], initializers=[
+        x.tensor("x"), scales.tensor("sq"), floats(0.5).tensor("s"),
+        floats([[0.1, 0.9, 3], [-1, 500, 2.25]]).tensor("w")])
+    with dequant.open(save(proto, tmp_path / "in.onnx")) as m:
+        assert list(m) == ["scale", "y", "z"]
+        assert_same(codes_of(m["y"].to_numpy()), dequantized(x, inner, axis=1, block_size=4))
+        assert_same(codes_of(m["y"].scale), inner)
+        assert m["z"].x == "wq" and m["z"].to_numpy().tolist() == [[0, 1, 3], [0, 127.5, 2]]
+        assert m["z"].codes.data.tolist() == [0, 2, 6, 0, 255, 4]
