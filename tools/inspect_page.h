@@ -1,8 +1,11 @@
 // What `dequant inspect --html` writes: one page that needs nothing but a browser.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "format/io/output.h"
 #include "format/onnx/inspect.h"
@@ -16,9 +19,55 @@ inline constexpr size_t kFirstRows = 500;
 /// Tensors beyond this many have a row, but nothing to unfold.
 inline constexpr size_t kMostDetails = 1'000;
 
-/// The whole page about the model of that path.
-Status write_page(format::OutputFile& out, const std::string& model,
-                  const format::onnx::InspectReport& report);
+/// Text that grows, in parts: one text would be copied as it grows.
+class Rows {
+ public:
+  void add(std::string_view text);
+  Status write(format::OutputFile& out) const;
+
+ private:
+  std::vector<std::string> parts_;
+};
+
+/// The page about the model of a path. Rows become text as they come; what is above them, the sums, is known
+/// last, and so all is written at the end.
+class Page : public format::onnx::InspectSink {
+ public:
+  Page(format::OutputFile& out, const std::string& model) : out_(out), model_(model) {}
+
+  Status begin(const format::onnx::InspectHead& head) override;
+  Status node(const format::onnx::DequantizeInfo& node) override;
+  Status other(const format::onnx::OtherConstant& constant,
+               const format::onnx::Readers& readers) override;
+  /// Writes the page, but does not commit the file.
+  Status end(const format::onnx::InspectTotals& totals);
+
+ private:
+  /// Of the tensors of one kind.
+  struct Sum {
+    int64_t tensors = 0;
+    int64_t elements = 0;
+    int64_t bytes = 0;
+    int64_t remarked = 0;
+  };
+
+  std::string summary(const format::onnx::InspectTotals& totals) const;
+  std::string kinds() const;
+  Status write_tensors();
+  Status write_open_nodes();
+  Status write_others();
+
+  format::OutputFile& out_;
+  const std::string model_;
+  format::onnx::InspectHead head_;
+  std::map<std::pair<std::string, std::string>, Sum> sums_;  ///< by type and granularity
+  size_t tensors_ = 0;
+  size_t open_ = 0;
+  size_t others_ = 0;
+  Rows tensor_rows_;
+  Rows open_rows_;
+  Rows other_rows_;
+};
 
 // Its parts:
 

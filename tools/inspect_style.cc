@@ -54,9 +54,9 @@ thead button::after { content: "\2195"; margin-left: .3em; color: var(--soft); o
 #tensors > thead > tr > th:first-child { z-index: 3; background: var(--panel); }
 #tensors > tbody > tr > th { white-space: normal; overflow-wrap: anywhere; min-width: 14rem; max-width: 20rem; }
 td bdi, th bdi, .facts bdi { display: inline-block; max-width: calc(100% - 1.2em); max-height: 12rem; overflow-y: auto; vertical-align: top; }
-#open > tbody > tr > *, #others > tbody > tr > th { white-space: normal; overflow-wrap: anywhere; }
+#open > tbody > tr > *, #others > tbody > tr > th, #others > tbody > tr > td:last-child { white-space: normal; overflow-wrap: anywhere; }
 #open > tbody > tr > th, #others > tbody > tr > th { min-width: 10rem; }
-#open > tbody > tr > td:nth-child(2), #open > tbody > tr > td:last-child { min-width: 10rem; }
+#open > tbody > tr > td:nth-child(2), #open > tbody > tr > td:last-child, #others > tbody > tr > td:last-child { min-width: 10rem; }
 #open > tbody > tr > .n { white-space: nowrap; }
 #tensors > tbody > tr:first-child:hover > * { background: var(--panel); }
 summary { cursor: pointer; color: var(--accent); }

@@ -11,36 +11,67 @@ namespace dequant::tools {
 namespace {
 
 /// Characters of UTF-8 text.
-size_t width(const std::string& text) {
+size_t width(std::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
   }));
 }
 
+/// Bytes after which a part of the rows is full.
+constexpr size_t kPart = size_t{1} << 16;
+
+std::string_view take_cell(std::string_view& cells) {
+  const size_t end = cells.find('\n');
+  const std::string_view cell = cells.substr(0, end);
+  cells.remove_prefix(end + 1);
+  return cell;
+}
+
 }  // namespace
 
-std::string Table::text() const {
-  std::vector<size_t> widths;
+Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
+  for (const Column& c : columns_) widths_.push_back(width(c.title));
+}
+
+void Table::add(const std::vector<std::string>& cells) {
+  if (rows_.empty() || rows_.back().size() > kPart) rows_.emplace_back();
   for (size_t c = 0; c < columns_.size(); ++c) {
-    size_t w = width(columns_[c].title);
-    for (const auto& row : rows_) w = std::max(w, width(row[c]));
-    widths.push_back(w);
+    widths_[c] = std::max(widths_[c], width(cells[c]));
+    rows_.back() += cells[c];
+    rows_.back() += '\n';
   }
-  std::string out;
-  const auto line = [&](auto cell) {
-    std::string text;
-    for (size_t c = 0; c < columns_.size(); ++c) {
-      const std::string& s = cell(c);
-      const std::string fill(widths[c] - width(s), ' ');
-      text += (c == 0 ? "" : "  ") + (columns_[c].align == Align::right ? fill + s : s + fill);
+}
+
+std::string Table::line(std::string_view cells) const {
+  std::string text;
+  for (size_t c = 0; c < columns_.size(); ++c) {
+    const std::string_view cell = take_cell(cells);
+    const std::string fill(widths_[c] - width(cell), ' ');
+    if (c != 0) text += "  ";
+    if (columns_[c].align == Align::right) text += fill;
+    text += cell;
+    if (columns_[c].align == Align::left) text += fill;
+  }
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text + '\n';
+}
+
+void Table::for_each_line(const std::function<void(std::string_view)>& visit) const {
+  std::string titles;
+  for (const Column& c : columns_) titles += c.title + '\n';
+  visit(line(titles));
+  for (std::string_view part : rows_) {
+    while (!part.empty()) {
+      const std::string_view row = part;
+      for (size_t c = 0; c < columns_.size(); ++c) take_cell(part);
+      visit(line(row));
     }
-    text.erase(text.find_last_not_of(' ') + 1);
-    out += text + '\n';
-  };
-  line([&](size_t c) -> const std::string& { return columns_[c].title; });
-  for (const auto& row : rows_) {
-    line([&](size_t c) -> const std::string& { return row[c]; });
   }
+}
+
+std::string Table::text() const {
+  std::string out;
+  for_each_line([&](std::string_view line) { out += line; });
   return out;
 }
 

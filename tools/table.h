@@ -1,7 +1,9 @@
 // Text in columns that line up.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dequant::tools {
@@ -15,18 +17,25 @@ class Table {
     Align align = Align::left;
   };
 
-  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  explicit Table(std::vector<Column> columns);
 
-  /// As many cells as columns; the last may be longer than its column ever gets.
-  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  /// As many cells as columns, without newlines; the last may be longer than its column ever gets.
+  void add(const std::vector<std::string>& cells);
   bool empty() const { return rows_.empty(); }
 
-  /// The title line and the rows, each ended by a newline; no spaces at the ends of lines.
+  /// Hands on the title line and the rows, each ended by a newline; no spaces at the ends of lines.
+  void for_each_line(const std::function<void(std::string_view)>& visit) const;
+
+  /// All lines.
   std::string text() const;
 
  private:
+  std::string line(std::string_view cells) const;
+
   std::vector<Column> columns_;
-  std::vector<std::vector<std::string>> rows_;
+  std::vector<size_t> widths_;
+  /// Cells one after another, each ended by a newline; in parts, since one text would be copied as it grows.
+  std::vector<std::string> rows_;
 };
 
 /// "1.5 MiB".

@@ -14,6 +14,8 @@ constexpr int64_t kMostZeroPointBytes = int64_t{64} << 20;
 /// Nodes that one constant is computed by. Real models have two: a pair of a weight, or a block of scales
 /// that are dequantized themselves.
 constexpr int kMostComputed = 16;
+/// Nodes that are remembered for others that take their outputs.
+constexpr size_t kMostRemembered = size_t{1} << 14;
 /// Elements looked at in one go; a multiple of 8.
 constexpr int64_t kStep = int64_t{1} << 16;
 
@@ -72,6 +74,7 @@ Result<Resolved> Constants::resolve_computed(std::string_view name, Definition& 
     c.nodes = count_computed(c.inputs);
     if (c.nodes > kMostComputed) return by(fmt::format("of {} nodes and more", kMostComputed));
     known = std::make_shared<const Computation>(std::move(c));
+    if (computed_.size() == kMostRemembered) computed_.clear();
     computed_.emplace(&node, known);
   }
   return Resolved{Constant{nullptr, {}, nullptr, known}, {}};

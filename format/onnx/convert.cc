@@ -112,7 +112,7 @@ class Converter {
     DEQUANT_CHECK(drop_imports(model_, rewire_));
     DEQUANT_TRY(std::string requantized, warning_of_requantized(rewire_, constants_));
     if (!requantized.empty()) report_.warnings.push_back(std::move(requantized));
-    list_left();
+    DEQUANT_CHECK(list_left());
     DEQUANT_CHECK(judge_left());
 
     SaveOptions save_options{options_.external_data, options_.dry_run, options_.overwrite,
@@ -196,7 +196,7 @@ class Converter {
   }
 
   /// Lists the quantized nodes that stay in the order of the model.
-  void list_left() {
+  Status list_left() {
     const QuantizedOperators quantized(model_);
     for (const Graph* graph : scopes_.graphs()) {
       for (const Node& n : graph->nodes) {
@@ -204,13 +204,16 @@ class Converter {
         const auto known = reasons_.find(&n);
         std::string reason(known != reasons_.end() ? known->second : quantized.reason(n));
         if (reason.empty()) continue;
-        if (known == reasons_.end() && n.is_quantize() && !wanted(options_, n))
-          reason = kNotSelected;
-        ++(n.is_quantize() || n.is_dequantize() ? pairs_ : operators_)[n.op_type()];
+        if (known == reasons_.end()) {
+          DEQUANT_CHECK(model_.take(kLeftMemory));
+          if (n.is_quantize() && !wanted(options_, n)) reason = kNotSelected;
+        }
+        ++(n.is_quantize() || n.is_dequantize() ? pairs_ : operators_)[n.op_type().str()];
         report_.left.push_back({std::string(n.label()), n.op_type().str(), n.domain().str(),
                                 n.output(0).str(), std::move(reason)});
       }
     }
+    return {};
   }
 
   /// That a model stays quantized is told, or refused.

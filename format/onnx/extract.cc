@@ -8,6 +8,7 @@
 #include "format/onnx/constant_reader.h"
 #include "format/onnx/constants.h"
 #include "format/onnx/inputs.h"
+#include "format/onnx/quantized.h"
 
 namespace dequant::format::onnx {
 
@@ -137,7 +138,23 @@ Result<Extraction> Extractor::find(const std::string& name, bool raw) {
   return what;
 }
 
+Error Extractor::none() const {
+  const QuantizedOperators quantized(*model_);
+  OperatorCounts counts;
+  for (const Graph* graph : scopes_->graphs()) {
+    for (const Node& node : graph->nodes) {
+      if (!quantized.reason(node).empty()) ++counts[node.op_type().str()];
+    }
+  }
+  return failure(ErrorCode::unsupported,
+                 "{}: no DequantizeLinear of constants, so there is nothing to extract; {}",
+                 escaped(model_->path),
+                 counts.empty() ? "the model has no quantized operator"
+                                : "its quantized operators are " + counts_text(counts));
+}
+
 Result<std::vector<Extraction>> Extractor::all(bool raw) {
+  if (dequantizations_.empty()) return none();
   std::vector<Extraction> out;
   std::unordered_set<const void*> seen;
   for (const Dequantization& d : dequantizations_) {

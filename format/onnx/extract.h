@@ -32,7 +32,8 @@ class Extractor {
   /// than one thing, has that name.
   Result<Extraction> find(const std::string& name, bool raw);
 
-  /// The results of all DequantizeLinear of constants; with `raw` what they dequantize.
+  /// The results of all DequantizeLinear of constants; with `raw` what they dequantize. Fails with
+  /// unsupported where there are none, and says what quantized operators there are.
   Result<std::vector<Extraction>> all(bool raw);
 
   /// Fails with io where the output would take the place of the model or its data.
@@ -67,6 +68,7 @@ class Extractor {
   std::vector<size_t> named(const std::string& name) const;
   Error several(const std::string& name, const std::vector<size_t>& found) const;
   Error missing(const std::string& name) const;
+  Error none() const;
   /// The constant of that name in the main graph, or else in any; fails where it is not one.
   Result<std::optional<Constant>> other_constant(const std::string& name) const;
 

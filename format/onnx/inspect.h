@@ -10,6 +10,7 @@
 #include "format/onnx/extent.h"
 #include "format/onnx/parameters.h"
 #include "format/onnx/profile.h"
+#include "format/onnx/readers.h"
 #include "format/onnx/scale_profile.h"
 #include "format/onnx/stream.h"
 
@@ -48,11 +49,33 @@ struct OtherConstant {
   int64_t bytes = 0;
 };
 
-struct InspectReport {
+/// What holds for the whole model.
+struct InspectHead {
   int64_t ir_version = 0;
   Opsets opsets;
-  std::vector<DequantizeInfo> nodes;
-  std::vector<OtherConstant> others;
+};
+
+/// Sums: of all DequantizeLinear, and of those of constants.
+struct InspectTotals {
+  int64_t nodes = 0;
+  int64_t constant = 0;
+  int64_t elements = 0;
+  int64_t bytes = 0;  ///< of each tensor once
+  int64_t float_bytes = 0;
+};
+
+/// Takes what inspect() finds, in this order; nothing of it is kept. The first error of a call ends the
+/// inspection.
+class InspectSink {
+ public:
+  InspectSink() = default;
+  InspectSink(const InspectSink&) = delete;
+  InspectSink& operator=(const InspectSink&) = delete;
+  virtual ~InspectSink() = default;
+
+  virtual Status begin(const InspectHead& head) = 0;
+  virtual Status node(const DequantizeInfo& node) = 0;
+  virtual Status other(const OtherConstant& constant, const Readers& readers) = 0;
 };
 
 struct InspectOptions {
@@ -64,7 +87,9 @@ struct InspectOptions {
   std::function<void(int64_t done, int64_t total)> progress = {};
 };
 
-/// Reads a model and every quantized constant in it.
-Result<InspectReport> inspect(const std::string& path, const InspectOptions& options);
+/// Reads a model and every quantized constant in it. The sink is called for the first time when all is
+/// proved but what only the tensor data itself can show: errors of reading it.
+Result<InspectTotals> inspect(const std::string& path, const InspectOptions& options,
+                              InspectSink& sink);
 
 }  // namespace dequant::format::onnx

@@ -15,6 +15,9 @@ constexpr int64_t kStep = int64_t{1} << 16;
 /// For scales of scales that are computed.
 constexpr int64_t kMemory = int64_t{64} << 20;
 
+/// Fewer scales than these are read again sooner than remembered.
+constexpr int64_t kLeastRemembered = 1024;
+
 bool is_scale(Element element) { return is_output(element) || element == Element::float8e8m0; }
 
 /// The type that an attribute names, or the other.
@@ -96,9 +99,9 @@ Result<std::optional<Parameters>> ParameterFinder::find(const Graph& graph, cons
   if (!is_scale(p.scale_type) || (p.type && !is_input(*p.type))) return none;
   if (!is_output(output)) p.type.reset();
   const void* zero_identity = has_zero_point ? zero_point.constant->identity() : nullptr;
-  const auto [known, is_new] =
-      found_.try_emplace({scale.constant->identity(), zero_identity, p.type, output}, p);
-  if (!is_new) return std::optional(known->second);
+  const Key key{scale.constant->identity(), zero_identity, p.type, output};
+  if (const auto known = found_.find(key); known != found_.end())
+    return std::optional(known->second);
 
   DEQUANT_TRY(ConstantReader scales,
               ConstantReader::open(model_, files_, *scale.constant, kMemory));
@@ -108,7 +111,7 @@ Result<std::optional<Parameters>> ParameterFinder::find(const Graph& graph, cons
     DEQUANT_TRY(zeros, ConstantReader::open(model_, files_, *zero_point.constant, kMemory));
   }
   DEQUANT_CHECK(read(scales, zeros ? &*zeros : nullptr, output, p));
-  known->second = p;
+  if (p.scale_count >= kLeastRemembered) found_.emplace(key, p);
   return std::optional(p);
 }
 

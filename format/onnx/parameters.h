@@ -40,7 +40,7 @@ class ParameterFinder {
   ExternalFiles& files_;
   const Scopes& scopes_;
   Constants& constants_;
-  /// Nodes may share scales; they are read once for each type of x and of the output.
+  /// Nodes may share scales; many of them are read once for each type of x and of the output.
   using Key = std::tuple<const void*, const void*, std::optional<Element>, Element>;
   std::map<Key, Parameters> found_;
 };

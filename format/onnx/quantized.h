@@ -30,7 +30,7 @@ class QuantizedOperators {
 };
 
 /// How often each operator occurs.
-using OperatorCounts = std::map<std::string_view, int64_t>;
+using OperatorCounts = std::map<std::string, int64_t>;
 
 /// "13 MatMulNBits, 2 QLinearConv": the most frequent first, and of many the first few.
 std::string counts_text(const OperatorCounts& counts);

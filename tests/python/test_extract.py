@@ -148,6 +148,24 @@ def test_examples_come_out_as_numpy_computes_them(tmp_path):
 
 # Errors.
 
+@pytest.mark.parametrize("options", [[], ["--raw"]])
+def test_all_of_nothing_says_so_and_what_there_is_instead(options, tmp_path):
+    nodes = [node("MatMulNBits", "in b s", "y", "mat", "com.microsoft", K=3, N=3, bits=4, block_size=16),
+             dq("in8 scale", "v", "open")]
+    tensors = [SCALE.tensor("scale"), codes("uint8", [[[1] * 8]] * 3).tensor("b"), floats([1, 1, 1]).tensor("s")]
+    proto = model(nodes, ["in", value("in8", "int8")], ["y", "v"], tensors, domains=["com.microsoft"])
+    done = dequant("extract", save(proto, tmp_path / "in.onnx"), "--all", "-o", tmp_path / "out", *options, code=4)
+    assert "in.onnx: no DequantizeLinear of constants, so there is nothing to extract" in done.stderr
+    assert "its quantized operators are 1 DequantizeLinear, 1 MatMulNBits" in done.stderr
+    assert done.stdout == "" and [p.name for p in tmp_path.iterdir()] == ["in.onnx"]
+
+
+def test_all_of_a_float_model_says_that_it_has_no_quantized_operator(tmp_path):
+    source = save(model([node("Relu", "in", "y")], ["in"]), tmp_path / "in.onnx")
+    done = dequant("extract", source, "--all", "-o", tmp_path / "out", code=4)
+    assert "the model has no quantized operator" in done.stderr
+
+
 @pytest.mark.parametrize("arguments, code", [
     (["nowhere"], 2), ([], 2), (["y", "--all"], 2), (["y", "-T", "x"], 2)])
 def test_wrong_arguments_are_errors(source, arguments, code, tmp_path):

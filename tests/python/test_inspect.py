@@ -29,7 +29,7 @@ def test_report_has_exactly_these_keys(tmp_path):
     assert list(report) == ["ir_version", "opset", "opsets", "nodes", "other_constants", "totals"]
     assert [list(n) for n in report["nodes"]] == [NODE + CONSTANT, NODE + COMPUTED]
     assert list(report["nodes"][0]["scale"]) == ["min", "max", "nan"]
-    assert [list(o) for o in report["other_constants"]] == [["name", "type", "shape", "bytes", "graph"]]
+    assert [list(o) for o in report["other_constants"]] == [["name", "type", "shape", "bytes", "graph", "read_by"]]
     assert list(report["totals"]) == ["nodes", "constant", "elements", "bytes", "float_bytes"]
 
 
@@ -90,7 +90,7 @@ def test_zero_points_and_large_types_are_no_other_constants(tmp_path):
     proto = model(nodes, ["in"], ["out"], [*TENSORS[1:], *others])
     report = inspect(save(proto, tmp_path / "in.onnx"))
     assert report["other_constants"] == [{"name": "bytes", "type": "int8", "shape": [1],
-                                          "bytes": 1, "graph": ""}]
+                                          "bytes": 1, "graph": "", "read_by": []}]
 
 
 def test_nodes_of_bodies_are_listed_with_their_graph(tmp_path):

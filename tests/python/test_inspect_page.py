@@ -186,8 +186,9 @@ def test_names_are_text_and_nothing_else(name, tmp_path):
     def hostile_page(word, file):
         dequantize = hostile.node("DequantizeLinear", [b"x" + word, b"s"], [b"y" + word], name=b"n" + word)
         open_node = hostile.node("DequantizeLinear", [b"in" + word, b"s"], [b"z" + word])
+        reader = hostile.node(b"Read" + word, [b"o" + word], [b"r" + word])
         data = hostile.model(
-            dequantize, open_node, hostile.initializer(hostile.tensor(b"x" + word, [2], hostile.INT8, raw=b"\1\2")),
+            dequantize, open_node, reader, hostile.initializer(hostile.tensor(b"x" + word, [2], hostile.INT8, raw=b"\1\2")),
             hostile.initializer(hostile.SCALE), hostile.initializer(
                 hostile.tensor(b"o" + word, [2], hostile.INT8, raw=b"\1\2")),
             hostile.value(11, b"in" + word, hostile.INT8), hostile.value(12, b"y" + word))
@@ -202,7 +203,7 @@ def test_names_are_text_and_nothing_else(name, tmp_path):
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufffd]", text)
     if all(31 < byte < 127 for byte in name):
         shown = name.decode()
-        for prefix in "xyno":
+        for prefix in ("x", "y", "n", "o", "r", "Read"):
             assert prefix + shown in page.text
 
 

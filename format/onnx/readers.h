@@ -1,0 +1,32 @@
+// The nodes that read a constant.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "format/onnx/scope.h"
+
+namespace dequant::format::onnx {
+
+/// A node that reads a constant as one of its inputs.
+struct Reader {
+  const Node& node;
+  size_t input;
+};
+
+/// The nodes that read the constant of a name, also through Identity nodes. There may be very many: they are
+/// visited, not listed.
+class Readers {
+ public:
+  Readers(const Scopes& scopes, const Graph& graph, std::string_view name)
+      : scopes_(scopes), graph_(graph), name_(name) {}
+
+  void for_each(const std::function<void(const Reader&)>& visit) const;
+
+ private:
+  const Scopes& scopes_;
+  const Graph& graph_;
+  std::string_view name_;
+};
+
+}  // namespace dequant::format::onnx
