@@ -2,6 +2,7 @@
 #include "format/onnx/external_entries.h"
 
 #include "format/io/errors.h"
+#include "format/onnx/fields.h"
 #include "format/onnx/inputs.h"
 
 namespace dequant::format::onnx {
@@ -10,30 +11,23 @@ namespace {
 constexpr uint32_t kExternalData = 13;  // of TensorProto
 constexpr uint32_t kKey = 1;            // of StringStringEntryProto
 
-Result<std::string> key_of(Source& source, Span entry) {
-  std::string key;
-  Cursor cursor(source, entry);
-  for (Field f;;) {
-    DEQUANT_TRY(const bool more, cursor.next(f));
-    if (!more) return key;
-    if (f.number == kKey && f.wire == Wire::bytes) {
-      DEQUANT_TRY(key, source.text(f.payload));
-    }
-  }
-}
-
 Status warn_of_unknown_keys(Model& model, const Tensor& tensor) {
-  Cursor cursor(model.source, tensor.message);
-  for (Field f;;) {
-    DEQUANT_TRY(const bool more, cursor.next(f));
-    if (!more) return {};
-    if (f.number != kExternalData || f.wire != Wire::bytes) continue;
-    DEQUANT_TRY(const std::string key, key_of(model.source, f.payload));
-    if (is_external_key(key)) continue;
+  const auto warn = [&](const Field& entry) -> Status {
+    if (entry.number != kExternalData) return {};
+    std::string key;
+    const auto read_key = [&](const Field& f) -> Status {
+      if (f.number != kKey) return {};
+      DEQUANT_TRY(key, model.source.text(f.payload));
+      return {};
+    };
+    DEQUANT_CHECK(for_each_field(model.source, Message::entry, entry.payload, read_key));
+    if (is_external_key(key)) return {};
     model.warnings.add(
         fmt::format("tensor {}: external_data has the unknown key \"{}\", which is ignored",
                     escaped(tensor.name), escaped(key)));
-  }
+    return {};
+  };
+  return for_each_field(model.source, Message::tensor, tensor.message, warn);
 }
 
 }  // namespace

@@ -6,12 +6,12 @@
 #include "format/io/errors.h"
 #include "format/io/look.h"
 #include "format/onnx/check_message.h"
+#include "format/onnx/fields.h"
 #include "format/onnx/scope.h"
 
 namespace dequant::format::onnx {
 namespace {
 
-constexpr int kDeepestGraph = 64;
 /// What the process takes besides the structure of a model.
 constexpr int64_t kProcess = int64_t{14} << 20;
 constexpr int64_t kLeast = (int64_t{32} << 20) - kProcess;
@@ -27,19 +27,8 @@ constexpr int64_t kGraphLater = 3 * sizeof(Graph*);
 /// The most that places of a file are counted to; protobuf reads no more than half of it.
 constexpr int64_t kLargestFile = UINT32_MAX;
 
-/// Fields of a message one after another: `visit(field)` for each, stopping at the first error.
 Status status_of(const Result<const Value*>& value) {
   return value ? Status() : Status(value.error());
-}
-
-template <class Visit>
-Status for_each_field(Source& source, Span message, Visit&& visit) {
-  Cursor cursor(source, message);
-  for (Field f;;) {
-    DEQUANT_TRY(const bool more, cursor.next(f));
-    if (!more) return {};
-    DEQUANT_CHECK(visit(f));
-  }
 }
 
 class Reader {
@@ -56,44 +45,36 @@ class Reader {
     std::vector<Field> functions;
     // Operator sets may stand behind the graph that needs them: structure first, then the bodies.
     std::vector<Field> graphs;
-    DEQUANT_CHECK(for_each_field(source_, source_.all(), [&](const Field& f) -> Status {
-      switch (f.number) {
-        case 1: return number(f, model_.ir_version);
-        case 7:
-          later_ += static_cast<int64_t>(2 * sizeof(Field));
-          DEQUANT_CHECK(check_limit(f.whole.begin));
-          graphs.push_back(f);
-          has_graph = true;
-          return expect_bytes(f, "graph");
-        case 8:
-          DEQUANT_CHECK(expect_bytes(f, "opset_import"));
-          return read_opset(f.payload, model_.opsets);
-        case 20: model_.has_training = true; return read_training(f);
-        case 25:
-          later_ += static_cast<int64_t>(2 * sizeof(Field)) + kFunctionLater;
-          DEQUANT_CHECK(check_limit(f.whole.end));
-          functions.push_back(f);
-          return expect_bytes(f, "functions");
-        default: return {};
-      }
-    }));
+    DEQUANT_CHECK(
+        for_each_field(source_, Message::model, source_.all(), [&](const Field& f) -> Status {
+          switch (f.number) {
+            case 1: return number(f, model_.ir_version);
+            case 7:
+              later_ += static_cast<int64_t>(2 * sizeof(Field));
+              DEQUANT_CHECK(check_limit(f.whole.begin));
+              graphs.push_back(f);
+              has_graph = true;
+              return {};
+            case 8: return read_opset(f.payload, model_.opsets);
+            case 20: model_.has_training = true; return read_training(f);
+            case 25:
+              later_ += static_cast<int64_t>(2 * sizeof(Field)) + kFunctionLater;
+              DEQUANT_CHECK(check_limit(f.whole.end));
+              functions.push_back(f);
+              return {};
+            default: return {};
+          }
+        }));
     if (!has_graph) return failure(ErrorCode::malformed, "it has no graph");
     model_.graph.opsets = model_.opsets;
-    for (const Field& f : graphs) DEQUANT_CHECK(read_graph(f, -1, model_.graph, 0));
+    for (const Field& f : graphs) DEQUANT_CHECK(read_graph(f, -1, model_.graph));
     for (const Field& f : functions) DEQUANT_CHECK(read_function(f));
     model_.room = allowed(source_.file().size() - data_bytes_) - store_.bytes() - later_;
     return {};
   }
 
  private:
-  Status expect_bytes(const Field& f, const char* what) const {
-    if (f.wire == Wire::bytes) return {};
-    return failure(ErrorCode::malformed, "field {} ({}) at byte {} has the wrong wire type",
-                   f.number, what, f.whole.begin);
-  }
-
   Status number(const Field& f, int64_t& out) const {
-    DEQUANT_CHECK(expect(f, Wire::varint));
     out = static_cast<int64_t>(f.value);
     return {};
   }
@@ -119,10 +100,7 @@ class Reader {
     return static_cast<int64_t>((names + attributes_.capacity() * sizeof(Attribute)) * 3 / 2);
   }
 
-  Result<Text> text(const Field& f) {
-    DEQUANT_CHECK(expect_bytes(f, "a text"));
-    return read_text(source_, f.payload, store_);
-  }
+  Result<Text> text(const Field& f) { return read_text(source_, f.payload, store_); }
 
   Status text(const Field& f, Text& out) {
     DEQUANT_TRY(out, text(f));
@@ -143,7 +121,7 @@ class Reader {
   Status read_opset(Span message, Opsets& opsets) {
     Text domain;
     int64_t version = 0;
-    DEQUANT_CHECK(for_each_field(source_, message, [&](const Field& f) -> Status {
+    DEQUANT_CHECK(for_each_field(source_, Message::opset, message, [&](const Field& f) -> Status {
       if (f.number == 1) return text(f, domain);
       return f.number == 2 ? number(f, version) : Status{};
     }));
@@ -160,21 +138,19 @@ class Reader {
     return {};
   }
 
-  Status read_graph(const Field& field, int32_t parent, Graph& graph, int depth) {
-    if (depth > kDeepestGraph) {
-      return failure(ErrorCode::limit, "graphs nested more than {} deep", kDeepestGraph);
-    }
+  /// Graphs within graphs are no deeper than check_message() lets pass.
+  Status read_graph(const Field& field, int32_t parent, Graph& graph) {
     const int32_t frame = add_frame(field, parent);
     if (graph.frame < 0) graph.frame = frame;
-    return for_each_field(source_, field.payload, [&](const Field& f) -> Status {
-      DEQUANT_CHECK(read_graph_field(f, frame, graph, depth));
+    return for_each_field(source_, Message::graph, field.payload, [&](const Field& f) -> Status {
+      DEQUANT_CHECK(read_graph_field(f, frame, graph));
       return check_limit(f.whole.end);
     });
   }
 
-  Status read_graph_field(const Field& f, int32_t frame, Graph& graph, int depth) {
+  Status read_graph_field(const Field& f, int32_t frame, Graph& graph) {
     switch (f.number) {
-      case 1: return read_node(f, frame, graph, depth);
+      case 1: return read_node(f, frame, graph);
       case 2: return text(f, graph.name);
       case 5: return read_initializer(f, frame, graph);
       case 11: {
@@ -191,7 +167,6 @@ class Reader {
   }
 
   Status read_initializer(const Field& f, int32_t frame, Graph& graph) {
-    DEQUANT_CHECK(expect_bytes(f, "initializer"));
     add_definition(graph);
     Tensor& tensor = graph.initializers.add(store_).tensor;
     tensor.frame = add_frame(f, frame);
@@ -210,8 +185,7 @@ class Reader {
     return failure(ErrorCode::malformed, "{} at byte {} has no name", what, f.whole.begin);
   }
 
-  Status read_node(const Field& field, int32_t graph_frame, Graph& graph, int depth) {
-    DEQUANT_CHECK(expect_bytes(field, "node"));
+  Status read_node(const Field& field, int32_t graph_frame, Graph& graph) {
     Node& node = graph.nodes.add(store_);
     node.frame = add_frame(field, graph_frame);
     later_ += kNodeLater;
@@ -220,18 +194,19 @@ class Reader {
     const size_t output = outputs_.size();
     const size_t attribute = attributes_.size();
     Operator op;
-    DEQUANT_CHECK(for_each_field(source_, field.payload, [&](const Field& f) -> Status {
-      switch (f.number) {
-        case 1: return read_name(f, kUseLater, inputs_);
-        case 2: return read_name(f, 0, outputs_);
-        case 3: return text(f, node.name);
-        case 4: return text(f, op.type);
-        case 5: return read_attribute(f, node, graph, depth);
-        case 7: return text(f, op.domain);
-        case 8: return text(f, op.overload);
-        default: return {};
-      }
-    }));
+    DEQUANT_CHECK(
+        for_each_field(source_, Message::node, field.payload, [&](const Field& f) -> Status {
+          switch (f.number) {
+            case 1: return read_name(f, kUseLater, inputs_);
+            case 2: return read_name(f, 0, outputs_);
+            case 3: return text(f, node.name);
+            case 4: return text(f, op.type);
+            case 5: return read_attribute(f, node, graph);
+            case 7: return text(f, op.domain);
+            case 8: return text(f, op.overload);
+            default: return {};
+          }
+        }));
     node.op = &shared(op);
     for (size_t i = output; i < outputs_.size(); ++i) add_definition(graph);
     node.inputs = take(inputs_, input);
@@ -265,42 +240,37 @@ class Reader {
     return *known->second;
   }
 
-  Status read_attribute(const Field& field, Node& node, Graph& graph, int depth) {
-    DEQUANT_CHECK(expect_bytes(field, "attribute"));
+  Status read_attribute(const Field& field, Node& node, Graph& graph) {
     Attribute a;
     std::vector<float> floats;
     int32_t frame = -1;  // only those attributes have one in which something may change
     const auto frame_of = [&] { return frame < 0 ? frame = add_frame(field, node.frame) : frame; };
-    DEQUANT_CHECK(for_each_field(source_, field.payload, [&](const Field& f) -> Status {
-      switch (f.number) {
-        case 1: return text(f, a.name);
-        case 2:
-          DEQUANT_CHECK(expect(f, Wire::fixed32));
-          floats = {std::bit_cast<float>(static_cast<uint32_t>(f.value))};
-          return {};
-        case 3: return number(f, a.i);
-        case 5: return read_attribute_tensor(f, frame_of(), a);
-        case 6:
-        case 11: {
-          DEQUANT_CHECK(expect_bytes(f, "graph"));
-          const bool is_new = f.number == 11 || a.graphs.empty();  // else both are one
-          Graph& inner = is_new ? add_subgraph(node, graph, a) : a.graphs.back();
-          DEQUANT_CHECK(check_limit(f.payload.begin));
-          return read_graph(f, frame_of(), inner, depth + 1);
-        }
-        case 7: return read_floats(f, floats);
-        case 10: return refuse_external(f);
-        case 20: {
-          DEQUANT_CHECK(expect(f, Wire::varint));
-          a.type = static_cast<int32_t>(f.value);
-          return {};
-        }
-        case 21: return text(f, a.reference);
-        case 22:
-        case 23: return read_sparse(f, nullptr);
-        default: return {};
-      }
-    }));
+    DEQUANT_CHECK(
+        for_each_field(source_, Message::attribute, field.payload, [&](const Field& f) -> Status {
+          switch (f.number) {
+            case 1: return text(f, a.name);
+            case 2: floats = {std::bit_cast<float>(static_cast<uint32_t>(f.value))}; return {};
+            case 3: return number(f, a.i);
+            case 5: return read_attribute_tensor(f, frame_of(), a);
+            case 6:
+            case 11: {
+              const bool is_new = f.number == 11 || a.graphs.empty();  // else both are one
+              Graph& inner = is_new ? add_subgraph(node, graph, a) : a.graphs.back();
+              DEQUANT_CHECK(check_limit(f.payload.begin));
+              return read_graph(f, frame_of(), inner);
+            }
+            case 7: return read_floats(f, floats);
+            case 10: return refuse_external(f);
+            case 20: {
+              a.type = static_cast<int32_t>(f.value);
+              return {};
+            }
+            case 21: return text(f, a.reference);
+            case 22:
+            case 23: return read_sparse(f, nullptr);
+            default: return {};
+          }
+        }));
     a.floats = store_.array(std::span<const float>(floats));
     attributes_.push_back(a);
     DEQUANT_CHECK(check_limit(field.whole.end));
@@ -317,7 +287,6 @@ class Reader {
   }
 
   Status read_attribute_tensor(const Field& f, int32_t frame, Attribute& a) {
-    DEQUANT_CHECK(expect_bytes(f, "tensor"));
     if (a.tensor != nullptr) {  // protobuf would merge the two; no writer splits one
       return failure(ErrorCode::unsupported, "attribute {} has its tensor in two parts",
                      escaped(a.name));
@@ -329,7 +298,6 @@ class Reader {
 
   /// For tensors that stay as they are: they must not refer to a file that the output has no more.
   Status refuse_external(const Field& f, Text* name = nullptr) {
-    DEQUANT_CHECK(expect_bytes(f, "tensor"));
     Tensor tensor;
     DEQUANT_CHECK(read(f.payload, tensor));
     if (tensor.external != nullptr) {
@@ -346,8 +314,6 @@ class Reader {
       floats.push_back(std::bit_cast<float>(static_cast<uint32_t>(f.value)));
       return {};
     }
-    DEQUANT_CHECK(expect_bytes(f, "floats"));
-    if (f.payload.size() % 4 != 0) return failure(ErrorCode::malformed, "floats of odd length");
     const size_t before = floats.size();
     floats.resize(before + static_cast<size_t>(f.payload.size()) / 4);
     return source_.file().read(f.payload.begin,
@@ -356,67 +322,71 @@ class Reader {
 
   /// ValueInfoProto.type.tensor_type.elem_type, and where it stands.
   Result<const Value*> read_value(const Field& field, int32_t frame, List<Value>& values) {
-    DEQUANT_CHECK(expect_bytes(field, "value"));
     Value& value = values.add(store_);
     value.whole = ShortSpan(field.whole);
     value.frame = frame;
-    DEQUANT_CHECK(for_each_field(source_, field.payload, [&](const Field& f) -> Status {
-      if (f.number == 1) return text(f, value.name);
-      if (f.number != 2 || f.wire != Wire::bytes) return {};
-      return for_each_field(source_, f.payload, [&](const Field& type) -> Status {
-        if (type.number != 1 || type.wire != Wire::bytes) return {};
-        return for_each_field(source_, type.payload, [&](const Field& t) -> Status {
-          if (t.number != 1 || t.wire != Wire::varint) return {};
-          value.elem_type = static_cast<int32_t>(t.value);
-          value.elem_type_field = ShortSpan(t.whole);
-          return {};
-        });
-      });
-    }));
+    DEQUANT_CHECK(
+        for_each_field(source_, Message::value, field.payload, [&](const Field& f) -> Status {
+          if (f.number == 1) return text(f, value.name);
+          if (f.number != 2) return {};
+          return for_each_field(
+              source_, Message::type, f.payload, [&](const Field& type) -> Status {
+                if (type.number != 1) return {};
+                return for_each_field(source_, Message::tensor_type, type.payload,
+                                      [&](const Field& t) -> Status {
+                                        if (t.number != 1) return {};
+                                        value.elem_type = static_cast<int32_t>(t.value);
+                                        value.elem_type_field = ShortSpan(t.whole);
+                                        return {};
+                                      });
+              });
+        }));
     return &value;
   }
 
   Status read_annotation(const Field& field, int32_t frame, Graph& graph) {
-    DEQUANT_CHECK(expect_bytes(field, "quantization_annotation"));
     Annotation& a = graph.annotations.add(store_);
     a.whole = ShortSpan(field.whole);
     a.frame = frame;
     const size_t begin = inputs_.size();
-    DEQUANT_CHECK(for_each_field(source_, field.payload, [&](const Field& f) -> Status {
-      if (f.number == 1) return text(f, a.tensor);
-      if (f.number != 2 || f.wire != Wire::bytes) return {};
-      return for_each_field(source_, f.payload, [&](const Field& entry) -> Status {
-        return entry.number == 2 ? read_name(entry, kUseLater, inputs_) : Status{};
-      });
-    }));
+    DEQUANT_CHECK(
+        for_each_field(source_, Message::annotation, field.payload, [&](const Field& f) -> Status {
+          if (f.number == 1) return text(f, a.tensor);
+          if (f.number != 2) return {};
+          return for_each_field(
+              source_, Message::entry, f.payload, [&](const Field& entry) -> Status {
+                return entry.number == 2 ? read_name(entry, kUseLater, inputs_) : Status{};
+              });
+        }));
     a.parameters = take(inputs_, begin);
     return {};
   }
 
   /// A sparse tensor; of an initializer, the name goes to the graph.
   Status read_sparse(const Field& field, Graph* graph) {
-    DEQUANT_CHECK(expect_bytes(field, "sparse tensor"));
-    return for_each_field(source_, field.payload, [&](const Field& f) -> Status {
-      if (f.number == 2) return refuse_external(f);
-      if (f.number != 1) return {};
-      Text name;
-      DEQUANT_CHECK(refuse_external(f, &name));
-      if (graph == nullptr) return {};
-      add_definition(*graph);
-      graph->sparse_initializers.add(store_).name = name;
-      return {};
-    });
+    return for_each_field(source_, Message::sparse_tensor, field.payload,
+                          [&](const Field& f) -> Status {
+                            if (f.number == 2) return refuse_external(f);
+                            if (f.number != 1) return {};
+                            Text name;
+                            DEQUANT_CHECK(refuse_external(f, &name));
+                            if (graph == nullptr) return {};
+                            add_definition(*graph);
+                            graph->sparse_initializers.add(store_).name = name;
+                            return {};
+                          });
   }
 
   /// TrainingInfoProto: its graphs stay as they are.
   Status read_training(const Field& field) {
-    DEQUANT_CHECK(expect_bytes(field, "training_info"));
-    return for_each_field(source_, field.payload, [&](const Field& graph) -> Status {
-      if ((graph.number != 1 && graph.number != 2) || graph.wire != Wire::bytes) return {};
-      return for_each_field(source_, graph.payload, [&](const Field& f) -> Status {
-        return f.number == 5 ? refuse_external(f) : Status{};
-      });
-    });
+    return for_each_field(
+        source_, Message::training, field.payload, [&](const Field& graph) -> Status {
+          if (graph.number != 1 && graph.number != 2) return {};
+          return for_each_field(source_, Message::graph, graph.payload,
+                                [&](const Field& f) -> Status {
+                                  return f.number == 5 ? refuse_external(f) : Status{};
+                                });
+        });
   }
 
   Status read_function(const Field& field) {
@@ -425,17 +395,17 @@ class Reader {
     later_ += kGraphLater;
     body.frame = add_frame(field, -1);
     // The body's operator sets first: they may stand behind its nodes.
-    DEQUANT_CHECK(for_each_field(source_, field.payload, [&](const Field& f) -> Status {
-      if (f.number != 9) return {};
-      DEQUANT_CHECK(expect_bytes(f, "opset_import"));
-      return read_opset(f.payload, body.opsets);
-    }));
-    return for_each_field(source_, field.payload, [&](const Field& f) -> Status {
+    DEQUANT_CHECK(
+        for_each_field(source_, Message::function, field.payload, [&](const Field& f) -> Status {
+          if (f.number != 9) return {};
+          return read_opset(f.payload, body.opsets);
+        }));
+    return for_each_field(source_, Message::function, field.payload, [&](const Field& f) -> Status {
       switch (f.number) {
         case 1: return text(f, body.name);
         case 4: add_definition(body); return text(f, body.inputs.add(store_).name);
         case 5: later_ += kUseLater; return text(f, body.outputs.add(store_).name);
-        case 7: return read_node(f, body.frame, body, 0);
+        case 7: return read_node(f, body.frame, body);
         case 10: return text(f, body.domain);
         case 12: return status_of(read_value(f, body.frame, body.values));
         case 13: return text(f, body.overload);

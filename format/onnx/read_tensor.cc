@@ -3,6 +3,7 @@
 
 #include "dequant/tensor.h"
 #include "format/io/errors.h"
+#include "format/onnx/fields.h"
 #include "format/onnx/model.h"
 
 namespace dequant::format::onnx {
@@ -36,14 +37,11 @@ struct ExternalEntries {
     }
     std::string key;
     std::string value;
-    Cursor cursor(source, field.payload);
-    for (Field f;;) {
-      DEQUANT_TRY(const bool more, cursor.next(f));
-      if (!more) break;
-      if (f.number != 1 && f.number != 2) continue;
-      DEQUANT_CHECK(expect(f, Wire::bytes));
+    const auto read = [&](const Field& f) -> Status {
       DEQUANT_TRY((f.number == 1 ? key : value), source.text(f.payload));
-    }
+      return {};
+    };
+    DEQUANT_CHECK(for_each_field(source, Message::entry, field.payload, read));
     const auto twice = [&] {
       return failure(ErrorCode::malformed, "external_data: {} given twice", key);
     };
@@ -70,20 +68,16 @@ struct ExternalEntries {
 };
 
 /// Notes where a field holds data.
-Status add_data(const Field& f, Tensor& tensor) {
+void add_data(const Field& f, Tensor& tensor) {
   const auto field = static_cast<DataField>(f.number);
   // An empty packed field holds nothing, and so says nothing.
   if (f.wire == Wire::bytes && f.payload.empty() && field != DataField::raw_data &&
       field != DataField::string_data) {
-    return {};
+    return;
   }
-  if (field == DataField::raw_data) {
-    DEQUANT_CHECK(expect(f, Wire::bytes));
-    tensor.raw = ShortSpan(f.payload);
-  }
+  if (field == DataField::raw_data) tensor.raw = ShortSpan(f.payload);
   if (tensor.data != DataField::none && tensor.data != field) tensor.several_data = true;
   tensor.data = field;
-  return {};
 }
 
 /// What is gathered before it goes into the store, and what is no part of the tensor.
@@ -95,10 +89,7 @@ struct Parts {
 };
 
 Status read_fields(Source& source, Span message, Store& store, Tensor& tensor, Parts& parts) {
-  Cursor cursor(source, message);
-  for (Field f;;) {
-    DEQUANT_TRY(const bool more, cursor.next(f));
-    if (!more) return {};
+  return for_each_field(source, Message::tensor, message, [&](const Field& f) -> Status {
     switch (f.number) {
       case 1:
         DEQUANT_CHECK(for_each_varint(source, f, [&](int64_t d) -> Status {
@@ -109,10 +100,7 @@ Status read_fields(Source& source, Span message, Store& store, Tensor& tensor, P
           return {};
         }));
         break;
-      case 2:
-        DEQUANT_CHECK(expect(f, Wire::varint));
-        tensor.data_type = static_cast<int32_t>(f.value);
-        break;
+      case 2: tensor.data_type = static_cast<int32_t>(f.value); break;
       case 3: tensor.has_segment = true; break;
       case 4:
       case 5:
@@ -122,24 +110,20 @@ Status read_fields(Source& source, Span message, Store& store, Tensor& tensor, P
       case 10:
       case 11:
         parts.data_bytes += f.payload.size();
-        DEQUANT_CHECK(add_data(f, tensor));
+        add_data(f, tensor);
         break;
       case 8: {
-        DEQUANT_CHECK(expect(f, Wire::bytes));
         DEQUANT_TRY(tensor.name, read_text(source, f.payload, store));
         break;
       }
-      case 13:
-        DEQUANT_CHECK(expect(f, Wire::bytes));
-        DEQUANT_CHECK(parts.entries.add(source, f, store));
-        break;
-      case 14:
-        DEQUANT_CHECK(expect(f, Wire::varint));
-        parts.is_external = f.value == 1;
+      case 13: DEQUANT_CHECK(parts.entries.add(source, f, store)); break;
+      case 14:  // of an enumeration, of which protobuf keeps the values that it knows
+        if (f.value <= 1) parts.is_external = f.value == 1;
         break;
       default: break;
     }
-  }
+    return {};
+  });
 }
 
 /// What the fields say together.

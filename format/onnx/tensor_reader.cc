@@ -138,9 +138,7 @@ Status TensorReader::next_value(uint32_t& code, bool& more) {
       if (!floats) break;
       code = static_cast<uint32_t>(field_.value);
       return {};
-    } else {
-      return failure(ErrorCode::malformed, "field {} has the wrong wire type", field);
-    }
+    }  // else an unknown field
   }
   const auto value = static_cast<int64_t>(field_.value);
   if (!entry_fits(element_, value)) {

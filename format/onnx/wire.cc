@@ -18,12 +18,6 @@ constexpr size_t kDeepestGroup = 100;
 
 }  // namespace
 
-Status expect(const Field& field, Wire wire) {
-  if (field.wire == wire) return {};
-  return failure(ErrorCode::malformed, "field {} at byte {} has the wrong wire type", field.number,
-                 field.whole.begin);
-}
-
 Result<std::span<const char>> Source::peek(int64_t offset, size_t want) {
   const int64_t left = file_->size() - offset;
   const int64_t need = std::min(static_cast<int64_t>(want), left);

@@ -34,9 +34,6 @@ struct Field {
   Span whole;          ///< tag included
 };
 
-/// Fails with malformed when the field has another wire type than its number should.
-Status expect(const Field& field, Wire wire);
-
 /// A file and the window through which one thread reads it.
 class Source {
  public:

@@ -37,6 +37,7 @@ def judge(folder, name, data):
     done = subprocess.run([CLI, "convert", source, "-o", target, "-q", "-T1"], timeout=60, check=False,
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     malformed = "malformed protobuf" in done.stderr or "messages nested more than" in done.stderr
+    assert "wire type" not in done.stderr or malformed, (name, done)
     assert malformed != good, (name, done)
     assert good or done.returncode == 3, (name, done)
     assert target.exists() == (done.returncode == 0), (name, done)

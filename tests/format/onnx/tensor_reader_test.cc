@@ -111,7 +111,8 @@ TEST_P(TypedTest, TooFewAndTooManyEntriesAreRefused) {
       fails(data_of(start + packed(c.field, {0, 0, 0})), ErrorCode::malformed, "more data"));
   EXPECT_TRUE(fails(data_of(start + sub(c.field, std::string("\0\x80", 2))), ErrorCode::malformed,
                     "varint"));
-  EXPECT_TRUE(fails(data_of(start + key(c.field, 5) + "abcd"), ErrorCode::malformed, "wire type"));
+  EXPECT_TRUE(
+      fails(data_of(start + key(c.field, 5) + "abcd"), ErrorCode::malformed, "0 bytes stored"));
 }
 
 TEST_P(TypedTest, RawDataIsTakenAsItIsAndMustFitExactly) {
@@ -135,7 +136,7 @@ TEST(TypedFloatTest, FloatsAreReadPackedAndSingle) {
   EXPECT_TRUE(fails(data_of(start + sub(4, "abcd")), ErrorCode::malformed, "are stored"));
   EXPECT_TRUE(fails(data_of(start + sub(4, "abcdefghijkl")), ErrorCode::malformed, "more data"));
   EXPECT_TRUE(fails(data_of(start + num(4, 1) + num(4, 1) + sub(99, "abcdefgh")),
-                    ErrorCode::malformed, "wire type"));
+                    ErrorCode::malformed, "0 bytes stored"));
 }
 
 TEST(TensorDataTest, AnOddNumberOfPackedElementsTakesAByteMore) {

@@ -1,0 +1,21 @@
+// The known fields of ONNX's messages.
+#pragma once
+
+#include "format/onnx/schema.h"
+#include "format/onnx/wire.h"
+
+namespace dequant::format::onnx {
+
+/// Calls visit(const Field&) for each field that the message knows, stopping at the first error. Fields of another
+/// number or wire type are unknown ones, which protobuf keeps and does not look at.
+template <class Visit>
+Status for_each_field(Source& source, Message message, Span span, Visit&& visit) {
+  Cursor cursor(source, span);
+  for (Field f;;) {
+    DEQUANT_TRY(const bool more, cursor.next(f));
+    if (!more) return {};
+    if (rule_of(message, f.number).takes(f.wire)) DEQUANT_CHECK(visit(f));
+  }
+}
+
+}  // namespace dequant::format::onnx
