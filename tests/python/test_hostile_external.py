@@ -229,7 +229,7 @@ def test_many_tensors_may_share_a_file(folder):
              for i in range(count)]
     parts += [node("DequantizeLinear", [f"x{i}", "s"], [f"y{i}"]) for i in range(count)]
     scale = initializer(tensor("s", [], 1, raw=b"\0\0\x80\x3f"))
-    outcome = convert(folder, model(scale, *parts), address_space=192 * MIB)
+    outcome = convert(folder, model(scale, *parts), "--mem", "128Mi", address_space=192 * MIB)
     assert outcome.code == 0, outcome
 
 
@@ -257,7 +257,7 @@ def test_terabytes_of_zeros_are_refused_before_they_are_written(folder):
     parts = [node("DequantizeLinear", ["x", "s"], [f"y{i}"]) for i in range((1 << 15) + 1)]
     scale = initializer(tensor("s", [], 1, raw=b"\0\0\x80\x3f"))
     assert_error(convert(folder, model(scale, x, *parts[:2])), 5, "no room")
-    assert_error(convert(folder, model(scale, x, *parts)), 3, "of output")
+    assert_error(convert(folder, model(scale, x, *parts), "--mem", "1Gi"), 3, "of output")
     assert listing(folder) == ["hostile.onnx", "sparse", "w.bin", "w6.bin"]
 
 

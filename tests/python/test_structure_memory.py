@@ -10,7 +10,8 @@ import pytest
 from hostile_support import assert_error, model, run, sub
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "bench" / "model" / "structure.py"
-KINDS = ["relu", "names", "dequantize", "nodes", "initializers", "attributes", "outputs", "values", "subgraphs", "floats"]
+KINDS = ["relu", "names", "dequantize", "nodes", "initializers", "attributes", "outputs", "values",
+         "subgraphs", "floats"]
 EMPTY_VALUES = model(sub(13) * 3_000_000)
 
 
@@ -26,7 +27,8 @@ def test_three_million_nodes_took_a_gibibyte():
 
 def test_the_limit_names_the_option_that_raises_it(tmp_path):
     (tmp_path / "in.onnx").write_bytes(EMPTY_VALUES)
-    for command in (["convert", "in.onnx", "-o", "out.onnx"], ["inspect", "in.onnx"], ["extract", "in.onnx", "x", "-o", "y"]):
+    for command in (["convert", "in.onnx", "-o", "out.onnx"], ["inspect", "in.onnx"],
+                    ["extract", "in.onnx", "x", "-o", "y"]):
         assert_error(run(*command, cwd=tmp_path), 3, "in.onnx", "the structure takes more than", "mem allows more")
     outcome = run("convert", "in.onnx", "-o", "out.onnx", "--quiet", "--mem", "512Mi", cwd=tmp_path)
     assert outcome.code == 0, outcome
