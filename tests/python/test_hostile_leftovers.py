@@ -61,7 +61,7 @@ def test_what_killed_runs_left_stayed(shim, folder, without, force):
 
 
 @pytest.mark.parametrize("force", [False, True], ids=["new", "force"])
-@pytest.mark.parametrize("without", interrupted.SYSTEMS, ids=lambda w: f"without {w}")
+@pytest.mark.parametrize("without", ["", "tmpfile", "tmpfile flock"], ids=lambda w: f"without {w}")
 def test_files_of_a_run_that_is_alive_stay_whatever_it_is_about(shim, folder, without, force):
     """Stopped before each call of the system in turn, it goes on after a cleaning as if nothing had been."""
     conversion = Conversion(folder, shim, without, force)
