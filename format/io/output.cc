@@ -103,8 +103,9 @@ Status OutputFile::open() {
   directory_ = Descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory_.valid()) return io_error("cannot open the folder {}", escaped(folder));
   fd_ = Descriptor(open_at(".", O_TMPFILE));
-  const bool named = fd_.valid() ? link_source(fd_.get()).empty()
-                                 : errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL;
+  if (fd_.valid()) source_ = link_source(fd_.get());
+  const bool named =
+      fd_.valid() ? source_.empty() : errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL;
   if (named) {
     open_under_temporary_name();
   } else if (fd_.valid()) {
@@ -212,11 +213,11 @@ void OutputFile::start_flush(int64_t begin, int64_t end) {
 /// What replaces another file needs a name to do so.
 Status OutputFile::get_ready() {
   if (!temporary_.empty() || overwrite_ == Overwrite::refuse) return {};
-  const std::string self = link_source(fd_.get());
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     UnfinishedName name(directory_.get(),
                         temporary_name(locked_ ? Locking::held : Locking::impossible));
-    if (::linkat(AT_FDCWD, self.c_str(), directory_.get(), name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+    if (::linkat(AT_FDCWD, source_.c_str(), directory_.get(), name.c_str(), AT_SYMLINK_FOLLOW) ==
+        0) {
       temporary_ = std::move(name);
       return {};
     }
@@ -229,8 +230,7 @@ Status OutputFile::link_into_place() {
   const int directory = directory_.get();
   DEQUANT_CHECK(get_ready());
   if (temporary_.empty()) {
-    const std::string self = link_source(fd_.get());
-    if (::linkat(AT_FDCWD, self.c_str(), directory, base_.c_str(), AT_SYMLINK_FOLLOW) != 0)
+    if (::linkat(AT_FDCWD, source_.c_str(), directory, base_.c_str(), AT_SYMLINK_FOLLOW) != 0)
       return errno == EEXIST ? exists(path_) : io_error("cannot create {}", escaped(path_));
     in_place_ = true;
     return {};

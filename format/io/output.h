@@ -105,6 +105,7 @@ class OutputFile {
   Descriptor directory_;
   std::string path_;
   std::string base_;          ///< last component of the path
+  std::string source_;        ///< path by which a file without a name can be linked
   UnfinishedName temporary_;  ///< name in the directory, or empty while the file has none
   std::optional<Access> access_;
   int64_t size_ = 0;

@@ -43,7 +43,7 @@ def build_shim(folder):
 class Conversion:
     """A conversion with a data file on both sides, to be interrupted again and again."""
 
-    def __init__(self, folder, shim, without="", force=False, size=MIB, threads=1):
+    def __init__(self, folder, shim, without="", force=False, size=MIB // 16, threads=1):
         self.folder = pathlib.Path(folder)
         self.target, self.data = self.folder / "out.onnx", self.folder / "out.onnx.data"
         self.hit = self.folder.parent / "hit"
@@ -139,7 +139,7 @@ def main():
         for without, force in itertools.product(options.systems, (False, True)):
             folder = pathlib.Path(tempfile.mkdtemp(dir=scratch)) / "f"
             folder.mkdir()
-            conversion = Conversion(folder, shim, without, force)
+            conversion = Conversion(folder, shim, without, force, size=MIB)
             print(f"{'without ' + without if without else 'with all calls'}{', --force' if force else ''}: "
                   f"one conversion takes {conversion.span * 1000:.0f} ms")
             for number in (*HANDLED[:3], signal.SIGKILL):

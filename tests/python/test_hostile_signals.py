@@ -6,7 +6,7 @@ import signal
 import pytest
 
 import interrupted
-from hostile_support import CLI, LIMITED, listing, run
+from hostile_support import CLI, LIMITED, MIB, listing, run
 from interrupted import COMPLETE, NOTHING, ORPHAN, TEMPORARY, Conversion
 
 pytestmark = [
@@ -52,7 +52,7 @@ def test_a_killed_conversion_tears_nothing(shim, folder, without, force):
 @pytest.mark.parametrize("number", [*interrupted.HANDLED[:3], signal.SIGKILL], ids=lambda n: n.name)
 @pytest.mark.parametrize("without", interrupted.SYSTEMS[:2], ids=lambda w: f"without {w}")
 def test_threads_that_are_interrupted_at_any_moment_leave_the_same(shim, folder, number, without):
-    conversion = Conversion(folder, shim, without, threads=4)
+    conversion = Conversion(folder, shim, without, size=MIB, threads=4)
     allowed = {NOTHING, COMPLETE} | ({ORPHAN, TEMPORARY} if number == signal.SIGKILL else set())
     for seed in range(40):
         _, left = conversion.at_random(number, seed)
