@@ -215,7 +215,8 @@ def test_any_allocation_may_fail_from_the_start_of_the_process(shim, folder, com
                                                                    wanted.stderr), (k, done)
         assert {name: (folder / name).read_bytes() for name in listing(folder)} == before, (k, done)
     assert codes.count(6) > 100
-    assert codes.count(6) == len(codes) or not forever
+    # The last allocations of a process may be such that it does without, as those for what it prints.
+    assert not forever or set(codes[:-2]) == {6}
 
 
 @pytest.mark.parametrize("without", ["openat2", "tmpfile", "renameat2", "flock", "tmpfile flock",

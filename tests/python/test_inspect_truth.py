@@ -177,7 +177,7 @@ def test_long_chains_are_followed_once(command, tmp_path):
     chain = [node("Identity", f"s{i}" if i else "scale", f"s{i + 1}") for i in range(count)]
     nodes = [dq(f"x s{i + 1}", f"y{i}") for i in range(count)]
     source = save(model(chain + nodes, [], ["y0"], TENSORS[:2]), tmp_path / "in.onnx")
-    more = {"inspect": [], "convert": ["-o", tmp_path / "out.onnx", "-q"],
+    more = {"inspect": [], "convert": ["-o", tmp_path / "out.onnx", "-q", "--mem", "256Mi"],
             "extract": ["y7", "-o", tmp_path / "out.npy"]}
     outcome = hostile.run(command, source, *more[command])  # within ten seconds
     assert outcome.code == 0, outcome
