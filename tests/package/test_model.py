@@ -156,7 +156,11 @@ def test_shared_models_as_extract_and_onnx_runtime_have_them(path, tmp_path):
         found = [t.to_numpy() for t in m.tensors]
         names = list(m)
     assert len(names) == len(found)
-    subprocess.run([CLI, "extract", path, "--all", "-o", tmp_path / "all"], check=True, stdout=subprocess.DEVNULL)
+    done = subprocess.run([CLI, "extract", path, "--all", "-o", tmp_path / "all"], check=False,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    assert done.returncode == (0 if found else 4)  # 4: there is nothing to extract
+    if not found:
+        return
     extracted = [np.load(p) for p in sorted((tmp_path / "all").iterdir(), key=lambda p: int(p.name.split("-")[0]))]
     assert len(extracted) == len(found)
     for ours, theirs in zip(found, extracted):
