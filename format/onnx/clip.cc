@@ -12,18 +12,18 @@ std::string ClipWriter::put(Graph& graph, Node& node, const std::string& source,
   const auto low_value = static_cast<float>(range.low);
   const auto high_value = static_cast<float>(range.high);
   Pieces before;
-  Pieces message;
+  std::string message;
   std::vector<std::string> inputs{source};
   if (graph.opsets.onnx.value_or(0) < 11) {  // whose QuantizeLinear knows float32 alone
-    message = {node_message(node.name, "Clip", {source}, output) +
-               float_attribute("min", low_value) + float_attribute("max", high_value)};
+    message = node_message(node.name, "Clip", {}, output) + float_attribute("min", low_value) +
+              float_attribute("max", high_value);
   } else {
     const std::string low = fresh(output + "_min");
     const std::string high = fresh(output + "_max");
     before = scalar(node, low, type, range.low_bytes);
     for (Piece& p : scalar(node, high, type, range.high_bytes)) before.push_back(std::move(p));
     inputs = {source, low, high};
-    message = {node_message(node.name, "Clip", {source, low, high}, output)};
+    message = node_message(node.name, "Clip", {}, output);
   }
   rewire_.replace_node(graph, node, std::move(message), inputs, std::move(before));
   return fmt::format("Clip to [{}, {}]", low_value, high_value);

@@ -18,11 +18,19 @@ void Rewire::retire_node(Graph& graph, Node& node) {
   remove_node(graph, node);
 }
 
-void Rewire::replace_node(Graph& graph, Node& node, Pieces message,
+void Rewire::write_replacement(const Node& node) {
+  const Replacement& replacement = replacements_.at(&node);
+  std::string message;
+  for (const Name& input : node.inputs) message += text_field(kNodeInput, input.text);
+  Pieces pieces = replacement.before;
+  for (Piece& p : field_of(field_number(node), {message + replacement.message}))
+    pieces.push_back(std::move(p));
+  edit_.replace(frame_around(node), model_.whole(node), std::move(pieces));
+}
+
+void Rewire::replace_node(Graph& graph, Node& node, std::string message,
                           const std::vector<std::string>& inputs, Pieces before) {
-  for (Piece& p : field_of(field_number(node), std::move(message))) before.push_back(std::move(p));
-  edit_.replace(frame_around(node), model_.whole(node), std::move(before));
-  replaced_nodes_.insert(&node);
+  replacements_[&node] = {std::move(before), std::move(message)};
   for (size_t i = 0; i < inputs.size(); ++i) {  // take the new ones before the old ones go
     if (Definition* d = scopes_.find(graph, inputs[i]); d != nullptr) {
       scopes_.add_use(*d, {&graph, &node, static_cast<uint32_t>(i)});
@@ -33,20 +41,23 @@ void Rewire::replace_node(Graph& graph, Node& node, Pieces message,
   for (const std::string& name : inputs) names.push_back({model_.store.text(name)});
   const std::span<Name> old =
       std::exchange(node.inputs, model_.store.array(std::span<const Name>(names)));
+  write_replacement(node);
   for (const Name& input : old) let_go(graph, input.text);
 }
 
 void Rewire::rename_input(Graph& graph, Node& node, size_t input, const std::string& name) {
-  if (auto field = field_of_input(node, input); field) {
-    edit_.replace(node.frame, *field, {text_field(kNodeInput, name)});
-  } else if (status_) {
-    status_ = std::move(field).error();
-  }
   if (Definition* d = scopes_.find(graph, name); d != nullptr) {
     scopes_.add_use(*d, {&graph, &node, static_cast<uint32_t>(input)});
     ++d->live;
   }
   const Text old = std::exchange(node.inputs[input].text, model_.store.text(name));
+  if (replaced(node)) {
+    write_replacement(node);
+  } else if (auto field = field_of_input(node, input); field) {
+    edit_.replace(node.frame, *field, {text_field(kNodeInput, name)});
+  } else if (status_) {
+    status_ = std::move(field).error();
+  }
   let_go(graph, old);
 }
 

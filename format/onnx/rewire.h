@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -33,9 +34,9 @@ class Rewire {
   /// The same, when its outputs have no users left either.
   void retire_node(Graph& graph, Node& node);
 
-  /// Puts a NodeProto in the place of a node, whose inputs are let go of. `inputs` are the new ones,
-  /// `before` are fields that stand before it.
-  void replace_node(Graph& graph, Node& node, Pieces message,
+  /// Puts a NodeProto in the place of a node, whose inputs are let go of. `message` has all fields but
+  /// the inputs, `inputs` are the new ones, `before` are fields that stand before the node.
+  void replace_node(Graph& graph, Node& node, std::string message,
                     const std::vector<std::string>& inputs, Pieces before = {});
 
   /// The field number of a node in the message around it.
@@ -45,7 +46,7 @@ class Rewire {
   void rename_input(Graph& graph, Node& node, size_t input, const std::string& name);
 
   bool removed(const Node& node) const { return removed_nodes_.contains(&node); }
-  bool replaced(const Node& node) const { return replaced_nodes_.contains(&node); }
+  bool replaced(const Node& node) const { return replacements_.contains(&node); }
   bool removed(const Tensor& tensor) const { return removed_tensors_.contains(&tensor); }
 
   /// The uses of a name that are still there.
@@ -63,6 +64,7 @@ class Rewire {
 
   /// The field that holds the name of an input.
   Result<Span> field_of_input(const Node& node, size_t input) const;
+  void write_replacement(const Node& node);
   void let_go(const Graph& graph, std::string_view name);
   void drop(Definition& d, std::string_view name);
   int frame_around(const Node& node) const { return model_.frame(node.frame).parent; }
@@ -73,7 +75,12 @@ class Rewire {
   bool assume_const_;
   bool keep_unused_;
   std::unordered_set<const Node*> removed_nodes_;
-  std::unordered_set<const Node*> replaced_nodes_;
+  /// Of a replaced node: what is written besides its inputs, which may still get other names.
+  struct Replacement {
+    Pieces before;
+    std::string message;
+  };
+  std::unordered_map<const Node*, Replacement> replacements_;
   std::unordered_set<const Tensor*> removed_tensors_;
   std::set<Key> gone_;
   Status status_;  ///< the first failure, told by finish()

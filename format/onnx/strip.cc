@@ -170,8 +170,7 @@ class Stripper {
     }
     if (!plain) {
       done(d, "Identity");
-      rewire_.replace_node(graph, d, {node_message(d.name, "Identity", {source}, output)},
-                           {source});
+      rewire_.replace_node(graph, d, node_message(d.name, "Identity", {}, output), {source});
       return;
     }
     done(d, "nothing");

@@ -1,6 +1,8 @@
 """`dequant convert --strip-qdq` puts a Clip where a pair cut off numbers: quantizers drop a Relu or Clip
 before a QuantizeLinear whose range does the same."""
 
+import itertools
+
 import numpy as np
 import onnx
 import pytest
@@ -367,3 +369,18 @@ def test_names_of_limits_are_new(tmp_path):
     stripped, _ = convert(save(proto, tmp_path / "in.onnx"), "--strip-qdq")
     assert [n.output[0] for n in stripped.graph.node
             if n.op_type == "Constant"] == ["b_min_", "b_max_"]
+
+
+@pytest.mark.parametrize("order", itertools.permutations(range(5)), ids=lambda o: "".join(map(str, o)))
+def test_clip_read_a_name_that_was_gone_when_its_pair_stood_before_the_one_it_reads(order, tmp_path):
+    """The first pair goes without a trace, and the Clip in the place of the second must follow."""
+    nodes = [node("Sigmoid", "in", "s1"), q("s1 s low", "aq"), dq("aq s low", "a"),
+             q("a s high", "bq"), dq("bq s high", "b")]
+    tensors = [floats(0.1).tensor("s"), codes("uint8", 0).tensor("low"), codes("uint8", 255).tensor("high")]
+    proto = model([nodes[i] for i in order] + [node("Identity", "b", "out")],
+                  [value("in", "float32")], [value("out", "float32")], tensors, opset=21, ir_version=10)
+    # onnx.checker wants nodes in order, ONNX Runtime does not.
+    dequant("convert", save(proto, tmp_path / "in.onnx"), "-o", tmp_path / "out.onnx", "--strip-qdq", "-q")
+    [clip] = [n for n in onnx.load(tmp_path / "out.onnx").graph.node if n.op_type == "Clip"]
+    assert clip.input[0] == "s1"
+    session(tmp_path / "out.onnx")
