@@ -4,10 +4,10 @@
     bench/model/structure.py --dequant build/release/dequant
     bench/model/structure.py --dequant build/release/dequant --scale 0.1 --only relu names
 
-For each model: its size, the peak of memory that was resident while `dequant convert` and `dequant inspect --json` were
-at work, the most that it may be (32 MiB and 8 times the structure's bytes), seconds, and the exit code: 0, or 3 where
-the command refused the model as over that limit. Exit code 1 if a peak is over its bound, or where a model was
-refused that must not be.
+For each model: its size, the peak of memory that was resident while `dequant convert`, the same with
+--strip-qdq, and `dequant inspect --json` were at work, the bound of that (32 MiB and 8 times the bytes of
+the structure), seconds, and the exit code: 0, or 3 where the command refused the model as over the limit.
+Exit code 1 if a peak is over its bound, or where a model was refused that must not be.
 """
 
 import argparse
@@ -67,12 +67,22 @@ def dequantizers(count):
         for i in range(count))
 
 
-BOTH = ("convert", "inspect")
+def pairs(count):
+    """QuantizeLinear and DequantizeLinear between operators."""
+    return tensor(b"s", 1, b"\0\0\0\x3f") + tensor(b"z", 2, b"\5") + b"".join(
+        node(b"QuantizeLinear", [b"v%d" % i, b"s", b"z"], [b"q%d" % i]) +
+        node(b"DequantizeLinear", [b"q%d" % i, b"s", b"z"], [b"d%d" % i]) +
+        node(b"Neg", [b"d%d" % i], [b"v%d" % (i + 1)]) for i in range(count))
+
+
+BOTH = ("convert", "strip", "inspect")
 #: The graph of each model for a number of parts, that number, and the commands that must not refuse it.
 MODELS = {
     "relu": (relus, 1_000_000, BOTH),
     "names": (names, 300_000, BOTH),
     "dequantize": (dequantizers, 200_000, ("inspect",)),
+    "pairs": (pairs, 8_000, ("convert", "strip", "inspect")),
+    "many pairs": (pairs, 100_000, ("inspect",)),
     "nodes": (lambda n: sub(1, sub(4, b"A")) * n, 3_000_000, ()),
     "initializers": (lambda n: sub(5, sub(8, b"a")) * n, 2_000_000, ()),
     "distinct initializers": (lambda n: b"".join(sub(5, sub(8, b"%x" % i)) for i in range(n)), 1_000_000, ()),
@@ -138,11 +148,13 @@ def main():
             write_apart(path, name, options.scale)
             size = path.stat().st_size
             bound = 32 * MIB + 8 * size
-            for command in (["convert", path, "-o", out, "--force", "--quiet"], ["inspect", path, "--json"]):
-                seconds, peak, code, errors = measure([options.dequant, *command])
-                trouble = judge(command[0] in MODELS[name][2], peak, bound, code, errors)
+            convert = ["convert", path, "-o", out, "--force", "--quiet"]
+            commands = {"convert": convert, "strip": [*convert, "--strip-qdq"], "inspect": ["inspect", path, "--json"]}
+            for command, arguments in commands.items():
+                seconds, peak, code, errors = measure([options.dequant, *arguments])
+                trouble = judge(command in MODELS[name][2], peak, bound, code, errors)
                 bad += bool(trouble)
-                print(f"{name:<24}{size / MIB:8.2f}  {command[0]:<8}{peak / MIB:9.0f}{bound / MIB:7.0f}"
+                print(f"{name:<24}{size / MIB:8.2f}  {command:<8}{peak / MIB:9.0f}{bound / MIB:7.0f}"
                       f"{seconds:9.2f}{code:6}  {trouble}", flush=True)
     return 1 if bad else 0
 

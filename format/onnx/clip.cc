@@ -18,8 +18,8 @@ std::string ClipWriter::put(Graph& graph, Node& node, const std::string& source,
     message = node_message(node.name, "Clip", {}, output) + float_attribute("min", low_value) +
               float_attribute("max", high_value);
   } else {
-    const std::string low = fresh(output + "_min");
-    const std::string high = fresh(output + "_max");
+    const std::string low = rewire_.fresh_name(output + "_min");
+    const std::string high = rewire_.fresh_name(output + "_max");
     before = scalar(node, low, type, range.low_bytes);
     for (Piece& p : scalar(node, high, type, range.high_bytes)) before.push_back(std::move(p));
     inputs = {source, low, high};
@@ -34,22 +34,6 @@ Pieces ClipWriter::scalar(const Node& node, const std::string& name, Element ele
                           std::span<const std::byte> code) const {
   return field_of(rewire_.field_number(node),
                   constant_node("", name, scalar_tensor(name, element, code)));
-}
-
-/// A name that no graph of the model has: one within this could hide it.
-std::string ClipWriter::fresh(std::string name) {
-  if (names_.empty()) {
-    for (const Graph* g : rewire_.scopes().graphs()) {
-      for (const Value& v : g->inputs) names_.insert(v.name.str());
-      for (const Initializer& i : g->initializers) names_.insert(i.tensor.name.str());
-      for (const SparseInitializer& s : g->sparse_initializers) names_.insert(s.name.str());
-      for (const Node& n : g->nodes) {
-        for (const Name& output : n.outputs) names_.insert(output.text.str());
-      }
-    }
-  }
-  while (!names_.insert(name).second) name += "_";
-  return name;
 }
 
 }  // namespace dequant::format::onnx

@@ -1,7 +1,6 @@
 // Clip nodes that keep the range of a pair of QuantizeLinear and DequantizeLinear.
 #pragma once
 
-#include <set>
 #include <string>
 
 #include "format/onnx/quantizer.h"
@@ -18,12 +17,10 @@ class ClipWriter {
                   Element type);
 
  private:
-  std::string fresh(std::string name);
   Pieces scalar(const Node& node, const std::string& name, Element element,
                 std::span<const std::byte> code) const;
 
   Rewire& rewire_;
-  std::set<std::string, std::less<>> names_;  ///< all of the model, once one was needed
 };
 
 }  // namespace dequant::format::onnx

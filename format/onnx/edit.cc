@@ -35,13 +35,28 @@ int64_t size_of(const Pieces& pieces) {
   return size;
 }
 
+Pieces joined(Pieces pieces) {
+  Pieces out;
+  for (Piece& p : pieces) {
+    auto* text = std::get_if<std::string>(&p);
+    auto* last = out.empty() ? nullptr : std::get_if<std::string>(&out.back());
+    if (text != nullptr && last != nullptr) {
+      *last += *text;
+    } else {
+      out.push_back(std::move(p));
+    }
+  }
+  out.shrink_to_fit();
+  return out;
+}
+
 void Edit::replace(int frame, Span what, Pieces with) {
-  changes_[frame].replaced[{what.begin, what.end}] = std::move(with);
+  changes_[frame].replaced[{what.begin, what.end}] = joined(std::move(with));
 }
 
 void Edit::append(int frame, Pieces what) {
   Pieces& end = changes_[frame].appended;
-  for (Piece& p : what) end.push_back(std::move(p));
+  for (Piece& p : joined(std::move(what))) end.push_back(std::move(p));
 }
 
 Pieces Edit::render() const {

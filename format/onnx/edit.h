@@ -26,6 +26,9 @@ using Pieces = std::vector<Piece>;
 int64_t size_of(const Piece& piece);
 int64_t size_of(const Pieces& pieces);
 
+/// The same output in fewer pieces: texts that follow one another are one.
+Pieces joined(Pieces pieces);
+
 class Edit {
  public:
   explicit Edit(const Model& model) : model_(&model) {}

@@ -236,8 +236,9 @@ struct Model {
   std::deque<Frame> frames;
   Warnings warnings;
 
-  /// What the limit leaves for what is decided on the structure and reported of it.
+  /// What the limit leaves for what is decided on the structure and reported of it, and the limit.
   int64_t room = INT64_MAX;
+  int64_t memory_limit = INT64_MAX;
 
   /// Notes bytes of that. Fails with limit when they are too many.
   Status take(int64_t bytes);

@@ -69,7 +69,9 @@ class Reader {
     model_.graph.opsets = model_.opsets;
     for (const Field& f : graphs) DEQUANT_CHECK(read_graph(f, -1, model_.graph));
     for (const Field& f : functions) DEQUANT_CHECK(read_function(f));
-    model_.room = allowed(source_.file().size() - data_bytes_) - store_.bytes() - later_;
+    const int64_t most = allowed(source_.file().size() - data_bytes_);
+    model_.room = most - store_.bytes() - later_;
+    model_.memory_limit = most + kProcess;
     return {};
   }
 
@@ -455,10 +457,11 @@ const Attribute* Node::attribute(std::string_view wanted) const {
 Status Model::take(int64_t bytes) {
   room -= bytes;
   if (room >= 0) return {};
-  return failure(ErrorCode::limit,
-                 "{}: the structure and what is found in it take more memory than its size allows; "
-                 "mem allows more",
-                 escaped(path));
+  return failure(
+      ErrorCode::limit,
+      "{}: the structure and the decisions on it take more than {} MiB of memory, the most "
+      "for a structure of this size; mem allows more",
+      escaped(path), memory_limit >> 20);
 }
 
 Result<Text> read_text(Source& source, Span span, Store& store) {

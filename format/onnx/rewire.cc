@@ -30,7 +30,7 @@ void Rewire::write_replacement(const Node& node) {
 
 void Rewire::replace_node(Graph& graph, Node& node, std::string message,
                           const std::vector<std::string>& inputs, Pieces before) {
-  replacements_[&node] = {std::move(before), std::move(message)};
+  replacements_[&node] = {joined(std::move(before)), std::move(message)};
   for (size_t i = 0; i < inputs.size(); ++i) {  // take the new ones before the old ones go
     if (Definition* d = scopes_.find(graph, inputs[i]); d != nullptr) {
       scopes_.add_use(*d, {&graph, &node, static_cast<uint32_t>(i)});
@@ -69,6 +69,12 @@ Result<Span> Rewire::field_of_input(const Node& node, size_t input) const {
     if (field.number == kNodeInput && input-- == 0) return field.whole;
   }
   return Error{ErrorCode::malformed, "the model changed while being read"};
+}
+
+std::string Rewire::fresh_name(std::string name) {
+  while (!model_.store.find(name).empty()) name += "_";
+  model_.store.text(name);
+  return name;
 }
 
 std::vector<Use> Rewire::uses_of(const Graph& graph, std::string_view name) const {

@@ -45,6 +45,10 @@ class Rewire {
   /// Lets one input of a node read another name.
   void rename_input(Graph& graph, Node& node, size_t input, const std::string& name);
 
+  /// This name, or a longer one, that stands nowhere in the model: a name within a graph may hide one
+  /// of the graphs around it.
+  std::string fresh_name(std::string name);
+
   bool removed(const Node& node) const { return removed_nodes_.contains(&node); }
   bool replaced(const Node& node) const { return replacements_.contains(&node); }
   bool removed(const Tensor& tensor) const { return removed_tensors_.contains(&tensor); }

@@ -11,11 +11,15 @@
 namespace dequant::format::onnx {
 namespace {
 
+/// What a stripped node takes at most while the model is written and reported.
+constexpr int64_t kStripMemory = 1536;
+
 class Stripper {
  public:
   Stripper(Model& model, ExternalFiles& files, Constants& constants, Rewire& rewire,
            const StripOptions& options, StripReport& report, Reasons& reasons)
-      : constants_(constants),
+      : model_(model),
+        constants_(constants),
         rewire_(rewire),
         facts_(model, files, rewire.scopes(), constants),
         ranges_(model, files, rewire.scopes(), constants),
@@ -28,12 +32,14 @@ class Stripper {
   Status run() {
     for (Graph* g : rewire_.scopes().graphs()) {
       for (Node& n : g->nodes) {
-        if (n.is_dequantize() && is_open(n)) DEQUANT_CHECK(strip_dequantize(*g, n));
+        if (n.is_dequantize() && is_open(n))
+          DEQUANT_CHECK(take_and(&Stripper::strip_dequantize, *g, n));
       }
     }
     for (Graph* g : rewire_.scopes().graphs()) {
       for (Node& n : g->nodes) {
-        if (n.is_quantize() && is_open(n)) DEQUANT_CHECK(strip_quantize(*g, n));
+        if (n.is_quantize() && is_open(n))
+          DEQUANT_CHECK(take_and(&Stripper::strip_quantize, *g, n));
       }
     }
     return {};
@@ -43,6 +49,12 @@ class Stripper {
   bool is_open(const Node& n) const {
     return !rewire_.removed(n) && options_.wanted(n) && n.inputs.size() >= 2 &&
            n.outputs.size() == 1;
+  }
+
+  /// Notes the memory for a node before a step of the work on it.
+  Status take_and(Status (Stripper::*step)(Graph&, Node&), Graph& graph, Node& node) {
+    DEQUANT_CHECK(model_.take(kStripMemory));
+    return (this->*step)(graph, node);
   }
 
   void stay(const Node& n, std::string reason) { reasons_[&n] = std::move(reason); }
@@ -299,6 +311,7 @@ class Stripper {
     rewire_.edit().replace(value.frame, value.elem_type_field, {std::move(field)});
   }
 
+  Model& model_;
   Constants& constants_;
   Rewire& rewire_;
   QuantizerFacts facts_;

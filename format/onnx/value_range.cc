@@ -73,6 +73,9 @@ bool one_of(std::string_view op, const std::string_view (&ops)[N]) {
 
 bool is_standard(const Node& node) { return node.domain().empty() || node.domain() == "ai.onnx"; }
 
+/// What a value takes that was looked at.
+constexpr int64_t kValueMemory = 128;
+
 ValueRange unknown() { return {}; }
 
 ValueRange between(double low, double high) {
@@ -149,6 +152,7 @@ Result<ValueRange> ValueRanges::of(const Graph& graph, std::string_view name) {
     }
     if (ready || d->node == nullptr) {
       todo.pop_back();
+      DEQUANT_CHECK(model_.take(kValueMemory));
       DEQUANT_TRY(known_[d], look_at(*d));
       continue;
     }

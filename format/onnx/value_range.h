@@ -23,14 +23,14 @@ struct ValueRange {
 /// Finds bounds through operators that have some. Each value is looked at once, as the graph is then.
 class ValueRanges {
  public:
-  ValueRanges(const Model& model, ExternalFiles& files, const Scopes& scopes, Constants& constants)
+  ValueRanges(Model& model, ExternalFiles& files, const Scopes& scopes, Constants& constants)
       : model_(model),
         files_(files),
         scopes_(scopes),
         constants_(constants),
         parameters_(model, files, scopes, constants) {}
 
-  /// Fails only where the file is broken.
+  /// Fails where the file is broken, and with limit where the structure leaves no memory for more values.
   Result<ValueRange> of(const Graph& graph, std::string_view name);
 
   /// From here on a node's output has this range, whatever its operator.
@@ -54,7 +54,7 @@ class ValueRanges {
   Result<ValueRange> bounds(const Definition& d);
   Result<ValueRange> input(const Graph& graph, const Node& node, size_t i);
 
-  const Model& model_;
+  Model& model_;
   ExternalFiles& files_;
   const Scopes& scopes_;
   Constants& constants_;

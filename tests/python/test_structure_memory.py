@@ -10,8 +10,8 @@ import pytest
 from hostile_support import assert_error, model, run, sub
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "bench" / "model" / "structure.py"
-KINDS = ["relu", "names", "dequantize", "nodes", "initializers", "attributes", "outputs", "values",
-         "subgraphs", "floats"]
+KINDS = ["relu", "names", "dequantize", "pairs", "many pairs", "nodes", "initializers", "attributes",
+         "outputs", "values", "subgraphs", "floats"]
 EMPTY_VALUES = model(sub(13) * 3_000_000)
 
 
