@@ -1,0 +1,368 @@
+// GraphProto, FunctionProto, NodeProto and AttributeProto: structure only.
+#include "format/onnx/read_graph.h"
+
+#include <array>
+#include <bit>
+#include <map>
+
+#include "format/io/errors.h"
+#include "format/onnx/fields.h"
+
+namespace dequant::format::onnx {
+namespace {
+
+Status status_of(const Result<const Value*>& value) {
+  return value ? Status() : Status(value.error());
+}
+
+class GraphReader {
+ public:
+  GraphReader(Model& model, StructureMemory& memory)
+      : model_(model), source_(model.source), store_(model.store), memory_(memory) {}
+
+  /// Graphs within graphs are no deeper than check_message() lets pass.
+  Status read_graph(const Field& field, int32_t parent, Graph& graph) {
+    const int32_t frame = add_frame(field, parent);
+    if (graph.frame < 0) graph.frame = frame;
+    return for_each_field(source_, Message::graph, field.payload, [&](const Field& f) -> Status {
+      DEQUANT_CHECK(read_graph_field(f, frame, graph));
+      return check_limit(f.whole.end);
+    });
+  }
+
+  /// TrainingInfoProto: its graphs stay as they are.
+  Status read_training(const Field& field) {
+    return for_each_field(
+        source_, Message::training, field.payload, [&](const Field& graph) -> Status {
+          if (graph.number != 1 && graph.number != 2) return {};
+          return for_each_field(source_, Message::graph, graph.payload,
+                                [&](const Field& f) -> Status {
+                                  return f.number == 5 ? refuse_external(f) : Status{};
+                                });
+        });
+  }
+
+  Status read_function(const Field& field) {
+    Graph& body = model_.functions.add(store_);
+    body.is_function = true;
+    memory_.add_graph();
+    body.frame = add_frame(field, -1);
+    // The body's operator sets first: they may stand behind its nodes.
+    DEQUANT_CHECK(
+        for_each_field(source_, Message::function, field.payload, [&](const Field& f) -> Status {
+          if (f.number != 9) return {};
+          return read_opset(model_, f.payload, body.opsets);
+        }));
+    return for_each_field(source_, Message::function, field.payload, [&](const Field& f) -> Status {
+      switch (f.number) {
+        case 1: return text(f, body.name);
+        case 4: memory_.add_definition(body); return text(f, body.inputs.add(store_).name);
+        case 5: memory_.add_use(); return text(f, body.outputs.add(store_).name);
+        case 7: return read_node(f, body.frame, body);
+        case 10: return text(f, body.domain);
+        case 12: return status_of(read_value(f, body.frame, body.values));
+        case 13: return text(f, body.overload);
+        default: return {};
+      }
+    });
+  }
+
+ private:
+  Status read_graph_field(const Field& f, int32_t frame, Graph& graph) {
+    switch (f.number) {
+      case 1: return read_node(f, frame, graph);
+      case 2: return text(f, graph.name);
+      case 5: return read_initializer(f, frame, graph);
+      case 11: {
+        memory_.add_definition(graph);
+        DEQUANT_TRY(const Value* value, read_value(f, frame, graph.inputs));
+        return check_named(value->name, "input", f);
+      }
+      case 12: memory_.add_use(); return status_of(read_value(f, frame, graph.outputs));
+      case 13: return status_of(read_value(f, frame, graph.values));
+      case 14: return read_annotation(f, frame, graph);
+      case 15: return read_sparse(f, &graph);
+      default: return {};
+    }
+  }
+
+  Status read_initializer(const Field& f, int32_t frame, Graph& graph) {
+    memory_.add_definition(graph);
+    Tensor& tensor = graph.initializers.add(store_).tensor;
+    tensor.frame = add_frame(f, frame);
+    DEQUANT_CHECK(read(f.payload, tensor));
+    return check_named(tensor.name, "initializer", f);
+  }
+
+  Status read(Span message, Tensor& tensor) {
+    DEQUANT_TRY(const int64_t data, read_tensor(source_, message, store_, tensor));
+    memory_.add_data(data);
+    return {};
+  }
+
+  Status check_named(std::string_view name, const char* what, const Field& f) const {
+    if (!name.empty()) return {};
+    return failure(ErrorCode::malformed, "{} at byte {} has no name", what, f.whole.begin);
+  }
+
+  Status read_node(const Field& field, int32_t graph_frame, Graph& graph) {
+    Node& node = graph.nodes.add(store_);
+    node.frame = add_frame(field, graph_frame);
+    memory_.add_node();
+    // Nodes of inner graphs put theirs behind these, and take them away again.
+    const size_t input = inputs_.size();
+    const size_t output = outputs_.size();
+    const size_t attribute = attributes_.size();
+    Operator op;
+    DEQUANT_CHECK(
+        for_each_field(source_, Message::node, field.payload, [&](const Field& f) -> Status {
+          switch (f.number) {
+            case 1: return read_input(f);
+            case 2: return read_name(f, outputs_);
+            case 3: return text(f, node.name);
+            case 4: return text(f, op.type);
+            case 5: return read_attribute(f, node, graph);
+            case 7: return text(f, op.domain);
+            case 8: return text(f, op.overload);
+            default: return {};
+          }
+        }));
+    node.op = &shared(op);
+    for (size_t i = output; i < outputs_.size(); ++i) memory_.add_definition(graph);
+    node.inputs = take(inputs_, input);
+    node.outputs = take(outputs_, output);
+    node.attributes = take(attributes_, attribute);
+    return check_named(op.type, "operator of the node", field);
+  }
+
+  /// The elements from `begin` on, in the store.
+  template <class T>
+  std::span<T> take(std::vector<T>& from, size_t begin) {
+    const auto taken = store_.array(std::span<const T>(from).subspan(begin));
+    from.resize(begin);
+    return taken;
+  }
+
+  Status read_input(const Field& f) {
+    memory_.add_use();
+    return read_name(f, inputs_);
+  }
+
+  Status read_name(const Field& f, std::vector<Name>& names) {
+    DEQUANT_TRY(const Text name, text(f));
+    names.push_back({name});
+    return check_limit(f.whole.end);
+  }
+
+  const Operator& shared(const Operator& op) {
+    const auto [known, is_new] =
+        operators_.try_emplace({op.type.entry(), op.domain.entry(), op.overload.entry()});
+    if (is_new) {
+      known->second = &(store_.create<Operator>() = op);
+      memory_.add_operator();
+    }
+    return *known->second;
+  }
+
+  Status read_attribute(const Field& field, Node& node, Graph& graph) {
+    Attribute a;
+    std::vector<float> floats;
+    int32_t frame = -1;  // only those attributes have one in which something may change
+    const auto frame_of = [&] { return frame < 0 ? frame = add_frame(field, node.frame) : frame; };
+    DEQUANT_CHECK(
+        for_each_field(source_, Message::attribute, field.payload, [&](const Field& f) -> Status {
+          switch (f.number) {
+            case 1: return text(f, a.name);
+            case 2: floats = {std::bit_cast<float>(static_cast<uint32_t>(f.value))}; return {};
+            case 3: a.i = static_cast<int64_t>(f.value); return {};
+            case 5: return read_attribute_tensor(f, frame_of(), a);
+            case 6:
+            case 11: {
+              const bool is_new = f.number == 11 || a.graphs.empty();  // else both are one
+              Graph& inner = is_new ? add_subgraph(node, graph, a) : a.graphs.back();
+              DEQUANT_CHECK(check_limit(f.payload.begin));
+              return read_graph(f, frame_of(), inner);
+            }
+            case 7: return read_floats(f, floats);
+            case 10: return refuse_external(f);
+            case 20: a.type = static_cast<int32_t>(f.value); return {};
+            case 21: return text(f, a.reference);
+            case 22:
+            case 23: return read_sparse(f, nullptr);
+            default: return {};
+          }
+        }));
+    a.floats = store_.array(std::span<const float>(floats));
+    attributes_.push_back(a);
+    DEQUANT_CHECK(check_limit(field.whole.end));
+    return check_named(a.name, "attribute", field);
+  }
+
+  Graph& add_subgraph(Node& node, Graph& graph, Attribute& a) {
+    Graph& inner = a.graphs.add(store_);
+    inner.outer = &graph;
+    inner.owner = &node;
+    inner.opsets = graph.opsets;
+    memory_.add_graph();
+    return inner;
+  }
+
+  Status read_attribute_tensor(const Field& f, int32_t frame, Attribute& a) {
+    if (a.tensor != nullptr) {  // protobuf would merge the two; no writer splits one
+      return failure(ErrorCode::unsupported, "attribute {} has its tensor in two parts",
+                     escaped(a.name));
+    }
+    a.tensor = &store_.create<Tensor>();
+    a.tensor->frame = add_frame(f, frame);
+    return read(f.payload, *a.tensor);
+  }
+
+  /// For tensors that stay as they are: they must not refer to a file that the output has no more.
+  Status refuse_external(const Field& f, Text* name = nullptr) {
+    Tensor tensor;
+    DEQUANT_CHECK(read(f.payload, tensor));
+    if (tensor.external != nullptr) {
+      return failure(ErrorCode::unsupported,
+                     "tensor {} has external data, in a sparse tensor, a list or a training graph",
+                     escaped(tensor.name));
+    }
+    if (name != nullptr) *name = tensor.name;
+    return {};
+  }
+
+  Status read_floats(const Field& f, std::vector<float>& floats) {
+    if (f.wire == Wire::fixed32) {
+      floats.push_back(std::bit_cast<float>(static_cast<uint32_t>(f.value)));
+      return {};
+    }
+    const size_t before = floats.size();
+    floats.resize(before + static_cast<size_t>(f.payload.size()) / 4);
+    return source_.file().read(f.payload.begin,
+                               std::as_writable_bytes(std::span(floats).subspan(before)));
+  }
+
+  /// ValueInfoProto.type.tensor_type.elem_type, and where it stands.
+  Result<const Value*> read_value(const Field& field, int32_t frame, List<Value>& values) {
+    Value& value = values.add(store_);
+    value.whole = ShortSpan(field.whole);
+    value.frame = frame;
+    DEQUANT_CHECK(
+        for_each_field(source_, Message::value, field.payload, [&](const Field& f) -> Status {
+          if (f.number == 1) return text(f, value.name);
+          if (f.number != 2) return {};
+          return for_each_field(
+              source_, Message::type, f.payload, [&](const Field& type) -> Status {
+                if (type.number != 1) return {};
+                return for_each_field(source_, Message::tensor_type, type.payload,
+                                      [&](const Field& t) -> Status {
+                                        if (t.number != 1) return {};
+                                        value.elem_type = static_cast<int32_t>(t.value);
+                                        value.elem_type_field = ShortSpan(t.whole);
+                                        return {};
+                                      });
+              });
+        }));
+    return &value;
+  }
+
+  Status read_annotation(const Field& field, int32_t frame, Graph& graph) {
+    Annotation& a = graph.annotations.add(store_);
+    a.whole = ShortSpan(field.whole);
+    a.frame = frame;
+    const size_t begin = inputs_.size();
+    DEQUANT_CHECK(
+        for_each_field(source_, Message::annotation, field.payload, [&](const Field& f) -> Status {
+          if (f.number == 1) return text(f, a.tensor);
+          if (f.number != 2) return {};
+          return for_each_field(source_, Message::entry, f.payload,
+                                [&](const Field& entry) -> Status {
+                                  return entry.number == 2 ? read_input(entry) : Status{};
+                                });
+        }));
+    a.parameters = take(inputs_, begin);
+    return {};
+  }
+
+  /// A sparse tensor; of an initializer, the name goes to the graph.
+  Status read_sparse(const Field& field, Graph* graph) {
+    return for_each_field(source_, Message::sparse_tensor, field.payload,
+                          [&](const Field& f) -> Status {
+                            if (f.number == 2) return refuse_external(f);
+                            if (f.number != 1) return {};
+                            Text name;
+                            DEQUANT_CHECK(refuse_external(f, &name));
+                            if (graph == nullptr) return {};
+                            memory_.add_definition(*graph);
+                            graph->sparse_initializers.add(store_).name = name;
+                            return {};
+                          });
+  }
+
+  /// Fails when what was read up to a place of the file takes more than its bytes allow.
+  Status check_limit(int64_t at) const {
+    // The lists of the nodes that are being read, while they grow.
+    const size_t names = (inputs_.capacity() + outputs_.capacity()) * sizeof(Name);
+    const size_t lists = names + attributes_.capacity() * sizeof(Attribute);
+    return memory_.check(at, static_cast<int64_t>(lists * 3 / 2));
+  }
+
+  Result<Text> text(const Field& f) { return read_text(source_, f.payload, store_); }
+
+  Status text(const Field& f, Text& out) {
+    DEQUANT_TRY(out, text(f));
+    return {};
+  }
+
+  int32_t add_frame(const Field& f, int32_t parent) {
+    model_.frames.emplace_back(f.number, f.whole, f.payload, parent);
+    memory_.add_frame();
+    return static_cast<int32_t>(model_.frames.size()) - 1;
+  }
+
+  Model& model_;
+  Source& source_;
+  Store& store_;
+  StructureMemory& memory_;
+  // Of the node that is being read, behind those of the nodes around it.
+  std::vector<Name> inputs_;
+  std::vector<Name> outputs_;
+  std::vector<Attribute> attributes_;
+  using OperatorKey = std::array<const Text::Entry*, 3>;
+  std::map<OperatorKey, const Operator*> operators_;
+};
+
+}  // namespace
+
+Status read_opset(Model& model, Span message, Opsets& opsets) {
+  Text domain;
+  int64_t version = 0;
+  DEQUANT_CHECK(
+      for_each_field(model.source, Message::opset, message, [&](const Field& f) -> Status {
+        if (f.number == 2) version = static_cast<int64_t>(f.value);
+        if (f.number == 1) {
+          DEQUANT_TRY(domain, read_text(model.source, f.payload, model.store));
+        }
+        return {};
+      }));
+  std::optional<int64_t>* slot = domain.empty() || domain == "ai.onnx" ? &opsets.onnx
+                                 : domain == "com.microsoft"           ? &opsets.microsoft
+                                                                       : nullptr;
+  if (slot == nullptr) return {};
+  if (*slot && **slot != version) {
+    model.warnings.add(fmt::format("opset_import: {} twice, versions {} and {}: the last counts",
+                                   slot == &opsets.onnx ? "ai.onnx" : escaped(domain), **slot,
+                                   version));
+  }
+  *slot = version;
+  return {};
+}
+
+Status read_bodies(Model& model, StructureMemory& memory, const Bodies& bodies) {
+  GraphReader reader(model, memory);
+  for (const Field& f : bodies.training) DEQUANT_CHECK(reader.read_training(f));
+  for (const Field& f : bodies.graphs) DEQUANT_CHECK(reader.read_graph(f, -1, model.graph));
+  for (const Field& f : bodies.functions) DEQUANT_CHECK(reader.read_function(f));
+  return {};
+}
+
+}  // namespace dequant::format::onnx
