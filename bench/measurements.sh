@@ -4,7 +4,10 @@
 #   bench/measurements.sh build/dequant              all tables but those of peers
 #   bench/measurements.sh build/dequant beyond avx2  only these
 set -euo pipefail
-[ $# -gt 0 ] || { echo 'measurements: which dequant? As in: bench/measurements.sh build/dequant' >&2; exit 2; }
+if [ $# -eq 0 ]; then
+  echo 'measurements: which dequant? As in: bench/measurements.sh build/dequant' >&2
+  exit 2
+fi
 dequant=$(realpath "$1")
 shift
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -29,11 +32,16 @@ for name in "$@"; do
     avx2) measure "$name" --cell "$usual$few" --elements 256Mi --repeat 3 --target avx2 ;;
     caches) measure "$name" --cell "$usual" --elements 256Ki ;;
     ranges) measure "$name" --cell 'ranges/*' --elements 256Mi --repeat 3 ;;
-    threads) measure "$name" --cell '[uif]*/per_tensor' --elements 256Mi --repeat 3 --threads 1,all ;;
+    threads)
+      measure "$name" --cell '[uif]*/per_tensor' --elements 256Mi --repeat 3 --threads 1,all
+      ;;
     cliffs) measure "$name" --cell 'cliff/uint8/*,cliff/int4/*' --elements 256Mi ;;
-    transposes) measure "$name" --cell 'strided/uint8/*/n*,strided/int4/*/n*' --elements 256Mi --repeat 3 ;;
+    transposes)
+      measure "$name" --cell 'strided/uint8/*/n*,strided/int4/*/n*' --elements 256Mi --repeat 3
+      ;;
     *)
-      echo "measurements: $name is none of beyond, avx2, caches, ranges, threads, cliffs, transposes" >&2
+      echo "measurements: $name is none of beyond, avx2, caches, ranges, threads, cliffs," \
+        "transposes" >&2
       exit 2
       ;;
   esac

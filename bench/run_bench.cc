@@ -6,9 +6,9 @@
 //   cliff/<input>/<output>/<shape>/<elements>                       shapes that are easily slow
 //
 // All also come as <name>/threads, by all processors. 256Ki elements of output stay in the caches,
-// 256Mi do not. Gelements/s counts outputs; bytes/s counts what is read (codes, scales, zero points)
-// and what is written; percent_of_ceiling compares with what memory allows, measured before the
-// benchmark in turns with the same cell.
+// 256Mi do not. Gelements/s counts outputs; bytes/s counts what is read (codes, scales, zero
+// points) and what is written; percent_of_ceiling compares with what memory allows, measured before
+// the benchmark in turns with the same cell.
 //
 //   dequant_bench --benchmark_filter='dequantize/int4/float16/.*/256Ki$'
 #include <benchmark/benchmark.h>

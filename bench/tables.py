@@ -5,10 +5,11 @@
     bench/tables.py native.json
     bench/tables.py native.json --into docs/measurements.md --name beyond
 
-Cells become percent of their ceiling, a row for each input and output and a column for each granularity,
-placement or rule; cliffs become times their neighbour. Where a file holds one thread and several, a last table has
-how many times as fast several are, and how many times their ceiling. With --into, the tables replace what a
-document has between the lines `<!-- tables: NAME -->` and `<!-- end of tables -->`.
+Cells become percent of their ceiling, a row for each input and output and a column for each
+granularity, placement or rule; cliffs become times their neighbour. Where a file holds one thread
+and several, a last table has how many times as fast several are, and how many times their ceiling.
+With --into, the tables replace what a document has between the lines `<!-- tables: NAME -->` and
+`<!-- end of tables -->`.
 """
 
 import argparse
@@ -23,8 +24,9 @@ COLUMNS = {  # of the report -> as the heading
     "per_axis_last": "axis last", "blocked_16_last": "block 16", "blocked_32_last": "block 32",
     "blocked_128_last": "block 128", "blocked_32_middle": "block 32 middle",
     "padded_x_scale_per_row": "strided, row", "padded_x_scale_per_column": "strided, column",
-    "padded_x_scale_but_for_middle": "strided, middle", "padded_x": "strided x", "padded_y": "strided y",
-    "padded_x_of_64": "strided x, rows of 64", "nhwc_to_nchw": "NHWC to NCHW", "nchw_to_nhwc": "NCHW to NHWC",
+    "padded_x_scale_but_for_middle": "strided, middle", "padded_x": "strided x",
+    "padded_y": "strided y", "padded_x_of_64": "strided x, rows of 64",
+    "nhwc_to_nchw": "NHWC to NCHW", "nchw_to_nhwc": "NCHW to NHWC",
 }
 UNITS = ((1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"))
 
@@ -56,7 +58,8 @@ def table(cells, value):
         columns[column] = None
         rows.setdefault(row, {})[column] = value(cell)
     lines = [["cell", *columns], ["---", *["---:"] * len(columns)]]
-    lines += [[row, *(values.get(column, "") for column in columns)] for row, values in rows.items()]
+    lines += [[row, *(values.get(column, "") for column in columns)]
+              for row, values in rows.items()]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
@@ -69,7 +72,8 @@ def neighbours(cell):
 
 
 def sizes(cells):
-    """Groups of cells of about one size: shapes differ from what was asked for by a small factor."""
+    """Groups of cells of about one size: shapes differ from what was asked for by a small
+    factor."""
     groups = {}
     for cell in cells:
         groups.setdefault(round(math.log2(cell["elements"]) / 10), []).append(cell)
@@ -87,7 +91,8 @@ def tables(report):
             where = f"{elements} elements, threads {number}, {report['target']}"
             for kind, unit, value in (("cells", "percent of the ceiling", percent),
                                       ("ranges", "percent of the ceiling", percent),
-                                      ("cliffs", "how many times as much of its ceiling the neighbour reaches", neighbours)):
+                                      ("cliffs", "how many times as much of its ceiling the "
+                                                 "neighbour reaches", neighbours)):
                 chosen = [cell for cell in of_threads if place(cell)[0] == kind]
                 if chosen:
                     yield f"{where}, {unit}:", table(chosen, value)
@@ -105,7 +110,8 @@ def speedups(cells, most, where):
     several = [cell for cell in cells if cell["threads"] == most and cell["cell"] in alone
                and place(cell)[0] != "cliffs"]
     if several:
-        yield f"{where}, times as fast on {most} threads as on one (the ceiling):", table(several, times)
+        yield f"{where}, times as fast on {most} threads as on one (the ceiling):", \
+            table(several, times)
 
 
 def replace(document, name, text):
@@ -119,8 +125,10 @@ def replace(document, name, text):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("report", type=pathlib.Path, nargs="+", help="what dequant bench --json wrote")
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("report", type=pathlib.Path, nargs="+",
+                        help="what dequant bench --json wrote")
     parser.add_argument("--into", type=pathlib.Path, help="a document to put the tables into")
     parser.add_argument("--name", default="cells", help="which tables of the document")
     options = parser.parse_args()

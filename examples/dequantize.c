@@ -1,5 +1,5 @@
-/* dequant from C: plans a node of ONNX and one of TensorFlow, runs both, the second on threads of its
- * own, and shows what a wrong node gets. docs/c_api.md has what it prints. */
+/* dequant from C: plans a node of ONNX and one of TensorFlow, runs both, the second on threads of
+ * its own, and shows what a wrong node gets. docs/c_api.md has what it prints. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static void check(dequant_code code) {
   exit(1);
 }
 
-/* ---- Threads of our own ------------------------------------------------------------------------ */
+/* ---- Threads of our own ---------------------------------------------------------------------- */
 
 typedef struct job {
   atomic_size_t next;
@@ -47,7 +47,7 @@ static int parallel_for(void* self, size_t count, dequant_task task, void* conte
   return 0;
 }
 
-/* ---- Two nodes --------------------------------------------------------------------------------- */
+/* ---- Two nodes ------------------------------------------------------------------------------- */
 
 static void run_onnx(void) {
   const int8_t x[] = {-128, 0, 127, 5, 6, 7};
@@ -115,7 +115,7 @@ static void run_tensorflow(void) {
   dequant_plan_free(plan);
 }
 
-/* ---- A wrong node ------------------------------------------------------------------------------ */
+/* ---- A wrong node ---------------------------------------------------------------------------- */
 
 static void show_error(void) {
   const int64_t x_shape[] = {2, 3};

@@ -1,5 +1,5 @@
-// The C API as a hostile C program uses it: structs of any size, any numbers where enumerators belong,
-// buffers that are null, too short or too long, threads that give up.
+// The C API as a hostile C program uses it: structs of any size, any numbers where enumerators
+// belong, buffers that are null, too short or too long, threads that give up.
 #include <string_view>
 
 #include "dequant.h"

@@ -1,17 +1,17 @@
 // Conformance case files: any text, parsed; every case in it is run.
-#include "format/cases/cases.h"
+#include "conformance/cases/cases.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "format/cases/run_case.h"
+#include "conformance/cases/run_case.h"
 #include "fuzz/support/check.h"
 
 namespace dequant::fuzz {
 namespace {
 
 /// Strides of zero make much of little; what only takes long is left out.
-bool is_small(const format::Case& c) {
+bool is_small(const conformance::Case& c) {
   constexpr int64_t kMost = int64_t{1} << 14;
   const auto x = c.inputs.find("x");
   if (x == c.inputs.end()) return true;
@@ -25,16 +25,16 @@ bool is_small(const format::Case& c) {
 }
 
 void fuzz(std::string_view text) {
-  const auto file = format::parse_cases(text);
+  const auto file = conformance::parse_cases(text);
   if (!accepted(file)) return;
-  for (const format::Case& c : file->cases) {
+  for (const conformance::Case& c : file->cases) {
     if (!is_small(c)) continue;
-    const auto outcome = format::run_case(c);
+    const auto outcome = conformance::run_case(c);
     if (!accepted(outcome)) continue;
-    const auto again = format::run_case(c);
+    const auto again = conformance::run_case(c);
     require(again && again->verdict == outcome->verdict && again->reason == outcome->reason,
             "one case, two outcomes");
-    const bool judged = outcome->verdict != format::Verdict::failed || outcome->difference ||
+    const bool judged = outcome->verdict != conformance::Verdict::failed || outcome->difference ||
                         !outcome->reason.empty();
     require(judged, "a case fails and nobody says why");
   }

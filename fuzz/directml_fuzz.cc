@@ -1,5 +1,5 @@
-// Descriptions of DirectML: any numbers in any member, pointers that are null, arrays just as long as
-// they must be.
+// Descriptions of DirectML: any numbers in any member, pointers that are null, arrays just as long
+// as they must be.
 #include "dequant/directml.h"
 
 #include <deque>

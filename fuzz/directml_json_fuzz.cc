@@ -1,5 +1,5 @@
 // Descriptions of DirectML as text: any bytes, read; what is read is compiled and executed.
-#include "format/directml/description.h"
+#include "conformance/directml/description.h"
 #include "fuzz/support/check.h"
 #include "fuzz/support/description.h"
 
@@ -9,7 +9,7 @@ namespace {
 void fuzz(std::span<const uint8_t> input) {
   constexpr std::array kLevels{DML_FEATURE_LEVEL_6_4, DML_FEATURE_LEVEL_6_2, DML_FEATURE_LEVEL_3_0};
   const std::string_view text{reinterpret_cast<const char*>(input.data()), input.size()};
-  const auto description = format::directml::parse_description(text);
+  const auto description = conformance::directml::parse_description(text);
   if (!accepted(description)) return;
   Cursor cursor(input.data(), input.size());
   for (const DML_FEATURE_LEVEL level : kLevels) {

@@ -1,4 +1,5 @@
-// .npy files: any bytes, read as they say and as every element; what is read is written and read again.
+// .npy files: any bytes, read as they say and as every element; what is read is written and read
+// again.
 #include "format/npy/npy.h"
 
 #include "dequant/tensor.h"
@@ -25,7 +26,7 @@ std::string written(const TensorData& tensor) {
   if (bits(tensor.element) < 8) {
     out.resize(begin + static_cast<size_t>(element_count(tensor.shape).value()));
     const auto data = std::as_writable_bytes(std::span(out)).subspan(begin);
-    format::unpack_to_bytes(tensor.element, tensor.bytes, data);
+    require(static_cast<bool>(unpack_codes(tensor.element, tensor.bytes, 0, data)), "no codes");
   } else {
     out.append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
   }

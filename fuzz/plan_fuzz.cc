@@ -1,5 +1,5 @@
-// Plans that no dialect made: any numbers in any member. What run() takes must run like any other plan,
-// strided or not; what it refuses must not be touched.
+// Plans that no dialect made: any numbers in any member. What run() takes must run like any other
+// plan, strided or not; what it refuses must not be touched.
 #include "dequant/plan.h"
 
 #include "fuzz/support/element.h"
@@ -9,7 +9,8 @@
 namespace dequant::fuzz {
 namespace {
 
-/// Strides of y that lie apart, and of x that are packed or any; dimensions in an order of their own.
+/// Strides of y that lie apart, and of x that are packed or any; dimensions in an order of their
+/// own.
 void read_dimensions(Plan& plan, Cursor& cursor) {
   plan.dimensions.resize(cursor.rarely() ? cursor.below(30) : cursor.below(5) + 1);
   const bool packed = cursor.coin();
@@ -35,11 +36,30 @@ void read_dimensions(Plan& plan, Cursor& cursor) {
   }
 }
 
+/// Any numbers in the members of what checkpoints store, and blocks and an index on dimensions.
+void read_parameters(Plan& plan, Cursor& cursor) {
+  Parameters& p = plan.parameters;
+  p.tensor_scale = enumerator<TensorScale>(cursor, 3);
+  p.infinite_e8m0 = cursor.rarely();
+  if (cursor.coin()) p.zero_point = enumerator<Element>(cursor, 19);
+  if (cursor.coin()) p.zero_point_offset = static_cast<int32_t>(cursor.integer(-260, 260));
+  p.zero_point_overflow = enumerator<ZeroPointOverflow>(cursor, 3);
+  if (plan.granularity != Granularity::strided && !cursor.rarely()) return;
+  const bool indexed = cursor.coin();
+  if (indexed) {
+    p.group_index = {cursor.integer(-1, 9), cursor.integer(-1, 5), cursor.integer(-1, 5)};
+  }
+  for (Dimension& d : plan.dimensions) {
+    if (cursor.coin()) d.block = cursor.integer(0, 9);
+    if (indexed && cursor.coin()) d.group_index = cursor.integer(-1, 5);
+  }
+}
+
 Plan read(Cursor& cursor) {
   using enum Element;
   Plan plan;
   plan.input = enumerator<Element>(cursor, 15);
-  plan.scale = element(cursor, {float32, float16, bfloat16, float8e8m0});
+  plan.scale = element(cursor, {float32, float16, bfloat16, float8e8m0, float8e4m3fn});
   plan.output = element(cursor, {float32, float16, bfloat16});
   plan.has_zero_point = cursor.coin();
   if (cursor.rarely()) plan.implicit_zero_point = static_cast<int32_t>(cursor.integer(-128, 127));
@@ -50,6 +70,7 @@ Plan read(Cursor& cursor) {
   }
   plan.granularity = enumerator<Granularity>(cursor, 4);
   if (plan.granularity == Granularity::strided || cursor.rarely()) read_dimensions(plan, cursor);
+  if (cursor.below(4) == 3) read_parameters(plan, cursor);
   plan.inner = cursor.size();
   if (plan.granularity != Granularity::per_tensor || cursor.rarely()) {
     plan.outer = cursor.size();
@@ -70,10 +91,13 @@ bool is_modest(const Plan& plan) {
   if (plan.granularity > Granularity::strided || plan.block < 1 || plan.dimensions.size() > 5) {
     return false;
   }
+  const GroupIndex& index = plan.parameters.group_index;
+  if (!known(zero_point_element(plan)) || !modest(index.groups)) return false;
+  if (!modest(index.scale) || !modest(index.zero_point)) return false;
   return modest(plan.outer) && modest(plan.axis) && modest(plan.inner) &&
          std::ranges::all_of(plan.dimensions, [&](const Dimension& d) {
            return modest(d.size) && stride(d.x) && stride(d.scale) && stride(d.zero_point) &&
-                  stride(d.y);
+                  stride(d.y) && d.block > 0 && modest(d.group_index);
          });
 }
 
@@ -123,7 +147,8 @@ void fuzz(Cursor cursor) {
   const auto tensors = tensors_of(plan, cursor);
   if (!tensors) return;
   const auto y = run_several_ways(plan, *tensors, cursor);
-  if (!y || plan.rule != Rule::subtract_then_scale) return;
+  if (!y || plan.rule != Rule::subtract_then_scale || plan.parameters != Parameters{}) return;
+  if (std::ranges::any_of(plan.dimensions, [](const Dimension& d) { return d.block > 1; })) return;
   const std::vector<int64_t> shape = shape_of(plan);
   check_model(plan, *tensors, *y, element_count(plan),
               [&](int64_t i) { return place_in(plan, shape, i); });

@@ -30,7 +30,8 @@ one() {
   [ -f "fuzz/$target.dict" ] && dict=("-dict=fuzz/$target.dict")
   mkdir -p "$build/corpus/$target"
   "$build/fuzz/${target}_fuzz" -runs="$runs" -max_len="$length" -seed="$seed" -timeout=10 \
-    -rss_limit_mb=2048 -malloc_limit_mb=512 -print_final_stats=1 -print_funcs=0 -entropic=0 "${dict[@]}" \
+    -rss_limit_mb=2048 -malloc_limit_mb=512 -print_final_stats=1 -print_funcs=0 -entropic=0 \
+    "${dict[@]}" \
     -artifact_prefix="$build/findings/$target-" "$build/corpus/$target" \
     >"$build/logs/$target" 2>&1 || echo "$target $?" >>"$build/findings/failed"
 }

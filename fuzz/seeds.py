@@ -4,8 +4,8 @@
     seeds.py CORPUS [SHARED]
 
 Writes a few files into CORPUS/<target>/ for each target: bytes of a fixed generator for those that
-decode numbers, small well-formed files for those that read formats. SHARED is a folder of conformance
-cases and ONNX node tests to take more from, if there is one.
+decode numbers, small well-formed files for those that read formats. SHARED is a folder of
+conformance cases and ONNX node tests to take more from, if there is one.
 """
 
 import json
@@ -34,7 +34,8 @@ def numbers(corpus: pathlib.Path) -> None:
 def npy(folder: pathlib.Path) -> None:
     kinds = ("|u1", "|i1", "<u2", ">i2", "<i4", "<u4", "<f4", "<f2", "<V2", "|V1")
     for i, descr in enumerate(kinds):
-        text = f"{{'descr': '{descr}', 'fortran_order': {i % 2 == 1}, 'shape': (2, 3), }}\n".encode()
+        order = f"'fortran_order': {i % 2 == 1}"
+        text = f"{{'descr': '{descr}', {order}, 'shape': (2, 3), }}\n".encode()
         version = 1 + i % 3
         length = struct.pack("<H" if version == 1 else "<I", len(text))
         data = bytes(range(6 * int(descr[-1])))
@@ -60,7 +61,8 @@ def tensor(name: str, code: int, shape: list[int], data: bytes, where: int = 9) 
 
 def external(name: str, code: int, shape: list[int]) -> bytes:
     entries = {"location": "weights", "offset": "8", "length": str(shape[0])}
-    said = b"".join(field(13, field(1, k.encode()) + field(2, v.encode())) for k, v in entries.items())
+    said = b"".join(field(13, field(1, k.encode()) + field(2, v.encode()))
+                    for k, v in entries.items())
     return field(1, shape[0]) + field(2, code) + field(8, name.encode()) + said + field(14, 1)
 
 

@@ -1,10 +1,14 @@
-/* The C API of dequant: plan a node of any dialect, then run the plan on your memory. C11 and C++.
+/* The C API of dequant: make a plan of a node of any dialect, then run the plan on your memory.
+ * C11 and C++. docs/c_api.md shows how the functions work together.
  *
- * Structs that callers own start with struct_size: set it to sizeof the struct and all else to zero,
- * then what you need. A struct smaller than this version's is refused; a larger one, of a newer version,
- * is accepted while everything beyond is zero and it has at most 4096 bytes. A call that can fail
- * returns a dequant_code; with a dequant_error it also says why, in one sentence. Nothing here prints,
- * aborts, or throws; numbers that are no enumerator are refused like other wrong arguments. */
+ * Structs that the caller fills or gets filled start with struct_size. Set all of the struct to
+ * zero, then struct_size to sizeof the struct, then the fields that you need. A struct smaller than
+ * in this version of the library is refused; a larger one, of a newer header, is accepted if it has
+ * at most 4096 bytes and all bytes that this version does not know are zero.
+ *
+ * A function that can fail returns a dequant_code and takes a dequant_error, which may be NULL and
+ * gets the reason as one sentence. No function prints, aborts or throws. A number that is no value
+ * of its enumeration is refused with DEQUANT_INVALID_ARGUMENT. */
 #ifndef DEQUANT_H_
 #define DEQUANT_H_
 
@@ -18,36 +22,42 @@
 extern "C" {
 #endif
 
-/* ---- Errors ------------------------------------------------------------------------------------ */
+/* ---- Errors ---------------------------------------------------------------------------------- */
 
+/* The result of a call. */
 typedef enum dequant_code {
   DEQUANT_OK = 0,
   DEQUANT_INVALID_ARGUMENT = 1, /* an argument or a node breaks a rule of its specification */
   DEQUANT_MALFORMED = 2,        /* bytes contradict their format */
   DEQUANT_LIMIT = 3,            /* a documented limit is exceeded */
   DEQUANT_UNSUPPORTED = 4,      /* legal, but not something dequant does exactly */
-  DEQUANT_IO = 5,
-  DEQUANT_OUT_OF_MEMORY = 6
+  DEQUANT_IO = 5,               /* the system refused to read or write */
+  DEQUANT_OUT_OF_MEMORY = 6     /* an allocation failed */
 } dequant_code;
 
+/* Bytes of the message of a dequant_error, the NUL at its end included. */
 #define DEQUANT_MESSAGE_SIZE 512
 
-/* Where a call puts its reason; NULL is allowed everywhere. `message` is UTF-8 without control
- * characters, ends with a NUL and is empty after success; a longer one is cut between characters. A
- * dequant_error of a wrong struct_size stays as it is, and the call is DEQUANT_INVALID_ARGUMENT. */
+/* Why a call failed. Functions that take a pointer to one accept NULL. They set `code` to what they
+ * return, and `message` to one sentence that names the tensor or attribute, the rule and the value:
+ * UTF-8 without control characters, ended by a NUL, cut between characters if it is too long, and
+ * empty after success. If struct_size is wrong, nothing is written to the struct and the function
+ * returns DEQUANT_INVALID_ARGUMENT. */
 typedef struct dequant_error {
   size_t struct_size;
   dequant_code code;
   char message[DEQUANT_MESSAGE_SIZE];
 } dequant_error;
 
-/* "ok", "invalid_argument", ...; "unknown" for any other number. */
+/* The name of a code: "ok", "invalid_argument", ...; "unknown" for any other number. The text is
+ * valid until the process ends. */
 DEQUANT_EXPORT const char* dequant_code_name(dequant_code code);
 
-/* "0.1.0": of the library that runs; DEQUANT_VERSION is that of this header. */
+/* The version of the library that runs, as "0.1.0"; DEQUANT_VERSION is that of this header. The
+ * text is valid until the process ends. */
 DEQUANT_EXPORT const char* dequant_version(void);
 
-/* ---- Elements ---------------------------------------------------------------------------------- */
+/* ---- Elements -------------------------------------------------------------------------------- */
 
 /* Element types by their numbers in onnx.TensorProto.DataType. */
 typedef enum dequant_element {
@@ -70,97 +80,105 @@ typedef enum dequant_element {
   DEQUANT_FLOAT4E2M1 = 23,
   DEQUANT_FLOAT8E8M0 = 24,
   DEQUANT_UINT2 = 25,
-  DEQUANT_INT2 = 26
+  DEQUANT_INT2 = 26,
+  DEQUANT_FLOAT6E2M3 = 27
 } dequant_element;
 
-/* "uint8", ...; NULL for a number that is no element. */
+/* The name of an element, "uint8", ..., valid until the process ends; NULL for any other number. */
 DEQUANT_EXPORT const char* dequant_element_name(dequant_element element);
-/* DEQUANT_NO_ELEMENT for a name that is none, and for NULL. */
+/* The element of that name; DEQUANT_NO_ELEMENT for any other text and for NULL. */
 DEQUANT_EXPORT dequant_element dequant_element_from_name(const char* name);
-/* Bits of one element: 2, 4, 8, 16 or 32; 0 for a number that is no element. */
+/* Bits of one element: 2, 4, 6, 8, 16 or 32; 0 for a number that is no element. */
 DEQUANT_EXPORT int dequant_element_bits(dequant_element element);
 
-/* ---- Nodes ------------------------------------------------------------------------------------- */
+/* ---- Nodes ----------------------------------------------------------------------------------- */
 
-/* The type of a tensor. rank 0 is a scalar, whose shape may be NULL; ranks above 64 are refused. All
- * zero says that an optional tensor is absent. Nodes, shapes and attributes are read only while a plan
- * is made. */
+/* The type of a tensor. All zero means that an optional tensor is absent. Nodes, and the shapes and
+ * attributes that they point to, are read while a plan is made and not kept. */
 typedef struct dequant_tensor {
   dequant_element element;
-  uint32_t rank;
-  const int64_t* shape;
+  uint32_t rank;        /* dimensions: 0 for a scalar, at most 64 */
+  const int64_t* shape; /* `rank` sizes, outermost first; may be NULL for a scalar */
 } dequant_tensor;
 
-/* ai.onnx DequantizeLinear. A NULL attribute is absent. */
+/* A node DequantizeLinear of ai.onnx, by the names of its specification. An attribute is a pointer
+ * to its value; NULL means that it is absent and takes its default. */
 typedef struct dequant_onnx {
   size_t struct_size;
-  int64_t opset; /* of the model, 10 and up */
+  int64_t opset; /* that the model imports, 10 or more; it decides what else is allowed */
   dequant_tensor x;
   dequant_tensor x_scale;
-  dequant_tensor x_zero_point; /* optional */
-  const int64_t* axis;         /* since 13, default 1 */
-  const int64_t* block_size;   /* since 21, default 0: not blocked */
-  const int64_t* output_dtype; /* since 23, a dequant_element; 0: that of x_scale */
+  dequant_tensor x_zero_point; /* optional: type of x, shape of x_scale */
+  const int64_t* axis;         /* since opset 13; default 1, negative counts from the back */
+  const int64_t* block_size;   /* since opset 21; default 0: not blocked */
+  const int64_t* output_dtype; /* since opset 23, a dequant_element; default 0: that of x_scale */
 } dequant_onnx;
 
-/* com.microsoft DequantizeLinear. */
+/* A node DequantizeLinear of com.microsoft, the contrib operators of ONNX Runtime. */
 typedef struct dequant_microsoft {
   size_t struct_size;
-  int64_t version; /* 1 */
+  int64_t version; /* of the operator set; only 1 is known */
   dequant_tensor x;
   dequant_tensor x_scale;
-  dequant_tensor x_zero_point; /* optional */
-  const int64_t* axis;
+  dequant_tensor x_zero_point; /* optional: type of x, shape of x_scale */
+  const int64_t* axis;         /* NULL: 1, if x_scale has a number for each index on it */
 } dequant_microsoft;
 
+/* The interface that a TensorFlow node was written for. */
 typedef enum dequant_tensorflow_version {
-  DEQUANT_TENSORFLOW_2 = 0,   /* the interface of today */
-  DEQUANT_TENSORFLOW_R1_4 = 1 /* input, min_range, max_range, mode */
+  DEQUANT_TENSORFLOW_2 = 0,   /* TensorFlow 2: also axis, narrow_range and dtype */
+  DEQUANT_TENSORFLOW_R1_4 = 1 /* TensorFlow 1.4: input, min_range, max_range and mode */
 } dequant_tensorflow_version;
 
+/* The attribute mode: by which formula a code becomes a float. docs/numerics.md has the formulas.
+ */
 typedef enum dequant_tensorflow_mode {
   DEQUANT_MIN_COMBINED = 0,
   DEQUANT_MIN_FIRST = 1,
   DEQUANT_SCALED = 2
 } dequant_tensorflow_mode;
 
+/* Which results are wanted, where TensorFlow's kernel and its documentation differ. */
 typedef enum dequant_tensorflow_semantics {
-  DEQUANT_KERNEL = 0,    /* the bits of TensorFlow's own CPU kernel */
-  DEQUANT_DOCUMENTED = 1 /* the formulas of the r1.4 page, in double, rounded once */
+  DEQUANT_KERNEL = 0,    /* the bits of TensorFlow's CPU kernel */
+  DEQUANT_DOCUMENTED = 1 /* the formulas of the 1.4 documentation in double, rounded once; r1.4 */
 } dequant_tensorflow_semantics;
 
-/* TensorFlow Dequantize. The axis has two readings and so two fields, of which at most one is not NULL:
- * raw_axis is the raw op's (-1: per tensor), python_axis that of tf.quantization.dequantize (-1: the
- * last dimension). Both NULL: per tensor. */
+/* A node Dequantize of TensorFlow. The number -1 as an axis means the whole tensor to the operator
+ * and the last dimension to Python, so there are two fields, of which at most one may be set:
+ * raw_axis is the attribute of tf.raw_ops.Dequantize, python_axis the argument of
+ * tf.quantization.dequantize. Both NULL: one range for the whole tensor. */
 typedef struct dequant_tensorflow {
   size_t struct_size;
   dequant_tensorflow_version version;
-  dequant_tensor input; /* uint8 for quint8, int8 for qint8, ... */
-  dequant_tensor min_range;
-  dequant_tensor max_range;
+  dequant_tensor input;     /* uint8 for quint8, int8 for qint8, ... */
+  dequant_tensor min_range; /* float32: one number, or one for each index on the axis */
+  dequant_tensor max_range; /* as min_range */
   dequant_tensorflow_mode mode;
-  int narrow_range; /* 0 or 1 */
+  int narrow_range; /* 0 or 1; of DEQUANT_SCALED: the lowest code of the type is not used */
   const int64_t* raw_axis;
   const int64_t* python_axis;
-  dequant_element dtype; /* of the output; 0 means DEQUANT_FLOAT32 */
+  dequant_element dtype; /* of the output: 0 or DEQUANT_FLOAT32, or DEQUANT_BFLOAT16 */
   dequant_tensorflow_semantics semantics;
 } dequant_tensorflow;
 
-/* WebNN dequantizeLinear. */
+/* An operation dequantizeLinear of WebNN. */
 typedef struct dequant_webnn {
   size_t struct_size;
-  dequant_tensor input;
-  dequant_tensor scale;
-  dequant_tensor zero_point;
+  dequant_tensor input; /* int8, uint8, int32, uint32, int4 or uint4, of at most 8 dimensions */
+  dequant_tensor scale; /* float32 or float16; each dimension divides that of input */
+  dequant_tensor zero_point; /* type of input, shape of scale */
 } dequant_webnn;
 
-/* ---- Plans ------------------------------------------------------------------------------------- */
+/* ---- Plans ----------------------------------------------------------------------------------- */
 
-/* A checked node, ready to run. Immutable: any number of threads may use one at once. */
+/* A node that has been checked, ready to run. It never changes: any number of threads may use one
+ * at the same time. */
 typedef struct dequant_plan dequant_plan;
 
-/* Each checks a node against its specification and makes a plan, to be freed with dequant_plan_free.
- * On failure *plan is NULL. */
+/* Each of these checks a node against its specification and sets *plan to a new plan, which the
+ * caller frees with dequant_plan_free. On failure *plan is NULL: DEQUANT_INVALID_ARGUMENT if the
+ * node breaks a rule, DEQUANT_UNSUPPORTED if it is legal but not served, DEQUANT_OUT_OF_MEMORY. */
 DEQUANT_EXPORT dequant_code dequant_plan_onnx(const dequant_onnx* node, dequant_plan** plan,
                                               dequant_error* error);
 DEQUANT_EXPORT dequant_code dequant_plan_microsoft(const dequant_microsoft* node,
@@ -169,22 +187,24 @@ DEQUANT_EXPORT dequant_code dequant_plan_tensorflow(const dequant_tensorflow* no
                                                     dequant_plan** plan, dequant_error* error);
 DEQUANT_EXPORT dequant_code dequant_plan_webnn(const dequant_webnn* node, dequant_plan** plan,
                                                dequant_error* error);
-/* `desc` is a const DML_OPERATOR_DESC*, every pointer below it valid or NULL, and `feature_level` a
- * DML_FEATURE_LEVEL: those of DirectML.h or of dequant/directml/DirectML.h. */
+/* An operator of DirectML. `desc` points to a DML_OPERATOR_DESC, in which every pointer is valid or
+ * NULL; `feature_level` is a DML_FEATURE_LEVEL. Both are declared by DirectML.h, and by
+ * dequant/directml/DirectML.h where there is no such header. */
 DEQUANT_EXPORT dequant_code dequant_plan_directml(const void* desc, uint32_t feature_level,
                                                   dequant_plan** plan, dequant_error* error);
 
-/* NULL is allowed. A plan must not be used after it, nor freed twice. */
+/* Frees a plan; NULL does nothing. The plan must not be used afterwards, nor freed twice. */
 DEQUANT_EXPORT void dequant_plan_free(dequant_plan* plan);
 
-/* What a plan needs. Bytes are those of the buffers, 0 for those it does not take. For a DirectML
- * operator they are those of its bindings, TotalTensorSizeInBytes, gaps and rounding to 4 included. */
+/* The types of a plan's tensors and the bytes that its buffers must have; 0 bytes for a tensor that
+ * the plan does not take. For an operator of DirectML the bytes are the TotalTensorSizeInBytes of
+ * its tensors, which include gaps and are multiples of 4. */
 typedef struct dequant_sizes {
   size_t struct_size;
   dequant_element x;
-  dequant_element scale; /* or, of rules that take ranges, that of both */
+  dequant_element scale; /* of a TensorFlow node: the type of min_range and max_range */
   dequant_element y;
-  int64_t elements; /* that are dequantized */
+  int64_t elements; /* how many elements are dequantized */
   uint64_t x_bytes;
   uint64_t scale_bytes;
   uint64_t zero_point_bytes;
@@ -193,16 +213,20 @@ typedef struct dequant_sizes {
   uint64_t y_bytes;
 } dequant_sizes;
 
+/* Fills *sizes, whose struct_size the caller has set. */
 DEQUANT_EXPORT dequant_code dequant_plan_sizes(const dequant_plan* plan, dequant_sizes* sizes,
                                                dequant_error* error);
 
-/* One line for people, valid as long as the plan; "" for NULL. */
+/* The plan as one line for people: "int4[2, 64, 8] blocked by 32 on the axis, float16 scale ->
+ * bfloat16". Valid until the plan is freed; "" for NULL. */
 DEQUANT_EXPORT const char* dequant_plan_text(const dequant_plan* plan);
 
-/* ---- Running ----------------------------------------------------------------------------------- */
+/* ---- Running --------------------------------------------------------------------------------- */
 
-/* The caller's memory: little-endian, at any alignment, packed unless a DirectML operator has strides.
- * Buffers may be longer than needed; inputs may overlap one another, but not y. */
+/* The caller's memory and how many bytes each buffer has. Numbers are little-endian, at any
+ * alignment; elements follow one another without padding, unless an operator of DirectML has
+ * strides. Buffers may be longer than dequant_plan_sizes demands; those that the plan does not take
+ * are NULL with 0 bytes. Inputs may overlap one another, but not y. */
 typedef struct dequant_buffers {
   size_t struct_size;
   const void* x;
@@ -219,44 +243,55 @@ typedef struct dequant_buffers {
   uint64_t y_bytes;
 } dequant_buffers;
 
-/* Never fails, and calls nothing of the caller's. */
+/* One part of a run. It never fails, and calls no function of the caller. */
 typedef void (*dequant_task)(void* context, size_t i);
 
-/* "Call task(context, i) once for every i in [0, count), in any order, on any threads; return 0 when
- * all are done." Any other return, a C++ exception, or a task left out means that it gave up: the run
- * then fails and y is incomplete. Once it is left no task may run or start. It must not longjmp. Called
- * at most once for a run, and not for tensors small enough for one thread. */
+/* The caller's way to run tasks on threads. It must call task(context, i) once for every i in
+ * [0, count), in any order and on any threads, and return 0 when all calls have returned. If it
+ * returns another number, throws a C++ exception, or leaves a task out, the run fails and y is
+ * incomplete. After the return no task may start or run. It must not leave by longjmp. It is called
+ * at most once for each run, and not at all for tensors that one thread does. */
 typedef int (*dequant_parallel_for)(void* self, size_t count, dequant_task task, void* context);
 
+/* How results are stored. It changes speed, never the bits. */
 typedef enum dequant_stores {
-  DEQUANT_STORES_AUTOMATIC = 0, /* streaming above 16 MiB, or a smaller last-level cache */
-  DEQUANT_STORES_CACHED = 1,
-  DEQUANT_STORES_STREAMING = 2
+  DEQUANT_STORES_AUTOMATIC = 0, /* streaming if y is above 16 MiB or the last-level cache */
+  DEQUANT_STORES_CACHED = 1,    /* ordinary stores: y is in the caches afterwards */
+  DEQUANT_STORES_STREAMING = 2  /* past the caches, without reading what is overwritten */
 } dequant_stores;
 
-/* How to run; NULL in its place is all zero. It never changes the bits. */
+/* How to run. A NULL pointer in place of it means all zero. It never changes the bits. */
 typedef struct dequant_options {
   size_t struct_size;
-  int threads; /* at most; 0 and more than processors: all of them; 1: the caller's alone */
-  dequant_parallel_for parallel_for; /* the caller's threads; `threads` is 0 then. NULL: ours */
-  void* self;                        /* handed to parallel_for */
+  int threads; /* at most so many, the calling one included; 0: one for each processor */
+  dequant_parallel_for
+      parallel_for; /* the caller's threads, with threads 0; NULL: dequant's pool */
+  void* self;       /* handed to parallel_for unchanged */
   dequant_stores stores;
 } dequant_options;
 
-/* Dequantizes. Checks everything before the first write; when it fails y is untouched, unless the
- * message says that it is incomplete, which is when the caller's parallel_for gave up. Where the system
- * has no thread left, fewer do the work, down to the caller's own. */
+/* Dequantizes the buffers by the plan. All checks come before the first write: after a failure y is
+ * as it was, except if the caller's parallel_for failed, which the message says. Fails with
+ * DEQUANT_INVALID_ARGUMENT if a buffer is missing, too short or overlaps y, or if a float tensor
+ * has a zero point that is not zero. If the system grants no more threads, fewer do the work, down
+ * to the calling thread; that is no failure. */
 DEQUANT_EXPORT dequant_code dequant_run(const dequant_plan* plan, const dequant_buffers* buffers,
                                         const dequant_options* options, dequant_error* error);
 
-/* ---- Targets ----------------------------------------------------------------------------------- */
+/* ---- Targets --------------------------------------------------------------------------------- */
 
-/* Instruction sets that run here, best first; all give the same bits. The last is "reference". */
+/* A target is an instruction set that the kernels are compiled for. All give the same bits. */
+
+/* How many targets this processor can run. */
 DEQUANT_EXPORT size_t dequant_target_count(void);
-/* NULL beyond the last. */
+/* The name of target i, fastest first; the last is "reference", the scalar definition. NULL if i is
+ * dequant_target_count() or more. Valid until the process ends. */
 DEQUANT_EXPORT const char* dequant_target_name(size_t i);
+/* The name of the target in use: the first, unless dequant_force_target or the environment variable
+ * DEQUANT_FORCE_TARGET, read when the library is loaded, named another. */
 DEQUANT_EXPORT const char* dequant_active_target(void);
-/* For the whole process. */
+/* Uses the named target from now on, in all threads of the process; call it while no other thread
+ * runs a plan. Fails with DEQUANT_INVALID_ARGUMENT, and changes nothing, if it cannot run here. */
 DEQUANT_EXPORT dequant_code dequant_force_target(const char* name, dequant_error* error);
 
 #ifdef __cplusplus

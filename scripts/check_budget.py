@@ -4,9 +4,10 @@
     check_budget.py [BUILD]        BUILD: a Release build by Ninja, build/ unless given
     check_budget.py --self-test
 
-Code and constants of the library ("text" of `size`) over the limit fail. A translation unit over its
-limit is a warning, as what else runs on the machine counts too; it fails with DEQUANT_BUDGET_STRICT=1.
-Times are of each unit's latest compilation, on the wall: what ccache answers costs next to nothing.
+Code and constants of the library ("text" of `size`) over the limit fail. A translation unit over
+its limit is a warning, as what else runs on the machine counts too; it fails with
+DEQUANT_BUDGET_STRICT=1. Times are of each unit's latest compilation, on the wall: what ccache
+answers costs next to nothing.
 """
 
 import contextlib
@@ -27,7 +28,8 @@ def unit_seconds(log: str) -> dict[str, float]:
     seconds = {}
     for line in log.splitlines():
         fields = line.split("\t")
-        if line.startswith("#") or len(fields) < 4 or not fields[3].endswith((".o", ".gch", ".pch")):
+        if line.startswith("#") or len(fields) < 4 \
+                or not fields[3].endswith((".o", ".gch", ".pch")):
             continue
         seconds[fields[3]] = (int(fields[1]) - int(fields[0])) / 1000
     return seconds
@@ -47,13 +49,15 @@ def check(library: str, text: int, seconds: dict[str, float], strict: bool) -> i
     for s, unit in reversed(slow):
         kind = "over budget" if strict else "WARNING"
         print(f"budget: {kind}: {unit} took {s:.1f} s, over {UNIT_LIMIT:.0f} s", file=sys.stderr)
-    print(f"budget: {library} {text / 1e6:.2f} MB of {TEXT_LIMIT / 1e6:.1f} MB; {len(seconds)} units, "
-          f"{sum(seconds.values()):.0f} s in all, the longest {longest[0]:.1f} s: {longest[1]}")
+    print(f"budget: {library} {text / 1e6:.2f} MB of {TEXT_LIMIT / 1e6:.1f} MB; {len(seconds)} "
+          f"units, {sum(seconds.values()):.0f} s in all, the longest {longest[0]:.1f} s: "
+          f"{longest[1]}")
     return 1 if text > TEXT_LIMIT or (strict and slow) else 0
 
 
 def check_build(build: pathlib.Path, strict: bool) -> int:
-    library = next((p for p in (build / "libdequant.a", build / "libdequant.so") if p.exists()), None)
+    library = next((p for p in (build / "libdequant.a", build / "libdequant.so") if p.exists()),
+                   None)
     if library is None or not (build / ".ninja_log").exists():
         print(f"budget: no build by Ninja in {build}", file=sys.stderr)
         return 2
@@ -69,7 +73,8 @@ def self_test() -> None:
     log = ("# ninja log v5\n0\t25000\t1\ta.cc.o\tf\n5\t1005\t1\ta.cc.o\tf\n0\t20001\t1\tb.cc.o\tf\n"
            "0\t90000\t1\tgone.cc.o\tf\n0\t90000\t1\tlibdequant.a\tf\n")
     assert unit_seconds(log) == {"a.cc.o": 1.0, "b.cc.o": 20.001, "gone.cc.o": 90.0}
-    size = "   text\tdata\tbss\tdec\thex\tfilename\n  400\t1\t0\t401\t191\ta.o\n  600\t0\t0\t600\t258\tb.o\n"
+    size = ("   text\tdata\tbss\tdec\thex\tfilename\n"
+            "  400\t1\t0\t401\t191\ta.o\n  600\t0\t0\t600\t258\tb.o\n")
     assert text_bytes(size) == 1000
     limit = {"a.cc.o": UNIT_LIMIT}
     assert check("l", TEXT_LIMIT, limit, True) == 0

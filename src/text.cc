@@ -1,4 +1,5 @@
-// One function for all sentences: each has other parts, and what is made for each makes the library large.
+// One function for all sentences: each has other parts, and what is made for each makes the library
+// large.
 #include "text.h"
 
 namespace dequant {

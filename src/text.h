@@ -12,7 +12,8 @@
 
 namespace dequant {
 
-/// A part of a sentence: text as it is, or an integer in decimal. Lives no longer than what it is made of.
+/// A part of a sentence: text as it is, or an integer in decimal. Lives no longer than what it is
+/// made of.
 class Part {
  public:
   template <class T>

@@ -75,6 +75,7 @@ template Option Command::add_option(const char*, int64_t&, const char*) const;
 template Option Command::add_option(const char*, uint64_t&, const char*) const;
 template Option Command::add_option(const char*, std::optional<uint64_t>&, const char*) const;
 template Option Command::add_option(const char*, double&, const char*) const;
+template Option Command::add_option(const char*, std::optional<double>&, const char*) const;
 template Option Command::add_option(const char*, std::optional<int64_t>&, const char*) const;
 
 }  // namespace dequant::tools

@@ -1,5 +1,5 @@
-// The parser of the command line, as the subcommands see it. CLI11 does the work, and costs each file
-// that includes it ten seconds of compilation: only arguments.cc and main.cc do.
+// The parser of the command line, as the subcommands see it. CLI11 does the work, and costs each
+// file that includes it ten seconds of compilation: only arguments.cc and main.cc do.
 #pragma once
 
 #include <functional>

@@ -33,8 +33,8 @@ struct Options {
   }
 };
 
-/// What was not said is usual, but a cell that was named is meant whatever its input is, and so is a
-/// rule: those of ranges have other cells.
+/// What was not said is usual, but a cell that was named is meant whatever its input is, and so is
+/// a rule: those of ranges have other cells.
 Filter completed(Filter filter) {
   if (!filter.cells.empty() || !filter.rules.empty()) return filter;
   const Filter usual = Filter::usual();

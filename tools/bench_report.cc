@@ -44,6 +44,7 @@ ordered_json to_json(const Point& p, const std::vector<Point>& points) {
           {"ceiling", m.ceiling},
           {"ceiling_seconds", m.ceiling_seconds},
           {"percent_of_ceiling", m.percent_of_ceiling},
+          {"way", m.way},
           {"neighbour", p.cell.neighbour.empty() ? ordered_json() : ordered_json(p.cell.neighbour)},
           {"times_neighbour", times > 0 ? ordered_json(times) : ordered_json()}};
 }

@@ -20,9 +20,9 @@ struct Point {
 /// Those under so many percent of their ceilings, worst first.
 std::vector<Point> points_below(const std::vector<Point>& points, double percent);
 
-/// How many times a cliff's percentage its neighbour reaches, at the same size by as many threads: both were
-/// measured in turns with ceilings, so a change of the machine between them shows in neither. 0 of a cell
-/// that has no neighbour.
+/// How many times a cliff's percentage its neighbour reaches, at the same size by as many threads:
+/// both were measured in turns with ceilings, so a change of the machine between them shows in
+/// neither. 0 of a cell that has no neighbour.
 double times_neighbour(const Point& point, const std::vector<Point>& points);
 
 void print_cells(const std::vector<bench::Cell>& cells, bool json);

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "format/cases/cases.h"
-#include "format/cases/find.h"
-#include "format/cases/node_dir.h"
-#include "format/cases/run_case.h"
+#include "conformance/cases/cases.h"
+#include "conformance/cases/find.h"
+#include "conformance/cases/node_dir.h"
+#include "conformance/cases/run_case.h"
 #include "format/io/errors.h"
 #include "tools/commands.h"
 #include "tools/memory.h"
@@ -19,10 +19,10 @@
 namespace dequant::tools {
 namespace {
 
-using format::Checkable;
+using conformance::Checkable;
+using conformance::Outcome;
+using conformance::Verdict;
 using format::escaped;
-using format::Outcome;
-using format::Verdict;
 using nlohmann::ordered_json;
 
 struct Options {
@@ -46,8 +46,8 @@ ordered_json to_json(const std::string& path, const Outcome& outcome) {
   ordered_json difference;  // null
   if (const auto& d = outcome.difference) {
     const auto side = [&](uint32_t code) {
-      return ordered_json{{"value", format::describe_value(d->element, code)},
-                          {"bits", format::describe_bits(d->element, code)}};
+      return ordered_json{{"value", conformance::describe_value(d->element, code)},
+                          {"bits", conformance::describe_bits(d->element, code)}};
     };
     difference = {{"type", dequant::name(d->element)},
                   {"differing", d->count},
@@ -70,7 +70,7 @@ class Checker {
 
   void check(const std::string& path) {
     at_work_on(path);
-    const auto found = format::find_checkables(path);
+    const auto found = conformance::find_checkables(path);
     if (!found) return add_error(path, found.error());
     for (const Checkable& checkable : *found) {
       if (checkable.kind == Checkable::Kind::node_directory) {
@@ -107,11 +107,11 @@ class Checker {
 
  private:
   void check_cases(const std::string& path) {
-    const auto file = format::read_cases(path);
+    const auto file = conformance::read_cases(path);
     if (!file) return add_error(path, file.error());
-    for (const format::Case& c : file->cases) {
+    for (const conformance::Case& c : file->cases) {
       if (!selected(c.name)) continue;
-      auto outcome = format::run_case(c);
+      auto outcome = conformance::run_case(c);
       if (outcome) {
         add(path, *outcome);
       } else {
@@ -122,7 +122,7 @@ class Checker {
   }
 
   void check_node(const std::string& path) {
-    const auto outcome = format::check_node_directory(path);
+    const auto outcome = conformance::check_node_directory(path);
     if (!outcome) return add_error(path, outcome.error());
     for (const Outcome& set : outcome->sets) {
       if (selected(set.name)) add(path, set);

@@ -12,7 +12,7 @@ namespace dequant::tools {
 void Threads::add_to(const Command& command) {
   command
       .add_option("-T,--threads", threads_,
-                  "Threads to use; 0, and more than there are processors: one for each processor")
+                  "Threads to use, at most one for each processor; 0: one for each processor")
       .between(0, std::numeric_limits<int>::max())
       .capture_default_str();
 }
@@ -35,12 +35,13 @@ void Resources::add_to(const Command& command) {
       .type_name("SIZE");
 }
 
-format::onnx::StreamOptions Resources::stream_options() {
-  format::onnx::StreamOptions options;
-  if (memory_) {
-    options.memory = static_cast<int64_t>(std::min<uint64_t>(*memory_, INT64_MAX));
-    options.structure.memory = options.memory;
-  }
+int64_t Resources::structure_memory() const {
+  return static_cast<int64_t>(std::min<uint64_t>(memory_.value_or(0), INT64_MAX));
+}
+
+format::StreamOptions Resources::stream_options() {
+  format::StreamOptions options;
+  if (memory_) options.memory = structure_memory();
   options.executor = threads_.executor();
   return options;
 }
@@ -80,10 +81,6 @@ std::string granularity_text(const Plan& plan, std::optional<int64_t> axis) {
     case Granularity::strided: return "strided";
   }
   return {};
-}
-
-std::string granularity_key(const Plan& plan) {
-  return std::string(format::onnx::granularity_key(plan));
 }
 
 }  // namespace dequant::tools

@@ -9,7 +9,7 @@
 
 #include "dequant/executor.h"
 #include "dequant/plan.h"
-#include "format/onnx/stream.h"
+#include "format/model/stream.h"
 #include "tools/arguments.h"
 
 namespace dequant::tools {
@@ -31,7 +31,9 @@ class Resources {
  public:
   void add_to(const Command& command);
   /// Valid as long as this object.
-  format::onnx::StreamOptions stream_options();
+  format::StreamOptions stream_options();
+  /// What --mem says of the structure of a file: 0 where it is not given.
+  int64_t structure_memory() const;
 
  private:
   Threads threads_;
@@ -55,8 +57,5 @@ class Progress {
 
 /// "per tensor", "per axis 1", "blocked by 32 on axis 0", "strided".
 std::string granularity_text(const Plan& plan, std::optional<int64_t> axis);
-
-/// The same as a key for JSON: "per_tensor", "per_axis", "blocked", "strided".
-std::string granularity_key(const Plan& plan);
 
 }  // namespace dequant::tools

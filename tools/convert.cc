@@ -1,12 +1,13 @@
 // `dequant convert`: from a quantized model to a float one.
-#include "format/onnx/convert.h"
+#include "format/model/convert.h"
 
 #include <fmt/format.h>
 
 #include <optional>
 
+#include "format/formats.h"
 #include "format/io/errors.h"
-#include "format/onnx/convert_json.h"
+#include "format/model/report_json.h"
 #include "tools/commands.h"
 #include "tools/common.h"
 #include "tools/files.h"
@@ -16,24 +17,29 @@
 namespace dequant::tools {
 namespace {
 
+using format::ConvertReport;
 using format::escaped;
-using format::onnx::ConvertReport;
 using nlohmann::ordered_json;
 
 struct Options {
   std::optional<std::string> input;
   std::string output;
   bool force = false;
-  bool no_checksum = false;
   bool json = false;
   bool quiet = false;
   Resources resources;
-  std::string clip = "needed";
-  format::onnx::ConvertOptions convert;
+  std::string dtype;
+  format::ConvertOptions convert;
+  // Of some formats only:
+  bool strip_qdq = false;
+  std::optional<std::string> clip;
+  bool assume_const = false;
+  bool external_data = false;
+  bool no_checksum = false;
 };
 
 /// "0.5", "0.5, 0.25, ... (64)", or "not known".
-std::string numbers_text(const format::onnx::Listed& listed) {
+std::string numbers_text(const format::Listed& listed) {
   constexpr size_t kMost = 3;
   if (!listed.known) return "not known";
   std::string text;
@@ -44,7 +50,7 @@ std::string numbers_text(const format::onnx::Listed& listed) {
                                         : fmt::format("{}, ... ({})", text, listed.numbers.size());
 }
 
-void print_changed(std::string_view what, const std::vector<format::onnx::ChangedValue>& values) {
+void print_changed(std::string_view what, const std::vector<format::ChangedValue>& values) {
   using enum Align;
   if (values.empty()) return;
   Table table({{fmt::format("changed {}", what)},
@@ -62,23 +68,23 @@ void print_changed(std::string_view what, const std::vector<format::onnx::Change
 void print_cleaned(const Options& o, const std::vector<format::Leftover>& cleaned) {
   for (const auto& l : cleaned) {
     fmt::print("{} ({}) {}: the run that wrote it is dead\n", l.name, human_bytes(l.bytes),
-               o.convert.dry_run ? "would be removed" : "removed");
+               o.convert.write.dry_run ? "would be removed" : "removed");
   }
 }
 
 void print_text(const Options& o, const ConvertReport& r) {
   using enum Align;
   print_cleaned(o, r.cleaned);
-  if (!r.folded.empty()) {
-    Table table({{"became a constant"},
+  if (!r.converted.empty()) {
+    Table table({{r.words.converted_title},
                  {"from"},
                  {"type"},
                  {"shape"},
                  {"granularity"},
                  {"bytes", right},
                  {"as float", right}});
-    for (const auto& f : r.folded) {
-      table.add({escaped(f.output), escaped(f.x),
+    for (const auto& f : r.converted) {
+      table.add({escaped(f.name), escaped(f.source),
                  fmt::format("{} -> {}", name(f.plan.input), name(f.plan.output)),
                  shape_text(f.shape), granularity_text(f.plan, f.axis),
                  fmt::format("{}", f.bytes_before), fmt::format("{}", f.bytes_after)});
@@ -97,17 +103,17 @@ void print_text(const Options& o, const ConvertReport& r) {
     for (const auto& l : r.left) table.add({escaped(l.node), l.op_type, l.reason});
     fmt::print("{}\n", table.text());
   }
-  const auto bytes = folded_bytes(r);
-  fmt::print(
-      "{} DequantizeLinear folded ({} quantized, {} as float), {} nodes taken out, {} left\n",
-      r.folded.size(), human_bytes(bytes.before), human_bytes(bytes.after), r.stripped.size(),
-      r.left.size());
+  const auto bytes = converted_bytes(r);
+  fmt::print("{} {} ({} quantized, {} as float), {}{} left\n", r.converted.size(),
+             r.words.converted, human_bytes(bytes.before), human_bytes(bytes.after),
+             r.words.has_graph ? fmt::format("{} nodes taken out, ", r.stripped.size()) : "",
+             r.left.size());
   const std::string data = r.data_file.empty() ? ""
                                                : fmt::format(" and {} ({})", escaped(r.data_file),
                                                              human_bytes(r.data_bytes));
   fmt::print("{} ({}) -> {} ({}){}{}\n", escaped(*o.input), human_bytes(r.bytes_in),
              escaped(o.output), human_bytes(r.bytes_out), data,
-             o.convert.dry_run ? ", not written (--dry-run)" : "");
+             o.convert.write.dry_run ? ", not written (--dry-run)" : "");
 }
 
 void print_object(const ordered_json& j) {
@@ -115,7 +121,7 @@ void print_object(const ordered_json& j) {
 }
 
 void print_json(const Options& o, const ConvertReport& r) {
-  ordered_json j{{"input", *o.input}, {"output", o.output}, {"dry_run", o.convert.dry_run}};
+  ordered_json j{{"input", *o.input}, {"output", o.output}, {"dry_run", o.convert.write.dry_run}};
   j.update(to_json(r));
   print_object(j);
 }
@@ -126,7 +132,7 @@ void print_warnings(const std::vector<std::string>& warnings) {
 
 /// --clean-temp without a model.
 int clean(const Options& o) {
-  const auto removal = o.convert.dry_run ? format::Removal::pretended : format::Removal::done;
+  const auto removal = o.convert.write.dry_run ? format::Removal::pretended : format::Removal::done;
   auto cleaned = format::remove_leftovers(
       is_folder(o.output) ? o.output : format::folder_of(o.output), removal);
   if (!cleaned) return report(cleaned.error());
@@ -135,8 +141,8 @@ int clean(const Options& o) {
   print_warnings(warnings);
   if (o.json) {
     print_object({{"output", o.output},
-                  {"dry_run", o.convert.dry_run},
-                  {"cleaned", format::onnx::to_json(*cleaned)},
+                  {"dry_run", o.convert.write.dry_run},
+                  {"cleaned", format::to_json(*cleaned)},
                   {"warnings", warnings}});
   } else if (!o.quiet) {
     print_cleaned(o, *cleaned);
@@ -150,20 +156,27 @@ int run(Options& o) {
     return report({ErrorCode::invalid_argument, "MODEL is required; only --clean-temp needs none"});
   }
   at_work_on(*o.input);
-  o.convert.overwrite = o.force ? format::Overwrite::replace : format::Overwrite::refuse;
-  o.convert.clips = *format::onnx::clips_named(o.clip);
-  if (o.no_checksum) o.convert.checksums = format::onnx::Checksums::skip;
-  o.convert.stream = o.resources.stream_options();
+  format::FormatOptions& own = o.convert.open.own;
+  own.set_if(o.strip_qdq, "strip-qdq");
+  if (o.clip) own.set("clip", *o.clip);
+  own.set_if(o.assume_const, "assume-const");
+  own.set_if(o.external_data, "external-data");
+  own.set_if(o.no_checksum, "no-checksum");
+  o.convert.open.memory = o.resources.structure_memory();
+  format::WriteOptions& write = o.convert.write;
+  write.overwrite = o.force ? format::Overwrite::replace : format::Overwrite::refuse;
+  if (!o.dtype.empty()) write.dtype = element_from_name(o.dtype);
+  write.stream = o.resources.stream_options();
   auto progress = std::make_unique<Progress>("writing");
-  o.convert.progress = [&](int64_t done, int64_t total) -> Status {
+  write.progress = [&](int64_t done, int64_t total) -> Status {
     progress->update(done, total);
     return {};
   };
-  const auto result = format::onnx::convert(*o.input, o.output, o.convert);
+  const auto result = format::convert(format::formats(), *o.input, o.output, o.convert);
   progress.reset();
   if (!result) return report(result.error());
-  if (o.convert.dry_run) {  // says what the run would have said to a file that exists
-    const auto probe = format::OutputFile::create(o.output, o.convert.overwrite);
+  if (write.dry_run) {  // says what the run would have said to a file that exists
+    const auto probe = format::OutputFile::create(o.output, write.overwrite);
     if (!probe) return report(probe.error());
   }
   print_warnings(result->warnings);
@@ -180,37 +193,41 @@ int run(Options& o) {
 void add_convert(const Command& app, int& exit_code) {
   auto o = std::make_shared<Options>();
   const Command c = app.add_subcommand("convert", "Turn a quantized model into a float one");
-  c.add_option("MODEL", o->input, "ONNX model to read; needed but for --clean-temp");
+  c.add_option("MODEL", o->input, "ONNX model to read; may be left out with --clean-temp");
   c.add_option("-o,--output", o->output, "ONNX model to write")
       .required()
       .check(not_standard_output);
-  c.add_flag("--strip-qdq", o->convert.strip_qdq,
+  c.add_flag("--strip-qdq", o->strip_qdq,
              "Also take QuantizeLinear and DequantizeLinear off activations, inputs and outputs");
   c.add_option("--clip", o->clip,
                "Where a Clip keeps the range of a pair that --strip-qdq takes out; default needed")
       .one_of({"needed", "always", "never"})
       .needs(c.get_option("--strip-qdq"));
-  c.add_flag("--assume-const", o->convert.assume_const,
+  c.add_option("--dtype", o->dtype,
+               "Type of the float constants, rounded once from float32; a Cast gives their readers "
+               "the type they had; default: that of each node")
+      .one_of({"float32", "float16", "bfloat16"});
+  c.add_flag("--assume-const", o->assume_const,
              "Take initializers that are graph inputs, and could be overridden, as constant");
   c.add_flag(
-      "--external-data", o->convert.external_data,
+      "--external-data", o->external_data,
       "Write float tensors of 1 KiB and more to a data file beside the model, whatever its size");
-  c.add_option("--include", o->convert.include,
+  c.add_option("--include", o->convert.write.selection.include,
                "Only nodes whose name, output or x matches this glob")
       .type_name("GLOB")
       .one_value();
-  c.add_option("--exclude", o->convert.exclude,
+  c.add_option("--exclude", o->convert.write.selection.exclude,
                "No nodes whose name, output or x matches this glob")
       .type_name("GLOB")
       .one_value();
-  c.add_flag("--require-float", o->convert.require_float,
+  c.add_flag("--require-float", o->convert.write.require_float,
              "Write nothing and exit with 4 where anything stays quantized");
   c.add_flag("--no-checksum", o->no_checksum,
-             "Do not hold external data against the checksums that tensors name");
+             "Do not verify external data by the checksums that the model gives");
   c.add_flag("--clean-temp", o->convert.clean_temp,
-             "First remove the temporary files that killed runs have left in the output's folder; "
+             "First remove temporary files of interrupted commands from the output's folder; "
              "without MODEL do nothing else, and -o may be the folder");
-  c.add_flag("-n,--dry-run", o->convert.dry_run, "Decide and report, but write nothing");
+  c.add_flag("-n,--dry-run", o->convert.write.dry_run, "Decide and report, but write nothing");
   c.add_flag("-f,--force", o->force, "Replace the output if it exists");
   c.add_flag("-q,--quiet", o->quiet, "Print nothing but errors and warnings");
   c.add_flag("--json", o->json, "Print the report as one JSON object");
@@ -219,6 +236,7 @@ void add_convert(const Command& app, int& exit_code) {
       "Examples:\n"
       "  dequant convert quantized.onnx -o float.onnx\n"
       "  dequant convert quantized.onnx -o float.onnx --strip-qdq\n"
+      "  dequant convert quantized.onnx -o half.onnx --dtype float16\n"
       "  dequant convert quantized.onnx -o float.onnx --include '*weight*' --dry-run\n"
       "\n"
       "A node that cannot be folded stays as it was and is listed with the reason; that is an "

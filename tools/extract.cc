@@ -1,8 +1,9 @@
 // `dequant extract`: tensors of a model as .npy files.
-#include "format/onnx/extract.h"
+#include "format/model/extract.h"
 
 #include <fmt/format.h>
 
+#include "format/formats.h"
 #include "format/io/errors.h"
 #include "format/io/output.h"
 #include "format/npy/npy.h"
@@ -15,10 +16,9 @@
 namespace dequant::tools {
 namespace {
 
+using format::DenseTensor;
 using format::escaped;
-using format::onnx::Checksums;
-using format::onnx::Extraction;
-using format::onnx::Extractor;
+using format::Extractor;
 
 struct Options {
   std::string model;
@@ -26,16 +26,18 @@ struct Options {
   std::string output;
   bool all = false;
   bool raw = false;
+  std::string dtype;
   bool force = false;
   bool no_checksum = false;
   Resources resources;
 };
 
-/// Streams one tensor into an .npy file: bfloat16 widened unless raw, codes under 8 bits a byte each.
-Status write_npy(Extractor& extractor, const Extraction& what, const std::string& path, Options& o,
-                 const format::onnx::StreamOptions& stream) {
-  const TensorType type = what.type();
-  DEQUANT_CHECK(extractor.check_output(path));
+/// Streams one tensor into an .npy file: bfloat16 widened unless raw, codes under 8 bits a byte
+/// each.
+Status write_npy(format::ModelFile& file, const DenseTensor& tensor, const std::string& path,
+                 const Options& o, const format::StreamOptions& options) {
+  const TensorType type = tensor.type();
+  DEQUANT_CHECK(file.check_output(path));
   const bool widen = type.element == Element::bfloat16 && !o.raw;
   DEQUANT_TRY(format::OutputFile out,
               format::OutputFile::create(
@@ -43,7 +45,7 @@ Status write_npy(Extractor& extractor, const Extraction& what, const std::string
   DEQUANT_CHECK(out.write(format::npy_header(widen ? Element::float32 : type.element, type.shape)));
   DEQUANT_TRY(int64_t left, element_count(type.shape));
   std::vector<std::byte> bytes;
-  DEQUANT_CHECK(extractor.write(what, stream, [&](std::span<const std::byte> part) -> Status {
+  const auto write = [&](std::span<const std::byte> part) -> Status {
     if (widen) {
       widen_bfloat16(part, bytes);
       return out.write(bytes);
@@ -52,10 +54,23 @@ Status write_npy(Extractor& extractor, const Extraction& what, const std::string
     const int64_t held = static_cast<int64_t>(part.size()) * 8 / bits(type.element);
     bytes.resize(static_cast<size_t>(std::min(left, held)));
     left -= static_cast<int64_t>(bytes.size());
-    format::unpack_to_bytes(type.element, part, bytes);
+    DEQUANT_CHECK(unpack_codes(type.element, part, 0, bytes));
     return out.write(bytes);
-  }));
+  };
+  DEQUANT_CHECK(format::stream(file, tensor, options, write));
   return out.commit();
+}
+
+/// Lets a tensor have the type that --dtype names, as if it had been asked of its node.
+Status set_type(DenseTensor& tensor, const std::string& dtype) {
+  if (dtype.empty()) return {};
+  if (!tensor.recipe) {
+    return format::failure(ErrorCode::invalid_argument,
+                           "{}: it is stored as {}; --dtype is of tensors that are dequantized",
+                           escaped(tensor.name), name(tensor.stored.type.element));
+  }
+  tensor.recipe->plan.output = *element_from_name(dtype);
+  return {};
 }
 
 Status run(Options& o) {
@@ -66,15 +81,17 @@ Status run(Options& o) {
   }
   DEQUANT_CHECK(o.all ? check_output_folder(o.output) : format::OutputFile::check_folder(o.output));
   const auto stream = o.resources.stream_options();
-  DEQUANT_TRY(const auto extractor,
-              Extractor::open(o.model, stream.structure,
-                              o.no_checksum ? Checksums::skip : Checksums::verify));
+  format::OpenOptions open_options{o.resources.structure_memory(), {}};
+  open_options.own.set_if(o.no_checksum, "no-checksum");
+  DEQUANT_TRY(auto file, format::open_model(format::formats(), o.model, open_options));
+  DEQUANT_TRY(const auto extractor, Extractor::open(std::move(file)));
   Table table({{"tensor"}, {"type"}, {"shape"}, {"file"}});
-  const auto write = [&](const Extraction& what, const std::string& path) -> Status {
-    DEQUANT_CHECK(write_npy(*extractor, what, path, o, stream));
-    const TensorType type = what.type();
-    table.add({escaped(what.name), std::string(name(type.element)),
-               shape_text({type.shape.begin(), type.shape.end()}), escaped(path)});
+  const auto write = [&](DenseTensor tensor, const std::string& path) -> Status {
+    DEQUANT_CHECK(set_type(tensor, o.dtype));
+    DEQUANT_CHECK(write_npy(extractor->file(), tensor, path, o, stream));
+    const TensorType type = tensor.type();
+    table.add({escaped(tensor.name), std::string(name(type.element)), shape_text(type.shape),
+               escaped(path)});
     return {};
   };
   if (o.all) {
@@ -85,8 +102,8 @@ Status run(Options& o) {
           write(all[i], fmt::format("{}/{}.npy", o.output, numbered_name(i, all[i].name))));
     }
   } else {
-    DEQUANT_TRY(const Extraction what, extractor->find(o.name, o.raw));
-    DEQUANT_CHECK(write(what, o.output));
+    DEQUANT_TRY(const DenseTensor tensor, extractor->find(o.name, o.raw));
+    DEQUANT_CHECK(write(tensor, o.output));
   }
   fmt::print("{}", table.text());
   return {};
@@ -105,14 +122,19 @@ void add_extract(const Command& app, int& exit_code) {
       .check(not_standard_output);
   c.add_flag("--all", o->all, "Every DequantizeLinear of constants");
   c.add_flag("--raw", o->raw, "The stored codes, not the numbers they stand for");
+  c.add_option("--dtype", o->dtype,
+               "Type of what is dequantized, rounded once from float32; default: that of the node")
+      .one_of({"float32", "float16", "bfloat16"})
+      .excludes(c.get_option("--raw"));
   c.add_flag("-f,--force", o->force, "Replace files that exist");
   c.add_flag("--no-checksum", o->no_checksum,
-             "Do not hold external data against the checksums that tensors name");
+             "Do not verify external data by the checksums that the model gives");
   o->resources.add_to(c);
   c.footer(
       "Examples:\n"
       "  dequant extract model.onnx conv1.weight -o weight.npy\n"
       "  dequant extract model.onnx conv1.weight --raw -o codes.npy\n"
+      "  dequant extract model.onnx conv1.weight -o weight.npy --dtype float16\n"
       "  dequant extract model.onnx --all -o weights\n"
       "\n"
       "bfloat16 is widened to float32, exactly; raw codes that numpy has no type for are one byte "

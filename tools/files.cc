@@ -42,7 +42,7 @@ Status make_folder(const std::string& path) {
   return is_folder(path) ? Status() : no_folder(path, reason);
 }
 
-std::string numbered_name(size_t index, const std::string& tensor_name) {
+std::string numbered_name(size_t index, std::string_view tensor_name) {
   // Names come from files: only plain letters, digits, '_', '-' and '.' pass, after the number.
   constexpr size_t kLongest = 100;
   std::string out = fmt::format("{:04}-", index);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "dequant/status.h"
 #include "format/io/tensor_data.h"
@@ -20,9 +21,9 @@ Status check_output_folder(const std::string& path);
 /// Makes a folder unless it is there.
 Status make_folder(const std::string& path);
 
-/// A file name without extension for the i-th tensor: its number, which makes it unique, and what is
-/// harmless of its name.
-std::string numbered_name(size_t index, const std::string& tensor_name);
+/// A file name without extension for the i-th tensor: its number, which makes it unique, and what
+/// is harmless of its name.
+std::string numbered_name(size_t index, std::string_view tensor_name);
 
 /// A tensor in a type that numpy knows: bfloat16 widened to float32, which is exact.
 format::TensorData numpy_ready(const format::TensorData& data);

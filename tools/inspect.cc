@@ -1,5 +1,5 @@
 // `dequant inspect`: what the quantized tensors of a model hold.
-#include "format/onnx/inspect.h"
+#include "format/model/inspect.h"
 
 #include <unistd.h>
 
@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "format/formats.h"
 #include "format/io/output.h"
 #include "tools/commands.h"
 #include "tools/common.h"
@@ -18,26 +19,24 @@
 namespace dequant::tools {
 namespace {
 
-using format::onnx::DequantizeInfo;
-using format::onnx::InspectHead;
-using format::onnx::InspectSink;
-using format::onnx::InspectTotals;
-using format::onnx::OtherConstant;
-using format::onnx::Readers;
+using format::InspectSink;
+using format::InspectTotals;
+using format::OtherTensor;
+using format::TensorInfo;
 
 /// Hands on what is found to several sinks.
 class Sinks : public InspectSink {
  public:
   void add(InspectSink& sink) { sinks_.push_back(&sink); }
 
-  Status begin(const InspectHead& head) override {
-    return each([&](InspectSink& s) { return s.begin(head); });
+  Status begin() override {
+    return each([](InspectSink& s) { return s.begin(); });
   }
-  Status node(const DequantizeInfo& node) override {
-    return each([&](InspectSink& s) { return s.node(node); });
+  Status tensor(const TensorInfo& tensor) override {
+    return each([&](InspectSink& s) { return s.tensor(tensor); });
   }
-  Status other(const OtherConstant& constant, const Readers& readers) override {
-    return each([&](InspectSink& s) { return s.other(constant, readers); });
+  Status other(const OtherTensor& other) override {
+    return each([&](InspectSink& s) { return s.other(other); });
   }
 
  private:
@@ -61,37 +60,39 @@ struct Options {
 
 Status run(Options& o) {
   at_work_on(o.model);
-  format::onnx::InspectOptions options{o.resources.stream_options()};
-  if (o.no_checksum) options.checksums = format::onnx::Checksums::skip;
-  std::optional<format::OutputFile> file;
+  format::InspectOptions options{o.resources.stream_options()};
+  std::optional<format::OutputFile> page_file;
   if (o.page) {
     const auto overwrite = o.force ? format::Overwrite::replace : format::Overwrite::refuse;
     DEQUANT_TRY(format::OutputFile made, format::OutputFile::create(*o.page, overwrite));
-    file.emplace(std::move(made));
-    options.output = *o.page;
+    page_file.emplace(std::move(made));
     options.profiles = kMostRows;
   }
+  format::OpenOptions open_options{o.resources.structure_memory(), {}};
+  open_options.own.set_if(o.no_checksum, "no-checksum");
+  DEQUANT_TRY(const auto file, format::open_model(format::formats(), o.model, open_options));
+  if (o.page) DEQUANT_CHECK(file->check_output(*o.page));
   std::optional<Page> page;
-  InspectText text;
-  InspectJson json;
+  InspectText text(file->format().words);
+  InspectJson json(*file);
   Sinks sinks;
-  if (file) sinks.add(page.emplace(*file, o.model));
+  if (o.page) sinks.add(page.emplace(*page_file, *file));
   if (o.json) sinks.add(json);
-  if (!o.json && !file) sinks.add(text);
+  if (!o.json && !o.page) sinks.add(text);
 
   auto progress = std::make_unique<Progress>("reading");
   // A bar amid what is printed meanwhile would spoil both.
   if (!o.json || ::isatty(STDOUT_FILENO) == 0)
     options.progress = [&](int64_t done, int64_t total) { progress->update(done, total); };
-  DEQUANT_TRY(const InspectTotals totals, format::onnx::inspect(o.model, options, sinks));
+  DEQUANT_TRY(const InspectTotals totals, format::inspect(*file, options, sinks));
   progress.reset();
   if (page) {
     DEQUANT_CHECK(page->end(totals));
-    DEQUANT_CHECK(file->commit());
+    DEQUANT_CHECK(page_file->commit());
   }
   // The object is whole only when all has succeeded.
   if (o.json) json.end(totals);
-  if (!o.json && !file) text.end(totals);
+  if (!o.json && !o.page) text.end(totals);
   return {};
 }
 
@@ -111,7 +112,7 @@ void add_inspect(const Command& app, int& exit_code) {
   command.add_flag("-f,--force", o->force, "Replace the page if it exists")
       .needs(command.get_option("--html"));
   command.add_flag("--no-checksum", o->no_checksum,
-                   "Do not hold external data against the checksums that tensors name");
+                   "Do not verify external data by the checksums that the model gives");
   o->resources.add_to(command);
   command.footer(
       "Examples:\n"

@@ -7,13 +7,12 @@
 namespace dequant::tools {
 namespace {
 
-using format::onnx::DequantizeInfo;
-using format::onnx::ScaleProfile;
+using format::ScaleProfile;
 
-/// Values of integers with one scale are drawn by their codes: bins that hold as many codes each show no
-/// combs, which those of another width would. Only where each code has a value of its own: where none
-/// became infinite, and rounding takes no more than the last bit of a float32.
-bool values_by_codes(const DequantizeInfo& n) {
+/// Values of integers with one scale are drawn by their codes: bins that hold as many codes each
+/// show no combs, which those of another width would. Only where each code has a value of its own:
+/// where none became infinite, and rounding takes no more than the last bit of a float32.
+bool values_by_codes(const format::TensorInfo& n) {
   return n.plan.granularity == Granularity::per_tensor && kind(n.plan.input) != Kind::floating &&
          bits(n.plan.input) <= 16 && n.plan.output == Element::float32 &&
          n.profile.values.infinities == 0 &&
@@ -28,7 +27,7 @@ bool log_scales(const ScaleProfile& s) {
 
 }  // namespace
 
-Bars value_bars(const DequantizeInfo& n) {
+Bars value_bars(const format::TensorInfo& n) {
   if (!values_by_codes(n)) return Bars(n.profile.values.finite);
   Bars bars(n.profile.codes.places.coarser(64));
   const double scale = n.scale.extent.least;
@@ -38,14 +37,14 @@ Bars value_bars(const DequantizeInfo& n) {
   return bars;
 }
 
-Bars code_bars(const DequantizeInfo& n) {
+Bars code_bars(const format::TensorInfo& n) {
   const format::Histogram& all = n.profile.codes.places;
   if (all.empty()) return Bars(all);
   Bars bars(all.width() == 1 ? all : all.coarser(64));
   bars.middle = bars.width == 1 ? 0.5 : 0;
   if (kind(n.plan.input) == Kind::floating) {
     bars.number = [element = n.plan.input](double place) {
-      return format::onnx::number_at(element, static_cast<int64_t>(place));
+      return format::number_at(element, static_cast<int64_t>(place));
     };
   }
   return bars;

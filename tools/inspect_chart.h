@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "format/io/histogram.h"
+#include "format/profile/histogram.h"
 
 namespace dequant::tools {
 
@@ -32,7 +32,8 @@ struct Bars {
 /// A picture of a few millimetres without axes, whose bars have the id for full_chart().
 std::string small_chart(const Bars& bars, const std::string& id);
 
-/// A picture with axes. `id` is that of the small one whose bars it shows, or empty: it has its own.
+/// A picture with axes. `id` is that of the small one whose bars it shows, or empty: it has its
+/// own.
 std::string full_chart(const Bars& bars, const std::string& what, const std::string& id);
 
 }  // namespace dequant::tools

@@ -1,4 +1,5 @@
-// What can be unfolded below the row of a tensor: charts with axes, codes, the least and greatest scales.
+// What can be unfolded below the row of a tensor: charts with axes, codes, the least and greatest
+// scales.
 #include <fmt/format.h>
 
 #include "tools/common.h"
@@ -10,10 +11,9 @@
 namespace dequant::tools {
 namespace {
 
-using format::onnx::CodeProfile;
-using format::onnx::DequantizeInfo;
-using format::onnx::Group;
-using format::onnx::number_at;
+using format::CodeProfile;
+using format::Group;
+using format::number_at;
 
 std::string fact(std::string_view what, const std::string& value) {
   return fmt::format("<div><dt>{}</dt><dd>{}</dd></div>", what, value);
@@ -28,7 +28,7 @@ std::string code_text(Element element, int64_t place, int64_t count, int64_t all
   return fmt::format("{} ({}, {})", number_text(element, place), grouped(count), share(count, all));
 }
 
-std::string facts(const DequantizeInfo& n) {
+std::string facts(const format::TensorInfo& n) {
   const CodeProfile& c = n.profile.codes;
   std::string out = "<dl class='facts'>";
   if (!n.node.empty()) out += fact("Node", html_name(n.node));
@@ -63,7 +63,7 @@ std::string bins_text(const Bars& bars) {
   return fmt::format("{} bins, each {} wide", bars.counts.size(), brief(bars.width));
 }
 
-std::string charts(const DequantizeInfo& n, size_t index) {
+std::string charts(const format::TensorInfo& n, size_t index) {
   const auto several = [](const auto& e) { return e.numbers > 1 && e.least != e.greatest; };
   std::string out;
   if (const Bars bars = value_bars(n); several(n.profile.values.extent) && !bars.empty()) {
@@ -85,7 +85,7 @@ std::string number_cell(double number) {
   return fmt::format("<td class='n'{}>{}</td>", exact_title(number), brief(number));
 }
 
-std::string group_table(const DequantizeInfo& n, std::string_view title,
+std::string group_table(const format::TensorInfo& n, std::string_view title,
                         const std::vector<Group>& groups) {
   std::string out = fmt::format(
       "<table><caption>{}</caption>\n<thead><tr><th scope='col'>at</th><th scope='col' "
@@ -101,7 +101,7 @@ std::string group_table(const DequantizeInfo& n, std::string_view title,
 }
 
 /// "[3], [17] and 5 more": the first of `all` scales.
-std::string places(const DequantizeInfo& n, const std::vector<int64_t>& first, int64_t all) {
+std::string places(const format::TensorInfo& n, const std::vector<int64_t>& first, int64_t all) {
   std::string out;
   for (const int64_t scale : first)
     out += (out.empty() ? "" : ", ") + place_text(scale, n.scale_shape);
@@ -110,7 +110,7 @@ std::string places(const DequantizeInfo& n, const std::vector<int64_t>& first, i
 }
 
 /// Where the scales are that are no numbers.
-std::string odd_scales(const DequantizeInfo& n) {
+std::string odd_scales(const format::TensorInfo& n) {
   const auto& s = n.scale;
   std::string out;
   if (!s.first_nans.empty()) out = "NaN at " + places(n, s.first_nans, s.extent.nans);
@@ -121,7 +121,7 @@ std::string odd_scales(const DequantizeInfo& n) {
   return out.empty() ? "" : fmt::format("<p>Scale {}.</p>\n", out);
 }
 
-std::string groups(const DequantizeInfo& n) {
+std::string groups(const format::TensorInfo& n) {
   if (scale_count(n.plan) < 2) return "";
   std::string out;
   if (!n.scale.least.empty()) {
@@ -133,15 +133,15 @@ std::string groups(const DequantizeInfo& n) {
     out += fmt::format("<p>All values are 0 at {}.</p>\n",
                        places(n, n.profile.first_silent, n.profile.silent));
   }
-  if (scale_count(n.plan) > format::onnx::Profiler::kMostGroups)
+  if (scale_count(n.plan) > format::Profiler::kMostGroups)
     out += fmt::format("<p>More than {} scales: their values are not told apart.</p>\n",
-                       grouped(format::onnx::Profiler::kMostGroups));
+                       grouped(format::Profiler::kMostGroups));
   return out;
 }
 
 }  // namespace
 
-std::string tensor_details(const DequantizeInfo& n, size_t index) {
+std::string tensor_details(const format::TensorInfo& n, size_t index) {
   return "<div class='inner'>\n" + facts(n) + charts(n, index) + groups(n) + "</div>";
 }
 

@@ -29,8 +29,8 @@ std::string html(std::string_view text) {
   return html_text(format::escaped(text, std::string_view::npos));
 }
 
-std::string html_name_in(const std::string& graph, const std::string& name) {
-  return html_name(graph.empty() ? name : graph + "/" + name);
+std::string html_name_in(std::string_view graph, std::string_view name) {
+  return html_name(graph.empty() ? std::string(name) : fmt::format("{}/{}", graph, name));
 }
 
 std::string html_name(std::string_view name) {

@@ -8,8 +8,8 @@
 
 namespace dequant::tools {
 
-/// Text for an element or a quoted attribute, of a sentence whose names are escaped(): the characters of
-/// markup as references.
+/// Text for an element or a quoted attribute, of a sentence whose names are escaped(): the
+/// characters of markup as references.
 std::string html_text(std::string_view text);
 
 /// The same of a name or a path, whatever it holds: escaped(), but never cut.
@@ -20,7 +20,7 @@ std::string html(std::string_view text);
 std::string html_name(std::string_view name);
 
 /// The same of a name in a graph, which has no name itself if it is the main one.
-std::string html_name_in(const std::string& graph, const std::string& name);
+std::string html_name_in(std::string_view graph, std::string_view name);
 
 /// "1,234,567".
 std::string grouped(int64_t number);

@@ -3,45 +3,25 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
+
 #include "dequant/version.h"
 #include "tools/common.h"
 #include "tools/inspect_html.h"
 #include "tools/inspect_sinks.h"
+#include "tools/page/embedded.h"
 #include "tools/table.h"
 
 namespace dequant::tools {
 namespace {
 
-using format::onnx::DequantizeInfo;
-using format::onnx::InspectHead;
-using format::onnx::InspectTotals;
-using format::onnx::OtherConstant;
-using format::onnx::Parameters;
-using format::onnx::Readers;
+using format::InspectTotals;
+using format::OtherTensor;
+using format::Parameters;
+using format::TensorInfo;
 
 /// Bytes after which a part of the rows is full.
 constexpr size_t kPart = size_t{1} << 20;
-
-constexpr const char* kHead = R"(<!DOCTYPE html>
-<html lang='en'>
-<head>
-<meta charset='utf-8'>
-<meta http-equiv='Content-Security-Policy'
-  content="default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{}'">
-<meta name='viewport' content='width=device-width, initial-scale=1'>
-<meta name='generator' content='dequant {}'>
-<title>{}</title>
-<style>{}</style>
-<noscript><style>{}</style></noscript>
-<script>{}</script>
-</head>
-<body>
-)";
-
-std::string head(const std::string& title) {
-  return fmt::format(kHead, kPageScriptHash, DEQUANT_VERSION, title, kPageStyle,
-                     kPageStyleWithoutScript, kPageScript);
-}
 
 std::string card(std::string_view what, const std::string& value, const std::string& more = "") {
   return fmt::format("<div><dt>{}</dt><dd>{}{}</dd></div>\n", what, value,
@@ -49,8 +29,8 @@ std::string card(std::string_view what, const std::string& value, const std::str
 }
 
 struct Column {
-  const char* title;
-  const char* hint = "";  ///< what the title leaves open
+  std::string title;
+  std::string hint = "";  ///< what the title leaves open
   bool number = true;     ///< sorts by the number in data-v
 };
 
@@ -58,7 +38,7 @@ std::string header(std::initializer_list<Column> columns) {
   std::string out = "<thead><tr>";
   for (const Column& c : columns) {
     out += fmt::format("<th scope='col'{}{}>{}</th>", c.number ? " class='n'" : "",
-                       c.hint[0] == 0 ? "" : fmt::format(" title='{}'", c.hint), c.title);
+                       c.hint.empty() ? "" : fmt::format(" title='{}'", c.hint), c.title);
   }
   return out + "</tr></thead>\n";
 }
@@ -81,15 +61,6 @@ std::string left_out(size_t all) {
       grouped(kMostRows), grouped(static_cast<int64_t>(all)));
 }
 
-/// What only the script can do: shown by it.
-constexpr const char* kTools = R"(<p id='tools' hidden>
-<label>Filter <input type='search' id='filter' placeholder='name, type, shape …'></label>
-<label><input type='checkbox' id='only'> only with remarks</label>
-<output id='shown'></output>
-<button type='button' id='next' data-step='{}' hidden>Show {} more</button>
-</p>
-)";
-
 /// The granularity without the axis, which says nothing of a kind.
 std::string how_divided(const Plan& plan) {
   if (plan.granularity == Granularity::per_tensor) return "per tensor";
@@ -97,33 +68,23 @@ std::string how_divided(const Plan& plan) {
   return fmt::format("blocked by {}", plan.block);
 }
 
-/// The row of a DequantizeLinear that is not constant.
-std::string open_row(const DequantizeInfo& n) {
+/// As the title of a column. A single letter is a name, which is spelled as it is.
+std::string capital(std::string words) {
+  if (words.size() > 1) words[0] = static_cast<char>(std::toupper(words[0]));
+  return words;
+}
+
+/// The row of a tensor that stays quantized.
+std::string left_row(const TensorInfo& n) {
   const Parameters p = n.parameters.value_or(Parameters{});
   std::string row =
       fmt::format("<tr><th scope='row'>{}</th><td>{}</td><td>{}</td>",
-                  html_name_in(n.graph, n.output), html_name(n.x), p.type ? name(*p.type) : "–");
+                  html_name_in(n.graph, n.name), html_name(n.source), p.type ? name(*p.type) : "–");
   row += end_cell(p.scale, p.scale.least) + end_cell(p.scale, p.scale.greatest) +
          zero_point_cell(p.zero_point) + end_cell(p.covered, p.covered.least) +
          end_cell(p.covered, p.covered.greatest);
   return row + fmt::format("<td>{}</td></tr>\n", html_text(n.reason));
 }
-
-constexpr std::string_view kNotes = R"(<h2>How to read this</h2>
-<ul>
-<li>All numbers are of the exact values, all of them: nothing is sampled.</li>
-<li>Bins of values and scales are a power of two wide and begin at multiples of that. With one scale for a whole
-tensor of integers that become float32, a bin of values is one code or as many next to each other. A bar that is not empty is at least 2 % high; the
-line in a small picture is 0.</li>
-<li>Codes of floats stand in the order of their values, NaN and infinities apart; both zeros are one.</li>
-<li>Remarks: values that are NaN or infinite; scales that are NaN, infinite, negative or 0; scales of which
-every value is 0, as of a dead channel; a tensor with one value only; of more than 100 codes of 8 bits and more those
-at the ends of the type, if they are 1 % and more even without two for each scale, as where values were cut off (codes
-that stand for 0 are not counted).</li>
-<li>Sums of bytes have each tensor once, however many nodes take it. A number has at most five digits here and all of
-them under the pointer.</li>
-</ul>
-)";
 
 }  // namespace
 
@@ -137,14 +98,9 @@ Status Rows::write(format::OutputFile& out) const {
   return {};
 }
 
-Status Page::begin(const InspectHead& head) {
-  head_ = head;
-  return {};
-}
-
-Status Page::node(const DequantizeInfo& n) {
+Status Page::tensor(const TensorInfo& n) {
   if (!n.reason.empty()) {
-    if (open_++ < kMostRows) open_rows_.add(open_row(n));
+    if (left_++ < kMostRows) left_rows_.add(left_row(n));
     return {};
   }
   Sum& sum =
@@ -153,40 +109,33 @@ Status Page::node(const DequantizeInfo& n) {
   sum.elements += element_count(n.plan);
   sum.bytes += n.bytes_first;
   sum.remarked += remarks(n).empty() ? 0 : 1;
-  if (tensors_ < kMostRows) tensor_rows_.add(tensor_rows(n, tensors_));
+  if (tensors_ < kMostRows) tensor_rows_.add(tensor_rows(n, words_, tensors_));
   ++tensors_;
   return {};
 }
 
-Status Page::other(const OtherConstant& o, const Readers& readers) {
+Status Page::other(const OtherTensor& o) {
   if (others_++ >= kMostRows) return {};
-  other_rows_.add(
-      fmt::format("<tr><th scope='row'>{}</th><td>{}</td><td>{}</td><td class='n' "
-                  "data-v='{}'>{}</td><td><bdi>{}</bdi></td></tr>\n",
-                  html_name_in(o.graph, o.name), name(o.element), shape_text(o.shape), o.bytes,
-                  grouped(o.bytes), html_text(readers_text(readers))));
+  other_rows_.add(fmt::format(
+      "<tr><th scope='row'>{}</th><td>{}</td><td>{}</td><td class='n' "
+      "data-v='{}'>{}</td><td><bdi>{}</bdi></td></tr>\n",
+      html_name_in(o.graph, o.name), name(o.stored.type.element), shape_text(o.stored.type.shape),
+      o.stored.bytes, grouped(o.stored.bytes), html_text(readers_text(o))));
   return {};
 }
 
 std::string Page::summary(const InspectTotals& t) const {
-  std::string opsets;
-  if (head_.opsets.onnx) opsets = fmt::format("ai.onnx {}", *head_.opsets.onnx);
-  if (head_.opsets.microsoft) {
-    opsets +=
-        fmt::format("{}com.microsoft {}", opsets.empty() ? "" : ", ", *head_.opsets.microsoft);
-  }
+  const format::Headline headline = file_.headline();
   const double times =
       t.bytes == 0 ? 0 : static_cast<double>(t.float_bytes) / static_cast<double>(t.bytes);
   return "<dl class='cards'>\n" +
-         card("DequantizeLinear", grouped(t.constant),
-              fmt::format("of constants, of {}", grouped(t.nodes))) +
+         card(words_.all, grouped(t.dense),
+              fmt::format("{}, of {}", words_.dense, grouped(t.all))) +
          card("Elements", grouped(t.elements)) +
          card("Bytes now", human_bytes(t.bytes), "with scales and zero points, each once") +
          card("As float", human_bytes(t.float_bytes),
               t.bytes == 0 ? "" : fmt::format("{:.2f} times as many", times)) +
-         card("Operator sets", opsets.empty() ? "none known" : opsets,
-              fmt::format("IR version {}", head_.ir_version)) +
-         "</dl>\n";
+         card(html(headline.title), html(headline.value), html(headline.more)) + "</dl>\n";
 }
 
 /// One line for each kind of tensor.
@@ -212,7 +161,7 @@ std::string Page::kinds() const {
 
 Status Page::write_tensors() {
   const size_t all = tensors_;
-  if (all == 0) return out_.write("<p>No DequantizeLinear of constants.</p>\n");
+  if (all == 0) return out_.write(fmt::format("<p>No {}.</p>\n", words_.dense_title));
   std::string text = left_out(all);
   if (all > kMostRows) text += "<p class='note'>Remarks are of these only.</p>\n";
   if (all > kMostDetails) {
@@ -220,77 +169,81 @@ Status Page::write_tensors() {
         "<p class='note'>The first {} can be unfolded; the others have their row only.</p>\n",
         grouped(kMostDetails));
   }
-  text += fmt::format(kTools, kFirstRows, kFirstRows);
-  text += open_table("tensors", "Tensors") +
-          header({{"Tensor", "the output; below it x", false},
-                  {"Type", "of the codes and of the values; below them the operator set", false},
-                  {"Shape", "sorts by elements"},
-                  {"Granularity", "which elements share a scale", false},
-                  {"Values", "sorts by the largest without sign"},
-                  {"Value min"},
-                  {"Value max"},
-                  {"Scales", "sorts by how many times the largest is the least"},
-                  {"Scale min"},
-                  {"Scale max"},
-                  {"Zero point", "sorts by the least"},
-                  {"Codes used",
-                   "different codes that occur, of those the type has; sorts by the share"},
-                  {"At lowest", "elements with the lowest code that occurs"},
-                  {"At highest", "elements with the highest code that occurs"},
-                  {"Zeros", "values that are 0"},
-                  {"NaN, inf", "values that are no finite number"},
-                  {"Bytes", "of codes, scales and zero points"}});
+  text += fmt::format(page::controls_html, fmt::arg("step", kFirstRows));
+  text +=
+      open_table("tensors", "Tensors") +
+      header(
+          {{"Tensor", fmt::format("the {}; below it {}", words_.name_title, words_.source_title),
+            false},
+           {"Type",
+            fmt::format("of the codes and of the values; below them {}", words_.scheme_title),
+            false},
+           {"Shape", "sorts by elements"},
+           {"Granularity", "which elements share a scale", false},
+           {"Values", "sorts by the largest without sign"},
+           {"Value min"},
+           {"Value max"},
+           {"Scales", "sorts by how many times the largest is the least"},
+           {"Scale min"},
+           {"Scale max"},
+           {"Zero point", "sorts by the least"},
+           {"Codes used", "different codes that occur, of those the type has; sorts by the share"},
+           {"At lowest", "elements with the lowest code that occurs"},
+           {"At highest", "elements with the highest code that occurs"},
+           {"Zeros", "values that are 0"},
+           {"NaN, inf", "values that are no finite number"},
+           {"Bytes", "of codes, scales and zero points"}});
   DEQUANT_CHECK(out_.write(text));
   DEQUANT_CHECK(tensor_rows_.write(out_));
   return out_.write(kCloseTable);
 }
 
-Status Page::write_open_nodes() {
-  if (open_ == 0) return {};
-  DEQUANT_CHECK(out_.write(fmt::format("<h2>Other DequantizeLinear <small>{}</small></h2>\n",
-                                       grouped(static_cast<int64_t>(open_))) +
-                           left_out(open_) + open_table("open", "Other DequantizeLinear") +
-                           header({{"Output", "", false},
-                                   {"x", "", false},
+Status Page::write_left() {
+  if (left_ == 0) return {};
+  DEQUANT_CHECK(out_.write(fmt::format("<h2>{} <small>{}</small></h2>\n", words_.left_title,
+                                       grouped(static_cast<int64_t>(left_))) +
+                           left_out(left_) + open_table("open", words_.left_title) +
+                           header({{capital(words_.name_title), "", false},
+                                   {capital(words_.source_title), "", false},
                                    {"Type", "of the codes, where that is known", false},
                                    {"Scale min"},
                                    {"Scale max"},
                                    {"Zero point", "sorts by the least"},
                                    {"Covers from", "the value of the lowest code of the type"},
                                    {"Covers to", "the value of the highest code of the type"},
-                                   {"Not constant because", "", false}}) +
+                                   {capital(words_.left_because), "", false}}) +
                            "<tbody>\n"));
-  DEQUANT_CHECK(open_rows_.write(out_));
+  DEQUANT_CHECK(left_rows_.write(out_));
   return out_.write("</tbody>" + std::string(kCloseTable));
 }
 
 Status Page::write_others() {
   if (others_ == 0) return {};
-  DEQUANT_CHECK(out_.write(
-      fmt::format("<h2>Quantized constants without a DequantizeLinear <small>{}</small></h2>\n",
-                  grouped(static_cast<int64_t>(others_))) +
-      left_out(others_) + open_table("others", "Quantized constants without a DequantizeLinear") +
-      header({{"Name", "", false},
-              {"Type", "", false},
-              {"Shape", "", false},
-              {"Bytes"},
-              {"Read by", "operator, node, and which of its inputs", false}}) +
-      "<tbody>\n"));
+  DEQUANT_CHECK(out_.write(fmt::format("<h2>{} <small>{}</small></h2>\n", words_.others_title,
+                                       grouped(static_cast<int64_t>(others_))) +
+                           left_out(others_) + open_table("others", words_.others_title) +
+                           header({{"Name", "", false},
+                                   {"Type", "", false},
+                                   {"Shape", "", false},
+                                   {"Bytes"},
+                                   {"Read by", "operator, node, and which of its inputs", false}}) +
+                           "<tbody>\n"));
   DEQUANT_CHECK(other_rows_.write(out_));
   return out_.write("</tbody>" + std::string(kCloseTable));
 }
 
 Status Page::end(const InspectTotals& totals) {
-  const std::string title = html(model_.substr(model_.find_last_of('/') + 1));
-  DEQUANT_CHECK(out_.write(head(title + " – dequant inspect") + "<header>\n<h1><bdi>" + title +
-                           "</bdi></h1>\n" + summary(totals) + kinds() +
-                           "</header>\n<main>\n<h2>DequantizeLinear of constants</h2>\n"));
+  const std::string& path = file_.path();
+  const std::string title = html(path.substr(path.find_last_of('/') + 1));
+  DEQUANT_CHECK(out_.write(page_head(title + " – dequant inspect") + "<header>\n<h1><bdi>" + title +
+                           "</bdi></h1>\n" + summary(totals) + kinds() + "</header>\n<main>\n<h2>" +
+                           words_.dense_title + "</h2>\n"));
   DEQUANT_CHECK(write_tensors());
-  DEQUANT_CHECK(write_open_nodes());
+  DEQUANT_CHECK(write_left());
   DEQUANT_CHECK(write_others());
   return out_.write(
-      fmt::format("{}</main>\n<footer>Made by dequant {}.</footer>\n</body>\n</html>\n", kNotes,
-                  DEQUANT_VERSION));
+      fmt::format("{}</main>\n<footer>Made by dequant {}.</footer>\n</body>\n</html>\n",
+                  page::notes_html, DEQUANT_VERSION));
 }
 
 }  // namespace dequant::tools

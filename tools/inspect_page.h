@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "format/io/output.h"
-#include "format/onnx/inspect.h"
+#include "format/model/inspect.h"
 
 namespace dequant::tools {
 
@@ -29,18 +29,18 @@ class Rows {
   std::vector<std::string> parts_;
 };
 
-/// The page about the model of a path. Rows become text as they come; what is above them, the sums, is known
-/// last, and so all is written at the end.
-class Page : public format::onnx::InspectSink {
+/// The page about a model file. Rows become text as they come; what is above them, the sums,
+/// is known last, and so all is written at the end.
+class Page : public format::InspectSink {
  public:
-  Page(format::OutputFile& out, const std::string& model) : out_(out), model_(model) {}
+  Page(format::OutputFile& out, const format::ModelFile& file)
+      : out_(out), file_(file), words_(file.format().words) {}
 
-  Status begin(const format::onnx::InspectHead& head) override;
-  Status node(const format::onnx::DequantizeInfo& node) override;
-  Status other(const format::onnx::OtherConstant& constant,
-               const format::onnx::Readers& readers) override;
+  Status begin() override { return {}; }
+  Status tensor(const format::TensorInfo& tensor) override;
+  Status other(const format::OtherTensor& other) override;
   /// Writes the page, but does not commit the file.
-  Status end(const format::onnx::InspectTotals& totals);
+  Status end(const format::InspectTotals& totals);
 
  private:
   /// Of the tensors of one kind.
@@ -51,46 +51,43 @@ class Page : public format::onnx::InspectSink {
     int64_t remarked = 0;
   };
 
-  std::string summary(const format::onnx::InspectTotals& totals) const;
+  std::string summary(const format::InspectTotals& totals) const;
   std::string kinds() const;
   Status write_tensors();
-  Status write_open_nodes();
+  Status write_left();
   Status write_others();
 
   format::OutputFile& out_;
-  const std::string model_;
-  format::onnx::InspectHead head_;
+  const format::ModelFile& file_;
+  const format::Words& words_;
   std::map<std::pair<std::string, std::string>, Sum> sums_;  ///< by type and granularity
   size_t tensors_ = 0;
-  size_t open_ = 0;
+  size_t left_ = 0;
   size_t others_ = 0;
   Rows tensor_rows_;
-  Rows open_rows_;
+  Rows left_rows_;
   Rows other_rows_;
 };
 
 // Its parts:
 
-/// The style sheets, and the script that sorts, filters and shows counts; without it all is there to read.
-extern const std::string_view kPageStyle;
-extern const std::string_view kPageStyleWithoutScript;
-extern const std::string_view kPageScript;
-/// The SHA-256 of the script in base64: browsers run no other.
-extern const std::string_view kPageScriptHash;
+/// All up to the start of the body: the title, the style sheets, and the script that sorts, filters
+/// and shows counts. Browsers run no other script; without it all is there to read.
+std::string page_head(const std::string& title);
 
 /// A cell with one end of some numbers, that sorts by it.
-std::string end_cell(const format::onnx::Extent& e, double end);
+std::string end_cell(const format::Extent& e, double end);
 
 /// The same with both ends of zero points, by the least.
-std::string zero_point_cell(const format::onnx::Extent& e);
+std::string zero_point_cell(const format::Extent& e);
 
-/// The row of one constant DequantizeLinear, and below it what can be unfolded.
-std::string tensor_rows(const format::onnx::DequantizeInfo& info, size_t index);
+/// The row of one tensor that becomes floats, and below it what can be unfolded.
+std::string tensor_rows(const format::TensorInfo& info, const format::Words& words, size_t index);
 
 /// What can be unfolded.
-std::string tensor_details(const format::onnx::DequantizeInfo& info, size_t index);
+std::string tensor_details(const format::TensorInfo& info, size_t index);
 
 /// What is odd about a tensor, each in a few words; nothing if nothing is.
-std::vector<std::string> remarks(const format::onnx::DequantizeInfo& info);
+std::vector<std::string> remarks(const format::TensorInfo& info);
 
 }  // namespace dequant::tools

@@ -1,59 +1,64 @@
 // What `dequant inspect` prints: tables, or one JSON object.
 #pragma once
 
-#include "format/onnx/inspect.h"
+#include "format/model/inspect.h"
 #include "tools/table.h"
 
 namespace dequant::tools {
 
 /// Tables on standard output, once all rows are known.
-class InspectText : public format::onnx::InspectSink {
+class InspectText : public format::InspectSink {
  public:
-  Status begin(const format::onnx::InspectHead&) override { return {}; }
-  Status node(const format::onnx::DequantizeInfo& node) override;
-  Status other(const format::onnx::OtherConstant& constant,
-               const format::onnx::Readers& readers) override;
-  void end(const format::onnx::InspectTotals& totals) const;
+  explicit InspectText(const format::Words& words) : words_(words) {}
+
+  Status begin() override { return {}; }
+  Status tensor(const format::TensorInfo& tensor) override;
+  Status other(const format::OtherTensor& other) override;
+  void end(const format::InspectTotals& totals) const;
 
  private:
-  Table constant_{{{"output"},
-                   {"x"},
-                   {"type"},
-                   {"shape"},
-                   {"scale"},
-                   {"granularity"},
-                   {"scales"},
-                   {"zero points"},
-                   {"values"},
-                   {"bytes", Align::right},
-                   {"as float", Align::right}}};
-  Table open_{{{"output"},
-               {"x"},
+  const format::Words& words_;
+  Table dense_{{{words_.name_title},
+                {words_.source_title},
+                {"type"},
+                {"shape"},
+                {"scale"},
+                {"granularity"},
+                {"scales"},
+                {"zero points"},
+                {"values"},
+                {"bytes", Align::right},
+                {"as float", Align::right}}};
+  Table left_{{{words_.name_title},
+               {words_.source_title},
                {"type"},
                {"scales"},
                {"zero points"},
                {"covers"},
-               {"not constant because"}}};
+               {words_.left_because}}};
   Table others_{{{"name"}, {"type"}, {"shape"}, {"bytes", Align::right}, {"read by"}}};
 };
 
 /// One JSON object on standard output, piece by piece as it is found: whole once end() is done.
-class InspectJson : public format::onnx::InspectSink {
+class InspectJson : public format::InspectSink {
  public:
-  Status begin(const format::onnx::InspectHead& head) override;
-  Status node(const format::onnx::DequantizeInfo& node) override;
-  Status other(const format::onnx::OtherConstant& constant,
-               const format::onnx::Readers& readers) override;
-  void end(const format::onnx::InspectTotals& totals);
+  explicit InspectJson(const format::ModelFile& file) : file_(file), words_(file.format().words) {}
+
+  Status begin() override;
+  Status tensor(const format::TensorInfo& tensor) override;
+  Status other(const format::OtherTensor& other) override;
+  void end(const format::InspectTotals& totals);
 
  private:
-  void end_nodes();
+  void end_tensors();
 
-  bool in_others_ = false;  ///< the array of nodes is closed
+  const format::ModelFile& file_;
+  const format::Words& words_;
+  bool in_others_ = false;  ///< the array of tensors is closed
   bool first_ = true;       ///< of the array that is open
 };
 
-/// "MatMulNBits m0 (input 1), ... and 9 more": who reads a constant, the first few by name.
-std::string readers_text(const format::onnx::Readers& readers);
+/// "MatMulNBits m0 (input 1), ... and 9 more": who reads a stored tensor, the first few by name.
+std::string readers_text(const format::OtherTensor& tensor);
 
 }  // namespace dequant::tools

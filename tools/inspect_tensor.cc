@@ -12,10 +12,9 @@
 namespace dequant::tools {
 namespace {
 
-using format::onnx::CodeProfile;
-using format::onnx::DequantizeInfo;
-using format::onnx::Extent;
-using format::onnx::ScaleProfile;
+using format::CodeProfile;
+using format::Extent;
+using format::ScaleProfile;
 
 // Cells of the row.
 
@@ -35,7 +34,7 @@ std::string share_cell(int64_t part, int64_t whole) {
 
 double largest(const Extent& e) { return std::max(std::abs(e.least), std::abs(e.greatest)); }
 
-std::string scales_cell(const DequantizeInfo& n, size_t index) {
+std::string scales_cell(const format::TensorInfo& n, size_t index) {
   const Extent& e = n.scale.extent;
   if (e.numbers < 2) return fmt::format("<td data-v='{}'></td>", e.numbers);
   const double ratio = n.scale.least.empty() ? 0 : std::abs(e.greatest / e.least);
@@ -49,29 +48,30 @@ std::string codes_cell(const CodeProfile& c) {
                      fmt::format("{} of {}", grouped(*c.used), grouped(c.possible)));
 }
 
-std::string name_cell(const DequantizeInfo& n, bool unfolds) {
-  const std::string name = html_name_in(n.graph, n.output);
+std::string name_cell(const format::TensorInfo& n, bool unfolds) {
+  const std::string name = html_name_in(n.graph, n.name);
   std::string out = "<th scope='row'>";
   out += unfolds ? fmt::format("<details><summary>{}</summary></details>", name) : name;
-  out += fmt::format("<small>{}</small>", html_name(n.x));
+  out += fmt::format("<small>{}</small>", html_name(n.source));
   for (const std::string& remark : remarks(n)) out += fmt::format("<em>{}</em>", remark);
   return out + "</th>";
 }
 
-std::string operator_set(const DequantizeInfo& n) {
-  return fmt::format("{} {}", n.domain.empty() ? "ai.onnx" : html(n.domain),
-                     n.opset ? fmt::format("{}", *n.opset) : "");
+std::string scheme_text(const format::TensorInfo& n, const format::Words& words) {
+  return fmt::format("{} {}", html(n.scheme.empty() ? words.implied_scheme : n.scheme),
+                     n.version ? fmt::format("{}", *n.version) : "");
 }
 
-/// How many elements lie at the ends of the type because they were cut off there, it seems. Codes that stand
-/// for 0 were not, and a scale is often chosen such that two of its elements just reach the ends.
-int64_t saturated(const DequantizeInfo& n) {
+/// How many elements lie at the ends of the type because they were cut off there, it seems. Codes
+/// that stand for 0 were not, and a scale is often chosen such that two of its elements just reach
+/// the ends.
+int64_t saturated(const format::TensorInfo& n) {
   constexpr int64_t kLeastElements = 100;
   const CodeProfile& c = n.profile.codes;
   if (bits(n.plan.input) < 8 || c.elements <= kLeastElements) return 0;
   const bool given = n.zero_point.numbers != 0;
   const auto is_zero = [&](int64_t place) {
-    const double number = format::onnx::number_at(n.plan.input, place);
+    const double number = format::number_at(n.plan.input, place);
     return number >= (given ? n.zero_point.least : n.plan.implicit_zero_point) &&
            number <= (given ? n.zero_point.greatest : n.plan.implicit_zero_point);
   };
@@ -96,7 +96,7 @@ std::string zero_point_cell(const Extent& e) {
                                   : fmt::format("{} … {}", brief(e.least), brief(e.greatest)));
 }
 
-std::vector<std::string> remarks(const DequantizeInfo& n) {
+std::vector<std::string> remarks(const format::TensorInfo& n) {
   std::vector<std::string> out;
   const auto& values = n.profile.values;
   const auto add = [&](int64_t count, std::string_view what) {
@@ -124,7 +124,7 @@ std::vector<std::string> remarks(const DequantizeInfo& n) {
   return out;
 }
 
-std::string tensor_rows(const DequantizeInfo& n, size_t index) {
+std::string tensor_rows(const format::TensorInfo& n, const format::Words& words, size_t index) {
   const auto& values = n.profile.values;
   const auto& codes = n.profile.codes;
   const Extent& scale = n.scale.extent;
@@ -135,7 +135,7 @@ std::string tensor_rows(const DequantizeInfo& n, size_t index) {
                                 index < kFirstRows ? "" : "late");
   out += name_cell(n, unfolds);
   out += cell(fmt::format("{} → {}<small>{}</small>", name(n.plan.input), name(n.plan.output),
-                          operator_set(n)));
+                          scheme_text(n, words)));
   out += number_cell(static_cast<double>(elements), shape_text(n.shape));
   out += cell(fmt::format("{}<small>{} {}</small>", granularity_text(n.plan, n.axis),
                           grouped(scale_count(n.plan)), name(n.plan.scale)));

@@ -9,13 +9,12 @@ namespace dequant::tools {
 namespace {
 
 using format::escaped;
-using format::onnx::DequantizeInfo;
-using format::onnx::Extent;
-using format::onnx::InspectTotals;
-using format::onnx::OtherConstant;
-using format::onnx::Parameters;
-using format::onnx::Reader;
-using format::onnx::Readers;
+using format::Extent;
+using format::InspectTotals;
+using format::OtherTensor;
+using format::Parameters;
+using format::TensorInfo;
+using format::TensorReaderFacts;
 
 /// Readers of a constant that are named.
 constexpr int64_t kMostReaders = 3;
@@ -28,7 +27,7 @@ std::string range_text(const Extent& e) {
   return text;
 }
 
-std::string name_in(const std::string& graph, const std::string& name) {
+std::string name_in(std::string_view graph, std::string_view name) {
   return graph.empty() ? escaped(name) : escaped(graph) + "/" + escaped(name);
 }
 
@@ -41,46 +40,47 @@ void print(const char* title, const Table& table) {
 
 }  // namespace
 
-std::string readers_text(const Readers& readers) {
+std::string readers_text(const OtherTensor& tensor) {
   std::string text;
   int64_t count = 0;
-  readers.for_each([&](const Reader& r) {
+  tensor.visit_readers([&](const TensorReaderFacts& r) {
     if (++count > kMostReaders) return;
-    text += fmt::format("{}{} {} (input {})", text.empty() ? "" : ", ", escaped(r.node.op_type()),
-                        escaped(r.node.label()), r.input);
+    text += fmt::format("{}{} {} (input {})", text.empty() ? "" : ", ", escaped(r.op_type),
+                        escaped(r.node), r.input);
   });
   if (count > kMostReaders) text += fmt::format(" and {} more", count - kMostReaders);
   return count == 0 ? "-" : text;
 }
 
-Status InspectText::node(const DequantizeInfo& n) {
-  const std::string output = name_in(n.graph, n.output);
+Status InspectText::tensor(const TensorInfo& n) {
+  const std::string tensor = name_in(n.graph, n.name);
   if (!n.reason.empty()) {
     const Parameters p = n.parameters.value_or(Parameters{});
-    open_.add({output, escaped(n.x), p.type ? std::string(name(*p.type)) : "-", range_text(p.scale),
-               range_text(p.zero_point), range_text(p.covered), n.reason});
+    left_.add({tensor, escaped(n.source), p.type ? std::string(name(*p.type)) : "-",
+               range_text(p.scale), range_text(p.zero_point), range_text(p.covered), n.reason});
     return {};
   }
-  constant_.add(
-      {output, escaped(n.x), fmt::format("{} -> {}", name(n.plan.input), name(n.plan.output)),
+  dense_.add(
+      {tensor, escaped(n.source), fmt::format("{} -> {}", name(n.plan.input), name(n.plan.output)),
        shape_text(n.shape), std::string(name(n.plan.scale)), granularity_text(n.plan, n.axis),
        range_text(n.scale.extent), range_text(n.zero_point), range_text(n.profile.values.extent),
        fmt::format("{}", n.bytes), fmt::format("{}", n.float_bytes)});
   return {};
 }
 
-Status InspectText::other(const OtherConstant& o, const Readers& readers) {
-  others_.add({name_in(o.graph, o.name), std::string(name(o.element)), shape_text(o.shape),
-               fmt::format("{}", o.bytes), readers_text(readers)});
+Status InspectText::other(const OtherTensor& o) {
+  const TensorType& type = o.stored.type;
+  others_.add({name_in(o.graph, o.name), std::string(name(type.element)), shape_text(type.shape),
+               fmt::format("{}", o.stored.bytes), readers_text(o)});
   return {};
 }
 
 void InspectText::end(const InspectTotals& t) const {
-  print("DequantizeLinear of constants", constant_);
-  print("Other DequantizeLinear", open_);
-  print("Quantized constants without a DequantizeLinear", others_);
-  fmt::print("{} DequantizeLinear, {} of constants: {} elements, {} now, {} as float\n", t.nodes,
-             t.constant, t.elements, human_bytes(t.bytes), human_bytes(t.float_bytes));
+  print(words_.dense_title, dense_);
+  print(words_.left_title, left_);
+  print(words_.others_title, others_);
+  fmt::print("{} {}, {} {}: {} elements, {} now, {} as float\n", t.all, words_.all, t.dense,
+             words_.dense, t.elements, human_bytes(t.bytes), human_bytes(t.float_bytes));
 }
 
 }  // namespace dequant::tools

@@ -50,14 +50,15 @@ void occupy_closed_streams() {
   }
 }
 
-/// A full disk or a reader that went away is an error of the write, with a message and an exit code.
+/// A full disk or a reader that went away is an error of the write, with a message and an exit
+/// code.
 void ignore_signals_of_writes() {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
 }
 
-/// Interrupted, nothing unfinished stays. What whoever started the command ignores, as nohup does, stays
-/// ignored.
+/// Interrupted, nothing unfinished stays. What whoever started the command ignores, as nohup does,
+/// stays ignored.
 void clean_up_at_signals() {
   struct sigaction cleaning {};
   cleaning.sa_handler = format::end_by_signal;
@@ -115,6 +116,7 @@ int run_command(int argc, char** argv) {
   Command command(app);
   add_inspect(command, code);
   add_convert(command, code);
+  add_diff(command, code);
   add_extract(command, code);
   add_run(command, code);
   add_op(command, code);

@@ -34,8 +34,8 @@ const std::string* file_at_work = nullptr;
   std::abort();
 }
 
-/// The parser's header and Highway's library have objects that allocate when the program is loaded. What
-/// is in this section runs before them.
+/// The parser's header and Highway's library have objects that allocate when the program is loaded.
+/// What is in this section runs before them.
 [[gnu::used, gnu::section(".preinit_array")]] void (*const begin_loading)() = [] {
   std::set_new_handler(end_without_memory);
   std::set_terminate(terminate);
@@ -44,7 +44,8 @@ const std::string* file_at_work = nullptr;
 }  // namespace
 
 void begin_command() {
-  // To throw takes memory too. The runtime holds some back for that, if there was any when it was loaded.
+  // To throw takes memory too. The runtime holds some back for that, if there was any when it was
+  // loaded.
   ::operator delete(::operator new(1024));
 #ifdef M_ARENA_MAX
   // Else each thread takes 64 MiB of addresses for the little that it allocates.

@@ -38,7 +38,8 @@ struct Operation {
   std::vector<int64_t> y_shape;  ///< of as many elements as the plan's y holds
 };
 
-/// Reads the data, runs the operation, writes y and says what was done; with --dry-run only the last.
+/// Reads the data, runs the operation, writes y and says what was done; with --dry-run only the
+/// last.
 Status carry_out(Operation& operation, OpOptions& options);
 
 /// Fails with io when both paths lead to one file: no output may take the place of an input.

@@ -1,6 +1,6 @@
 // `dequant op directml`: its two operators, on packed tensors or by a description in JSON.
-#include "format/directml/description.h"
-#include "format/directml/node.h"
+#include "conformance/directml/description.h"
+#include "conformance/directml/node.h"
 #include "format/io/errors.h"
 #include "format/io/output.h"
 #include "tools/commands.h"
@@ -10,7 +10,7 @@
 namespace dequant::tools {
 namespace {
 
-namespace dml = format::directml;
+namespace dml = conformance::directml;
 using format::escaped;
 using format::failure;
 
@@ -54,8 +54,8 @@ Status run_packed(Options& o) {
   return carry_out(op, o);
 }
 
-/// The shape of the output file: the output's Sizes, or its buffer as it lies where that has Strides.
-/// `desc` has been compiled, so that all its pointers are sound.
+/// The shape of the output file: the output's Sizes, or its buffer as it lies where that has
+/// Strides. `desc` has been compiled, so that all its pointers are sound.
 std::vector<int64_t> y_shape(const DML_OPERATOR_DESC& desc, const Plan& plan) {
   const DML_TENSOR_DESC* output =
       desc.Type == DML_OPERATOR_DEQUANTIZE

@@ -11,7 +11,7 @@ namespace dequant::tools {
 namespace {
 
 struct OnnxOptions : SideOptions {
-  int64_t opset = 25;
+  int64_t opset = onnx::kNewestOpset;
   std::optional<int64_t> axis;
   std::optional<int64_t> block_size;
   std::string output_dtype;
@@ -80,7 +80,8 @@ void add_onnx(const Command& op, int& exit_code) {
   o->add_rest(c);
   c.footer(
       "x: uint8 int8 int32; since 19 float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz;\n"
-      "  since 21 uint16 int16 uint4 int4; since 23 float4e2m1; since 25 uint2 int2.\n"
+      "  since 21 uint16 int16 uint4 int4; since 23 float4e2m1; since 25 uint2 int2;\n"
+      "  since 28 the floats of 6 bits.\n"
       "Scales: float32; since 19 float16 bfloat16; since 24 float8e8m0.\n"
       "The zero point has the type of x.\n"
       "\n"

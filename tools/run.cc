@@ -6,7 +6,6 @@
 #include "format/io/output.h"
 #include "format/npy/npy.h"
 #include "format/onnx/evaluate.h"
-#include "format/onnx/model.h"
 #include "tools/commands.h"
 #include "tools/common.h"
 #include "tools/files.h"
@@ -17,6 +16,7 @@ namespace dequant::tools {
 namespace {
 
 using format::escaped;
+using format::onnx::InputType;
 using format::onnx::NamedTensor;
 
 struct Options {
@@ -29,16 +29,16 @@ struct Options {
 };
 
 /// The element type that the model declares for each of its inputs.
-Result<std::optional<Element>> declared_type(const format::onnx::Model& model,
+Result<std::optional<Element>> declared_type(const std::vector<InputType>& types,
                                              const std::string& name) {
-  for (const auto& v : model.graph.inputs) {
-    if (v.name == name) return v.elem_type == 0 ? std::nullopt : element_from_onnx(v.elem_type);
+  for (const InputType& input : types) {
+    if (input.name == name) return input.type;
   }
   return format::failure(ErrorCode::invalid_argument, "--input {}: the model has no such input",
                          escaped(name));
 }
 
-Result<NamedTensor> read_input(const format::onnx::Model& model, const std::string& argument) {
+Result<NamedTensor> read_input(const std::vector<InputType>& types, const std::string& argument) {
   // Names and paths may both hold '=': the first that ends the name of an input separates.
   size_t equals = argument.find('=');
   if (equals == std::string::npos || equals == 0) {
@@ -46,13 +46,13 @@ Result<NamedTensor> read_input(const format::onnx::Model& model, const std::stri
                            escaped(argument));
   }
   for (size_t at = equals; at != std::string::npos; at = argument.find('=', at + 1)) {
-    if (!declared_type(model, argument.substr(0, at))) continue;
+    if (!declared_type(types, argument.substr(0, at))) continue;
     equals = at;
     break;
   }
   const std::string name = argument.substr(0, equals);
   const std::string path = argument.substr(equals + 1);
-  DEQUANT_TRY(const auto type, declared_type(model, name));
+  DEQUANT_TRY(const auto type, declared_type(types, name));
   if (path.ends_with(".pb")) {
     DEQUANT_TRY(NamedTensor tensor, format::onnx::read_tensor_pb(path));
     tensor.name = name;
@@ -85,9 +85,9 @@ Status run(Options& o) {
   at_work_on(o.model);
   std::vector<NamedTensor> inputs;
   {
-    DEQUANT_TRY(const auto model, format::onnx::read_model(o.model));
+    DEQUANT_TRY(const auto types, format::onnx::input_types(o.model));
     for (const std::string& argument : o.inputs) {
-      DEQUANT_TRY(NamedTensor tensor, read_input(*model, argument));
+      DEQUANT_TRY(NamedTensor tensor, read_input(types, argument));
       inputs.push_back(std::move(tensor));
     }
   }

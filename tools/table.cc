@@ -87,8 +87,6 @@ std::string human_bytes(int64_t bytes) {
   return fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 
-std::string shape_text(const std::vector<int64_t>& shape) {
-  return fmt::format("[{}]", fmt::join(shape, ", "));
-}
+std::string shape_text(Shape shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
 }  // namespace dequant::tools

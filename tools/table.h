@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "dequant/tensor.h"
+
 namespace dequant::tools {
 
 enum class Align { left, right };
@@ -34,7 +36,8 @@ class Table {
 
   std::vector<Column> columns_;
   std::vector<size_t> widths_;
-  /// Cells one after another, each ended by a newline; in parts, since one text would be copied as it grows.
+  /// Cells one after another, each ended by a newline; in parts, since one text would be copied as
+  /// it grows.
   std::vector<std::string> rows_;
 };
 
@@ -42,6 +45,6 @@ class Table {
 std::string human_bytes(int64_t bytes);
 
 /// "[2, 3]".
-std::string shape_text(const std::vector<int64_t>& shape);
+std::string shape_text(Shape shape);
 
 }  // namespace dequant::tools

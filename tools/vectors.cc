@@ -5,11 +5,11 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "conformance/cases/cases.h"
+#include "conformance/vectors/vectors.h"
 #include "dequant/isa.h"
-#include "format/cases/cases.h"
 #include "format/io/errors.h"
 #include "format/io/output.h"
-#include "format/vectors/vectors.h"
 #include "tools/commands.h"
 #include "tools/files.h"
 #include "tools/table.h"
@@ -17,12 +17,12 @@
 namespace dequant::tools {
 namespace {
 
+using conformance::vectors::Vector;
 using format::escaped;
-using format::vectors::Vector;
 using nlohmann::ordered_json;
 
 struct Options {
-  format::vectors::Request request;
+  conformance::vectors::Request request;
   std::string output;
   bool dry_run = false;
   bool force = false;
@@ -112,17 +112,17 @@ Status run(Options& o) {
   }
   if (!o.dry_run) DEQUANT_CHECK(format::OutputFile::check_folder(o.output));
   if (o.request.version.empty()) {
-    o.request.version = format::vectors::newest_version(o.request.dialect);
+    o.request.version = conformance::vectors::newest_version(o.request.dialect);
   }
   // The definition, not what some instruction set makes of it.
   DEQUANT_CHECK(force_target("reference"));
-  DEQUANT_TRY(const auto vectors, format::vectors::make(o.request));
-  const std::string text = format::vectors::to_json(o.request, vectors);
-  if (text.size() > static_cast<size_t>(format::kMaxCaseFile)) {
+  DEQUANT_TRY(const auto vectors, conformance::vectors::make(o.request));
+  const std::string text = conformance::vectors::to_json(o.request, vectors);
+  if (text.size() > static_cast<size_t>(conformance::kMaxCaseFile)) {
     return format::failure(ErrorCode::limit,
                            "{} bytes are more than the {} that `dequant check` reads; ask for less "
                            "than -n {}",
-                           text.size(), format::kMaxCaseFile, o.request.random);
+                           text.size(), conformance::kMaxCaseFile, o.request.random);
   }
   if (!o.dry_run) DEQUANT_CHECK(write(o, text));
   const Counts counts = count(vectors);
@@ -147,9 +147,9 @@ void add_vectors(const Command& app, int& exit_code) {
       .required();
   c.add_option("--version", o->request.version,
                "Opset (10 to 28), 1.4 or 2 of tensorflow, feature level (1_0 to 6_4); default: the "
-               "newest, of onnx 25")
+               "newest, of onnx 28")
       .type_name("V");
-  c.add_option("--seed", o->request.seed, "Of all that is random")
+  c.add_option("--seed", o->request.seed, "Seed of the random cases and of the data of all cases")
       .type_name("S")
       .capture_default_str();
   c.add_option("-n,--random", o->request.random,

@@ -5,9 +5,10 @@
     guard.py PROGRAM --update   writes counts.tsv
     guard.py --self-test        a slower cell is found, an equal one is not
 
-PROGRAM is instructions_bench. Instructions do not depend on the load or the speed of the machine, so
-that the margin can be narrow. They do depend on the compiler: where it is not the one that made
-counts.tsv, nothing is compared. callgrind knows instructions up to AVX2, which is the target counted.
+PROGRAM is instructions_bench. Instructions do not depend on the load or the speed of the machine,
+so that the margin can be narrow. They do depend on the compiler: where it is not the one that made
+counts.tsv, nothing is compared. callgrind knows instructions up to AVX2, which is the target
+counted.
 """
 
 import argparse
@@ -35,8 +36,8 @@ def count(program: str) -> tuple[str, dict[str, float]]:
         raise Skip("valgrind on x86-64 is needed; scripts/setup.sh ci installs it")
     with tempfile.TemporaryDirectory() as folder:
         dump = pathlib.Path(folder, "dump")
-        command = ["valgrind", "--quiet", "--tool=callgrind", "--collect-atstart=no", "--combine-dumps=yes",
-                   f"--callgrind-out-file={dump}", program]
+        command = ["valgrind", "--quiet", "--tool=callgrind", "--collect-atstart=no",
+                   "--combine-dumps=yes", f"--callgrind-out-file={dump}", program]
         run = subprocess.run(command, env=os.environ | {"DEQUANT_FORCE_TARGET": "avx2"}, text=True,
                              stdout=subprocess.PIPE, check=True)
         said = dict(line.split(" ", 1) for line in run.stdout.splitlines())
@@ -95,10 +96,13 @@ def self_test() -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("program", nargs="?", metavar="PROGRAM")
-    parser.add_argument("--update", action="store_true", help="write the file that is compared with")
-    parser.add_argument("--against", type=pathlib.Path, default=COUNTS, metavar="FILE", help="another file")
+    parser.add_argument("--update", action="store_true",
+                        help="write the file that is compared with")
+    parser.add_argument("--against", type=pathlib.Path, default=COUNTS, metavar="FILE",
+                        help="another file")
     parser.add_argument("--self-test", action="store_true")
     options = parser.parse_args()
     if options.self_test:
@@ -122,8 +126,10 @@ def main() -> int:
         print(f"faster: {line}")
     for line in wrong:
         print(f"SLOWER: {line}" if "->" in line else f"WRONG: {line}")
-    advice = "; if that is meant, --update" if wrong else "; --update keeps the gain" if faster else ""
-    print(f"guard: {len(now)} cells, {len(wrong)} beyond {MARGIN:g} %, {len(faster)} faster{advice}")
+    advice = ("; if that is meant, --update" if wrong
+              else "; --update keeps the gain" if faster else "")
+    print(
+        f"guard: {len(now)} cells, {len(wrong)} beyond {MARGIN:g} %, {len(faster)} faster{advice}")
     return 1 if wrong else 0
 
 

@@ -1,8 +1,8 @@
 // Runs every cell once under callgrind, which dumps its count of instructions after each; guard.py
 // starts it and reads the dumps. Without callgrind it only shows that every cell runs.
 //
-// 64 Ki elements, one thread, plain stores. The cells whose names start with "call/" are single calls
-// of 16 elements.
+// 64 Ki elements, one thread, plain stores. The cells whose names start with "call/" are single
+// calls of 16 elements.
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -133,7 +133,7 @@ void count_packed(Memory& memory) {
       count(memory, joined("packed", x, y, "per_tensor"), packed(x, y));
     }
   }
-  for (const Element x : {uint8, int16, int4, int2, float8e4m3fn, float4e2m1}) {
+  for (const Element x : {uint8, int16, int4, int2, float8e4m3fn, float6e2m3, float4e2m1}) {
     for (const Element y : {float32, float16, bfloat16}) {
       for (const Shape& shape : kShapes) {
         count(memory, joined("packed", x, y, shape.name), packed(x, y, shape));

@@ -146,7 +146,8 @@ struct Work {
   }
 };
 
-// Which of them is best differs from machine to machine, with the share of reading, and with the load.
+// Which of them is best differs from machine to machine, with the share of reading, and with the
+// load.
 constexpr std::array kBeyond{Way{"streaming reads and writes", true, true, 256, 512},
                              Way{"streaming reads and writes", true, true, 256, 2048},
                              Way{"streaming reads and writes", true, true, 1024, 512}};

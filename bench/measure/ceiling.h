@@ -31,10 +31,10 @@ std::span<const Way> ways_beyond_caches() noexcept;
 /// In the caches: constants are stored.
 std::span<const Way> ways_in_caches() noexcept;
 
-/// Moves all bytes one way, in chunks of 256 KiB of output as run() does, with the widest vectors of
-/// this machine, whatever target is forced. The output starts on a cache line and is filled with ones;
-/// what is less than a line at an end is left out. Returns the exclusive or of all bytes read, so that
-/// no compiler leaves the reading out.
+/// Moves all bytes one way, in chunks of 256 KiB of output as run() does, with the widest vectors
+/// of this machine, whatever target is forced. The output starts on a cache line and is filled with
+/// ones; what is less than a line at an end is left out. Returns the exclusive or of all bytes
+/// read, so that no compiler leaves the reading out.
 std::uint8_t move(const Traffic& traffic, const Way& way, Executor executor);
 
 }  // namespace dequant::bench

@@ -1,5 +1,5 @@
-// The cells of the table: every input with every output, granularity and rule. A new element appears
-// by itself.
+// The cells of the table: every input with every output, granularity and rule. A new element
+// appears by itself.
 #pragma once
 
 #include <cstdint>

@@ -23,8 +23,8 @@ enum class Fill : uint8_t {
 /// The memory of one tensor, which grows to the largest need and keeps its contents.
 class Memory {
  public:
-  /// `lead` bytes lie before the tensor, a multiple of 64: tensors that all start on the same address
-  /// within a page would fall on the same lines of a cache.
+  /// `lead` bytes lie before the tensor, a multiple of 64: tensors that all start on the same
+  /// address within a page would fall on the same lines of a cache.
   explicit Memory(size_t lead) : lead_(lead) {}
   ~Memory() { release(); }
   Memory(const Memory&) = delete;

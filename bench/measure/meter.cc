@@ -5,6 +5,8 @@
 #include <cmath>
 #include <ctime>
 
+#include "dequant/explain.h"
+
 namespace dequant::bench {
 namespace {
 
@@ -12,8 +14,8 @@ namespace {
 constexpr double kShortestSample = 1e-3;
 constexpr double kMostTimes = 1 << 20;
 
-/// Seconds on a clock that leaves out the turns of other programs where it can: one thread's own time
-/// is that of the processor, the time of several is that of the wall.
+/// Seconds on a clock that leaves out the turns of other programs where it can: one thread's own
+/// time is that of the processor, the time of several is that of the wall.
 double now(int threads) {
   timespec t{};
   ::clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
@@ -80,8 +82,9 @@ Result<Measurement> Meter::measure(const Workload& w, const Effort& effort) {
     cells.push_back(seconds(effort.threads, times, [&] { (void)run(w.plan, w.buffers, options); }));
     percents.push_back(ceilings.back() / cells.back() * 100);
   }
-  return Measurement{w.elements,       w.bytes,          median(cells),
-                     median(ceilings), median(percents), way.name};
+  DEQUANT_TRY(std::string explained, explain(w.plan, options));
+  return Measurement{w.elements,       w.bytes,  median(cells),       median(ceilings),
+                     median(percents), way.name, std::move(explained)};
 }
 
 Result<Measurement> Meter::measure(const Cell& cell, int64_t elements, const Effort& effort) {

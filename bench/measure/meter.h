@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct Measurement {
   double ceiling_seconds = 0;
   double percent_of_ceiling = 0;  ///< the median of the rounds' own percentages
   const char* ceiling = "";       ///< which one it is
+  std::string way = {};           ///< of run(): dequant::explain()
 
   double elements_per_second() const { return static_cast<double>(elements) / seconds; }
   double bytes_per_second() const { return static_cast<double>(bytes) / seconds; }

@@ -119,6 +119,7 @@ void rank_8(Plan& plan, int64_t elements) {
 constexpr std::array kCliffs{
     Shape{"axis_1e6_of_3", packed<per_axis, 1000000, 3>, "per_axis_middle"},
     Shape{"blocks_of_1", packed<blocked, kRow, 1, 1>, "blocked_16_last"},
+    Shape{"axis_last_of_64", packed<per_axis, 64, 1>, "per_axis_last"},
     Shape{"axis_last_of_16384", packed<per_axis, 16384, 1>, "per_axis_last"},
     Shape{"axis_of_1_inner_1", packed<per_axis, 1, 1>, "per_tensor"},
     Shape{"axis_of_1_inner_64", packed<per_axis, 1, 64>, "per_tensor"},

@@ -10,8 +10,8 @@ namespace dequant::bench {
 /// The memory that all workloads share, one after another.
 class Memories {
  public:
-  /// Room for a plan's tensors, filled. Fails with out_of_memory when the machine has less free than
-  /// they take; of a plan for which no sizes can be said with invalid_argument.
+  /// Room for a plan's tensors, filled. Fails with out_of_memory when the machine has less free
+  /// than they take; of a plan for which no sizes can be said with invalid_argument.
   Result<Buffers> prepare(const Plan& plan);
 
  private:

@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
-"""How fast a whole model is converted, against writing as many bytes from memory to the same folder.
+"""How fast a whole model is converted, against writing as many bytes from memory to the same
+folder.
 
     bench/model/convert.py --dequant build/release/dequant
     bench/model/convert.py --dequant build/release/dequant --dir /dev/shm --size 1Gi --rounds 7
 
-Makes an ONNX model with its data in a file beside it: weights of uint8 and int8 per tensor and per axis, and of
-4-bit types blocked, --size bytes of float32 in all. Then, in turns:
+Makes an ONNX model with its data in a file beside it: weights of uint8 and int8 per tensor and per
+axis, and of 4-bit types blocked, --size bytes of float32 in all. Then, in turns:
 
-  plain    as many bytes from a buffer that stays in the cache to a file that is reserved, written in pieces of
-           256 KiB and flushed as dequant's is
+  plain    as many bytes from a buffer that stays in the cache to a file that is reserved, written
+           in pieces of 256 KiB and flushed as dequant's is
   convert  dequant convert, measured from outside, from start to end of the process
 
-and prints the medians, their ratio, where the time went, and the peak of memory that was resident. The
-model is in the page cache unless --cold. Room needed in the folder: 1.3 times --size; nothing stays there.
-Needs the Python packages onnx and numpy.
+and prints the medians, their ratio, where the time went, and the peak of memory that was resident.
+The model is in the page cache unless --cold. Room needed in the folder: 1.3 times --size; nothing
+stays there. Needs the Python packages onnx and numpy.
 """
 
 import argparse
@@ -97,7 +98,8 @@ def make_model(path, float_bytes):
             data.add(f"w{i}.scale", "FLOAT", sides, data.scales(count)),
             data.add(f"w{i}.zero", element, sides, data.codes(max(count, 2), element) if count > 1
                      else [bytes(1)])]
-        attributes = {} if axis is None else {"axis": axis, **({"block_size": block} if block else {})}
+        attributes = {} if axis is None else {"axis": axis,
+                                              **({"block_size": block} if block else {})}
         nodes.append(helper.make_node("DequantizeLinear", [t.name for t in tensors[-3:]], [f"w{i}"],
                                       **attributes))
         outputs.append(helper.make_tensor_value_info(f"w{i}", TensorProto.FLOAT, [rows, COLUMNS]))
@@ -108,13 +110,15 @@ def make_model(path, float_bytes):
 
 
 def write_plain(folder, total):
-    """Seconds to write so many bytes from memory: no name, room reserved, written in pieces, flushed."""
+    """Seconds to write so many bytes from memory: no name, room reserved, written in pieces,
+    flushed."""
     libc = ctypes.CDLL(None, use_errno=True)
     piece = memoryview(os.urandom(PIECE))
     started = time.perf_counter()
     fd = os.open(folder, os.O_TMPFILE | os.O_RDWR)
     try:
-        libc.fallocate(fd, 1, ctypes.c_long(0), ctypes.c_long(total))  # 1: keeps the size, as dequant does
+        # 1: keeps the size, as dequant does
+        libc.fallocate(fd, 1, ctypes.c_long(0), ctypes.c_long(total))
         at = 0
         while at < total:
             at += os.pwrite(fd, piece[: total - at], at)
@@ -126,8 +130,8 @@ def write_plain(folder, total):
 
 def convert(options, model, output):
     """Seconds of wall time, the report, and bytes resident at the peak."""
-    command = [options.dequant, "convert", str(model), "-o", str(output), "--external-data", "--json",
-               "--mem", str(options.mem), "-T", str(options.threads)]
+    command = [options.dequant, "convert", str(model), "-o", str(output),
+               "--external-data", "--json", "--mem", str(options.mem), "-T", str(options.threads)]
     started = time.perf_counter()
     child = subprocess.Popen(command, stdout=subprocess.PIPE)
     report = child.stdout.read()
@@ -150,7 +154,8 @@ def forget(path):
 def measure(options, folder):
     model, output = folder / "model.onnx", folder / "float.onnx"
     # In a process of its own: the peak of a child counts what its parent held when it was started.
-    maker = multiprocessing.get_context("fork").Process(target=make_model, args=(model, options.size))
+    maker = multiprocessing.get_context("fork").Process(target=make_model,
+                                                        args=(model, options.size))
     maker.start()
     maker.join()
     if maker.exitcode != 0:
@@ -180,12 +185,13 @@ def measure(options, folder):
     for turn in range(options.rounds + 1):  # each after the other as often as before it
         for run in (run_convert, run_plain) if turn % 2 == 0 else (run_plain, run_convert):
             run()
-    del plain[0], walls[0], seconds[0]  # which found the file system as the making of the model left it
+    # which found the file system as the making of the model left it
+    del plain[0], walls[0], seconds[0]
     middle = statistics.median
     return {
-        "size": options.size, "written_bytes": written, "read_bytes": input_bytes, "cold": options.cold,
-        "rounds": options.rounds, "threads": options.threads, "plain_seconds": plain,
-        "convert_seconds": walls, "ratio": middle(walls) / middle(plain),
+        "size": options.size, "written_bytes": written, "read_bytes": input_bytes,
+        "cold": options.cold, "rounds": options.rounds, "threads": options.threads,
+        "plain_seconds": plain, "convert_seconds": walls, "ratio": middle(walls) / middle(plain),
         "ratios": [c / p for c, p in zip(walls, plain)],
         "seconds": {key: middle(s[key] for s in seconds) for key in seconds[0]},
         "mem_bytes": options.mem, "peak_bytes": max(peaks),
@@ -197,33 +203,39 @@ def print_text(result):
         return f"{seconds:6.2f} s {result['written_bytes'] / seconds / 1e9:5.2f} GB/s"
     middle = statistics.median
     print(f"{result['size'] / 2**30:g} GiB of float32 from {result['read_bytes'] / 2**30:.2f} GiB"
-          f"{', not in the page cache' if result['cold'] else ''}, median of {result['rounds']} rounds")
+          f"{', not in the page cache' if result['cold'] else ''}, median of {result['rounds']} "
+          "rounds")
     print(f"plain    {rate(middle(result['plain_seconds']))}")
     print(f"convert  {rate(middle(result['convert_seconds']))}")
     print(f"ratio    {result['ratio']:.3f}, in the single rounds "
           f"{' '.join(f'{r:.2f}' for r in result['ratios'])}")
     print("phases   " + ", ".join(f"{k} {v:.2f} s" for k, v in result["seconds"].items()))
     print(f"peak     {result['peak_bytes'] / MIB:.0f} MiB resident, "
-          f"{'within' if result['peak_within_mem'] else 'BEYOND'} --mem {result['mem_bytes'] / MIB:.0f} MiB "
-          f"and {BESIDES // MIB} MiB for all but tensor data")
+          f"{'within' if result['peak_within_mem'] else 'BEYOND'} --mem "
+          f"{result['mem_bytes'] / MIB:.0f} MiB and {BESIDES // MIB} MiB for all but tensor data")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--dequant", default="build/release/dequant", help="the command line to measure")
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--dequant", default="build/release/dequant",
+                        help="the command line to measure")
     parser.add_argument("--dir", default=".", help="where to write; its file system is measured")
     parser.add_argument("--size", type=size, default=size("4Gi"), help="bytes of float32 (4Gi)")
-    parser.add_argument("--rounds", type=int, default=5, help="rounds of both that count, after one that does not (5)")
+    parser.add_argument("--rounds", type=int, default=5,
+                        help="rounds of both that count, after one that does not (5)")
     parser.add_argument("--mem", type=size, default=size("1Gi"), help="--mem of dequant (1Gi)")
     parser.add_argument("--threads", type=int, default=0, help="-T of dequant (0: all)")
-    parser.add_argument("--cold", action="store_true", help="drop the model from the page cache each time")
+    parser.add_argument("--cold", action="store_true",
+                        help="drop the model from the page cache each time")
     parser.add_argument("--json", action="store_true", help="all numbers as one object")
     options = parser.parse_args()
     if options.size < UNIT or options.size % UNIT != 0:
         parser.error(f"--size: a multiple of {UNIT // MIB}Mi is needed")
     room, need = shutil.disk_usage(options.dir).free, int(1.35 * options.size) + MIB
     if room < need:
-        raise SystemExit(f"{options.dir}: {room // MIB} MiB free, {need // MIB} MiB needed; see --size")
+        raise SystemExit(f"{options.dir}: {room // MIB} MiB free, {need // MIB} MiB needed; see "
+                         "--size")
     options.dequant = str(pathlib.Path(options.dequant).resolve())
     for number in (signal.SIGTERM, signal.SIGHUP):  # so that the folder goes in any case
         signal.signal(number, lambda *_: sys.exit(1))

@@ -4,10 +4,11 @@
     bench/model/structure.py --dequant build/release/dequant
     bench/model/structure.py --dequant build/release/dequant --scale 0.1 --only relu names
 
-For each model: its size, the peak of memory that was resident while `dequant convert`, the same with
---strip-qdq, and `dequant inspect --json` were at work, the bound of that (32 MiB and 8 times the bytes of
-the structure), seconds, and the exit code: 0, or 3 where the command refused the model as over the limit.
-Exit code 1 if a peak is over its bound, or where a model was refused that must not be.
+For each model: its size, the peak of memory that was resident while `dequant convert`, the same
+with --strip-qdq, and `dequant inspect --json` were at work, the bound of that (32 MiB and 8 times
+the bytes of the structure), seconds, and the exit code: 0, or 3 where the command refused the model
+as over the limit. Exit code 1 if a peak is over its bound, or where a model was refused that must
+not be.
 """
 
 import argparse
@@ -39,7 +40,8 @@ def num(number, value):
 
 
 def node(op, inputs, outputs, name=b""):
-    parts = [sub(1, i) for i in inputs] + [sub(2, o) for o in outputs] + ([sub(3, name)] if name else [])
+    parts = [sub(1, i) for i in inputs] + [sub(2, o) for o in outputs]
+    parts += [sub(3, name)] if name else []
     return sub(1, b"".join(parts) + sub(4, op))
 
 
@@ -48,7 +50,8 @@ def attribute(*fields):
 
 
 def tensor(name, data_type, raw, *dims):
-    return sub(5, b"".join(num(1, d) for d in dims) + num(2, data_type) + sub(8, name) + sub(9, raw))
+    return sub(5, b"".join(num(1, d) for d in dims) + num(2, data_type) + sub(8, name)
+               + sub(9, raw))
 
 
 def relus(count):
@@ -57,13 +60,15 @@ def relus(count):
 
 def names(count):
     label = b"/encoder/layer.%d/attention/output/Relu_output_0"
-    return b"".join(node(b"Relu", [label % i], [label % (i + 1)], label[:-9] % i) for i in range(count))
+    return b"".join(node(b"Relu", [label % i], [label % (i + 1)], label[:-9] % i)
+                    for i in range(count))
 
 
 def dequantizers(count):
     """Each of a constant of its own."""
     return tensor(b"s", 1, b"\0\0\0\x3f") + b"".join(
-        node(b"DequantizeLinear", [b"x%06d" % i, b"s"], [b"y%06d" % i]) + tensor(b"x%06d" % i, 3, b"ab", 2)
+        node(b"DequantizeLinear", [b"x%06d" % i, b"s"], [b"y%06d" % i])
+        + tensor(b"x%06d" % i, 3, b"ab", 2)
         for i in range(count))
 
 
@@ -76,7 +81,8 @@ def pairs(count):
 
 
 BOTH = ("convert", "strip", "inspect")
-#: The graph of each model for a number of parts, that number, and the commands that must not refuse it.
+#: The graph of each model for a number of parts, that number, and the commands that must not refuse
+#: it.
 MODELS = {
     "relu": (relus, 1_000_000, BOTH),
     "names": (names, 300_000, BOTH),
@@ -85,21 +91,25 @@ MODELS = {
     "many pairs": (pairs, 100_000, ("inspect",)),
     "nodes": (lambda n: sub(1, sub(4, b"A")) * n, 3_000_000, ()),
     "initializers": (lambda n: sub(5, sub(8, b"a")) * n, 2_000_000, ()),
-    "distinct initializers": (lambda n: b"".join(sub(5, sub(8, b"%x" % i)) for i in range(n)), 1_000_000, ()),
+    "distinct initializers": (lambda n: b"".join(sub(5, sub(8, b"%x" % i)) for i in range(n)),
+                              1_000_000, ()),
     "attributes": (lambda n: sub(1, sub(4, b"A") + sub(5, sub(1, b"a")) * n), 2_000_000, ()),
     "inputs of a node": (lambda n: sub(1, sub(4, b"A") + sub(1, b"") * n), 3_000_000, ()),
-    "graph inputs": (lambda n: b"".join(sub(11, sub(1, b"%x" % i)) for i in range(n)), 1_000_000, ()),
+    "graph inputs": (lambda n: b"".join(sub(11, sub(1, b"%x" % i)) for i in range(n)),
+                     1_000_000, ()),
     "outputs": (lambda n: sub(12, b"") * n, 3_000_000, ()),
     "values": (lambda n: sub(13, b"") * n, 3_000_000, ()),
     "annotations": (lambda n: sub(14, b"") * n, 3_000_000, ()),
     "names in an annotation": (lambda n: sub(14, sub(2, sub(2, b"")) * n), 1_000_000, ()),
-    "sparse initializers": (lambda n: b"".join(sub(15, sub(1, sub(8, b"%x" % i))) for i in range(n)), 700_000, ()),
+    "sparse initializers": (lambda n: b"".join(sub(15, sub(1, sub(8, b"%x" % i)))
+                                               for i in range(n)), 700_000, ()),
     "subgraphs": (lambda n: attribute(sub(11, b"") * n), 32_000, ()),
     "many subgraphs": (lambda n: attribute(sub(11, b"") * n), 2_000_000, ()),
     "names in subgraphs": (lambda n: attribute(b"".join(
         sub(11, node(b"A", [], [b"%x" % (i % 999)])) for i in range(n))), 300_000, ()),
     "dimensions": (lambda n: b"".join(
-        sub(5, sub(8, b"%x" % i) + sub(1, b"\1" * 1000)) for i in range(n // 1000)), 10_000_000, ()),
+        sub(5, sub(8, b"%x" % i) + sub(1, b"\1" * 1000)) for i in range(n // 1000)),
+                   10_000_000, ()),
     "floats": (lambda n: attribute(sub(7, b"\0" * 4 * n)), 2_000_000, ()),
 }
 
@@ -110,7 +120,8 @@ def write(path, name, scale):
 
 
 def write_apart(*arguments):
-    """In a process of its own: a command takes over the peak of memory of the process that starts it."""
+    """In a process of its own: a command takes over the peak of memory of the process that starts
+    it."""
     writer = multiprocessing.Process(target=write, args=arguments)
     writer.start()
     writer.join()
@@ -135,13 +146,16 @@ def judge(must_succeed, peak, bound, code, errors):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dequant", required=True, help="the command line program")
-    parser.add_argument("--scale", type=float, default=1, help="how many parts, as a part of the usual numbers")
+    parser.add_argument("--scale", type=float, default=1,
+                        help="how many parts, as a part of the usual numbers")
     parser.add_argument("--only", nargs="+", choices=MODELS, default=list(MODELS), metavar="NAME")
     options = parser.parse_args()
     bad = 0
-    print(f"{'model':<24}{'MiB':>8}  {'command':<8}{'peak MiB':>9}{'bound':>7}{'seconds':>9}{'exit':>6}")
+    print(f"{'model':<24}{'MiB':>8}  "
+          f"{'command':<8}{'peak MiB':>9}{'bound':>7}{'seconds':>9}{'exit':>6}")
     with tempfile.TemporaryDirectory() as folder:
         path, out = pathlib.Path(folder, "model.onnx"), pathlib.Path(folder, "out.onnx")
         for name in options.only:
@@ -149,13 +163,15 @@ def main():
             size = path.stat().st_size
             bound = 32 * MIB + 8 * size
             convert = ["convert", path, "-o", out, "--force", "--quiet"]
-            commands = {"convert": convert, "strip": [*convert, "--strip-qdq"], "inspect": ["inspect", path, "--json"]}
+            commands = {"convert": convert, "strip": [*convert, "--strip-qdq"],
+                        "inspect": ["inspect", path, "--json"]}
             for command, arguments in commands.items():
                 seconds, peak, code, errors = measure([options.dequant, *arguments])
                 trouble = judge(command in MODELS[name][2], peak, bound, code, errors)
                 bad += bool(trouble)
-                print(f"{name:<24}{size / MIB:8.2f}  {command:<8}{peak / MIB:9.0f}{bound / MIB:7.0f}"
-                      f"{seconds:9.2f}{code:6}  {trouble}", flush=True)
+                print(f"{name:<24}{size / MIB:8.2f}  "
+                      f"{command:<8}{peak / MIB:9.0f}{bound / MIB:7.0f}{seconds:9.2f}{code:6}  "
+                      f"{trouble}", flush=True)
     return 1 if bad else 0
 
 

@@ -74,8 +74,8 @@ CELLS = [
 
 
 class Tensors:
-    """The inputs of a cell. `x` and `zero_point` are bytes, packed as ONNX packs them; `zero_point` is
-    None where the type is used without. The ranges are TensorFlow's."""
+    """The inputs of a cell. `x` and `zero_point` are bytes, packed as ONNX packs them; `zero_point`
+    is None where the type is used without. The ranges are TensorFlow's."""
 
     def __init__(self, cell, elements):
         random = np.random.default_rng(elements)
@@ -105,15 +105,16 @@ class Tensors:
     def zero_points(self, cell):
         """One integer for each scale."""
         if cell.x == "int4":
-            codes = np.stack([self.zero_point & 15, self.zero_point >> 4], -1).reshape(self.scale_shape)
+            codes = np.stack([self.zero_point & 15, self.zero_point >> 4],
+                             -1).reshape(self.scale_shape)
             return ((codes ^ 8).astype(np.int8) - np.int8(8))
         return self.zero_point.view(cell.x).reshape(self.scale_shape)
 
 
 class Memory:
-    """Memory that the cells of a process use in turn, touched once; it grows to the largest need. In huge
-    pages where the system has them: else it is luck which lines of a cache the pages share, and that
-    alone moves times by half."""
+    """Memory that the cells of a process use in turn, touched once; it grows to the largest need.
+    In huge pages where the system has them: else it is luck which lines of a cache the pages share,
+    and that alone moves times by half."""
 
     def __init__(self, pattern):
         self.pattern, self.bytes = pattern, np.empty(0, np.uint8)

@@ -7,12 +7,12 @@
 
 A ratio is how many times as long the peer takes: the median over pairs of turns, in which dequant
 and the peer follow each other. Results are kept, and measured again only where asked for, so a
-comparison can be taken in parts. Two threads in the caches mean little while others use the processors:
-the notes below the table tell the load. The table goes to stdout, all else to stderr. Needs 6 GiB of
-memory, and for torch 8 GiB of disk.
+comparison can be taken in parts. Two threads in the caches mean little while others use the
+processors: the notes below the table tell the load. The table goes to stdout, all else to stderr.
+Needs 6 GiB of memory, and for torch 8 GiB of disk.
 
-Exit codes: 0 done, 1 dequant is slower than a peer in a cell or gives other bits, 2 usage, 5 a peer could
-not be installed or failed; the others are measured.
+Exit codes: 0 done, 1 dequant is slower than a peer in a cell or gives other bits, 2 usage, 5 a peer
+could not be installed or failed; the others are measured.
 """
 
 import argparse
@@ -77,7 +77,8 @@ def machine(rows):
     """The processor, as far as the system names it, and the instructions that dequant used."""
     info = pathlib.Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.is_file() else []
-    model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")),
+    model = next((line.partition(":")[2].strip()
+                  for line in lines if line.startswith("model name")),
                  os.uname().machine)
     target = next((row["target"] for row in rows if "target" in row), "")
     return f"{model}, {os.cpu_count()} processors, {target}"

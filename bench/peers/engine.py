@@ -14,7 +14,8 @@ c_int64_p = ctypes.POINTER(ctypes.c_int64)
 
 def struct(name, *fields):
     """A struct of dequant.h that opens with struct_size."""
-    return type(name, (ctypes.Structure,), {"_fields_": [("struct_size", ctypes.c_size_t), *fields]})
+    return type(name, (ctypes.Structure,),
+                {"_fields_": [("struct_size", ctypes.c_size_t), *fields]})
 
 
 class Tensor(ctypes.Structure):
@@ -31,8 +32,10 @@ TensorFlow = struct("TensorFlow", ("version", ctypes.c_int), ("input", Tensor),
                     ("python_axis", c_int64_p), ("dtype", ctypes.c_int),
                     ("semantics", ctypes.c_int))
 Buffers = struct("Buffers", *((name + part, kind)
-                              for name in ("x", "scale", "zero_point", "min_range", "max_range", "y")
-                              for part, kind in (("", ctypes.c_void_p), ("_bytes", ctypes.c_uint64))))
+                              for name in ("x", "scale", "zero_point", "min_range",
+                                           "max_range", "y")
+                              for part, kind in (("", ctypes.c_void_p),
+                                                 ("_bytes", ctypes.c_uint64))))
 Options = struct("Options", ("threads", ctypes.c_int), ("parallel_for", ctypes.c_void_p),
                  ("self", ctypes.c_void_p), ("stores", ctypes.c_int))
 

@@ -1,5 +1,5 @@
-"""Installs and builds what is compared, below build/: a Python environment of its own, dequant as a shared
-library, and a small library for each peer that has no Python."""
+"""Installs and builds what is compared, below build/: a Python environment of its own, dequant as a
+shared library, and a small library for each peer that has no Python."""
 
 import hashlib
 import os
@@ -21,7 +21,8 @@ def run(*command):
 
 
 def requirements(peers):
-    """The lines of requirements.txt that these peers need; a comment names the one that needs a line."""
+    """The lines of requirements.txt that these peers need; a comment names the one that needs a
+    line."""
     wanted = []
     for line in (HERE / "requirements.txt").read_text().splitlines():
         package, _, owner = (part.strip() for part in line.partition("#"))

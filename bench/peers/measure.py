@@ -59,7 +59,8 @@ def interleaved(ours, theirs, seconds):
 
 
 def summary(pairs):
-    """How many times as long the peer takes: the median of the pairs' ratios, and their quartiles."""
+    """How many times as long the peer takes: the median of the pairs' ratios, and their
+    quartiles."""
     ratios = [theirs / ours for ours, theirs in pairs]
     low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive")
     return {"ratio": middle, "low": low, "high": high, "pairs": len(pairs),
@@ -68,7 +69,8 @@ def summary(pairs):
 
 
 def compared(ours, task, y, cell):
-    """Differing elements at the end of the output, or nothing where the peer computes something else."""
+    """Differing elements at the end of the output, or nothing where the peer computes something
+    else."""
     if task.result is None:
         return {}
     width = cells.FLOATS[cell.y].itemsize
@@ -82,7 +84,8 @@ def compared(ours, task, y, cell):
 
 
 def start_threads(lib, threads):
-    """dequant's threads, before OpenMP binds this one to a processor, and with it all that it starts."""
+    """dequant's threads, before OpenMP binds this one to a processor, and with it all that it
+    starts."""
     cell = cells.CELLS[0]
     tensors, y = cells.Tensors(cell, 1 << 20), cells.output(cell, 1 << 20)
     warm = engine.Dequant(lib, cell, tensors, y, threads)

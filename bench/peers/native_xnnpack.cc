@@ -15,8 +15,9 @@ struct Task {
   pthreadpool_t threads = nullptr;
 };
 
-/// Threads that wait by spinning: this one is bound to the first processor and the others to the rest,
-/// as OMP_PROC_BIND does with OpenMP's. Else they at times share a processor and take turns on it.
+/// Threads that wait by spinning: this one is bound to the first processor and the others to the
+/// rest, as OMP_PROC_BIND does with OpenMP's. Else they at times share a processor and take turns
+/// on it.
 pthreadpool_t spread_threads(size_t count) {
   cpu_set_t all, first, rest;
   if (sched_getaffinity(0, sizeof all, &all) != 0) return pthreadpool_create(count);

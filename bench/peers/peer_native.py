@@ -44,7 +44,8 @@ class OneDnn(Native):
     name = "oneDNN"
 
     def can(self, cell, threads):
-        return cell.linear and cell.granularity != "blocked 32" and cell.x in ("uint8", "int8", "int32")
+        return cell.linear and cell.granularity != "blocked 32" \
+            and cell.x in ("uint8", "int8", "int32")
 
 
 class Xnnpack(Native):

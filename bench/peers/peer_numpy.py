@@ -6,7 +6,8 @@ from peers import Peer, Task
 
 
 class Numpy(Peer):
-    """float32 in the output's own memory, operation after operation; 16-bit outputs by way of it."""
+    """float32 in the output's own memory, operation after operation; 16-bit outputs by way of
+    it."""
     name, version = "numpy", np.__version__
 
     def can(self, cell, threads):

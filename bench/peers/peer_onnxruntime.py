@@ -1,4 +1,5 @@
-"""ONNX Runtime: a model of one DequantizeLinear, inputs and output bound to memory that is there."""
+"""ONNX Runtime: a model of one DequantizeLinear, inputs and output bound to memory that is
+there."""
 
 import onnx
 import onnxruntime

@@ -1,5 +1,5 @@
-"""PyTorch three ways: a quantized tensor's dequantize(), the operators of quantized_decomposed as they
-are, and the same compiled."""
+"""PyTorch three ways: a quantized tensor's dequantize(), the operators of quantized_decomposed as
+they are, and the same compiled."""
 
 import warnings
 

@@ -18,11 +18,13 @@ class Peer:
     """One way to compute cells: `name`, `version`, and the two functions below."""
 
     def can(self, cell, threads):
-        """Whether it has an operator for that; what it lacks besides shows when the task is made."""
+        """Whether it has an operator for that; what it lacks besides shows when the task is
+        made."""
         raise NotImplementedError
 
     def task(self, cell, tensors, y, threads):
-        """A Task, all that needs doing once done; outputs in y where the peer's interface lets them."""
+        """A Task, all that needs doing once done; outputs in y where the peer's interface lets
+        them."""
         raise NotImplementedError
 
 

@@ -5,7 +5,8 @@ from xml.sax.saxutils import escape
 
 from report import in_order
 
-# Legible on light and on dark ground, and told apart without colours by their order and their names.
+# Legible on light and on dark ground, and told apart without colours by their order and their
+# names.
 COLOURS = ["#d1495b", "#2e86ab", "#3ca370", "#e08e2b", "#8e6bbf", "#4bb3c1", "#a8743a", "#7d8a97",
            "#c2569b", "#7f9f2f"]
 BAR, GAP, LABELS, WIDTH, SPACE, TOP = 8, 10, 210, 330, 46, 96
@@ -57,7 +58,8 @@ def tops(cells, rows):
 
 
 def panel(rows, size, left, places, bottom, colours):
-    """The bars are of one thread, the marks of two; the bars of a cell stand in one order in all panels."""
+    """The bars are of one thread, the marks of two; the bars of a cell stand in one order in all
+    panels."""
     here = [row for row in rows if row["size"] == size]
     axis = Axis([row["ratio"] for row in here], left)
     out = [text(left, TOP - 26, TITLES.get(size, size))]

@@ -41,7 +41,8 @@ def heading(size, threads):
 
 
 def table(rows, cell_order):
-    """A markdown table for each size and number of threads; a blank where a peer was not asked or cannot."""
+    """A markdown table for each size and number of threads; a blank where a peer was not asked or
+    cannot."""
     rows = [row for row in rows if "ratio" in row]
     lines = []
     for size, threads in dict.fromkeys((row["size"], row["threads"]) for row in rows):

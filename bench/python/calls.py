@@ -3,12 +3,14 @@
 
     bench/python/calls.py                       one table on stdout, in Markdown
     bench/python/calls.py --sizes 1,1Ki --json
-    bench/python/calls.py --library             also the library, with a plan that is ready, called by ctypes
+    bench/python/calls.py --library             also the library, with a plan that is ready, called
+                                                by ctypes
 
-A number is how many times as long the other takes as dequant: the median over pairs of turns that follow each
-other. Both write to memory that is there (`out=`) where the other can. Needs dequant and numpy; compares with onnx, torch
-and ml_dtypes where they are installed. The library is the one that bench/peers/compare.py has built; it is the measure of
-what Python costs, so its ratio is below 1.
+A number is how many times as long the other takes as dequant: the median over pairs of turns that
+follow each other. Both write to memory that is there (`out=`) where the other can. Needs dequant
+and numpy; compares with onnx, torch and ml_dtypes where they are installed. The library is the one
+that bench/peers/compare.py has built; it is the measure of what Python costs, so its ratio is below
+1.
 
 Exit codes: 0 done, 1 dequant is slower than an expression somewhere, 2 usage.
 """
@@ -52,7 +54,8 @@ class Case:
 def linear(n, generator, threads, library):
     """uint8 to float32 per tensor, with a zero point and without."""
     x = generator.integers(0, 256, n, np.uint8)
-    scale, zero, out, other = np.float32(0.1), np.uint8(3), np.empty(n, np.float32), np.empty(n, np.float32)
+    scale, zero, out, other = np.float32(0.1), np.uint8(3), np.empty(n, np.float32), \
+        np.empty(n, np.float32)
     call = dequant.onnx.dequantize_linear
 
     def in_two_steps():
@@ -71,7 +74,8 @@ def linear(n, generator, threads, library):
                {"numpy, out=": lambda: np.multiply(x, scale, out=other, dtype=np.float32)})
     every_other = generator.integers(0, 256, 2 * n, np.uint8)[::2]
     yield Case("uint8, every other", lambda: call(every_other, scale, out=out, threads=threads),
-               {"numpy, out=": lambda: np.multiply(every_other, scale, out=other, dtype=np.float32)})
+               {"numpy, out=": lambda: np.multiply(every_other, scale, out=other,
+                                                   dtype=np.float32)})
 
 
 def of_library(x, scale, zero, y, threads):
@@ -79,8 +83,8 @@ def of_library(x, scale, zero, y, threads):
     import engine
 
     cell = types.SimpleNamespace(linear=True, x="uint8", y="float32", granularity="per tensor")
-    tensors = types.SimpleNamespace(x=x, scale=np.array([scale]), zero_point=np.array([zero]), shape=x.shape,
-                                    scale_shape=(), min_range=0, max_range=0)
+    tensors = types.SimpleNamespace(x=x, scale=np.array([scale]), zero_point=np.array([zero]),
+                                    shape=x.shape, scale_shape=(), min_range=0, max_range=0)
     return engine.Dequant(engine.library(), cell, tensors, y, threads).run
 
 
@@ -90,8 +94,10 @@ def reference(x, scale, zero):
 
     kind = onnx.TensorProto
     values = [onnx.helper.make_tensor_value_info(name, code, None)
-              for name, code in (("x", kind.UINT8), ("s", kind.FLOAT), ("z", kind.UINT8), ("y", kind.FLOAT))]
-    graph = onnx.helper.make_graph([onnx.helper.make_node("DequantizeLinear", ["x", "s", "z"], ["y"])], "g",
+              for name, code in (("x", kind.UINT8), ("s", kind.FLOAT), ("z", kind.UINT8),
+                                 ("y", kind.FLOAT))]
+    graph = onnx.helper.make_graph([onnx.helper.make_node("DequantizeLinear", ["x", "s", "z"],
+                                                          ["y"])], "g",
                                    values[:3], values[3:])
     model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 21)])
     evaluator = ReferenceEvaluator(model)
@@ -113,7 +119,8 @@ def of_torch(x):
 
 
 def of_ml_dtypes(n, generator, threads):
-    """Types that numpy has from ml_dtypes: 8-bit floats, 4-bit integers one in each byte, and bfloat16 results."""
+    """Types that numpy has from ml_dtypes: 8-bit floats, 4-bit integers one in each byte, and
+    bfloat16 results."""
     import ml_dtypes
 
     call, scale = dequant.onnx.dequantize_linear, np.float32(0.1)
@@ -124,8 +131,10 @@ def of_ml_dtypes(n, generator, threads):
     float8 = codes.view(ml_dtypes.float8_e4m3fn)
     yield Case("float8e4m3fn", lambda: call(float8, scale, out=out, threads=threads),
                {"ml_dtypes": lambda: np.multiply(float8.astype(np.float32), scale, out=other)})
-    yield Case("uint8 to bfloat16", lambda: call(codes, scale, out=half, output_dtype="bfloat16", threads=threads),
-               {"ml_dtypes": lambda: np.multiply(codes, scale, dtype=np.float32).astype(ml_dtypes.bfloat16)})
+    yield Case("uint8 to bfloat16", lambda: call(codes, scale, out=half, output_dtype="bfloat16",
+                                                 threads=threads),
+               {"ml_dtypes": lambda: np.multiply(codes, scale,
+                                                 dtype=np.float32).astype(ml_dtypes.bfloat16)})
     int4 = (codes & 15).astype(np.int8).astype(ml_dtypes.int4)
     packed = dequant.Packed(codes[:(n + 1) // 2], "int4", n)
     for name, x in (("int4, packed", packed), ("int4, one per byte", int4)):
@@ -141,7 +150,8 @@ def seconds(work, repeat):
 
 
 def ratio(ours, other, budget):
-    """The median of others' time by ours, of turns of about a millisecond or one call, and our median time."""
+    """The median of others' time by ours, of turns of about a millisecond or one call, and our
+    median time."""
     once = max(seconds(ours, 1), seconds(other, 1), seconds(ours, 1), seconds(other, 1))
     repeat = max(1, int(1e-3 / once))
     pairs = max(5, int(budget / (2 * once * repeat)))
@@ -166,26 +176,32 @@ def measure(sizes, threads, budget, library):
         for case in cases:
             for name, other in case.others.items():
                 times, own = ratio(case.ours, other, budget)
-                rows.append({"elements": text, "case": case.name, "other": name, "ratio": times, "seconds": own})
+                rows.append({"elements": text, "case": case.name, "other": name, "ratio": times,
+                             "seconds": own})
                 print(f"{text} {case.name}, {name}: {times:.2f}", file=sys.stderr)
     return rows
 
 
 def table(rows):
     columns = list(dict.fromkeys((row["case"], row["other"]) for row in rows))
-    lines = [["elements", *(f"{case}: {other}" for case, other in columns)], ["---:"] * (len(columns) + 1)]
+    lines = [["elements", *(f"{case}: {other}" for case, other in columns)],
+             ["---:"] * (len(columns) + 1)]
     for size in dict.fromkeys(row["elements"] for row in rows):
-        found = {(row["case"], row["other"]): row["ratio"] for row in rows if row["elements"] == size}
+        found = {(row["case"], row["other"]): row["ratio"]
+                 for row in rows if row["elements"] == size}
         lines.append([size, *(f"{found[c]:.3g}" if c in found else "" for c in columns)])
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", default=",".join(SIZES), metavar="SIZE,...", help=",".join(SIZES))
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", default=",".join(SIZES), metavar="SIZE,...",
+                        help=",".join(SIZES))
     parser.add_argument("--threads", type=int, default=1, help="1 unless told; 0: all")
     parser.add_argument("--seconds", type=float, default=0.2, help="for each number (0.2)")
-    parser.add_argument("--library", action="store_true", help="beside the library of bench/peers, too")
+    parser.add_argument("--library", action="store_true",
+                        help="beside the library of bench/peers, too")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     rows = measure(options.sizes.split(","), options.threads, options.seconds, options.library)

@@ -130,7 +130,8 @@ void add_ladder(std::vector<Cell>& cells, const std::string& name, std::vector<i
   }
 }
 
-/// Dimensions of length 1 and axes of which each is a row, beside the cell that says the same plainly.
+/// Dimensions of length 1 and axes of which each is a row, beside the cell that says the same
+/// plainly.
 void add_ones(std::vector<Cell>& cells, const Types& t) {
   const std::string prefix = std::string(t.name) + " ";
   const int plain = static_cast<int>(cells.size());

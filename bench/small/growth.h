@@ -20,7 +20,8 @@ struct Cost {
 /// the neighbour is the size before.
 std::vector<Cost> straight_line(int last);
 
-/// Shapes at which an implementation may stumble, 3 Mi elements each, beside the nearest plain shape.
+/// Shapes at which an implementation may stumble, 3 Mi elements each, beside the nearest plain
+/// shape.
 std::vector<Cost> cliffs();
 
 }  // namespace small_bench

@@ -13,7 +13,8 @@ struct Loop {
   float* y;
 };
 
-// The same loop, inlined into a function that makes it `times` times; nothing is known of the values.
+// The same loop, inlined into a function that makes it `times` times; nothing is known of the
+// values.
 void scalar_loop(const Loop& loop, int64_t times);  ///< one element after another
 void vector_loop(const Loop& loop, int64_t times);  ///< as the compiler makes vectors of it
 

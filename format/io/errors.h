@@ -1,5 +1,5 @@
-// Errors of the file wings: formatted sentences, system errors by name, and names from files made
-// safe to print.
+// Errors of readers and writers of files: formatted sentences, system errors by name, and names
+// from files made safe to print.
 #pragma once
 
 #include <fmt/format.h>
@@ -33,8 +33,8 @@ inline Error in(std::string_view where, Error error) {
   return error;
 }
 
-/// Text from a file or a path as it may be printed, on one line: control characters, backslashes and
-/// what is not UTF-8 become escapes, and text is cut behind so many bytes.
+/// Text from a file or a path as it may be printed, on one line: control characters, backslashes
+/// and what is not UTF-8 become escapes, and text is cut behind so many bytes.
 std::string escaped(std::string_view text, size_t longest = 200);
 
 }  // namespace dequant::format

@@ -58,8 +58,8 @@ class InputFile {
   int64_t size() const { return identity_.size; }
   const FileIdentity& identity() const { return identity_; }
 
-  /// Fills `out` from `offset` on. Fails with io on an error, with malformed when the file has become
-  /// shorter than it was.
+  /// Fills `out` from `offset` on. Fails with io on an error, with malformed when the file has
+  /// become shorter than it was.
   Status read(int64_t offset, std::span<std::byte> out) const;
 
   /// Fails with malformed when the file is not what it was when it was opened.

@@ -13,8 +13,8 @@ struct Look {
   const char* advice = "";  ///< what to do about it, with the mark before it; mostly empty
 };
 
-/// The format of a file of which the first bytes are those of a format that dequant does not read;
-/// nothing of other files, and of files that cannot be read.
+/// The format that the first bytes of a file show, if dequant does not read that format. Nothing
+/// for other files, and for files that cannot be read.
 std::optional<Look> look_of(const InputFile& file);
 
 }  // namespace dequant::format

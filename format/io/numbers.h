@@ -5,7 +5,7 @@
 #include <cstring>
 #include <span>
 
-#include "format/io/codes.h"
+#include "dequant/codes.h"
 
 namespace dequant::format {
 

@@ -1,6 +1,6 @@
 // Writing files so that they appear whole or not at all: an unnamed file in the target directory
-// (O_TMPFILE; a uniquely named one where the file system has no such thing), flushed, then linked to
-// its name.
+// (O_TMPFILE; a uniquely named one where the file system has no such thing), flushed, then linked
+// to its name.
 #include "format/io/output.h"
 
 #include <fcntl.h>
@@ -151,7 +151,8 @@ int OutputFile::open_at(const char* name, int flags) const {
   return ::openat(directory_.get(), name, flags | O_RDWR | O_CLOEXEC, access_ ? 0600 : 0666);
 }
 
-/// As far as the system allows: some file systems have no owners, and only root may give files away.
+/// As far as the system allows: some file systems have no owners, and only root may give files
+/// away.
 void OutputFile::give_access() {
   if (!access_) return;
   const int group = ::fchown(fd_.get(), uid_t(-1), access_->group);
@@ -252,7 +253,8 @@ Status OutputFile::link_into_place() {
   return {};
 }
 
-/// Takes the first file from its place again unless the second came to stand, whatever else happens.
+/// Takes the first file from its place again unless the second came to stand, whatever else
+/// happens.
 struct OutputFile::Together {
   OutputFile& first;
   const OutputFile& second;

@@ -21,21 +21,22 @@ std::string folder_of(const std::string& path);
 /// True if anything stands at the path, be it a link that leads nowhere.
 bool is_taken(const std::string& path);
 
-/// A file in the making: written without a name, or under a temporary one, in the directory where it
-/// will stand; commit() makes it durable and gives it its name. Destroyed before that, nothing stays.
-/// A file that replaces another has the permissions of that one, and its owner and group as far as the
-/// system allows.
+/// A file in the making: written without a name, or under a temporary one, in the directory where
+/// it will stand; commit() makes it durable and gives it its name. Destroyed before that, nothing
+/// stays. A file that replaces another has the permissions of that one, and its owner and group as
+/// far as the system allows.
 class OutputFile {
  public:
   /// Fails with io when the directory cannot be written to, when something that is no regular file
   /// stands at the path, or when a file does and `overwrite` says refuse.
   static Result<OutputFile> create(const std::string& path, Overwrite overwrite);
 
-  /// Fails with io where create() would because of the directory or the name, whatever stands at the path.
+  /// Fails with io where create() would because of the directory or the name, whatever stands at
+  /// the path.
   static Status check_folder(const std::string& path);
 
-  /// A file that will stand beside another one that is not in place yet, with the same permissions, under a
-  /// name that must be free by then.
+  /// A file that will stand beside another one that is not in place yet, with the same permissions,
+  /// under a name that must be free by then.
   static Result<OutputFile> create_beside(const OutputFile& other, const std::string& name);
 
   OutputFile(OutputFile&& other) noexcept = default;
@@ -60,8 +61,9 @@ class OutputFile {
   /// Writes within what leave() left; from any thread, several at a time.
   Status write_at(int64_t offset, std::span<const std::byte> bytes);
 
-  /// Starts to bring to the disk what lies before `end`, if a write from `begin` to there has filled
-  /// another step, so that little is left for commit(). Optional, from any thread; write() does it.
+  /// Starts to bring to the disk what lies before `end`, if a write from `begin` to there has
+  /// filled another step, so that little is left for commit(). Optional, from any thread; write()
+  /// does it.
   void start_flush(int64_t begin, int64_t end);
 
   /// Another name in the same directory.
@@ -76,9 +78,9 @@ class OutputFile {
   /// Flushes to the disk, then gives the file its name. After this it is there whatever happens.
   Status commit();
 
-  /// Flushes both files, then gives both their names, `first` immediately before `second`, which needs it:
-  /// a signal that end_by_signal() handles finds either none of them or both. False, with no name given,
-  /// if the name of `first` is taken.
+  /// Flushes both files, then gives both their names, `first` immediately before `second`, which
+  /// needs it: a signal that end_by_signal() handles finds either none of them or both. False, with
+  /// no name given, if the name of `first` is taken.
   static Result<bool> commit_both(OutputFile& first, OutputFile& second);
 
  private:

@@ -58,9 +58,9 @@ int claim(int directory, const std::string& name) {
   for (;;) ::pause();
 }
 
-// leave() and end_by_signal() each write their own variable before they read the other's, in one order for
-// all threads: a handler that sees a stretch leaves the end to it, and a stretch that the handler does not
-// see, sees the signal.
+// leave() and end_by_signal() each write their own variable before they read the other's, in one
+// order for all threads: a handler that sees a stretch leaves the end to it, and a stretch that the
+// handler does not see, sees the signal.
 
 void leave() {
   const bool last = uninterrupted.fetch_sub(1) == 1;

@@ -6,9 +6,9 @@
 #include <span>
 #include <string>
 
+#include "dequant/codes.h"
 #include "dequant/status.h"
 #include "dequant/tensor.h"
-#include "format/io/codes.h"
 #include "format/io/output.h"
 #include "format/io/tensor_data.h"
 #include "format/npy/header.h"
@@ -36,7 +36,7 @@ Result<TensorData> read_npy(const std::string& path, std::optional<Element> as =
 std::string npy_descr(Element element);
 
 /// The header that numpy would write; the row-major data follow it, little-endian, a byte each for
-/// elements under 8 bits (unpack_to_bytes). No dimension may be negative.
+/// elements under 8 bits (unpack_codes). No dimension may be negative.
 std::string npy_header(Element element, Shape shape);
 
 /// Writes the tensor as an array. Fails with invalid_argument when bytes and shape contradict each

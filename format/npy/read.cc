@@ -56,7 +56,7 @@ int code_of(std::byte byte, const NpyHeader& header, Element element) {
   return header.raw && as_signed < 0 && as_signed >= lowest ? as_signed & (codes - 1) : -1;
 }
 
-/// Packs one item per byte in place: a code never lands after the byte it came from.
+/// Packs one item per byte in place.
 Status pack(std::vector<std::byte>& bytes, const NpyHeader& header, Element element) {
   for (int64_t i = 0; i < header.count; ++i) {
     const std::byte byte = bytes[static_cast<size_t>(i)];
@@ -67,13 +67,11 @@ Status pack(std::vector<std::byte>& bytes, const NpyHeader& header, Element elem
           ErrorCode::malformed, "element {} in row-major order is {}, which does not fit {}", i,
           header.stored == Element::int8 && value > 127 ? value - 256 : value, name(element));
     }
-    store_code(element, bytes, i, static_cast<uint32_t>(code));
+    bytes[static_cast<size_t>(i)] = static_cast<std::byte>(code);
   }
+  DEQUANT_CHECK(pack_codes(bits(element), bytes, bytes));
   DEQUANT_TRY(const int64_t size, packed_bytes(element, header.count));
   bytes.resize(static_cast<size_t>(size));
-  // The last byte may have bits left over: of the items that stood there, unless they are cleared.
-  const int64_t per_byte = 8 / bits(element);
-  for (int64_t i = header.count; i < size * per_byte; ++i) store_code(element, bytes, i, 0);
   bytes.shrink_to_fit();
   return {};
 }

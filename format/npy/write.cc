@@ -17,7 +17,7 @@ Status write_data(OutputFile& out, const TensorData& data, int64_t count) {
     const auto at = static_cast<size_t>(i * bits(data.element) / 8);
     const auto size = static_cast<size_t>(std::min(count - i, kPiece));
     const auto items = std::span(piece).first(size);
-    unpack_to_bytes(data.element, std::span(data.bytes).subspan(at), items);
+    DEQUANT_CHECK(unpack_codes(data.element, std::span(data.bytes).subspan(at), 0, items));
     DEQUANT_CHECK(out.write(std::span<const std::byte>(items)));
   }
   return {};

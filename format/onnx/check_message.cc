@@ -1,5 +1,5 @@
-// Walks all messages of a model by the table of schema.cc. What counts is what protobuf's parser does: its C++
-// one and that of Python packages (upb), which agree.
+// Walks all messages of a model by the table of schema.cc. What counts is what protobuf's parser
+// does: its C++ one and that of Python packages (upb), which agree.
 #include "format/onnx/check_message.h"
 
 #include <algorithm>
@@ -16,8 +16,6 @@ constexpr int kLongestVarint = 10;
 constexpr int kLongestTag = 5;  // and length: numbers of 32 bits
 constexpr uint64_t kLargestTag = UINT32_MAX;
 constexpr uint64_t kLargestLength = INT32_MAX;
-/// Wire type of the end of a group.
-constexpr unsigned kEndGroup = 4;
 
 class Walk {
  public:
@@ -54,16 +52,15 @@ class Walk {
   Status step() {
     const int64_t begin = at();
     DEQUANT_TRY(const uint64_t tag, number(kLongestTag));
-    const auto field = static_cast<uint32_t>(tag >> 3);
+    const auto field = static_cast<uint32_t>(number_of(tag));
     if (tag > kLargestTag || field == 0) return broken("a field number out of range", begin);
-    switch (tag & 7) {
-      case static_cast<unsigned>(Wire::varint): DEQUANT_CHECK(number(kLongestVarint)); return {};
-      case static_cast<unsigned>(Wire::fixed64): return skip(8, begin);
-      case static_cast<unsigned>(Wire::fixed32): return skip(4, begin);
-      case static_cast<unsigned>(Wire::bytes): return bytes(rule_of(top().kind, field), begin);
-      case static_cast<unsigned>(Wire::group):
-        return push({top().end, Message::unknown, field}, begin);
-      case kEndGroup:
+    switch (wire_of(tag)) {
+      case Wire::varint: DEQUANT_CHECK(number(kLongestVarint)); return {};
+      case Wire::fixed64: return skip(8, begin);
+      case Wire::fixed32: return skip(4, begin);
+      case Wire::bytes: return bytes(rule_of(top().kind, field), begin);
+      case Wire::group: return push({top().end, Message::unknown, field}, begin);
+      case Wire::group_end:
         if (top().group != field) return broken("the end of another group, or of none", begin);
         --depth_;
         return {};

@@ -1,4 +1,5 @@
-// Whether a file is a protobuf message at all, in every part of it, also those that are only copied.
+// Whether a file is a protobuf message at all, in every part of it, also those that are only
+// copied.
 #pragma once
 
 #include "dequant/status.h"
@@ -7,8 +8,8 @@
 
 namespace dequant::format::onnx {
 
-/// Fails with malformed or limit for a file that protobuf's parser refuses as such a message. Takes time by the
-/// bytes of the structure and of packed integers; the rest of the data is not read.
+/// Fails with malformed or limit for a file that protobuf's parser refuses as such a message. Takes
+/// time by the bytes of the structure and of packed integers; the rest of the data is not read.
 Status check_message(Source& source, Message message = Message::model);
 
 }  // namespace dequant::format::onnx

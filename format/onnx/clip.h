@@ -12,7 +12,8 @@ class ClipWriter {
  public:
   explicit ClipWriter(Rewire& rewire) : rewire_(rewire) {}
 
-  /// Puts a Clip of `source` to a single range in the place of `node`; yields how the report calls it.
+  /// Puts a Clip of `source` to a single range in the place of `node`; yields how the report calls
+  /// it.
   std::string put(Graph& graph, Node& node, const std::string& source, const PairRange& range,
                   Element type);
 

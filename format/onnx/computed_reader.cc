@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
-#include "format/onnx/group_runs.h"
+#include "format/io/errors.h"
+#include "format/model/ranges.h"
+#include "format/onnx/constant_reader.h"
 
 namespace dequant::format::onnx {
 namespace {
@@ -15,20 +17,20 @@ constexpr int64_t kLeastMemory = kStep * 4 + 64;
 
 }  // namespace
 
-Result<std::unique_ptr<ComputedReader>> ComputedReader::open(const Model& model,
-                                                             ExternalFiles& files,
-                                                             const Computation& computation,
-                                                             int64_t memory) {
+Result<std::unique_ptr<StoredReader>> ComputedReader::open(const Model& model, ExternalFiles& files,
+                                                           const Computation& computation,
+                                                           int64_t memory) {
   const Dequantization& d = computation.inputs;
   // What computed inputs need in turn comes out of it too.
   const int64_t each = std::max(memory / 4, kLeastMemory);
-  DEQUANT_TRY(ConstantReader x, ConstantReader::open(model, files, d.x, each));
-  std::unique_ptr<ComputedReader> reader(new ComputedReader(computation, std::move(x)));
-  DEQUANT_TRY(reader->scale_, SideInput::open(model, files, d.scale, each));
+  DEQUANT_TRY(auto x, open_constant(model, files, d.x, each));
+  DEQUANT_TRY(const int64_t count, element_count(computation.type().shape));
+  std::unique_ptr<ComputedReader> reader(new ComputedReader(computation, count, std::move(x)));
+  DEQUANT_TRY(reader->scale_, open_parameters(model, files, d.scale, each));
   if (d.zero_point) {
-    DEQUANT_TRY(reader->zero_, SideInput::open(model, files, *d.zero_point, each));
+    DEQUANT_TRY(reader->zero_, open_parameters(model, files, *d.zero_point, each));
   }
-  return reader;
+  return std::unique_ptr<StoredReader>(std::move(reader));
 }
 
 template <class ReadX>
@@ -40,7 +42,7 @@ Status ComputedReader::compute(Range elements, std::span<std::byte> out, ReadX&&
   std::vector<std::byte> scale_slice;
   std::vector<std::byte> zero_slice;
   for (Range part{elements.begin, 0}; part.begin < elements.end; part.begin = part.end) {
-    part.end = std::min(part_end(plan, part.begin, kStep), elements.end);
+    part.end = std::min(chunk_end(plan, part.begin, kStep), elements.end);
     DEQUANT_TRY(const int64_t x_bytes, packed_bytes(from, part.end - part.begin));
     DEQUANT_TRY(const int64_t before, packed_bytes(to, part.begin - elements.begin));
     DEQUANT_TRY(const int64_t y_bytes, packed_bytes(to, part.end - part.begin));
@@ -64,17 +66,21 @@ Status ComputedReader::compute(Range elements, std::span<std::byte> out, ReadX&&
 
 Status ComputedReader::read_at(Range elements, std::span<std::byte> out) const {
   return compute(elements, out,
-                 [&](Range part, std::span<std::byte> x) { return x_.read_at(part, x); });
+                 [&](Range part, std::span<std::byte> x) { return x_->read_at(part, x); });
 }
 
-Status ComputedReader::read(Range elements, std::span<std::byte> out) {
+Status ComputedReader::read_next(Range elements, std::span<std::byte> out) {
   return compute(elements, out, [&](Range part, std::span<std::byte> x) {
-    return x_.read(part.end - part.begin, x);
+    return x_->read(part.end - part.begin, x);
   });
 }
 
+std::string ComputedReader::label() const {
+  return fmt::format("the output of {}", escaped(inputs_.node->label()));
+}
+
 Status ComputedReader::finish() {
-  DEQUANT_CHECK(x_.finish());
+  DEQUANT_CHECK(x_->finish());
   DEQUANT_CHECK(scale_->finish());
   return zero_ ? zero_->finish() : Status{};
 }

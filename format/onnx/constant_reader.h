@@ -2,60 +2,27 @@
 #pragma once
 
 #include <memory>
-#include <span>
-#include <vector>
 
+#include "format/model/chunks.h"
 #include "format/onnx/dequantization.h"
-#include "format/onnx/tensor_reader.h"
 
 namespace dequant::format::onnx {
 
-class ComputedReader;
+/// A reader of a constant, which must outlive it. Scales and zero points that a computed constant
+/// needs take `memory` bytes at most. Fails as TensorReader::open() does.
+Result<std::unique_ptr<StoredReader>> open_constant(const Model& model, ExternalFiles& files,
+                                                    const Constant& constant, int64_t memory);
 
-/// Reads a constant once from front to back, or any part of it where the storage allows.
-class ConstantReader {
- public:
-  /// Fails as TensorReader::open() does. The constant must outlive the reader. Scales and zero points that
-  /// a computed constant needs take `memory` bytes at most.
-  static Result<ConstantReader> open(const Model& model, ExternalFiles& files,
-                                     const Constant& constant, int64_t memory);
+/// Those of the inputs of a dequantization, with that memory for each.
+Result<RecipeReaders> open_inputs(const Model& model, ExternalFiles& files, const Dequantization& d,
+                                  int64_t memory);
 
-  ConstantReader(ConstantReader&&) noexcept;
-  ConstantReader& operator=(ConstantReader&&) noexcept;
-  ~ConstantReader();
+/// Scales or zero points, which take `memory` bytes at most.
+Result<ParameterReader> open_parameters(const Model& model, ExternalFiles& files,
+                                        const Constant& constant, int64_t memory);
 
-  Element element() const { return element_; }
-  int64_t left() const { return count_ - done_; }  ///< elements
-
-  /// True if read_at() works.
-  bool seekable() const;
-
-  /// Fills `out` with the packed bytes of a range that starts at a multiple of 8. From any thread.
-  Status read_at(Range elements, std::span<std::byte> out) const;
-
-  /// Fills `out` with the packed bytes of the next elements: a multiple of 8, or all that are left.
-  Status read(int64_t count, std::span<std::byte> out);
-
-  /// The same in memory of its own.
-  Result<std::span<const std::byte>> next(int64_t count);
-
-  /// Call after the last part.
-  Status finish();
-
- private:
-  ConstantReader();
-
-  Element element_ = Element::float32;
-  int64_t count_ = 0;
-  int64_t done_ = 0;
-  std::span<const std::byte> literal_;
-  std::optional<TensorReader> tensor_;
-  std::unique_ptr<ComputedReader> computed_;
-  std::vector<std::byte> part_;
-};
-
-/// All of a constant. Fails with limit when it takes more than `max_bytes`.
+/// All of a constant. Fails with limit when it takes more than `most` bytes.
 Result<TensorData> read_constant(const Model& model, ExternalFiles& files, const Constant& constant,
-                                 int64_t max_bytes);
+                                 int64_t most);
 
 }  // namespace dequant::format::onnx

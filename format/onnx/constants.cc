@@ -2,17 +2,18 @@
 #include "format/onnx/constants.h"
 
 #include "format/io/errors.h"
-#include "format/onnx/group_runs.h"
+#include "format/model/ranges.h"
+#include "format/onnx/constant_reader.h"
 #include "format/onnx/quantization.h"
-#include "format/onnx/side_input.h"
+#include "format/onnx/tensor_reader.h"
 
 namespace dequant::format::onnx {
 namespace {
 
 /// Zero points are checked before anything is written; more of them than this nobody has.
 constexpr int64_t kMostZeroPointBytes = int64_t{64} << 20;
-/// Nodes that one constant is computed by. Real models have two: a pair of a weight, or a block of scales
-/// that are dequantized themselves.
+/// Nodes that one constant is computed by. Real models have two: a pair of a weight, or a block of
+/// scales that are dequantized themselves.
 constexpr int kMostComputed = 16;
 /// Nodes that are remembered for others that take their outputs.
 constexpr size_t kMostRemembered = size_t{1} << 14;
@@ -101,7 +102,7 @@ Result<Decision> Constants::inputs_of(Graph& graph, Node& node, int depth) {
     if (i == 1) d.scale = *std::move(r.constant);
     if (i == 2) d.zero_point = std::move(r.constant);
   }
-  // That the bytes are those of the shape is proved before anything is decided on them.
+  // The stored bytes must have the size of the shape before any decision rests on them.
   for (const Tensor* t :
        {d.x.tensor, d.scale.tensor, d.zero_point ? d.zero_point->tensor : nullptr}) {
     if (t == nullptr) continue;
@@ -152,17 +153,18 @@ Result<std::string> Constants::plan_quantize(Dequantization& d) const {
   if (!reason.empty()) return reason;
 
   const Quantizer quantizer(d.plan);
-  DEQUANT_TRY(ConstantReader x, ConstantReader::open(model_, files_, d.x, kMostZeroPointBytes));
-  DEQUANT_TRY(const SideInput scale, SideInput::open(model_, files_, d.scale, kMostZeroPointBytes));
-  std::optional<SideInput> zeros;
+  DEQUANT_TRY(const auto x, open_constant(model_, files_, d.x, kMostZeroPointBytes));
+  DEQUANT_TRY(const ParameterReader scale,
+              open_parameters(model_, files_, d.scale, kMostZeroPointBytes));
+  std::optional<ParameterReader> zeros;
   if (d.zero_point) {
-    DEQUANT_TRY(zeros, SideInput::open(model_, files_, *d.zero_point, kMostZeroPointBytes));
+    DEQUANT_TRY(zeros, open_parameters(model_, files_, *d.zero_point, kMostZeroPointBytes));
   }
   std::vector<std::byte> scale_slice;
   std::vector<std::byte> zero_slice;
   for (Range part; part.begin < element_count(d.plan); part.begin = part.end) {
-    part.end = part_end(d.plan, part.begin, kStep);
-    DEQUANT_TRY(const auto values, x.next(part.end - part.begin));
+    part.end = chunk_end(d.plan, part.begin, kStep);
+    DEQUANT_TRY(const auto values, x->next(part.end - part.begin));
     const Range groups = groups_of(d.plan, part);
     DEQUANT_TRY(const auto scales, scale.get(d.plan.scale, groups, scale_slice));
     std::span<const std::byte> zero_points;
@@ -172,7 +174,7 @@ Result<std::string> Constants::plan_quantize(Dequantization& d) const {
     reason = quantizer.doubt(*node, part, values, scales, zero_points);
     if (!reason.empty()) return reason;
   }
-  DEQUANT_CHECK(x.finish());
+  DEQUANT_CHECK(x->finish());
   return std::string();
 }
 

@@ -24,7 +24,8 @@ class Constants {
   Constants(const Model& model, ExternalFiles& files, const Scopes& scopes, bool assume_const)
       : model_(model), files_(files), scopes_(scopes), assume_const_(assume_const) {}
 
-  /// What a QuantizeLinear or DequantizeLinear computes, if its inputs are constant. Fails only when the file is broken.
+  /// What a QuantizeLinear or DequantizeLinear computes, if its inputs are constant. Fails only
+  /// when the file is broken.
   Result<Decision> consider(Graph& graph, Node& node) { return consider(graph, node, 0); }
 
   /// What a name stands for, if that is a constant.

@@ -1,61 +1,65 @@
 // From a quantized model to a float one: decide for every node, change the graph, write.
 #include "format/onnx/convert.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <chrono>
 #include <unordered_set>
 
 #include "format/io/errors.h"
+#include "format/model/distinct_bytes.h"
 #include "format/onnx/constants.h"
 #include "format/onnx/external_entries.h"
-#include "format/onnx/inputs.h"
 #include "format/onnx/opset_imports.h"
 #include "format/onnx/quantized.h"
 #include "format/onnx/requantized.h"
-#include "format/onnx/tensor_reader.h"
+#include "format/onnx/save.h"
+#include "format/onnx/strip.h"
 
 namespace dequant::format::onnx {
 namespace {
 
-// What a folded node, and one that stays, take at most while the model is written and reported.
+// What a folded node, a Cast behind it, and one that stays, take at most while the model is written
+// and reported.
 constexpr int64_t kFoldMemory = 1600;
+constexpr int64_t kCastMemory = 1024;
 constexpr int64_t kLeftMemory = 512;
 
 constexpr const char* kNotSelected = "not selected by include and exclude";
 
 /// The names that --include and --exclude look at: the node's, its output's, and that of x.
-bool matches(const std::string& glob, const Node& node) {
-  const auto match = [&](Text text) {
-    return !text.empty() && ::fnmatch(glob.c_str(), text.c_str(), 0) == 0;
-  };
-  return match(node.name) || match(node.output(0)) || match(node.input(0));
-}
-
-bool wanted(const ConvertOptions& options, const Node& node) {
-  const auto any = [&](const std::vector<std::string>& globs) {
-    return std::any_of(globs.begin(), globs.end(), [&](const auto& g) { return matches(g, node); });
-  };
-  return (options.include.empty() || any(options.include)) && !any(options.exclude);
+bool wanted(const WriteOptions& options, const Node& node) {
+  return options.selection.wants(
+      {node.name.c_str(), node.output(0).c_str(), node.input(0).c_str()});
 }
 
 /// `first` are the bytes that no node before it takes.
-Folded describe(const Fold& fold, int64_t first) {
+Converted describe(const Fold& fold, int64_t first) {
   const Dequantization& d = fold.dequantization;
   const TensorType x = d.x.type();
-  Folded f{d.node->name.str(),
-           d.node->domain().str(),
-           d.node->output(0).str(),
-           std::string(d.x.name()),
-           d.plan,
-           d.axis,
-           {x.shape.begin(), x.shape.end()},
-           stored_bytes(d),
-           first,
-           fold.bytes};
-  if (f.x.empty()) f.x = d.node->input(0);
-  return f;
+  const std::string_view own = d.x.name();
+  return {d.node->name.str(),
+          d.node->domain().str(),
+          d.node->output(0).str(),
+          fold.cast_to ? fold.constant : d.node->output(0).str(),
+          own.empty() ? d.node->input(0).str() : std::string(own),
+          d.plan,
+          d.axis,
+          {x.shape.begin(), x.shape.end()},
+          stored_bytes(d),
+          first,
+          fold.bytes};
+}
+
+/// Fails with unsupported where the operator sets have no Cast between two float types.
+Status check_cast(const Opsets& opsets, Element from, Element to) {
+  // Before 6 the attribute to is a text.
+  const int64_t since = from == Element::bfloat16 || to == Element::bfloat16 ? 13 : 6;
+  if (opsets.onnx.value_or(0) >= since) return {};
+  return failure(ErrorCode::unsupported,
+                 "dtype {} needs a Cast to {}, which ai.onnx has since opset {}; {}", name(from),
+                 name(to), since,
+                 opsets.onnx ? fmt::format("the model imports opset {}", *opsets.onnx)
+                             : std::string("the model does not import ai.onnx"));
 }
 
 /// Data files that the replaced model may have named stay: others may name them too.
@@ -80,14 +84,15 @@ double seconds(int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 
 
 class Converter {
  public:
-  Converter(Clock::time_point started, Model& model, Scopes& scopes, const ConvertOptions& options)
-      : started_(started),
-        model_(model),
-        files_(model.path, options.checksums),
+  Converter(Model& model, ExternalFiles& files, Scopes& scopes, const Options& own,
+            const WriteOptions& options)
+      : model_(model),
+        files_(files),
         scopes_(scopes),
+        own_(own),
         options_(options),
-        constants_(model, files_, scopes, options.assume_const),
-        rewire_(model, scopes, options.assume_const, model.has_training) {}
+        constants_(model, files_, scopes, own.assume_const),
+        rewire_(model, scopes, own.assume_const, model.has_training) {}
 
   Result<ConvertReport> convert(const std::string& output) {
     const auto tick = [this] { return options_.progress ? options_.progress(0, 0) : Status(); };
@@ -99,11 +104,11 @@ class Converter {
     for (const Fold& f : folds_)
       rewire_.remove_node(*f.dequantization.graph, *f.dequantization.node);
     release();
-    if (options_.strip_qdq) {
+    if (own_.strip_qdq) {
       const auto touch = [this](const Node& n) { return wanted(options_, n); };
       StripReport stripped;
       DEQUANT_CHECK(
-          strip(model_, files_, constants_, rewire_, {options_.clips, touch}, stripped, reasons_));
+          strip(model_, files_, constants_, rewire_, {own_.clips, touch}, stripped, reasons_));
       report_.stripped = std::move(stripped.stripped);
       report_.inputs_changed = std::move(stripped.inputs);
       report_.outputs_changed = std::move(stripped.outputs);
@@ -115,13 +120,12 @@ class Converter {
     DEQUANT_CHECK(list_left());
     DEQUANT_CHECK(judge_left());
 
-    SaveOptions save_options{options_.external_data, options_.dry_run, options_.overwrite,
-                             options_.stream, options_.progress};
+    WriteOptions save_options = options_;
     Phases phases;
     save_options.stream.phases = &phases;
     report_.seconds.decide = seconds_since(started_);
-    DEQUANT_TRY(const Saved saved,
-                save(model_, files_, rewire_, rewire_.edit(), folds_, output, save_options));
+    DEQUANT_TRY(const Saved saved, save(model_, files_, rewire_, rewire_.edit(), folds_, output,
+                                        own_.external_data, save_options));
     report_.removed_initializers = rewire_.removed_initializers();
     report_.removed_nodes = rewire_.removed_nodes();
     report_.bytes_in = model_.source.file().size();
@@ -132,7 +136,6 @@ class Converter {
     report_.seconds.dequantize = seconds(phases.dequantize);
     report_.seconds.write = seconds(phases.write);
     report_.seconds.flush = seconds(phases.flush);
-    report_.seconds.total = seconds_since(started_);
     return std::move(report_);
   }
 
@@ -166,11 +169,25 @@ class Converter {
       return stay(std::move(decision->reason));
     }
     if (node.is_quantize()) return {};  // computed for those that fold
-    Fold fold{*std::move(decision->dequantization), 0};
+    Fold fold{*std::move(decision->dequantization)};
+    if (options_.dtype) DEQUANT_CHECK(set_type(fold, *options_.dtype));
     DEQUANT_TRY(fold.bytes, packed_bytes(fold.dequantization.plan.output,
                                          element_count(fold.dequantization.plan)));
     folds_.push_back(std::move(fold));
     return model_.take(kFoldMemory);
+  }
+
+  /// Lets the constant have another type than the node's output, which a Cast then has.
+  Status set_type(Fold& fold, Element type) {
+    Dequantization& d = fold.dequantization;
+    const Element natural = std::exchange(d.plan.output, type);
+    if (natural == type) return {};
+    fold.cast_to = natural;
+    fold.constant = rewire_.fresh_name(d.node->output(0).str() + fmt::format("_{}", name(type)));
+    auto possible = check_cast(d.graph->opsets, type, natural);
+    if (possible) return model_.take(kCastMemory);
+    return in(fmt::format("{}: node {}", escaped(model_.path), escaped(d.node->label())),
+              std::move(possible).error());
   }
 
   /// What was computed for folded nodes alone goes with them: pairs of weights, dequantized scales.
@@ -192,7 +209,15 @@ class Converter {
     }
     std::erase_if(folds_, [&](const Fold& f) { return released.contains(f.dequantization.node); });
     for (const Fold& f : folds_)
-      report_.folded.push_back(describe(f, distinct_.add(f.dequantization)));
+      report_.converted.push_back(describe(f, first_bytes(f.dequantization)));
+  }
+
+  /// Of the constants that no fold before it takes.
+  int64_t first_bytes(const Dequantization& d) {
+    int64_t sum = 0;
+    for_each_source(
+        d, [&](const void* identity, int64_t bytes) { sum += distinct_.add(identity, bytes); });
+    return sum;
   }
 
   /// Lists the quantized nodes that stay in the order of the model.
@@ -221,7 +246,7 @@ class Converter {
     if (!operators_.empty())
       report_.warnings.push_back(fmt::format("still quantized: {}", counts_text(operators_)));
     if (!options_.require_float || report_.left.empty()) return {};
-    const bool would_strip = !pairs_.empty() && !options_.strip_qdq;
+    const bool would_strip = !pairs_.empty() && !own_.strip_qdq;
     OperatorCounts all = operators_;
     for (const auto& [op, count] : pairs_) all[op] += count;
     return failure(ErrorCode::unsupported,
@@ -230,11 +255,12 @@ class Converter {
                    would_strip ? "; strip-qdq takes pairs off activations" : "");
   }
 
-  const Clock::time_point started_;
+  const Clock::time_point started_ = Clock::now();
   Model& model_;
-  ExternalFiles files_;
+  ExternalFiles& files_;
   Scopes& scopes_;
-  const ConvertOptions& options_;
+  const Options& own_;
+  const WriteOptions& options_;
   Constants constants_;
   Rewire rewire_;
   std::deque<Fold> folds_;
@@ -245,35 +271,12 @@ class Converter {
   ConvertReport report_;
 };
 
-Result<std::vector<Leftover>> clean(const std::string& output, const ConvertOptions& options) {
-  if (!options.clean_temp) return std::vector<Leftover>();
-  return remove_leftovers(folder_of(output), options.dry_run ? Removal::pretended : Removal::done);
-}
-
 }  // namespace
 
-FoldedBytes folded_bytes(const ConvertReport& report) {
-  FoldedBytes bytes;
-  for (const Folded& f : report.folded) {
-    bytes.before += f.bytes_first;
-    bytes.after += f.bytes_after;
-  }
-  return bytes;
-}
-
-Result<ConvertReport> convert(const std::string& input, const std::string& output,
-                              const ConvertOptions& options) {
-  const auto started = Clock::now();
-  DEQUANT_CHECK(OutputFile::check_folder(output));  // before the work
-  DEQUANT_TRY(auto leftovers, clean(output, options));
-  DEQUANT_TRY(const auto model, read_model(input, options.stream.structure));
-  auto scopes = Scopes::build(*model);
-  if (!scopes) return in(escaped(input), std::move(scopes).error());
-  DEQUANT_CHECK(check_output(*model, *scopes, output));
-  DEQUANT_TRY(ConvertReport report, Converter(started, *model, *scopes, options).convert(output));
-  warn_of_kept(leftovers, report.warnings);
-  report.cleaned = std::move(leftovers);
-  return report;
+Result<ConvertReport> convert(Model& model, ExternalFiles& files, Scopes& scopes,
+                              const Options& own, const std::string& output,
+                              const WriteOptions& options) {
+  return Converter(model, files, scopes, own, options).convert(output);
 }
 
 }  // namespace dequant::format::onnx

@@ -1,4 +1,5 @@
-// A DequantizeLinear node whose inputs are constant: from a node to a plan and the tensors it takes.
+// A DequantizeLinear node whose inputs are constant: from a node to a plan and the tensors it
+// takes.
 #include "format/onnx/dequantization.h"
 
 #include <cstring>
@@ -40,16 +41,6 @@ Status for_each_int_attribute(
   return {};
 }
 
-std::string_view granularity_key(const Plan& plan) {
-  switch (plan.granularity) {
-    case Granularity::per_tensor: return "per_tensor";
-    case Granularity::per_axis: return "per_axis";
-    case Granularity::blocked: return "blocked";
-    case Granularity::strided: return "strided";
-  }
-  return {};
-}
-
 TensorType Constant::type() const {
   if (computed) return computed->type();
   if (literal) return literal->type();
@@ -74,13 +65,15 @@ int64_t stored_bytes(const Dequantization& d) {
          (d.zero_point ? stored_bytes(*d.zero_point) : 0);
 }
 
-int64_t DistinctBytes::add(const Constant& constant) {
-  if (constant.computed) return add(constant.computed->inputs);
-  return seen_.insert(constant.identity()).second ? stored_bytes(constant) : 0;
+void for_each_source(const Constant& constant, const SourceVisitor& visitor) {
+  if (constant.computed) return for_each_source(constant.computed->inputs, visitor);
+  visitor(constant.identity(), stored_bytes(constant));
 }
 
-int64_t DistinctBytes::add(const Dequantization& d) {
-  return add(d.x) + add(d.scale) + (d.zero_point ? add(*d.zero_point) : 0);
+void for_each_source(const Dequantization& d, const SourceVisitor& visitor) {
+  for_each_source(d.x, visitor);
+  for_each_source(d.scale, visitor);
+  if (d.zero_point) for_each_source(*d.zero_point, visitor);
 }
 
 Resolved constant_of(const Node& node) {

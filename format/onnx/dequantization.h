@@ -1,4 +1,5 @@
-// A DequantizeLinear node whose inputs are constant: from a node to a plan and the tensors it takes.
+// A DequantizeLinear node whose inputs are constant: from a node to a plan and the tensors it
+// takes.
 #pragma once
 
 #include <functional>
@@ -6,10 +7,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 
 #include "dequant/plan.h"
 #include "format/io/tensor_data.h"
+#include "format/model/tensor.h"
 #include "format/onnx/external.h"
 #include "format/onnx/model.h"
 #include "format/onnx/scope.h"
@@ -18,8 +19,8 @@ namespace dequant::format::onnx {
 
 struct Computation;
 
-/// A constant: a tensor of the model, a few floats written as an attribute, or what a QuantizeLinear or
-/// DequantizeLinear makes of constants.
+/// A constant: a tensor of the model, a few floats written as an attribute, or what a
+/// QuantizeLinear or DequantizeLinear makes of constants.
 struct Constant {
   const Tensor* tensor = nullptr;
   std::optional<TensorData> literal;
@@ -49,8 +50,8 @@ struct Resolved {
 /// What a Constant node yields.
 Resolved constant_of(const Node& node);
 
-/// Follows a name to a constant through Identity nodes, outwards from inner graphs. An initializer that
-/// is a graph input counts only with `assume_const`.
+/// Follows a name to a constant through Identity nodes, outwards from inner graphs. An initializer
+/// that is a graph input counts only with `assume_const`.
 Resolved resolve_constant(const Scopes& scopes, const Graph& graph, std::string_view name,
                           bool assume_const);
 
@@ -67,8 +68,8 @@ struct Dequantization {
 
 /// A QuantizeLinear or DequantizeLinear of constants, whose output is a constant too.
 struct Computation {
-  /// Of a QuantizeLinear the plan is that of the DequantizeLinear with the same parameters: x has the type
-  /// plan.output, the output the type plan.input.
+  /// Of a QuantizeLinear the plan is that of the DequantizeLinear with the same parameters: x has
+  /// the type plan.output, the output the type plan.input.
   Dequantization inputs;
   bool quantizes = false;
   int nodes = 1;  ///< how many are computed for it, itself included
@@ -82,28 +83,12 @@ struct Computation {
 int64_t stored_bytes(const Constant& constant);
 int64_t stored_bytes(const Dequantization& d);
 
-/// Counts the bytes of each constant once, however many nodes take it.
-class DistinctBytes {
- public:
-  /// Those of x, scale and zero point that were not added before.
-  int64_t add(const Dequantization& d);
+/// Calls visitor(identity, bytes) for each constant that is stored, as deep as computations nest.
+void for_each_source(const Constant& constant, const SourceVisitor& visitor);
+void for_each_source(const Dequantization& d, const SourceVisitor& visitor);
 
- private:
-  int64_t add(const Constant& constant);  // as deep as computations nest
-
-  std::unordered_set<const void*> seen_;
-};
-
-/// The granularity as a key: "per_tensor", "per_axis", "blocked", "strided".
-std::string_view granularity_key(const Plan& plan);
-
-/// The attribute block_size: 0 unless blocked.
-inline int64_t block_size(const Plan& plan) {
-  return plan.granularity == Granularity::blocked ? plan.block : 0;
-}
-
-/// Hands over all attributes but those that are notes. Fails with invalid_argument on one that is given
-/// twice or is no integer.
+/// Hands over all attributes but those that are notes. Fails with invalid_argument on one that is
+/// given twice or is no integer.
 Status for_each_int_attribute(
     const Node& node, const std::function<Status(const std::string& name, int64_t value)>& visit);
 

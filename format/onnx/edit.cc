@@ -114,7 +114,7 @@ void Edit::render(const Children& children, int frame, Pieces& out) const {
     render(children, c.child, inner);  // as deep as messages nest in the input
     std::string head;
     const uint32_t number = model_->frame(c.child).number();
-    protozero::add_varint_to_buffer(&head, uint64_t{number} << 3 | 2);
+    protozero::add_varint_to_buffer(&head, tag_of(number, Wire::bytes));
     protozero::add_varint_to_buffer(&head, static_cast<uint64_t>(size_of(inner)));
     out.emplace_back(std::move(head));
     out.insert(out.end(), std::make_move_iterator(inner.begin()),

@@ -1,5 +1,5 @@
-// A model file with some of its bytes replaced. Whatever is not replaced is copied as it stands; the
-// lengths of the messages around a change are written anew.
+// A model file with some of its bytes replaced. Whatever is not replaced is copied as it stands;
+// the lengths of the messages around a change are written anew.
 #pragma once
 
 #include <cstdint>

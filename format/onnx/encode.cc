@@ -15,7 +15,7 @@ protozero::data_view view(std::string_view text) { return {text.data(), text.siz
 
 std::string head(uint32_t number, int64_t length) {
   std::string out;
-  protozero::add_varint_to_buffer(&out, uint64_t{number} << 3 | 2);
+  protozero::add_varint_to_buffer(&out, tag_of(number, Wire::bytes));
   protozero::add_varint_to_buffer(&out, static_cast<uint64_t>(length));
   return out;
 }
@@ -24,9 +24,23 @@ std::string head(uint32_t number, int64_t length) {
 std::string tensor_head(std::string_view name, TensorType type) {
   std::string out;
   protozero::pbf_writer tensor(out);
-  for (const int64_t d : type.shape) tensor.add_int64(1, d);
-  tensor.add_int32(2, onnx_code(type.element));
-  tensor.add_string(8, view(name));
+  for (const int64_t d : type.shape) tensor.add_int64(field::tensor::dims, d);
+  tensor.add_int32(field::tensor::data_type, onnx_code(type.element));
+  tensor.add_string(field::tensor::name, view(name));
+  return out;
+}
+
+/// An attribute whose value `add` writes, as a field of NodeProto.
+template <class Add>
+std::string attribute(std::string_view name, AttributeType type, Add&& add) {
+  std::string out;
+  {
+    protozero::pbf_writer node(out);
+    protozero::pbf_writer message(node, field::node::attribute);
+    message.add_string(field::attribute::name, view(name));
+    add(message);
+    message.add_enum(field::attribute::type, static_cast<int32_t>(type));
+  }
   return out;
 }
 
@@ -47,17 +61,16 @@ std::string text_field(uint32_t number, std::string_view text) {
 }
 
 Pieces computed_tensor(std::string_view name, TensorType type, Computed data) {
-  return {tensor_head(name, type) + head(static_cast<uint32_t>(DataField::raw_data), data.bytes),
-          data};
+  return {tensor_head(name, type) + head(field::tensor::raw_data, data.bytes), data};
 }
 
 std::string external_fields(const Place& place) {
   std::string out;
   protozero::pbf_writer tensor(out);
   const auto entry = [&](std::string_view key, const std::string& value) {
-    protozero::pbf_writer e(tensor, 13);
-    e.add_string(1, view(key));
-    e.add_string(2, value);
+    protozero::pbf_writer e(tensor, field::tensor::external_data);
+    e.add_string(field::entry::key, view(key));
+    e.add_string(field::entry::value, value);
   };
   entry("location", place.location);
   entry("offset", std::to_string(place.offset));
@@ -67,13 +80,14 @@ std::string external_fields(const Place& place) {
 
 Pieces external_tensor(std::string_view name, TensorType type, const Place& place) {
   std::string out = tensor_head(name, type) + external_fields(place);
-  protozero::pbf_writer(out).add_enum(14, 1);
+  protozero::pbf_writer(out).add_enum(field::tensor::data_location,
+                                      static_cast<int32_t>(DataLocation::external));
   return {std::move(out)};
 }
 
 Pieces scalar_tensor(std::string_view name, Element element, std::span<const std::byte> code) {
   std::string out = tensor_head(name, {element, {}});
-  protozero::pbf_writer(out).add_bytes(static_cast<uint32_t>(DataField::raw_data),
+  protozero::pbf_writer(out).add_bytes(field::tensor::raw_data,
                                        reinterpret_cast<const char*>(code.data()), code.size());
   return {std::move(out)};
 }
@@ -82,35 +96,39 @@ std::string node_message(std::string_view name, std::string_view op_type,
                          const std::vector<std::string_view>& inputs, std::string_view output) {
   std::string out;
   protozero::pbf_writer node(out);
-  for (const std::string_view input : inputs) node.add_string(kNodeInput, view(input));
-  node.add_string(2, view(output));
-  if (!name.empty()) node.add_string(3, view(name));
-  node.add_string(4, view(op_type));
+  for (const std::string_view input : inputs) node.add_string(field::node::input, view(input));
+  node.add_string(field::node::output, view(output));
+  if (!name.empty()) node.add_string(field::node::name, view(name));
+  node.add_string(field::node::op_type, view(op_type));
   return out;
 }
 
 Pieces constant_node(std::string_view name, std::string_view output, Pieces tensor) {
-  Pieces attribute{text_field(1, "value")};
-  for (Piece& p : field_of(5, std::move(tensor))) attribute.push_back(std::move(p));
+  Pieces attribute{text_field(field::attribute::name, "value")};
+  for (Piece& p : field_of(field::attribute::t, std::move(tensor)))
+    attribute.push_back(std::move(p));
   std::string type;
-  protozero::pbf_writer(type).add_enum(20, static_cast<int32_t>(AttributeType::tensor));
+  protozero::pbf_writer(type).add_enum(field::attribute::type,
+                                       static_cast<int32_t>(AttributeType::tensor));
   attribute.emplace_back(std::move(type));
 
   Pieces node{node_message(name, "Constant", {}, output)};
-  for (Piece& p : field_of(5, std::move(attribute))) node.push_back(std::move(p));
+  for (Piece& p : field_of(field::node::attribute, std::move(attribute)))
+    node.push_back(std::move(p));
   return node;
 }
 
+std::string cast_node(std::string_view name, std::string_view input, std::string_view output,
+                      Element to) {
+  return node_message(name, "Cast", {input}, output) +
+         attribute("to", AttributeType::int_, [&](protozero::pbf_writer& a) {
+           a.add_int64(field::attribute::i, onnx_code(to));
+         });
+}
+
 std::string float_attribute(std::string_view name, float value) {
-  std::string out;
-  {
-    protozero::pbf_writer node(out);
-    protozero::pbf_writer attribute(node, 5);
-    attribute.add_string(1, view(name));
-    attribute.add_float(2, value);
-    attribute.add_enum(20, static_cast<int32_t>(AttributeType::float_));
-  }
-  return out;
+  return attribute(name, AttributeType::float_,
+                   [&](protozero::pbf_writer& a) { a.add_float(field::attribute::f, value); });
 }
 
 }  // namespace dequant::format::onnx

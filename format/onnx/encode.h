@@ -11,10 +11,6 @@
 
 namespace dequant::format::onnx {
 
-/// Field numbers used outside the reader.
-inline constexpr uint32_t kGraphInitializer = 5;
-inline constexpr uint32_t kNodeInput = 1;
-
 /// Where data lies in the output's data file.
 struct Place {
   std::string location;
@@ -46,6 +42,10 @@ std::string node_message(std::string_view name, std::string_view op_type,
 
 /// A Constant node around a TensorProto.
 Pieces constant_node(std::string_view name, std::string_view output, Pieces tensor);
+
+/// A Cast node of the ai.onnx domain, of opset 6 or newer.
+std::string cast_node(std::string_view name, std::string_view input, std::string_view output,
+                      Element to);
 
 /// A float attribute, as a field of NodeProto.
 std::string float_attribute(std::string_view name, float value);

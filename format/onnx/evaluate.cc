@@ -166,19 +166,22 @@ Result<NamedTensor> read_tensor_pb(const std::string& path) {
 std::string tensor_pb(const NamedTensor& tensor) {
   std::string out;
   protozero::pbf_writer writer(out);
-  for (const int64_t d : tensor.data.shape) writer.add_int64(1, d);
-  writer.add_int32(2, onnx_code(tensor.data.element));
-  writer.add_string(8, tensor.name);
-  writer.add_bytes(9, reinterpret_cast<const char*>(tensor.data.bytes.data()),
+  for (const int64_t d : tensor.data.shape) writer.add_int64(field::tensor::dims, d);
+  writer.add_int32(field::tensor::data_type, onnx_code(tensor.data.element));
+  writer.add_string(field::tensor::name, tensor.name);
+  writer.add_bytes(field::tensor::raw_data, reinterpret_cast<const char*>(tensor.data.bytes.data()),
                    tensor.data.bytes.size());
   return out;
 }
 
-Result<std::vector<std::string>> input_names(const std::string& model_path) {
+Result<std::vector<InputType>> input_types(const std::string& model_path) {
   DEQUANT_TRY(const auto model, read_model(model_path));
-  std::vector<std::string> names;
-  for (const Value& v : model->graph.inputs) names.push_back(v.name.str());
-  return names;
+  std::vector<InputType> inputs;
+  for (const Value& v : model->graph.inputs) {
+    inputs.push_back(
+        {v.name.str(), v.elem_type == 0 ? std::nullopt : element_from_onnx(v.elem_type)});
+  }
+  return inputs;
 }
 
 Result<std::vector<NamedTensor>> evaluate(const std::string& model_path,

@@ -1,6 +1,8 @@
-// Evaluating models made of DequantizeLinear, Constant and Identity only, whole in memory.
+// Evaluating models made of DequantizeLinear, Constant and Identity only, whole in memory: what
+// `dequant run` and the node tests of ONNX see of this folder.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,12 +22,19 @@ Result<NamedTensor> read_tensor_pb(const std::string& path);
 /// Serializes a tensor as a TensorProto with raw_data.
 std::string tensor_pb(const NamedTensor& tensor);
 
-/// Names of the inputs of a model's graph, in order.
-Result<std::vector<std::string>> input_names(const std::string& model_path);
+/// An input of a model's graph.
+struct InputType {
+  std::string name;
+  std::optional<Element> type;  ///< that the model declares; none where it declares none
+};
 
-/// Evaluates a model on inputs given by name; yields the outputs in the order of the graph. An input
-/// with an initializer may be left out. Fails with unsupported on any other node, with malformed when a
-/// node breaks its specification, with invalid_argument on a missing or superfluous input.
+/// The inputs of a model's graph, in order.
+Result<std::vector<InputType>> input_types(const std::string& model_path);
+
+/// Evaluates a model on inputs given by name; yields the outputs in the order of the graph. An
+/// input with an initializer may be left out. Fails with unsupported on any other node, with
+/// malformed when a node breaks its specification, with invalid_argument on a missing or
+/// superfluous input.
 Result<std::vector<NamedTensor>> evaluate(const std::string& model_path,
                                           std::vector<NamedTensor> inputs,
                                           const Executor& executor = default_executor());

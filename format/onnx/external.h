@@ -19,8 +19,9 @@ namespace dequant::format::onnx {
 Status check_location(const std::string& location);
 
 /// Opens a file that a model refers to. The location is relative to the model's folder and stays
-/// below it, symbolic links included. One layout outside is accepted: the model and the file are both
-/// links and their targets lie in the same folder, as in the Hugging Face cache. Fails with io.
+/// below it, symbolic links included. One layout outside is accepted: the model and the file are
+/// both links and their targets lie in the same folder, as in the Hugging Face cache. Fails with
+/// io.
 Result<InputFile> open_external(const std::string& model_path, const std::string& location);
 
 /// Whether the checksums of external data count.
@@ -32,14 +33,14 @@ class ExternalFiles {
   explicit ExternalFiles(std::string model_path, Checksums checksums = Checksums::verify)
       : model_path_(std::move(model_path)), checksums_(checksums) {}
 
-  /// The file stays open while anybody holds it; a few recent ones stay open for the next caller. Fails with
-  /// malformed when a file that is opened again is not what it was.
+  /// The file stays open while anybody holds it; a few recent ones stay open for the next caller.
+  /// Fails with malformed when a file that is opened again is not what it was.
   Result<std::shared_ptr<const InputFile>> open(const std::string& location);
 
   Checksums checksums() const { return checksums_; }
 
-  /// Fails with malformed when the file is not the one of which the tensor's entries have the checksum. Each file is
-  /// hashed once, and asks `tick` meanwhile.
+  /// Fails with malformed when the file is not the one of which the tensor's entries have the
+  /// checksum. Each file is hashed once, and asks `tick` meanwhile.
   Status verify(const External& external, const std::function<Status()>& tick = {});
 
  private:

@@ -8,15 +8,12 @@
 namespace dequant::format::onnx {
 namespace {
 
-constexpr uint32_t kExternalData = 13;  // of TensorProto
-constexpr uint32_t kKey = 1;            // of StringStringEntryProto
-
 Status warn_of_unknown_keys(Model& model, const Tensor& tensor) {
   const auto warn = [&](const Field& entry) -> Status {
-    if (entry.number != kExternalData) return {};
+    if (entry.number != field::tensor::external_data) return {};
     std::string key;
     const auto read_key = [&](const Field& f) -> Status {
-      if (f.number != kKey) return {};
+      if (f.number != field::entry::key) return {};
       DEQUANT_TRY(key, model.source.text(f.payload));
       return {};
     };

@@ -9,8 +9,9 @@
 
 namespace dequant::format::onnx {
 
-/// Fails with malformed where a tensor of the model has a wrong checksum. Warns of checksums that are skipped, and of
-/// keys that ONNX does not know. `tick` is asked now and then; its error ends the work.
+/// Fails with malformed where a tensor of the model has a wrong checksum. Warns of checksums that
+/// are skipped, and of keys that ONNX does not know. `tick` is asked now and then; its error ends
+/// the work.
 Status check_external_entries(Model& model, const Scopes& scopes, ExternalFiles& files,
                               const std::function<Status()>& tick);
 

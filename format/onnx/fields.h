@@ -6,8 +6,9 @@
 
 namespace dequant::format::onnx {
 
-/// Calls visit(const Field&) for each field that the message knows, stopping at the first error. Fields of another
-/// number or wire type are unknown ones, which protobuf keeps and does not look at.
+/// Calls visit(const Field&) for each field that the message knows, stopping at the first error.
+/// Fields of another number or wire type are unknown ones, which protobuf keeps and does not look
+/// at.
 template <class Visit>
 Status for_each_field(Source& source, Message message, Span span, Visit&& visit) {
   Cursor cursor(source, span);

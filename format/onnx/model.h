@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "dequant/element.h"
+#include "format/model/warnings.h"
+#include "format/onnx/field_numbers.h"
 #include "format/onnx/store.h"
-#include "format/onnx/warnings.h"
 #include "format/onnx/wire.h"
 
 namespace dequant::format::onnx {
@@ -63,14 +64,17 @@ bool is_external_key(std::string_view key);
 /// Field numbers of TensorProto that can hold data.
 enum class DataField : uint8_t {
   none = 0,
-  float_data = 4,
-  int32_data = 5,
-  string_data = 6,
-  int64_data = 7,
-  raw_data = 9,
-  double_data = 10,
-  uint64_data = 11,
+  float_data = field::tensor::float_data,
+  int32_data = field::tensor::int32_data,
+  string_data = field::tensor::string_data,
+  int64_data = field::tensor::int64_data,
+  raw_data = field::tensor::raw_data,
+  double_data = field::tensor::double_data,
+  uint64_data = field::tensor::uint64_data,
 };
+
+/// TensorProto.DataLocation.
+enum class DataLocation : uint8_t { in_model = 0, external = 1 };
 
 /// The sizes of a tensor's dimensions, outermost first.
 struct Dims : std::span<const int64_t> {

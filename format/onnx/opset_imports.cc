@@ -6,9 +6,6 @@
 namespace dequant::format::onnx {
 namespace {
 
-constexpr uint32_t kModelImports = 8;
-constexpr uint32_t kFunctionImports = 9;
-
 /// Domains of nodes, of one body with all graphs within it.
 struct Domains {
   std::set<std::string, std::less<>> gone;  ///< of nodes that were taken out
@@ -23,7 +20,7 @@ Result<std::string> domain_of(Source& source, Span message) {
   for (;;) {
     DEQUANT_TRY(const bool more, cursor.next(f));
     if (!more) return domain;
-    if (f.number != 1 || f.wire != Wire::bytes) continue;
+    if (f.number != field::opset::domain || f.wire != Wire::bytes) continue;
     DEQUANT_TRY(domain, source.text(f.payload));
   }
 }
@@ -64,10 +61,10 @@ Status drop_imports(Model& model, Rewire& rewire) {
     main.gone.insert(domains.gone.begin(), domains.gone.end());
     main.used.insert(domains.used.begin(), domains.used.end());
     if (domains.gone.empty()) continue;
-    DEQUANT_CHECK(drop(model, rewire.edit(), body->frame, kFunctionImports, domains));
+    DEQUANT_CHECK(drop(model, rewire.edit(), body->frame, field::function::opset_import, domains));
   }
   if (main.gone.empty()) return {};
-  return drop(model, rewire.edit(), -1, kModelImports, main);
+  return drop(model, rewire.edit(), -1, field::model::opset_import, main);
 }
 
 }  // namespace dequant::format::onnx

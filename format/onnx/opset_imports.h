@@ -5,8 +5,8 @@
 
 namespace dequant::format::onnx {
 
-/// Takes out the imports of domains whose last node is gone, of the model and of its functions. What was not
-/// used before stays, and ai.onnx always. Call after all other changes.
+/// Takes out the imports of domains whose last node is gone, of the model and of its functions.
+/// What was not used before stays, and ai.onnx always. Call after all other changes.
 Status drop_imports(Model& model, Rewire& rewire);
 
 }  // namespace dequant::format::onnx

@@ -20,8 +20,8 @@ bool moves(const Node& node) {
              std::end(kMoving);
 }
 
-/// A step more than the range is no more than rounding may be off by at its ends. What a Relu leaves open
-/// above, the pair closes only by what its calibration saw.
+/// A step more than the range is no more than rounding may be off by at its ends. What a Relu
+/// leaves open above, the pair closes only by what its calibration saw.
 bool is_inside(const ValueRange& value, const PairRange& range) {
   if (value.low < range.low - range.step) return false;
   if (value.open_above) return value.low <= range.high;
@@ -63,8 +63,8 @@ Result<PairPlace> PairPlaces::choose(const Graph& graph, const Node& node, Eleme
   return place;
 }
 
-/// True if the value before a QuantizeLinear has been through a pair with the same parameters, and was only
-/// moved since.
+/// True if the value before a QuantizeLinear has been through a pair with the same parameters, and
+/// was only moved since.
 Result<bool> PairPlaces::is_quantized_already(const Graph& graph, const Node& q) {
   DEQUANT_TRY(const bool single, facts_.is_per_tensor(graph, q));
   const Definition* at = rewire_.scopes().find(graph, q.input(0));

@@ -32,7 +32,8 @@ class PairPlaces {
   /// Of a QuantizeLinear and those that dequantize what it yields to `output`.
   Result<PairPlace> of_pair(const Graph& graph, const Node& q, Element output);
 
-  /// Of a DequantizeLinear of an input of the model, which was `quantized` and may be anything after.
+  /// Of a DequantizeLinear of an input of the model, which was `quantized` and may be anything
+  /// after.
   Result<PairPlace> of_input(const Graph& graph, const Node& d, Element quantized, Element output);
 
  private:

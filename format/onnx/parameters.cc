@@ -1,11 +1,11 @@
-// What the scales and zero points of a DequantizeLinear tell where its x is computed.
+// Reading the scales and zero points of a DequantizeLinear whose x is computed.
 #include "format/onnx/parameters.h"
 
 #include <algorithm>
 
 #include "format/io/numbers.h"
-#include "format/onnx/code_ends.h"
 #include "format/onnx/constant_reader.h"
+#include "format/profile/code_ends.h"
 
 namespace dequant::format::onnx {
 namespace {
@@ -26,7 +26,7 @@ Element attribute_type(const Node& node, Element otherwise) {
   return a == nullptr || a->i == 0 ? otherwise : element_from_onnx(a->i).value_or(otherwise);
 }
 
-Status read(ConstantReader& scales, ConstantReader* zero_points, Element output, Parameters& p) {
+Status read(StoredReader& scales, StoredReader* zero_points, Element output, Parameters& p) {
   std::optional<CodeEnds> ends;
   const bool pairs = zero_points == nullptr || zero_points->left() == scales.left();
   if (p.type && pairs) {
@@ -44,7 +44,8 @@ Status read(ConstantReader& scales, ConstantReader* zero_points, Element output,
       for_each_number(
           zero_points->element(), zero, [&](double z) { p.zero_point.add(z); }, count);
     }
-    // A float x may have zero points that are no zeros, which is an error of the node and not of the file.
+    // A float x may have zero points that are no zeros, which is an error of the node and not of
+    // the file.
     const auto cover = [&](const Ends& e) {
       p.covered.add(e.first);
       p.covered.add(e.second);
@@ -103,14 +104,13 @@ Result<std::optional<Parameters>> ParameterFinder::find(const Graph& graph, cons
   if (const auto known = found_.find(key); known != found_.end())
     return std::optional(known->second);
 
-  DEQUANT_TRY(ConstantReader scales,
-              ConstantReader::open(model_, files_, *scale.constant, kMemory));
-  p.scale_count = scales.left();
-  std::optional<ConstantReader> zeros;
+  DEQUANT_TRY(const auto scales, open_constant(model_, files_, *scale.constant, kMemory));
+  p.scale_count = scales->count();
+  std::unique_ptr<StoredReader> zeros;
   if (has_zero_point) {
-    DEQUANT_TRY(zeros, ConstantReader::open(model_, files_, *zero_point.constant, kMemory));
+    DEQUANT_TRY(zeros, open_constant(model_, files_, *zero_point.constant, kMemory));
   }
-  DEQUANT_CHECK(read(scales, zeros ? &*zeros : nullptr, output, p));
+  DEQUANT_CHECK(read(*scales, zeros.get(), output, p));
   if (p.scale_count >= kLeastRemembered) found_.emplace(key, p);
   return std::optional(p);
 }

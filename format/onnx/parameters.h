@@ -1,4 +1,4 @@
-// What the scales and zero points of a DequantizeLinear tell where its x is computed.
+// Reading the scales and zero points of a DequantizeLinear whose x is computed.
 #pragma once
 
 #include <map>
@@ -7,20 +7,9 @@
 #include <tuple>
 
 #include "format/onnx/constants.h"
-#include "format/onnx/extent.h"
+#include "format/profile/parameters.h"
 
 namespace dequant::format::onnx {
-
-/// Constant scales and zero points, and what they make of the type of x.
-struct Parameters {
-  std::optional<Element> type;  ///< of x, where that is known
-  Element scale_type = Element::float32;
-  int64_t scale_count = 0;
-  Extent scale;
-  Extent zero_point;
-  Extent
-      covered;  ///< what the lowest and the highest code of the type stand for; none of no known type
-};
 
 /// Finds the parameters of the nodes of a model.
 class ParameterFinder {
@@ -29,8 +18,8 @@ class ParameterFinder {
                   Constants& constants)
       : model_(model), files_(files), scopes_(scopes), constants_(constants) {}
 
-  /// Nothing where a scale or zero point is not constant, or of a type that no DequantizeLinear takes.
-  /// Fails where the file is broken.
+  /// Nothing where a scale or zero point is not constant, or of a type that no DequantizeLinear
+  /// takes. Fails where the file is broken.
   Result<std::optional<Parameters>> find(const Graph& graph, const Node& node);
 
  private:

@@ -10,7 +10,8 @@
 #include "dequant/onnx.h"
 #include "format/io/errors.h"
 #include "format/io/numbers.h"
-#include "format/onnx/group_runs.h"
+#include "format/model/ranges.h"
+#include "format/profile/group_runs.h"
 
 namespace dequant::format::onnx {
 namespace {

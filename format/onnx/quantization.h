@@ -14,7 +14,8 @@ namespace dequant::format::onnx {
 
 /// What a QuantizeLinear node says.
 struct QuantizeNode {
-  /// That of the DequantizeLinear with the same parameters: x has the type plan.output, y plan.input.
+  /// That of the DequantizeLinear with the same parameters: x has the type plan.output, y
+  /// plan.input.
   Plan plan;
   std::optional<int64_t> axis;  ///< from the front; none if per tensor
   bool saturate = true;
@@ -22,7 +23,8 @@ struct QuantizeNode {
   std::optional<Element> precision;
 };
 
-/// Fails with invalid_argument or unsupported where the specification, or dequant, has no such node.
+/// Fails with invalid_argument or unsupported where the specification, or dequant, has no such
+/// node.
 Result<QuantizeNode> plan_quantize(const Graph& graph, const Node& node, const TensorType& x,
                                    const TensorType& scale,
                                    const std::optional<TensorType>& zero_point);
@@ -55,8 +57,8 @@ class Rounder {
   std::vector<double> values_;  ///< of the finite codes that are not negative, ascending
 };
 
-/// Quantizes elements of a tensor; `x`, scales, zero points and codes are those of the range, as
-/// run_range() has them.
+/// Quantizes a range of the elements of a tensor. The buffers of x, scales, zero points and codes
+/// hold just that range, as the buffers of run_range() do.
 class Quantizer {
  public:
   explicit Quantizer(const Plan& plan) : plan_(plan), round_(plan.input) {}

@@ -14,7 +14,8 @@ namespace {
 /// Kinds of operators that one sentence names.
 constexpr size_t kMostNamed = 20;
 
-/// Quantized operators of ONNX and ONNX Runtime whose names do not follow the rule of says_quantized().
+/// Quantized operators of ONNX and ONNX Runtime whose names do not follow the rule of
+/// says_quantized().
 constexpr std::array<std::string_view, 2> kOnnx{"ConvInteger", "MatMulInteger"};
 constexpr std::array<std::string_view, 12> kMicrosoft{
     "GemmFloat8",
@@ -46,7 +47,8 @@ bool is_in(const std::array<std::string_view, kSize>& names, std::string_view na
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Names of operators that follow one rule in all domains: runtimes add such operators with every version.
+/// Names of operators that follow one rule in all domains: runtimes add such operators with every
+/// version.
 bool says_quantized(std::string_view name) {
   if (name.starts_with("QLinear") || name.starts_with("QOrdered")) return true;
   if (name.find("NBits") != std::string_view::npos) return true;

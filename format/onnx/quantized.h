@@ -11,15 +11,15 @@
 
 namespace dequant::format::onnx {
 
-/// Tells the quantized operators of a model: QuantizeLinear and DequantizeLinear, those of ONNX and of ONNX
-/// Runtime whose inputs or outputs are quantized (QLinearConv, MatMulNBits ...), and those of any other domain
-/// whose names say so.
+/// Tells the quantized operators of a model: QuantizeLinear and DequantizeLinear, those of ONNX and
+/// of ONNX Runtime whose inputs or outputs are quantized (QLinearConv, MatMulNBits ...), and those
+/// of any other domain whose names say so.
 class QuantizedOperators {
  public:
   explicit QuantizedOperators(const Model& model);
 
-  /// Why the node keeps the model quantized; empty if it does not. A call of one of the model's functions does
-  /// not: the nodes of the function may.
+  /// Why the node keeps the model quantized; empty if it does not. A call of one of the model's
+  /// functions does not: the nodes of the function may.
   std::string_view reason(const Node& node) const;
 
  private:

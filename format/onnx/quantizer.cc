@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "format/io/numbers.h"
-#include "format/onnx/code_ends.h"
 #include "format/onnx/constant_reader.h"
+#include "format/profile/code_ends.h"
 
 namespace dequant::format::onnx {
 namespace {
@@ -54,7 +54,8 @@ Result<bool> QuantizerFacts::same_constant(const Graph& ga, std::string_view a, 
   DEQUANT_TRY(const auto x, data_of(ga, a));
   DEQUANT_TRY(const auto y, data_of(gb, b));
   if (!x || !y || x->element != y->element || x->bytes != y->bytes) return false;
-  return x->shape == y->shape || x->bytes.size() * 8 == static_cast<size_t>(bits(x->element));
+  DEQUANT_TRY(const int64_t count, element_count(x->shape));
+  return x->shape == y->shape || (count == 1 && y->bytes.size() == x->bytes.size());
 }
 
 Result<bool> QuantizerFacts::same_parameters(const Graph& qg, const Node& q, const Graph& dg,
@@ -139,7 +140,7 @@ Result<PairRange> QuantizerFacts::range(const Graph& graph, const Node& node, El
     if (!zero.constant) return unknown(zero.reason);
     DEQUANT_TRY(zeros, data_of(graph, node.input(2)));
   }
-  const int64_t count = static_cast<int64_t>(scales->bytes.size()) * 8 / bits(scales->element);
+  DEQUANT_TRY(const int64_t count, element_count(scales->shape));
   const auto zero_bytes = packed_bytes(quantized, count);
   if (zeros && (!zero_bytes || zeros->element != quantized ||
                 static_cast<int64_t>(zeros->bytes.size()) != *zero_bytes)) {

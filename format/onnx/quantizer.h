@@ -6,12 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "format/model/report.h"
 #include "format/onnx/constants.h"
 
 namespace dequant::format::onnx {
 
-/// What comes out of a pair of QuantizeLinear and DequantizeLinear: the numbers that the end codes stand
-/// for, in the type that the DequantizeLinear yields.
+/// What comes out of a pair of QuantizeLinear and DequantizeLinear: the numbers that the end codes
+/// stand for, in the type that the DequantizeLinear yields.
 struct PairRange {
   std::string unknown;  ///< why nothing is known; empty if all is
   bool single = false;  ///< one scale; else a range for each of several
@@ -20,12 +21,6 @@ struct PairRange {
   double step = 0;  ///< between two numbers next to each other: the scale, of several the least
   std::vector<std::byte> low_bytes;  ///< of a single one, packed
   std::vector<std::byte> high_bytes;
-};
-
-/// The numbers of a scale or zero point, where they are constant and no more than people read.
-struct Listed {
-  bool known = false;
-  std::vector<double> numbers;
 };
 
 /// Reads facts about nodes; holds nothing of its own.

@@ -34,11 +34,13 @@ class GraphReader {
   Status read_training(const Field& field) {
     return for_each_field(
         source_, Message::training, field.payload, [&](const Field& graph) -> Status {
-          if (graph.number != 1 && graph.number != 2) return {};
-          return for_each_field(source_, Message::graph, graph.payload,
-                                [&](const Field& f) -> Status {
-                                  return f.number == 5 ? refuse_external(f) : Status{};
-                                });
+          if (graph.number != field::training::initialization &&
+              graph.number != field::training::algorithm)
+            return {};
+          return for_each_field(
+              source_, Message::graph, graph.payload, [&](const Field& f) -> Status {
+                return f.number == field::graph::initializer ? refuse_external(f) : Status{};
+              });
         });
   }
 
@@ -50,18 +52,22 @@ class GraphReader {
     // The body's operator sets first: they may stand behind its nodes.
     DEQUANT_CHECK(
         for_each_field(source_, Message::function, field.payload, [&](const Field& f) -> Status {
-          if (f.number != 9) return {};
+          if (f.number != field::function::opset_import) return {};
           return read_opset(model_, f.payload, body.opsets);
         }));
     return for_each_field(source_, Message::function, field.payload, [&](const Field& f) -> Status {
       switch (f.number) {
-        case 1: return text(f, body.name);
-        case 4: memory_.add_definition(body); return text(f, body.inputs.add(store_).name);
-        case 5: memory_.add_use(); return text(f, body.outputs.add(store_).name);
-        case 7: return read_node(f, body.frame, body);
-        case 10: return text(f, body.domain);
-        case 12: return status_of(read_value(f, body.frame, body.values));
-        case 13: return text(f, body.overload);
+        case field::function::name: return text(f, body.name);
+        case field::function::input:
+          memory_.add_definition(body);
+          return text(f, body.inputs.add(store_).name);
+        case field::function::output:
+          memory_.add_use();
+          return text(f, body.outputs.add(store_).name);
+        case field::function::node: return read_node(f, body.frame, body);
+        case field::function::domain: return text(f, body.domain);
+        case field::function::value_info: return status_of(read_value(f, body.frame, body.values));
+        case field::function::overload: return text(f, body.overload);
         default: return {};
       }
     });
@@ -70,18 +76,20 @@ class GraphReader {
  private:
   Status read_graph_field(const Field& f, int32_t frame, Graph& graph) {
     switch (f.number) {
-      case 1: return read_node(f, frame, graph);
-      case 2: return text(f, graph.name);
-      case 5: return read_initializer(f, frame, graph);
-      case 11: {
+      case field::graph::node: return read_node(f, frame, graph);
+      case field::graph::name: return text(f, graph.name);
+      case field::graph::initializer: return read_initializer(f, frame, graph);
+      case field::graph::input: {
         memory_.add_definition(graph);
         DEQUANT_TRY(const Value* value, read_value(f, frame, graph.inputs));
         return check_named(value->name, "input", f);
       }
-      case 12: memory_.add_use(); return status_of(read_value(f, frame, graph.outputs));
-      case 13: return status_of(read_value(f, frame, graph.values));
-      case 14: return read_annotation(f, frame, graph);
-      case 15: return read_sparse(f, &graph);
+      case field::graph::output:
+        memory_.add_use();
+        return status_of(read_value(f, frame, graph.outputs));
+      case field::graph::value_info: return status_of(read_value(f, frame, graph.values));
+      case field::graph::quantization_annotation: return read_annotation(f, frame, graph);
+      case field::graph::sparse_initializer: return read_sparse(f, &graph);
       default: return {};
     }
   }
@@ -117,13 +125,13 @@ class GraphReader {
     DEQUANT_CHECK(
         for_each_field(source_, Message::node, field.payload, [&](const Field& f) -> Status {
           switch (f.number) {
-            case 1: return read_input(f);
-            case 2: return read_name(f, outputs_);
-            case 3: return text(f, node.name);
-            case 4: return text(f, op.type);
-            case 5: return read_attribute(f, node, graph);
-            case 7: return text(f, op.domain);
-            case 8: return text(f, op.overload);
+            case field::node::input: return read_input(f);
+            case field::node::output: return read_name(f, outputs_);
+            case field::node::name: return text(f, node.name);
+            case field::node::op_type: return text(f, op.type);
+            case field::node::attribute: return read_attribute(f, node, graph);
+            case field::node::domain: return text(f, op.domain);
+            case field::node::overload: return text(f, op.overload);
             default: return {};
           }
         }));
@@ -172,23 +180,26 @@ class GraphReader {
     DEQUANT_CHECK(
         for_each_field(source_, Message::attribute, field.payload, [&](const Field& f) -> Status {
           switch (f.number) {
-            case 1: return text(f, a.name);
-            case 2: floats = {std::bit_cast<float>(static_cast<uint32_t>(f.value))}; return {};
-            case 3: a.i = static_cast<int64_t>(f.value); return {};
-            case 5: return read_attribute_tensor(f, frame_of(), a);
-            case 6:
-            case 11: {
-              const bool is_new = f.number == 11 || a.graphs.empty();  // else both are one
+            case field::attribute::name: return text(f, a.name);
+            case field::attribute::f:
+              floats = {std::bit_cast<float>(static_cast<uint32_t>(f.value))};
+              return {};
+            case field::attribute::i: a.i = static_cast<int64_t>(f.value); return {};
+            case field::attribute::t: return read_attribute_tensor(f, frame_of(), a);
+            case field::attribute::g:
+            case field::attribute::graphs: {
+              const bool is_new =
+                  f.number == field::attribute::graphs || a.graphs.empty();  // else both are one
               Graph& inner = is_new ? add_subgraph(node, graph, a) : a.graphs.back();
               DEQUANT_CHECK(check_limit(f.payload.begin));
               return read_graph(f, frame_of(), inner);
             }
-            case 7: return read_floats(f, floats);
-            case 10: return refuse_external(f);
-            case 20: a.type = static_cast<int32_t>(f.value); return {};
-            case 21: return text(f, a.reference);
-            case 22:
-            case 23: return read_sparse(f, nullptr);
+            case field::attribute::floats: return read_floats(f, floats);
+            case field::attribute::tensors: return refuse_external(f);
+            case field::attribute::type: a.type = static_cast<int32_t>(f.value); return {};
+            case field::attribute::ref_attr_name: return text(f, a.reference);
+            case field::attribute::sparse_tensor:
+            case field::attribute::sparse_tensors: return read_sparse(f, nullptr);
             default: return {};
           }
         }));
@@ -248,14 +259,14 @@ class GraphReader {
     value.frame = frame;
     DEQUANT_CHECK(
         for_each_field(source_, Message::value, field.payload, [&](const Field& f) -> Status {
-          if (f.number == 1) return text(f, value.name);
-          if (f.number != 2) return {};
+          if (f.number == field::value::name) return text(f, value.name);
+          if (f.number != field::value::type) return {};
           return for_each_field(
               source_, Message::type, f.payload, [&](const Field& type) -> Status {
-                if (type.number != 1) return {};
+                if (type.number != field::type::tensor_type) return {};
                 return for_each_field(source_, Message::tensor_type, type.payload,
                                       [&](const Field& t) -> Status {
-                                        if (t.number != 1) return {};
+                                        if (t.number != field::tensor_type::elem_type) return {};
                                         value.elem_type = static_cast<int32_t>(t.value);
                                         value.elem_type_field = ShortSpan(t.whole);
                                         return {};
@@ -272,12 +283,12 @@ class GraphReader {
     const size_t begin = inputs_.size();
     DEQUANT_CHECK(
         for_each_field(source_, Message::annotation, field.payload, [&](const Field& f) -> Status {
-          if (f.number == 1) return text(f, a.tensor);
-          if (f.number != 2) return {};
-          return for_each_field(source_, Message::entry, f.payload,
-                                [&](const Field& entry) -> Status {
-                                  return entry.number == 2 ? read_input(entry) : Status{};
-                                });
+          if (f.number == field::annotation::tensor_name) return text(f, a.tensor);
+          if (f.number != field::annotation::quant_parameter_tensor_names) return {};
+          return for_each_field(
+              source_, Message::entry, f.payload, [&](const Field& entry) -> Status {
+                return entry.number == field::entry::value ? read_input(entry) : Status{};
+              });
         }));
     a.parameters = take(inputs_, begin);
     return {};
@@ -287,8 +298,9 @@ class GraphReader {
   Status read_sparse(const Field& field, Graph* graph) {
     return for_each_field(source_, Message::sparse_tensor, field.payload,
                           [&](const Field& f) -> Status {
-                            if (f.number == 2) return refuse_external(f);
-                            if (f.number != 1) return {};
+                            if (f.number == field::sparse_tensor::indices)
+                              return refuse_external(f);
+                            if (f.number != field::sparse_tensor::values) return {};
                             Text name;
                             DEQUANT_CHECK(refuse_external(f, &name));
                             if (graph == nullptr) return {};
@@ -338,8 +350,8 @@ Status read_opset(Model& model, Span message, Opsets& opsets) {
   int64_t version = 0;
   DEQUANT_CHECK(
       for_each_field(model.source, Message::opset, message, [&](const Field& f) -> Status {
-        if (f.number == 2) version = static_cast<int64_t>(f.value);
-        if (f.number == 1) {
+        if (f.number == field::opset::version) version = static_cast<int64_t>(f.value);
+        if (f.number == field::opset::domain) {
           DEQUANT_TRY(domain, read_text(model.source, f.payload, model.store));
         }
         return {};

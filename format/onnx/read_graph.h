@@ -7,8 +7,8 @@
 
 namespace dequant::format::onnx {
 
-/// Fields of a model whose messages hold nodes. They are read behind the operator sets, which may stand
-/// behind them in the file.
+/// Fields of a model whose messages hold nodes. They are read behind the operator sets, which may
+/// stand behind them in the file.
 struct Bodies {
   std::vector<Field> graphs;  ///< parts of one graph
   std::vector<Field> functions;

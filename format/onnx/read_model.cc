@@ -27,15 +27,18 @@ Status read(Model& model, StructureLimit limit) {
   DEQUANT_CHECK(for_each_field(model.source, Message::model, model.source.all(),
                                [&](const Field& f) -> Status {
                                  switch (f.number) {
-                                   case 1:
+                                   case field::model::ir_version:
                                      model.ir_version = static_cast<int64_t>(f.value);
                                      return {};
-                                   case 7: return keep(bodies.graphs, f);
-                                   case 8: return read_opset(model, f.payload, model.opsets);
-                                   case 20:
+                                   case field::model::graph: return keep(bodies.graphs, f);
+                                   case field::model::opset_import:
+                                     return read_opset(model, f.payload, model.opsets);
+                                   case field::model::training_info:
                                      model.has_training = true;
                                      return keep(bodies.training, f);
-                                   case 25: memory.add_function(); return keep(bodies.functions, f);
+                                   case field::model::functions:
+                                     memory.add_function();
+                                     return keep(bodies.functions, f);
                                    default: return {};
                                  }
                                }));

@@ -38,7 +38,7 @@ struct ExternalEntries {
     std::string key;
     std::string value;
     const auto read = [&](const Field& f) -> Status {
-      DEQUANT_TRY((f.number == 1 ? key : value), source.text(f.payload));
+      DEQUANT_TRY((f.number == field::entry::key ? key : value), source.text(f.payload));
       return {};
     };
     DEQUANT_CHECK(for_each_field(source, Message::entry, field.payload, read));
@@ -91,7 +91,7 @@ struct Parts {
 Status read_fields(Source& source, Span message, Store& store, Tensor& tensor, Parts& parts) {
   return for_each_field(source, Message::tensor, message, [&](const Field& f) -> Status {
     switch (f.number) {
-      case 1:
+      case field::tensor::dims:
         DEQUANT_CHECK(for_each_varint(source, f, [&](int64_t d) -> Status {
           if (parts.dims.size() == kMostDims) {
             return failure(ErrorCode::limit, "a tensor with more than {} dimensions", kMostDims);
@@ -100,25 +100,27 @@ Status read_fields(Source& source, Span message, Store& store, Tensor& tensor, P
           return {};
         }));
         break;
-      case 2: tensor.data_type = static_cast<int32_t>(f.value); break;
-      case 3: tensor.has_segment = true; break;
-      case 4:
-      case 5:
-      case 6:
-      case 7:
-      case 9:
-      case 10:
-      case 11:
+      case field::tensor::data_type: tensor.data_type = static_cast<int32_t>(f.value); break;
+      case field::tensor::segment: tensor.has_segment = true; break;
+      case field::tensor::float_data:
+      case field::tensor::int32_data:
+      case field::tensor::string_data:
+      case field::tensor::int64_data:
+      case field::tensor::raw_data:
+      case field::tensor::double_data:
+      case field::tensor::uint64_data:
         parts.data_bytes += f.payload.size();
         add_data(f, tensor);
         break;
-      case 8: {
+      case field::tensor::name: {
         DEQUANT_TRY(tensor.name, read_text(source, f.payload, store));
         break;
       }
-      case 13: DEQUANT_CHECK(parts.entries.add(source, f, store)); break;
-      case 14:  // of an enumeration, of which protobuf keeps the values that it knows
-        if (f.value <= 1) parts.is_external = f.value == 1;
+      case field::tensor::external_data: DEQUANT_CHECK(parts.entries.add(source, f, store)); break;
+      case field::tensor::data_location:  // of an enumeration, of which protobuf keeps the values
+                                          // that it knows
+        if (f.value == static_cast<uint64_t>(DataLocation::in_model)) parts.is_external = false;
+        if (f.value == static_cast<uint64_t>(DataLocation::external)) parts.is_external = true;
         break;
       default: break;
     }
@@ -152,7 +154,8 @@ Status check_together(Store& store, Tensor& tensor, Parts& parts) {
 }  // namespace
 
 bool is_external_key(std::string_view key) {
-  // ONNX Runtime's own layout of weights has its place in the same file, under keys like prepacked_0.
+  // ONNX Runtime's own layout of weights has its place in the same file, under keys like
+  // prepacked_0.
   return key == "location" || key == "offset" || key == "length" || key == "checksum" ||
          key.starts_with("prepacked");
 }

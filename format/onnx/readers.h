@@ -14,8 +14,8 @@ struct Reader {
   size_t input;
 };
 
-/// The nodes that read the constant of a name, also through Identity nodes. There may be very many: they are
-/// visited, not listed.
+/// The nodes that read the constant of a name, also through Identity nodes. There may be very many:
+/// they are visited, not listed.
 class Readers {
  public:
   Readers(const Scopes& scopes, const Graph& graph, std::string_view name)

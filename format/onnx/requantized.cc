@@ -54,7 +54,8 @@ class Finder {
     return reader != nullptr && is_left(*reader) && reader->outputs.size() == 1 ? reader : nullptr;
   }
 
-  /// True for a float32 constant that is no longer, or never was, dequantized by the model; `rank` 0 is any.
+  /// True for a float32 constant that is no longer, or never was, dequantized by the model; `rank`
+  /// 0 is any.
   Result<bool> is_float_constant(const Graph& graph, std::string_view name, size_t rank) {
     if (name.empty()) return false;
     DEQUANT_TRY(const Resolved r, constants_.resolve(graph, name));

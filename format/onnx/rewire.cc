@@ -21,7 +21,7 @@ void Rewire::retire_node(Graph& graph, Node& node) {
 void Rewire::write_replacement(const Node& node) {
   const Replacement& replacement = replacements_.at(&node);
   std::string message;
-  for (const Name& input : node.inputs) message += text_field(kNodeInput, input.text);
+  for (const Name& input : node.inputs) message += text_field(field::node::input, input.text);
   Pieces pieces = replacement.before;
   for (Piece& p : field_of(field_number(node), {message + replacement.message}))
     pieces.push_back(std::move(p));
@@ -54,7 +54,7 @@ void Rewire::rename_input(Graph& graph, Node& node, size_t input, const std::str
   if (replaced(node)) {
     write_replacement(node);
   } else if (auto field = field_of_input(node, input); field) {
-    edit_.replace(node.frame, *field, {text_field(kNodeInput, name)});
+    edit_.replace(node.frame, *field, {text_field(field::node::input, name)});
   } else if (status_) {
     status_ = std::move(field).error();
   }
@@ -66,7 +66,7 @@ Result<Span> Rewire::field_of_input(const Node& node, size_t input) const {
   for (Field field;;) {
     DEQUANT_TRY(const bool more, cursor.next(field));
     if (!more) break;
-    if (field.number == kNodeInput && input-- == 0) return field.whole;
+    if (field.number == field::node::input && input-- == 0) return field.whole;
   }
   return Error{ErrorCode::malformed, "the model changed while being read"};
 }

@@ -34,8 +34,8 @@ class Rewire {
   /// The same, when its outputs have no users left either.
   void retire_node(Graph& graph, Node& node);
 
-  /// Puts a NodeProto in the place of a node, whose inputs are let go of. `message` has all fields but
-  /// the inputs, `inputs` are the new ones, `before` are fields that stand before the node.
+  /// Puts a NodeProto in the place of a node, whose inputs are let go of. `message` has all fields
+  /// but the inputs, `inputs` are the new ones, `before` are fields that stand before the node.
   void replace_node(Graph& graph, Node& node, std::string message,
                     const std::vector<std::string>& inputs, Pieces before = {});
 
@@ -45,8 +45,8 @@ class Rewire {
   /// Lets one input of a node read another name.
   void rename_input(Graph& graph, Node& node, size_t input, const std::string& name);
 
-  /// This name, or a longer one, that stands nowhere in the model: a name within a graph may hide one
-  /// of the graphs around it.
+  /// This name, or a longer one, that stands nowhere in the model: a name within a graph may hide
+  /// one of the graphs around it.
   std::string fresh_name(std::string name);
 
   bool removed(const Node& node) const { return removed_nodes_.contains(&node); }

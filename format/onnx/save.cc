@@ -1,12 +1,13 @@
-// Writing an edited model. With a data file, both files are written and flushed before either has a name;
-// then the data file gets a fresh one, and at once the model that names it. Whoever looks in between finds
-// the old model whole.
+// Writing an edited model. With a data file, both files are written and flushed before either has a
+// name; then the data file gets a fresh one, and at once the model that names it. Whoever looks in
+// between finds the old model whole.
 #include "format/onnx/save.h"
 
 #include <algorithm>
 #include <mutex>
 
 #include "format/io/errors.h"
+#include "format/onnx/constant_reader.h"
 #include "format/onnx/encode.h"
 #include "format/onnx/external_size.h"
 #include "format/onnx/tensor_reader.h"
@@ -26,28 +27,31 @@ constexpr int64_t kMostBytes = int64_t{1} << 60;
 
 int64_t aligned(int64_t offset) { return (offset + kAlignment - 1) / kAlignment * kAlignment; }
 
-/// Of names for the data file that others may take between the look at a name and its use: more than there
-/// are conversions to one output at a time, and an end where a file system says so of every name.
+/// Of names for the data file that others may take between the look at a name and its use: more
+/// than there are conversions to one output at a time, and an end where a file system says so of
+/// every name.
 constexpr int kRivals = 1000;
 
 class Saver {
  public:
   Saver(Model& model, ExternalFiles& files, const Rewire& rewire, const Edit& edit,
-        const std::deque<Fold>& folds, const std::string& path, const SaveOptions& options)
+        const std::deque<Fold>& folds, const std::string& path, bool external_data,
+        const WriteOptions& options)
       : model_(model),
         files_(files),
         rewire_(rewire),
         edit_(edit),
         folds_(folds),
         path_(path),
+        external_data_(external_data),
         options_(options),
         places_(folds.size()),
-        scatter_(model, files, options.stream) {}
+        scatter_(options.stream) {}
 
   Result<Saved> save() {
     DEQUANT_CHECK(find_survivors());
     DEQUANT_CHECK(check_sizes());
-    bool external = options_.external_data || has_external_;
+    bool external = external_data_ || has_external_;
     Pieces pieces;
     if (!external) {
       pieces = render();
@@ -65,8 +69,8 @@ class Saver {
     }
     total_ = size_of(pieces) + data_bytes_;
 
-    // Opened first: what cannot be written at all is found before the work. Without a commit() nothing of
-    // them stays.
+    // Opened first: what cannot be written at all is found before the work. Without a commit()
+    // nothing of them stays.
     const auto overwrite = options_.dry_run ? Overwrite::replace : options_.overwrite;
     DEQUANT_TRY(OutputFile out, OutputFile::create(path_, overwrite));
     if (has_data_) {
@@ -181,17 +185,26 @@ class Saver {
   }
 
   void insert(Edit& edit, size_t i) const {
-    const Dequantization& d = folds_[i].dequantization;
-    const Text name = d.node->output(0);
+    const Fold& fold = folds_[i];
+    const Dequantization& d = fold.dequantization;
+    const Frame& frame = model_.frame(d.node->frame);
+    const std::string_view output = d.node->output(0);
+    const std::string_view name = fold.cast_to ? std::string_view(fold.constant) : output;
     const TensorType type{d.plan.output, d.x.type().shape};
-    const Computed data{i, folds_[i].bytes};
-    if (needs_node(folds_[i])) {
-      const Frame& frame = model_.frames[static_cast<size_t>(d.node->frame)];
-      edit.replace(frame.parent, frame.whole,
-                   field_of(frame.number(),
-                            constant_node(d.node->name, name, computed_tensor(name, type, data))));
-      return;
+    const Computed data{i, fold.bytes};
+    Pieces nodes;  // in the place of the folded one
+    if (needs_node(fold)) {
+      const std::string_view label = fold.cast_to ? std::string_view() : d.node->name;
+      nodes =
+          field_of(frame.number(), constant_node(label, name, computed_tensor(name, type, data)));
     }
+    if (fold.cast_to) {
+      for (Piece& p :
+           field_of(frame.number(), {cast_node(d.node->name, name, output, *fold.cast_to)}))
+        nodes.push_back(std::move(p));
+    }
+    if (!nodes.empty()) edit.replace(frame.parent, frame.whole, std::move(nodes));
+    if (needs_node(fold)) return;
     Pieces tensor;
     if (places_[i]) {
       Place place = *places_[i];
@@ -200,7 +213,7 @@ class Saver {
     } else {
       tensor = computed_tensor(name, type, data);
     }
-    edit.append(d.graph->frame, field_of(kGraphInitializer, std::move(tensor)));
+    edit.append(d.graph->frame, field_of(field::graph::initializer, std::move(tensor)));
   }
 
   /// The first name for the data file that is free, from the present one on.
@@ -208,8 +221,8 @@ class Saver {
     while (is_taken(data_path())) location_ = data_name(path_, ++taken_);
   }
 
-  /// Writes the model and gives both files their names. A name that somebody else has taken meanwhile makes
-  /// another model.
+  /// Writes the model and gives both files their names. A name that somebody else has taken
+  /// meanwhile makes another model.
   Status write_both(OutputFile& data, OutputFile& out, Pieces& pieces) {
     for (int rivals = 0; rivals < kRivals; ++rivals) {
       data.rename(location_);
@@ -267,11 +280,17 @@ class Saver {
       out.start_flush(at, at + size);
       return {};
     };
-    auto status = scatter_.run(d, write);
+    auto status = scatter(d, write);
     if (stopped_) return *stopped_;
     if (status || status.error().code == ErrorCode::io) return status;  // which names its file
     return in(fmt::format("{}: node {}", escaped(model_.path), escaped(d.node->label())),
               std::move(status).error());
+  }
+
+  Status scatter(const Dequantization& d, const PlacedSink& sink) {
+    DEQUANT_TRY(RecipeReaders readers,
+                open_inputs(model_, files_, d, parameter_memory(options_.stream)));
+    return scatter_.run(d.plan, std::move(readers), sink);
   }
 
   Status copy(OutputFile& out, const InputFile& from, int64_t offset, int64_t size) {
@@ -334,7 +353,8 @@ class Saver {
   const Edit& edit_;
   const std::deque<Fold>& folds_;
   const std::string& path_;
-  const SaveOptions& options_;
+  const bool external_data_;
+  const WriteOptions& options_;
   std::vector<std::optional<Place>> places_;
   std::vector<Survivor> survivors_;
   bool has_external_ = false;
@@ -344,7 +364,7 @@ class Saver {
   bool has_data_ = false;
   Scatter scatter_;
   std::vector<std::byte> buffer_;
-  std::mutex writing_;            ///< held for writing a stretch and for telling of it
+  std::mutex writing_;            ///< held for writing a chunk and for telling of it
   std::optional<Error> stopped_;  ///< what progress said
   int64_t done_ = 0;
   int64_t total_ = 0;
@@ -361,9 +381,9 @@ std::string data_name(const std::string& path, int taken) {
 }
 
 Result<Saved> save(Model& model, ExternalFiles& files, const Rewire& rewire, const Edit& edit,
-                   const std::deque<Fold>& folds, const std::string& path,
-                   const SaveOptions& options) {
-  return Saver(model, files, rewire, edit, folds, path, options).save();
+                   const std::deque<Fold>& folds, const std::string& path, bool external_data,
+                   const WriteOptions& options) {
+  return Saver(model, files, rewire, edit, folds, path, external_data, options).save();
 }
 
 }  // namespace dequant::format::onnx

@@ -2,35 +2,21 @@
 #pragma once
 
 #include <deque>
-#include <functional>
 #include <string>
-#include <vector>
 
-#include "format/io/output.h"
+#include "format/model/write_options.h"
 #include "format/onnx/dequantization.h"
 #include "format/onnx/rewire.h"
-#include "format/onnx/stream.h"
 
 namespace dequant::format::onnx {
 
-/// A dequantization whose result goes into the model under the name of its output.
+/// A dequantization whose result goes into the model, under the name of its output where the types
+/// of both are the same; otherwise under a name of its own, which a Cast to the output reads.
 struct Fold {
   Dequantization dequantization;
-  int64_t bytes = 0;  ///< of the result
-};
-
-/// Hears of bytes of output, one call at a time, on any thread. An error stops the work and comes out of it,
-/// and nothing is written.
-using Progress = std::function<Status(int64_t done, int64_t total)>;
-
-struct SaveOptions {
-  bool external_data = false;
-  /// All but writing: fails where nothing could be written, but not because a file would be replaced.
-  bool dry_run = false;
-  Overwrite overwrite = Overwrite::refuse;
-  StreamOptions stream;
-  Progress
-      progress;  ///< last, with all done, by the caller's thread before the model gets its name
+  int64_t bytes = 0;                              ///< of the result
+  std::optional<Element> cast_to = std::nullopt;  ///< the type of the output, where it is another
+  std::string constant = {};                      ///< the name of the result, with cast_to
 };
 
 struct Saved {
@@ -42,10 +28,12 @@ struct Saved {
 /// The data file beside a model when so many names for it are taken.
 std::string data_name(const std::string& path, int taken);
 
-/// Puts the folds into the model and writes it. Data files of the input are never referred to: what is
-/// left of them is copied into the data file of the output.
+/// Puts the folds into the model and writes it, with float data in a file beside it where it does
+/// not fit or `external_data` says so. Data files of the input are never referred to: what is left
+/// of them is copied into the data file of the output. A dry run fails where nothing could be
+/// written, but not because a file would be replaced.
 Result<Saved> save(Model& model, ExternalFiles& files, const Rewire& rewire, const Edit& edit,
-                   const std::deque<Fold>& folds, const std::string& path,
-                   const SaveOptions& options);
+                   const std::deque<Fold>& folds, const std::string& path, bool external_data,
+                   const WriteOptions& options);
 
 }  // namespace dequant::format::onnx

@@ -137,7 +137,8 @@ void Scopes::add_use(Definition& d, Use use) {
 /// Kahn's algorithm: take away nodes that wait for none; what remains waits for itself.
 Status Scopes::check_order(Graph& graph) const {
   constexpr uint32_t kReached = UINT32_MAX;
-  // Calls visit for the nodes of this graph that read an output of `node`, or that hold who reads it.
+  // Calls visit for the nodes of this graph that read an output of `node`, or that hold who reads
+  // it.
   const auto for_each_user = [&](const Node& node, auto&& visit) {
     for (const Name& output : node.outputs) {
       if (output.text.empty()) continue;

@@ -109,8 +109,8 @@ class Stripper {
            n.inputs.size() == 1 && n.outputs.size() == 1;
   }
 
-  /// Goes back from a quantized value through Identity nodes, and Casts to the type it has already, as
-  /// real exports write them.
+  /// Goes back from a quantized value through Identity nodes, and Casts to the type it has already,
+  /// as real exports write them.
   Chain chain_before(Definition& x) {
     Chain chain;
     std::vector<int64_t> casts;
@@ -170,7 +170,8 @@ class Stripper {
     return true;
   }
 
-  /// Lets the users of a node's output read `source` instead; an output of the graph keeps its name.
+  /// Lets the users of a node's output read `source` instead; an output of the graph keeps its
+  /// name.
   void lead_around(Graph& graph, Node& d, const Graph& source_graph, const std::string& source) {
     const std::string output = d.output(0).str();
     const Definition* target = rewire_.scopes().find(source_graph, source);
@@ -263,7 +264,8 @@ class Stripper {
     return {};
   }
 
-  /// Why a QuantizeLinear stays: because of a DequantizeLinear that does, or because of who reads codes.
+  /// Why a QuantizeLinear stays: because of a DequantizeLinear that does, or because of who reads
+  /// codes.
   std::string reason_of_readers(const Graph& graph, const std::string& output) const {
     std::vector<std::pair<const Graph*, std::string>> todo{{&graph, output}};
     const Node* dequantize = nullptr;
@@ -327,13 +329,6 @@ class Stripper {
 };
 
 }  // namespace
-
-std::optional<Clips> clips_named(std::string_view name) {
-  if (name == "needed") return Clips::needed;
-  if (name == "always") return Clips::always;
-  if (name == "never") return Clips::never;
-  return std::nullopt;
-}
 
 Status strip(Model& model, ExternalFiles& files, Constants& constants, Rewire& rewire,
              const StripOptions& options, StripReport& report, Reasons& reasons) {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "format/model/report.h"
 #include "format/onnx/constants.h"
 #include "format/onnx/external.h"
 #include "format/onnx/pair_place.h"
@@ -13,26 +14,6 @@
 #include "format/onnx/rewire.h"
 
 namespace dequant::format::onnx {
-
-/// Nothing for any other name than the three above.
-std::optional<Clips> clips_named(std::string_view name);
-
-/// A node that was taken out, and what stands in its place.
-struct Stripped {
-  std::string node;
-  std::string op_type;
-  std::string how;
-};
-
-/// An input or output of the model whose type was changed, and what its numbers were quantized by.
-struct ChangedValue {
-  std::string name;
-  Element from = Element::uint8;
-  Element to = Element::float32;
-  Listed scale;
-  Listed zero_point;
-  std::optional<int64_t> axis;  ///< as the node gives it; none if per tensor
-};
 
 struct StripReport {
   std::vector<Stripped> stripped;
@@ -49,9 +30,9 @@ struct StripOptions {
 };
 
 /// Takes out pairs QuantizeLinear -> DequantizeLinear with the same scale and zero point, and those
-/// that dangle at the model's inputs and outputs, whose type becomes float. A pair also cut off what is out
-/// of its range, which quantizers use to drop a Relu or Clip: a Clip keeps that. `reasons` holds those of the
-/// nodes that folding left, and afterwards those of all that stay.
+/// that dangle at the model's inputs and outputs, whose type becomes float. A pair also cut off
+/// what is out of its range, which quantizers use to drop a Relu or Clip: a Clip keeps that.
+/// `reasons` holds those of the nodes that folding left, and afterwards those of all that stay.
 Status strip(Model& model, ExternalFiles& files, Constants& constants, Rewire& rewire,
              const StripOptions& options, StripReport& report, Reasons& reasons);
 

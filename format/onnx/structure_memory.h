@@ -10,7 +10,8 @@
 
 namespace dequant::format::onnx {
 
-/// Counts the bytes of the store, and of all that is not in it: what Scopes takes later for each part.
+/// Counts the bytes of the store, and of all that is not in it: what Scopes takes later for each
+/// part.
 class StructureMemory {
  public:
   StructureMemory(Model& model, StructureLimit limit) : model_(model), limit_(limit) {}
@@ -30,8 +31,8 @@ class StructureMemory {
   /// Bytes of the file that are data of tensors, and no structure.
   void add_data(int64_t bytes) { data_ += bytes; }
 
-  /// Fails with limit when what was read up to a place of the file, and `scratch` bytes that are used
-  /// for now, are more than the bytes of the structure up to there allow.
+  /// Fails with limit when what was read up to a place of the file, and `scratch` bytes that are
+  /// used for now, are more than the bytes of the structure up to there allow.
   Status check(int64_t at, int64_t scratch) const {
     const int64_t structure = at - data_;
     if (used() + scratch <= allowed(structure)) return {};

@@ -19,13 +19,18 @@ DataField typed_field(Element element) {
   }
 }
 
-/// Bytes that one entry of the typed field yields: an element, or a byte of packed ones.
-size_t entry_bytes(Element element) { return static_cast<size_t>(std::max(bits(element), 8)) / 8; }
+/// Bits that one entry of the typed field yields: an element, or a byte of packed ones. Of elements
+/// that do not fill bytes evenly each has an entry: "each int32_data entry stores one element's
+/// unsigned 6-bit encoding in bits 0-5; bits 6-31 MUST be zero" (onnx.proto).
+int entry_bits(Element element) {
+  const int width = bits(element);
+  return width < 8 && 8 % width == 0 ? 8 : width;
+}
 
 /// True if an entry of int32_data can stand for an element of this type.
 bool entry_fits(Element element, int64_t value) {
   const int width = bits(element);
-  if (width < 8) return value >= -128 && value < 256;  // a packed byte; some writers sign it
+  if (entry_bits(element) > width) return value >= -128 && value < 256;  // some writers sign it
   if (element == Element::uint32) return value >= 0 && value <= UINT32_MAX;
   if (kind(element) == Kind::signed_integer) {
     return value >= -(int64_t{1} << (width - 1)) && value < int64_t{1} << (width - 1);
@@ -33,9 +38,11 @@ bool entry_fits(Element element, int64_t value) {
   return value >= 0 && value < int64_t{1} << width;
 }
 
-Error of(const Tensor& tensor, Error error) {
-  return in(fmt::format("tensor {}", escaped(tensor.name)), std::move(error));
+std::string label_of(const Tensor& tensor) {
+  return fmt::format("tensor {}", escaped(tensor.name));
 }
+
+Error of(const Tensor& tensor, Error error) { return in(label_of(tensor), std::move(error)); }
 
 }  // namespace
 
@@ -79,7 +86,7 @@ Status TensorReader::place(ExternalFiles& files) {
   } else if (t.data == typed_field(element_)) {
     // Entries are counted while they are read. That the message can hold as many is known now, so
     // that nobody makes room for what a few bytes claim to be.
-    const int64_t entries = bytes_ / static_cast<int64_t>(entry_bytes(element_));
+    const int64_t entries = entry_bits(element_) > bits(element_) ? bytes_ : count_;
     if (t.message.size() / (element_ == Element::float32 ? 4 : 1) < entries) {
       return failure(ErrorCode::malformed, "{} elements of {} in a message of {} bytes", count_,
                      name(element_), t.message.size());
@@ -94,13 +101,16 @@ Status TensorReader::place(ExternalFiles& files) {
                  bytes_, count_, name(element_));
 }
 
-Status TensorReader::read_at(int64_t offset, std::span<std::byte> out) const {
+std::string TensorReader::label() const { return label_of(*tensor_); }
+
+Status TensorReader::read_at(Range elements, std::span<std::byte> out) const {
   if (files_ != nullptr) {
     if (auto status = files_->verify(*tensor_->external); !status) {
       return of(*tensor_, std::move(status).error());
     }
   }
-  return file_->read(start_ + offset, out);
+  DEQUANT_TRY(const int64_t before, packed_bytes(element_, elements.begin));
+  return file_->read(start_ + before, out);
 }
 
 /// The next entry of the typed field as bits; `more` is false at its end.
@@ -149,26 +159,35 @@ Status TensorReader::next_value(uint32_t& code, bool& more) {
   return {};
 }
 
-Status TensorReader::read(std::span<std::byte> out) {
+Status TensorReader::read_next(Range elements, std::span<std::byte> out) {
   if (out.empty()) return {};
-  if (seekable()) {
-    DEQUANT_CHECK(read_at(position_, out));
-    position_ += static_cast<int64_t>(out.size());
-    return {};
-  }
-  const size_t size = entry_bytes(element_);
-  for (size_t i = 0; i < out.size(); i += size) {
-    uint32_t code = 0;
-    bool more = false;
-    if (auto status = next_value(code, more); !status) {
-      return of(*tensor_, std::move(status).error());
+  if (seekable()) return read_at(elements, out);
+  DEQUANT_TRY(int64_t done, packed_bytes(element_, elements.begin));
+  // The range starts on a byte, and with an entry. What entries gave and no byte has taken yet:
+  const int width = entry_bits(element_);
+  const int64_t bits_needed = (elements.end - elements.begin) * bits(element_);
+  int64_t entries = (bits_needed + width - 1) / width;
+  uint64_t held = 0;
+  int held_bits = 0;
+  for (std::byte& byte : out) {
+    while (held_bits < 8 && entries > 0) {
+      uint32_t code = 0;
+      bool more = false;
+      if (auto status = next_value(code, more); !status) {
+        return of(*tensor_, std::move(status).error());
+      }
+      if (!more) {
+        return of(*tensor_,
+                  failure(ErrorCode::malformed, "only {} of {} bytes are stored", done, bytes_));
+      }
+      held |= (code & ((uint64_t{1} << width) - 1)) << held_bits;
+      held_bits += width;
+      --entries;
     }
-    if (!more) {
-      return of(*tensor_,
-                failure(ErrorCode::malformed, "only {} of {} bytes are stored", position_, bytes_));
-    }
-    std::memcpy(out.data() + i, &code, size);
-    position_ += static_cast<int64_t>(size);
+    byte = static_cast<std::byte>(held);
+    held >>= 8;
+    held_bits = std::max(held_bits - 8, 0);
+    ++done;
   }
   return {};
 }
@@ -188,22 +207,8 @@ Status TensorReader::finish() {
 Result<TensorData> read_tensor_data(const Source& source, ExternalFiles& files,
                                     const Tensor& tensor, int64_t max_bytes) {
   DEQUANT_TRY(TensorReader reader, TensorReader::open(source, files, tensor));
-  if (reader.bytes() > max_bytes) {
-    return failure(ErrorCode::limit,
-                   "tensor {}: {} bytes, more than the {} that may be held in memory",
-                   escaped(tensor.name), reader.bytes(), max_bytes);
-  }
-  // Typed data proves its length only while it is read: let the buffer grow with it.
   TensorData data{reader.element(), tensor.dims, {}};
-  constexpr int64_t kStep = int64_t{1} << 20;
-  for (int64_t done = 0; done < reader.bytes();) {
-    const int64_t step =
-        reader.seekable() ? reader.bytes() : std::min(kStep, reader.bytes() - done);
-    data.bytes.resize(static_cast<size_t>(done + step));
-    DEQUANT_CHECK(reader.read(std::span(data.bytes).subspan(static_cast<size_t>(done))));
-    done += step;
-  }
-  DEQUANT_CHECK(reader.finish());
+  DEQUANT_TRY(data.bytes, reader.whole(max_bytes));
   return data;
 }
 

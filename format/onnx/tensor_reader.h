@@ -9,47 +9,38 @@
 
 #include "dequant/tensor.h"
 #include "format/io/tensor_data.h"
+#include "format/model/stored_reader.h"
 #include "format/onnx/external.h"
 #include "format/onnx/model.h"
 
 namespace dequant::format::onnx {
 
-/// Reads a tensor once from front to back, or any part of it where the storage allows. Readers of one model
-/// may be at work on several threads.
-class TensorReader {
+/// Reads a tensor once from front to back, or any part of it where the bytes lie in a file as they
+/// are. Readers of one model may be at work on several threads.
+class TensorReader : public StoredReader {
  public:
-  /// Proves that the stored bytes are those of the shape. Fails with malformed when they are not, with
-  /// unsupported for a type that dequant does not read.
+  /// Proves that the stored bytes are those of the shape. Fails with malformed when they are not,
+  /// with unsupported for a type that dequant does not read.
   static Result<TensorReader> open(const Source& source, ExternalFiles& files,
                                    const Tensor& tensor);
 
-  Element element() const { return element_; }
-  int64_t count() const { return count_; }  ///< elements
   int64_t bytes() const { return bytes_; }  ///< packed
 
-  /// True if read_at() works: the bytes lie in a file as they are.
-  bool seekable() const { return file_ != nullptr; }
-
-  /// Fills `out` with the packed bytes from `offset` on. From any thread. Fails with malformed for a wrong checksum.
-  Status read_at(int64_t offset, std::span<std::byte> out) const;
-
-  /// Fills `out` with the next packed bytes.
-  Status read(std::span<std::byte> out);
-
-  /// Call after the last read: that a typed field holds no more, and that the file is as it was.
-  Status finish();
+  bool seekable() const override { return file_ != nullptr; }
+  /// Fails with malformed for a wrong checksum.
+  Status read_at(Range elements, std::span<std::byte> out) const override;
+  Status finish() override;
 
  private:
   TensorReader(const Source& source, const Tensor& tensor) : source_(&source), tensor_(&tensor) {}
   Status place(ExternalFiles& files);
+  Status read_next(Range elements, std::span<std::byte> out) override;
+  std::string label() const override;
   Status next_value(uint32_t& code, bool& more);
 
   const Source* source_;
   const Tensor* tensor_;
-  Element element_ = Element::float32;
-  int64_t count_ = 0;
   int64_t bytes_ = 0;
-  int64_t position_ = 0;
 
   ExternalFiles* files_ = nullptr;   ///< of a tensor with a checksum
   const InputFile* file_ = nullptr;  ///< raw bytes: where they are

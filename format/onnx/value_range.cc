@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "format/io/numbers.h"
+#include "format/model/stream.h"
 #include "format/onnx/constant_reader.h"
-#include "format/onnx/stream.h"
 
 namespace dequant::format::onnx {
 namespace {
@@ -290,7 +290,9 @@ Result<ValueRange> ValueRanges::of_dequantized(Graph& graph, Node& node) {
       for_each_number(d.plan.output, part, [&](double v) { extent.add(v); });
       return {};
     };
-    DEQUANT_CHECK(stream(model_, files_, d, {.memory = kMemory}, add));
+    const StreamOptions options{.memory = kMemory};
+    DEQUANT_TRY(RecipeReaders readers, open_inputs(model_, files_, d, parameter_memory(options)));
+    DEQUANT_CHECK(stream(d.plan, std::move(readers), options, add));
   } else {
     DEQUANT_TRY(const auto parameters, parameters_.find(graph, node));
     if (parameters) extent = parameters->covered;
@@ -301,15 +303,15 @@ Result<ValueRange> ValueRanges::of_dequantized(Graph& graph, Node& node) {
 Result<ValueRange> ValueRanges::measured(const Constant& constant) {
   if (constant.tensor != nullptr && !constant.tensor->element()) return unknown();
   if (!is_output(constant.type().element)) return unknown();
-  DEQUANT_TRY(ConstantReader reader, ConstantReader::open(model_, files_, constant, kMemory));
+  DEQUANT_TRY(const auto reader, open_constant(model_, files_, constant, kMemory));
   Extent extent;
-  while (reader.left() > 0) {
-    const int64_t count = std::min(kStep, reader.left());
-    DEQUANT_TRY(const auto part, reader.next(count));
+  while (reader->left() > 0) {
+    const int64_t count = std::min(kStep, reader->left());
+    DEQUANT_TRY(const auto part, reader->next(count));
     for_each_number(
-        reader.element(), part, [&](double v) { extent.add(v); }, count);
+        reader->element(), part, [&](double v) { extent.add(v); }, count);
   }
-  DEQUANT_CHECK(reader.finish());
+  DEQUANT_CHECK(reader->finish());
   return extent.numbers == 0 ? unknown() : between(extent.least, extent.greatest);
 }
 

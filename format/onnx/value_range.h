@@ -1,5 +1,5 @@
-// What is known of the numbers that a name of a graph stands for, without running the model: bounds, and
-// whether they are constant.
+// What is known of the numbers that a name of a graph stands for, without running the model:
+// bounds, and whether they are constant.
 #pragma once
 
 #include <limits>
@@ -20,7 +20,8 @@ struct ValueRange {
   bool constant = false;  ///< computed from constants alone
 };
 
-/// Finds bounds through operators that have some. Each value is looked at once, as the graph is then.
+/// Finds bounds through operators that have some. Each value is looked at once, as the graph is
+/// then.
 class ValueRanges {
  public:
   ValueRanges(Model& model, ExternalFiles& files, const Scopes& scopes, Constants& constants)
@@ -30,7 +31,8 @@ class ValueRanges {
         constants_(constants),
         parameters_(model, files, scopes, constants) {}
 
-  /// Fails where the file is broken, and with limit where the structure leaves no memory for more values.
+  /// Fails where the file is broken, and with limit where the structure leaves no memory for more
+  /// values.
   Result<ValueRange> of(const Graph& graph, std::string_view name);
 
   /// From here on a node's output has this range, whatever its operator.

@@ -83,19 +83,19 @@ Result<bool> Cursor::next(Field& field) {
 
 Status Cursor::read_one(Field& field) {
   DEQUANT_TRY(const uint64_t tag, read_varint(*source_, at_, end_));
-  const uint64_t number = tag >> 3;
+  const uint64_t number = number_of(tag);
   if (number == 0 || number > kLargestField) return broken("a field number out of range");
   field.number = static_cast<uint32_t>(number);
   field.value = 0;
-  switch (tag & 7) {
-    case 0: {
+  switch (wire_of(tag)) {
+    case Wire::varint: {
       field.wire = Wire::varint;
       DEQUANT_TRY(field.value, read_varint(*source_, at_, end_));
       return {};
     }
-    case 1:
-    case 5: {
-      field.wire = (tag & 7) == 1 ? Wire::fixed64 : Wire::fixed32;
+    case Wire::fixed64:
+    case Wire::fixed32: {
+      field.wire = wire_of(tag);
       const size_t size = field.wire == Wire::fixed64 ? 8 : 4;
       if (end_ - at_ < static_cast<int64_t>(size)) return broken("a truncated number");
       DEQUANT_TRY(const auto bytes, source_->peek(at_, size));
@@ -103,7 +103,7 @@ Status Cursor::read_one(Field& field) {
       at_ += static_cast<int64_t>(size);
       return {};
     }
-    case 2: {
+    case Wire::bytes: {
       field.wire = Wire::bytes;
       DEQUANT_TRY(const uint64_t length, read_varint(*source_, at_, end_));
       if (length > static_cast<uint64_t>(end_ - at_))
@@ -112,7 +112,7 @@ Status Cursor::read_one(Field& field) {
       at_ = field.payload.end;
       return {};
     }
-    case 3: field.wire = Wire::group; return {};
+    case Wire::group: field.wire = Wire::group; return {};
     default: return broken("an unknown wire type");
   }
 }
@@ -123,8 +123,8 @@ Status Cursor::skip_group(uint32_t number) {
     if (at_ >= end_) return broken("a group without an end");
     const int64_t begin = at_;
     DEQUANT_TRY(const uint64_t tag, read_varint(*source_, at_, end_));
-    if ((tag & 7) == 4) {
-      if (tag >> 3 != open.back()) return broken("the end of another group");
+    if (wire_of(tag) == Wire::group_end) {
+      if (number_of(tag) != open.back()) return broken("the end of another group");
       open.pop_back();
       continue;
     }

@@ -23,7 +23,23 @@ struct Span {
   friend bool operator==(const Span&, const Span&) = default;
 };
 
-enum class Wire : uint8_t { varint = 0, fixed64 = 1, bytes = 2, group = 3, fixed32 = 5 };
+/// Protobuf's wire types, by their numbers in a tag.
+enum class Wire : uint8_t {
+  varint = 0,
+  fixed64 = 1,
+  bytes = 2,
+  group = 3,
+  group_end = 4,  ///< never the wire type of a Field
+  fixed32 = 5
+};
+
+/// What stands before the value of a field: its number and its wire type.
+constexpr uint64_t tag_of(uint32_t number, Wire wire) {
+  return uint64_t{number} << 3 | static_cast<uint64_t>(wire);
+}
+constexpr uint64_t number_of(uint64_t tag) { return tag >> 3; }
+/// 6 and 7 are no wire types.
+constexpr Wire wire_of(uint64_t tag) { return static_cast<Wire>(tag & 7); }
 
 /// One field of a message.
 struct Field {
@@ -72,8 +88,8 @@ class Cursor {
  public:
   Cursor(Source& source, Span message) : source_(&source), at_(message.begin), end_(message.end) {}
 
-  /// Reads the next field; false at the end of the message. Fails with malformed on anything that is
-  /// not a field within the message.
+  /// Reads the next field; false at the end of the message. Fails with malformed on anything that
+  /// is not a field within the message.
   Result<bool> next(Field& field);
 
  private:

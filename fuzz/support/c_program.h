@@ -1,4 +1,5 @@
-// What a C program hands over: structs of any size, enumerations of any number, memory of any length.
+// What a C program hands over: structs of any size, enumerations of any number, memory of any
+// length.
 #pragma once
 
 #include <optional>

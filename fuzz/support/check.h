@@ -1,4 +1,5 @@
-// What must hold for every input. A target aborts where it does not, which is how libFuzzer learns of it.
+// What must hold for every input. A target aborts where it does not, which is how libFuzzer learns
+// of it.
 #pragma once
 
 #include <string_view>

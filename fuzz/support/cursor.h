@@ -1,5 +1,5 @@
-// The bytes of a fuzz input as numbers. Every function is total: beyond the end all bytes are zero, and
-// zero bytes mean what is ordinary.
+// The bytes of a fuzz input as numbers. Every function is total: beyond the end all bytes are zero,
+// and zero bytes mean what is ordinary.
 #pragma once
 
 #include <algorithm>

@@ -7,8 +7,9 @@
 
 namespace dequant::fuzz {
 
-/// Compiles the description at the level and, if it is accepted and small, executes it on every target
-/// and compares with the documents' words on sizes, strides and blocks. Pointers must be sound.
+/// Compiles the description at the level and, if it is accepted and small, executes it on every
+/// target and compares with the documents' words on sizes, strides and blocks. Pointers must be
+/// sound.
 void check_description(const DML_OPERATOR_DESC& desc, DML_FEATURE_LEVEL level, Cursor& cursor);
 
 /// Compares buffer_tensor_size() with the same count in wider numbers.

@@ -24,52 +24,61 @@ Exact slice(Element element, std::span<const std::byte> whole, Range range) {
   return out;
 }
 
-void run_piece(const Plan& plan, const Tensors& t, Range part, const Exact& whole) {
-  const Range sides = scales_of(plan, part);
-  const int64_t count = scale_count(plan);
-  require(sides.begin >= 0 && sides.begin <= sides.end && sides.end <= count &&
-              sides.begin % 8 == 0 && (sides.end % 8 == 0 || sides.end == count),
-          "scales_of() breaks its promise");
-  // A range of all elements is a call of run(), which takes all scales.
+/// Puts a range of any plan, done in memory that holds its slices, in its place.
+void run_piece(const Plan& plan, const Tensors& t, Range part, Exact& joined) {
+  // A range of all elements is a call of run(), which takes all of every tensor.
+  const Extents e = extents(plan);
   const bool all = part == Range{0, element_count(plan)};
-  const Range held = all ? Range{0, count} : sides;
+  const Slices s =
+      all ? Slices{{0, e.x},         {0, e.scale}, {0, e.zero_point},   {0, e.min_range},
+                   {0, e.max_range}, {0, e.y},     {0, e.tensor_scale}, {0, e.group_index}}
+          : slices_of(plan, part);
+  const auto within = [](Range slice, int64_t extent, int64_t multiple) {
+    return slice.begin >= 0 && slice.begin <= slice.end && slice.end <= extent &&
+           slice.begin % multiple == 0;
+  };
+  require(within(s.x, e.x, 8) && within(s.scale, e.scale, 8) &&
+              within(s.zero_point, e.zero_point, 8) && within(s.min_range, e.min_range, 8) &&
+              within(s.max_range, e.max_range, 8) && within(s.y, e.y, 1),
+          "slices_of() breaks its promise");
   Tensors piece;
-  piece.x = slice(plan.input, t.x.bytes(), part);
-  piece.scale = slice(plan.scale, t.scale.bytes(), held);
-  piece.zero_point = slice(plan.input, t.zero_point.bytes(), held);
-  piece.min_range = slice(plan.scale, t.min_range.bytes(), held);
-  piece.max_range = slice(plan.scale, t.max_range.bytes(), held);
-  const Exact wanted = slice(plan.output, whole.bytes(), part);
-  Exact y(wanted.bytes().size());
+  piece.x = slice(plan.input, t.x.bytes(), s.x);
+  piece.scale = slice(plan.scale, t.scale.bytes(), s.scale);
+  piece.zero_point = slice(zero_point_element(plan), t.zero_point.bytes(), s.zero_point);
+  piece.tensor_scale = slice(Element::float32, t.tensor_scale.bytes(), s.tensor_scale);
+  piece.group_index = slice(Element::int32, t.group_index.bytes(), s.group_index);
+  piece.min_range = slice(plan.scale, t.min_range.bytes(), s.min_range);
+  piece.max_range = slice(plan.scale, t.max_range.bytes(), s.max_range);
+  Exact y = slice(plan.output, joined.bytes(), s.y);
   const Status done = run_range(plan, part, piece.buffers(y), {sequential_executor()});
   require(accepted(done), "a piece is refused where the whole runs");
-  require(y == wanted, "a piece differs from the whole");
+  if (!y.bytes().empty()) {
+    const auto at = static_cast<size_t>(bytes_of(plan.output, s.y).begin);
+    std::ranges::copy(y.bytes(), joined.bytes().begin() + static_cast<std::ptrdiff_t>(at));
+  }
 }
 
 void run_pieces(const Plan& plan, const Tensors& t, Cursor& cursor, const Exact& whole) {
   const int64_t count = element_count(plan);
-  if (plan.granularity == Granularity::strided) {
-    Exact y = t.y();
-    const Status done = run_range(plan, {0, count}, t.buffers(y), {sequential_executor()});
-    require(!accepted(done) && untouched(y), "run_range() takes a strided plan");
-    return;
-  }
+  Exact joined = t.y();
   int64_t begin = 0;
   for (int piece = 0; piece < 3 && begin < count; ++piece) {
     const int64_t left = count - begin;
-    const auto length = static_cast<int64_t>(cursor.below(static_cast<size_t>(left / 8 + 1))) * 8;
+    const auto length = static_cast<int64_t>(cursor.below(static_cast<size_t>(left + 1)));
     const int64_t end = piece == 2 || length == 0 ? count : begin + length;
-    run_piece(plan, t, {begin, end}, whole);
+    run_piece(plan, t, {begin, end}, joined);
     begin = end;
   }
-  run_piece(plan, t, {0, 0}, whole);
+  run_piece(plan, t, {0, 0}, joined);
+  require(joined == whole, "pieces joined differ from the whole");
 }
 
 /// A byte less of any buffer is refused.
 void run_short(const Plan& plan, const Tensors& t, Cursor& cursor) {
   Exact y = t.y();
   Buffers b = t.buffers(y);
-  const std::array inputs{&b.x, &b.scale, &b.zero_point, &b.min_range, &b.max_range};
+  const std::array inputs{&b.x,         &b.scale,        &b.zero_point, &b.min_range,
+                          &b.max_range, &b.tensor_scale, &b.group_index};
   const size_t which = cursor.below(inputs.size() + 1);
   if (which == inputs.size()) {
     if (b.y.empty()) return;

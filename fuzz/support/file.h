@@ -1,4 +1,5 @@
-// The fuzz input as a file, for readers that take a path: in memory, and written anew for each input.
+// The fuzz input as a file, for readers that take a path: in memory, and written anew for each
+// input.
 #pragma once
 
 #include <cstdint>

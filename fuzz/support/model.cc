@@ -25,6 +25,7 @@ Format format_of(Element element) {
     case Element::float8e5m2: return {5, 2, 15, 0x7D, 0x7C};
     case Element::float8e5m2fnuz: return {5, 2, 16, kNone, kNone, true};
     case Element::float4e2m1: return {2, 1, 1, kNone, kNone};
+    case Element::float6e2m3: return {2, 3, 1, kNone, kNone};
     case Element::float16: return {5, 10, 15, 0x7C01, 0x7C00};
     case Element::bfloat16: return {8, 7, 127, 0x7F81, 0x7F80};
     default: return {8, 23, 127, 0x7F80'0001, 0x7F80'0000};
@@ -65,12 +66,13 @@ uint32_t rounded(const Format& f, double v) {
 /// The code at an index of packed data.
 uint32_t code_at(Element element, std::span<const std::byte> data, int64_t i) {
   const int width = bits(element);
-  const int64_t at = i * width;
   uint32_t code = 0;
-  for (int b = 0; b < width; b += 8) {
-    code |= static_cast<uint32_t>(data[static_cast<size_t>((at + b) / 8)]) << b;
+  for (int b = 0; b < width; ++b) {
+    const int64_t at = i * width + b;
+    const auto byte = static_cast<uint32_t>(data[static_cast<size_t>(at / 8)]);
+    code |= (byte >> at % 8 & 1) << b;
   }
-  return width >= 8 ? code : (code >> (at % 8)) % (1U << width);
+  return code;
 }
 
 /// The number that a code stands for.

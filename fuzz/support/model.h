@@ -1,5 +1,5 @@
-// subtract_then_scale once more, an element at a time, by the published definitions of the types alone:
-// slow, and with nothing of the library but its names.
+// subtract_then_scale once more, an element at a time, by the published definitions of the types
+// alone: slow, and with nothing of the library but its names.
 #pragma once
 
 #include "fuzz/support/check.h"
@@ -18,8 +18,8 @@ struct Place {
 /// The code that the model has for an element.
 uint32_t modelled(const Plan& plan, const Tensors& t, const Place& at);
 
-/// Aborts unless y holds what the model says at place(i) for every i below `count`, and nothing else. Of
-/// many elements only some are looked at: the model is slow.
+/// Aborts unless y holds what the model says at place(i) for every i below `count`, and nothing
+/// else. Of many elements only some are looked at: the model is slow.
 template <class PlaceOf>
 void check_model(const Plan& plan, const Tensors& t, const Exact& y, int64_t count,
                  PlaceOf&& place) {

@@ -15,15 +15,16 @@ Exact copy(const Exact& bytes) {
 bool untouched(const Exact& y) { return y == Exact(y.bytes().size()); }
 
 Buffers Tensors::buffers(Exact& y) const {
-  return {x.bytes(), scale.bytes(),     zero_point.bytes(),
-          y.bytes(), min_range.bytes(), max_range.bytes()};
+  return {x.bytes(),         scale.bytes(),     zero_point.bytes(),   y.bytes(),
+          min_range.bytes(), max_range.bytes(), tensor_scale.bytes(), group_index.bytes()};
 }
 
 std::optional<Tensors> tensors_of(const Plan& plan, Cursor& cursor) {
   const Extents e = extents(plan);
   const int64_t most = cursor.below(8) == 7 ? kMostElements : kManyElements;
   if (element_count(plan) > most) return std::nullopt;
-  for (const int64_t count : {e.x, e.scale, e.zero_point, e.min_range, e.max_range, e.y}) {
+  for (const int64_t count :
+       {e.x, e.scale, e.zero_point, e.min_range, e.max_range, e.y, e.group_index}) {
     require(count >= 0, "an extent is negative");
     if (count > most) return std::nullopt;
   }
@@ -40,7 +41,16 @@ std::optional<Tensors> tensors_of(const Plan& plan, Cursor& cursor) {
   t.scale = make(plan.scale, e.scale);
   t.min_range = make(plan.scale, e.min_range);
   t.max_range = make(plan.scale, e.max_range);
-  t.zero_point = make(plan.input, e.zero_point);
+  t.zero_point = make(zero_point_element(plan), e.zero_point);
+  t.tensor_scale = make(Element::float32, e.tensor_scale);
+  t.group_index = make(Element::int32, e.group_index);
+  // Random entries are hardly ever groups.
+  if (const int64_t groups = plan.parameters.group_index.groups; groups > 0 && !cursor.rarely()) {
+    for (size_t i = 0; i < t.group_index.bytes().size(); i += sizeof(int32_t)) {
+      const auto group = static_cast<int32_t>(cursor.below(static_cast<size_t>(groups)));
+      std::memcpy(t.group_index.bytes().data() + i, &group, sizeof group);
+    }
+  }
   // Of floats a zero point must be zero, which random ones never are.
   if (kind(plan.input) == Kind::floating && !cursor.rarely()) {
     std::ranges::fill(t.zero_point.bytes(), std::byte{0});

@@ -1,5 +1,5 @@
-// Memory for plans, each buffer as long as it must be and no byte longer: the address sanitizer sees
-// the first byte read or written beyond.
+// Memory for plans, each buffer as long as it must be and no byte longer: the address sanitizer
+// sees the first byte read or written beyond.
 #pragma once
 
 #include <memory>
@@ -40,7 +40,7 @@ Exact copy(const Exact& bytes);
 bool untouched(const Exact& y);
 
 struct Tensors {
-  Exact x, scale, zero_point, min_range, max_range;
+  Exact x, scale, zero_point, min_range, max_range, tensor_scale, group_index;
   size_t y_bytes = 0;
   size_t y_offset = 0;
 
@@ -53,7 +53,8 @@ inline constexpr int64_t kMostElements = int64_t{1} << 12;
 /// What seven of eight inputs run at most, so that there are many of them.
 inline constexpr int64_t kManyElements = 64;
 
-/// Buffers of the plan filled from the input, as extents() counts them; none where any is too large.
+/// Buffers of the plan filled from the input, as extents() counts them; none where any is too
+/// large.
 std::optional<Tensors> tensors_of(const Plan& plan, Cursor& cursor);
 
 }  // namespace dequant::fuzz

@@ -1,9 +1,11 @@
-// Everything in C++: elements, dialects, plans, execution. The C API is dequant.h.
+// Everything in C++: elements, codes, dialects, plans, execution. The C API is dequant.h.
 #pragma once
 
+#include "dequant/codes.h"
 #include "dequant/directml.h"
 #include "dequant/element.h"
 #include "dequant/executor.h"
+#include "dequant/explain.h"
 #include "dequant/isa.h"
 #include "dequant/microsoft.h"
 #include "dequant/onnx.h"

@@ -1,5 +1,5 @@
-// Which instruction sets this library carries, which the processor has, and which one is in use.
-// All give the same bits.
+// Targets: the instruction sets that the library's kernels are compiled for. The library chooses
+// the best one that the processor has; a program may choose another. All give the same bits.
 #pragma once
 
 #include <span>
@@ -10,16 +10,19 @@
 
 namespace dequant {
 
-/// Names of the targets that run here, best first: some of "avx512_fp16", "avx512_bf16",
-/// "avx512", "avx2", "sse4", "neon", and always "reference" (the scalar definition: slow on purpose).
+/// Names of the targets that this processor can run, fastest first: some of "avx512_fp16",
+/// "avx512_bf16", "avx512", "avx2", "sse4" and "neon", and always "reference", the scalar
+/// definition, which is never optimized. The span and the names are valid until the process ends.
 DEQUANT_EXPORT std::span<const std::string_view> targets() noexcept;
 
-/// The one in use: the best, unless the environment variable DEQUANT_FORCE_TARGET, read when
-/// the library is loaded, or force_target() named another. An unknown name in the variable is ignored.
+/// The name of the target that run() uses: the first of targets(), unless force_target() or the
+/// environment variable DEQUANT_FORCE_TARGET named another. The variable is read once, when the
+/// library is loaded; a name in it that is not one of targets() is ignored.
 DEQUANT_EXPORT std::string_view active_target() noexcept;
 
-/// Uses the named target from now on, for the whole process. Fails with invalid_argument if it is
-/// not one of targets().
+/// Makes run() use the named target from now on, in all threads of the process. Call it while no
+/// other thread is in run(). Fails with invalid_argument, and changes nothing, if `name` is not one
+/// of targets().
 DEQUANT_EXPORT Status force_target(std::string_view name);
 
 }  // namespace dequant

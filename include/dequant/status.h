@@ -1,4 +1,5 @@
-// How dequant reports failure: Error, Result<T> and Status. Nothing here prints, aborts or exits.
+// How functions report failure: they return a Result<T>, which holds a value or an Error, or a
+// Status, which holds nothing or an Error. The library does not print, abort or exit.
 #pragma once
 
 #include <exception>
@@ -11,7 +12,7 @@
 
 namespace dequant {
 
-/// Who can act on a failure.
+/// The kind of a failure, by who can do something about it.
 enum class ErrorCode {
   invalid_argument,  ///< the caller: an argument or a node breaks a rule of its specification
   malformed,         ///< whoever made the file: its bytes contradict its format
@@ -21,17 +22,18 @@ enum class ErrorCode {
   out_of_memory,     ///< the system: an allocation failed
 };
 
-/// The name of a code, as in the enumeration.
+/// The name of a code as in the enumeration: "invalid_argument", ... For a value outside of the
+/// enumeration: "unknown". The text is valid until the process ends.
 DEQUANT_EXPORT const char* name(ErrorCode code) noexcept;
 
-/// A failure: its code and one sentence that names the tensor, the rule and the value.
+/// A failure.
 struct Error {
   ErrorCode code = ErrorCode::invalid_argument;
-  std::string message;
-  int system = 0;  ///< errno of what the system refused; 0 where it was not the system
+  std::string message;  ///< one sentence that names the tensor or file, the rule and the value
+  int system = 0;       ///< errno of the failed system call; 0 if no system call failed
 };
 
-/// What Result::value() throws when there is no value. `what()` is the error's message.
+/// Thrown by Result::value() if the result holds an error. what() is the message of that error.
 class DEQUANT_EXPORT Exception : public std::exception {
  public:
   explicit Exception(Error error) : error_(std::move(error)) {}
@@ -42,8 +44,11 @@ class DEQUANT_EXPORT Exception : public std::exception {
   Error error_;
 };
 
-/// A value or an Error. Test it, then read `*result` or `result.error()`; or call `value()`, which
-/// throws Exception in place of a missing value.
+/// A value of type T, or an Error. True if it holds a value.
+///
+/// Without exceptions: `if (!result) return result.error();`, then `*result`. With exceptions:
+/// `result.value()`, which throws Exception if there is no value. `*result`, `result->` and
+/// `result.error()` are undefined if the result holds the other of the two.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -74,7 +79,7 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
-/// Success or an Error.
+/// Success, or an Error. True on success; error() is undefined then.
 template <>
 class [[nodiscard]] Result<void> {
  public:
@@ -92,6 +97,7 @@ class [[nodiscard]] Result<void> {
   std::optional<Error> error_;
 };
 
+/// What functions return that give no value.
 using Status = Result<void>;
 
 }  // namespace dequant
@@ -108,10 +114,12 @@ using Status = Result<void>;
     if (!status) return std::move(status).error(); \
   } while (false)
 
-/// `DEQUANT_TRY(auto x, f());` declares x from a Result, or returns its error from this function.
+/// DEQUANT_TRY(auto x, f()); declares x with the value of the Result that f() returns, or returns
+/// its error from the calling function, whose type is any Result.
 #define DEQUANT_TRY(declaration, expression) \
   DEQUANT_TRY_(DEQUANT_JOIN(dequant_result_, __COUNTER__), declaration, expression)
 
-/// `DEQUANT_CHECK(f());` goes on when the Status is good, or returns its error from this function.
+/// DEQUANT_CHECK(f()); continues if the Status that f() returns is a success, or returns its error
+/// from the calling function, whose type is any Result.
 #define DEQUANT_CHECK(expression) \
   DEQUANT_CHECK_(DEQUANT_JOIN(dequant_status_, __COUNTER__), expression)

@@ -1,4 +1,5 @@
-// The type of a tensor (element and shape) and the checked arithmetic of its size.
+// The type of a tensor, which is an element type and a shape, and how many elements and bytes it
+// has, computed with checks for overflow.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +10,24 @@
 
 namespace dequant {
 
-/// Sizes of the dimensions, outermost first; empty for a scalar. Not owned.
+/// The sizes of a tensor's dimensions, outermost first; empty for a scalar. A span: the numbers are
+/// the caller's and must live as long as the Shape is used.
 using Shape = std::span<const int64_t>;
 
-/// Element type and shape of a tensor; the shape is borrowed from the caller.
+/// The element type and the shape of a tensor. The shape is borrowed from the caller.
 struct TensorType {
   Element element = Element::float32;
   Shape shape;
 };
 
-/// Number of elements of a shape. Fails with invalid_argument on a negative dimension, or when the
-/// product of the non-zero dimensions overflows, wherever a zero dimension stands.
+/// The number of elements of a shape: the product of its dimensions, 1 for a scalar. Fails with
+/// invalid_argument if a dimension is negative, or if the product of the dimensions that are not 0
+/// overflows int64_t, even if another dimension is 0.
 DEQUANT_EXPORT Result<int64_t> element_count(Shape shape);
 
-/// Bytes that `count` elements take when packed: ceil(count * bits / 8). Fails with
-/// invalid_argument when that overflows int64_t or `count` is negative.
+/// The bytes that `count` elements take when they are packed, without padding between elements or
+/// rows: ceil(count * bits(element) / 8). Fails with invalid_argument if `count` is negative or the
+/// number of bytes overflows int64_t.
 DEQUANT_EXPORT Result<int64_t> packed_bytes(Element element, int64_t count);
 
 }  // namespace dequant

@@ -1,4 +1,5 @@
-// The WebNN dialect: dequantizeLinear as of June 2026.
+// The WebNN dialect: the operation dequantizeLinear of the Web Neural Network API, by the draft of
+// June 2026.
 #pragma once
 
 #include "dequant/plan.h"
@@ -6,19 +7,23 @@
 
 namespace dequant::webnn {
 
-/// Ranks that are accepted; the specification asks for 0 to 5.
+/// The largest rank that is accepted. The specification asks implementations for ranks 0 to 5.
 inline constexpr int kMaxRank = 8;
 
-/// One operation. The specification names five types; int4 and uint4 are what browsers and the web
-/// platform tests add.
+/// One operation, by the names of the specification. int4 and uint4 are not in the specification:
+/// browsers and the web platform tests add them. Shapes are borrowed: they must live until
+/// dequantize_linear() returns.
 struct DequantizeLinear {
-  TensorType input;       ///< int8 uint8 int32 uint32 int4 uint4
-  TensorType scale;       ///< float32 or float16; each dimension divides that of input
-  TensorType zero_point;  ///< the type of input, the shape of scale
+  TensorType input;  ///< int8, uint8, int32, uint32, int4 or uint4, of rank 0 to kMaxRank
+  /// float32 or float16, of the rank of input. Each dimension divides that of input: it is the
+  /// number of blocks that input is divided into along that dimension.
+  TensorType scale;
+  TensorType zero_point;  ///< type of input, shape of scale
 };
 
-/// Checks the operation and yields the plan; the output has the scale's type and the input's shape.
-/// Fails with invalid_argument naming the operand, the rule and the value.
+/// Checks the operation against the specification and returns its plan. The output has the shape of
+/// input and the type of scale. Fails with invalid_argument; the message names the operand, the
+/// rule that it breaks and its value.
 DEQUANT_EXPORT Result<Plan> dequantize_linear(const DequantizeLinear& node);
 
 }  // namespace dequant::webnn

@@ -31,8 +31,8 @@ PyObject* exception_of(ErrorCode code) {
   throw nb::python_error();
 }
 
-/// As what Python's own functions raise: the class that errno means, which programs tell by `except` or by
-/// `errno`. The sentence stays the library's.
+/// As what Python's own functions raise: the class that errno means, which programs tell by
+/// `except` or by `errno`. The sentence stays the library's.
 [[noreturn]] void raise_system(const Error& error) {
   const nb::object generic = nb::handle(PyExc_OSError)(error.system, "");
   const nb::object exception = generic.type()(error.message);
@@ -129,8 +129,8 @@ out       an array of the result's shape and dtype to write to, contiguous; it i
 threads   None or 0: one for each processor
 like      "torch": a tensor of torch, in place of a numpy array
 
-Tensors are numpy arrays (ml_dtypes' types included), what shares memory with them, dequant.Packed, or, for
-scales and zero points, plain numbers. Raises ValueError where the specification says no,
+Tensors are numpy arrays (ml_dtypes' types included), what shares memory with them, dequant.Packed,
+or, for scales and zero points, plain numbers. Raises ValueError where the specification says no,
 dequant.UnsupportedError, TypeError or OverflowError; `out` is then untouched.)";
 }
 

@@ -15,8 +15,9 @@ namespace dequant::python {
 /// Finds the exceptions of the package, once and before all else here.
 void find_errors();
 
-/// Raises the exception of a failure, with the library's sentence: ValueError; dequant.UnsupportedError,
-/// which is one too, for what is legal but not supported; OSError; MemoryError.
+/// Raises the exception of a failure, with the library's sentence: ValueError;
+/// dequant.UnsupportedError, which is one too, for what is legal but not supported; OSError;
+/// MemoryError.
 [[noreturn]] void raise(const Error& error);
 
 /// The value of a result, or its exception.
@@ -26,7 +27,8 @@ T checked(Result<T> result) {
   return *std::move(result);
 }
 
-/// Arguments as numbers. Raises TypeError for what is no int or a bool, OverflowError beyond 64 bits.
+/// Arguments as numbers. Raises TypeError for what is no int or a bool, OverflowError beyond 64
+/// bits.
 int64_t integer(const char* parameter, nanobind::handle object);
 std::optional<int64_t> optional_integer(const char* parameter, nanobind::handle object);
 bool boolean(const char* parameter, nanobind::handle object);

@@ -1,5 +1,6 @@
-// dequant.convert: the conversion works on a thread of its own, so that the caller's can listen to Python.
-#include "format/onnx/convert.h"
+// dequant.convert: the conversion works on a thread of its own, so that the caller's can listen to
+// Python.
+#include "format/model/convert.h"
 
 #include <chrono>
 #include <condition_variable>
@@ -10,9 +11,11 @@
 #include <system_error>
 #include <thread>
 
-#include "format/onnx/convert_json.h"
+#include "format/formats.h"
+#include "format/model/report_json.h"
 #include "python/core/call.h"
 #include "python/core/model.h"
+#include "python/core/numpy.h"
 #include "python/core/unlocked.h"
 
 namespace dequant::python {
@@ -20,8 +23,8 @@ namespace nb = nanobind;
 using namespace nb::literals;
 namespace {
 
-using format::onnx::ConvertOptions;
-using format::onnx::ConvertReport;
+using format::ConvertOptions;
+using format::ConvertReport;
 
 /// How long signals and progress may wait for the caller's thread.
 constexpr std::chrono::milliseconds kPatience{50};
@@ -38,7 +41,7 @@ class Conversion {
 
   Conversion(std::string input, std::string output, ConvertOptions options)
       : input_(std::move(input)), output_(std::move(output)), options_(std::move(options)) {
-    options_.progress = [this](int64_t done, int64_t total) { return tell(done, total); };
+    options_.write.progress = [this](int64_t done, int64_t total) { return tell(done, total); };
     try {
       thread_ = std::thread([this] {
         work();
@@ -68,9 +71,9 @@ class Conversion {
 
   /// Works on the caller's thread, and on no other, telling the callback in between.
   ConvertReport work_here(nb::handle progress) {
-    options_.stream.executor = sequential_executor();
+    options_.write.stream.executor = sequential_executor();
     std::exception_ptr raised;
-    options_.progress = [&](int64_t done, int64_t total) -> Status {
+    options_.write.progress = [&](int64_t done, int64_t total) -> Status {
       const nb::gil_scoped_acquire locked;
       try {
         if (PyErr_CheckSignals() != 0) throw nb::python_error();
@@ -128,7 +131,7 @@ class Conversion {
 
   void work() {
     try {
-      result_ = format::onnx::convert(input_, output_, options_);
+      result_ = format::convert(format::formats(), input_, output_, options_);
     } catch (...) {  // no memory
       thrown_ = std::current_exception();
     }
@@ -146,7 +149,8 @@ class Conversion {
   std::thread thread_;
 };
 
-/// What the callback raises, and signals, leave through here: the conversion then ends without a trace.
+/// What the callback raises, and signals, leave through here: the conversion then ends without a
+/// trace.
 ConvertReport listen(Conversion& conversion, nb::handle progress) {
   if (!conversion.has_a_thread()) return conversion.work_here(progress);
   int64_t told = -1;
@@ -169,32 +173,31 @@ std::vector<std::string> globs(const char* parameter, nb::handle list) {
 }
 
 nb::str convert(nb::handle input, nb::handle output, bool assume_const, bool strip_qdq,
-                nb::handle clip, bool external_data, bool clean_temp, nb::handle include,
-                nb::handle exclude, bool overwrite, bool dry_run, bool require_float, bool checksum,
-                nb::handle threads, nb::handle mem, nb::handle progress) {
+                nb::handle clip, nb::handle dtype, bool external_data, bool clean_temp,
+                nb::handle include, nb::handle exclude, bool overwrite, bool dry_run,
+                bool require_float, bool checksum, nb::handle threads, nb::handle mem,
+                nb::handle progress) {
   ThreadPool pool(threads_of(threads));
-  const auto clips = format::onnx::clips_named(from_text("clip", clip));
-  if (!clips) throw nb::value_error("clip: none of needed, always, never");
-  ConvertOptions options{
-      .assume_const = assume_const,
-      .strip_qdq = strip_qdq,
-      .clips = *clips,
-      .external_data = external_data,
-      .clean_temp = clean_temp,
-      .dry_run = dry_run,
-      .checksums = checksum ? format::onnx::Checksums::verify : format::onnx::Checksums::skip,
-      .require_float = require_float,
-      .include = globs("include", include),
-      .exclude = globs("exclude", exclude),
-      .overwrite = overwrite ? format::Overwrite::replace : format::Overwrite::refuse,
-      .stream = {.executor = pool.executor()},
-      .progress = {}};
+  ConvertOptions options;
+  format::FormatOptions& own = options.open.own;
+  own.set_if(assume_const, "assume-const");
+  own.set_if(strip_qdq, "strip-qdq");
+  if (const std::string clips = from_text("clip", clip); clips != "needed") own.set("clip", clips);
+  own.set_if(external_data, "external-data");
+  own.set_if(!checksum, "no-checksum");
+  options.clean_temp = clean_temp;
+  options.write.dtype = output_of("dtype", dtype);
+  options.write.dry_run = dry_run;
+  options.write.require_float = require_float;
+  options.write.selection = {globs("include", include), globs("exclude", exclude)};
+  options.write.overwrite = overwrite ? format::Overwrite::replace : format::Overwrite::refuse;
+  options.write.stream.executor = pool.executor();
   if (!mem.is_none()) {
-    options.stream.memory = integer("mem", mem);
-    options.stream.structure.memory = options.stream.memory;
+    options.open.memory = integer("mem", mem);
+    options.write.stream.memory = options.open.memory;
   }
   Conversion conversion(path_of(input), path_of(output), std::move(options));
-  const auto json = format::onnx::to_json(listen(conversion, progress));
+  const auto json = format::to_json(listen(conversion, progress));
   const std::string text =
       json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   return nb::str(text.data(), text.size());
@@ -204,9 +207,9 @@ nb::str convert(nb::handle input, nb::handle output, bool assume_const, bool str
 
 void add_convert(nb::module_& core) {
   core.def("convert", convert, "input"_a, "output"_a, "assume_const"_a, "strip_qdq"_a, "clip"_a,
-           "external_data"_a, "clean_temp"_a, "include"_a, "exclude"_a, "overwrite"_a, "dry_run"_a,
-           "require_float"_a, "checksum"_a, "threads"_a.none(), "mem"_a.none(),
-           "progress"_a.none());
+           "dtype"_a.none(), "external_data"_a, "clean_temp"_a, "include"_a, "exclude"_a,
+           "overwrite"_a, "dry_run"_a, "require_float"_a, "checksum"_a, "threads"_a.none(),
+           "mem"_a.none(), "progress"_a.none());
 }
 
 }  // namespace dequant::python

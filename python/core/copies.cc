@@ -1,10 +1,11 @@
 // Copies of what cannot be borrowed.
 #include "python/core/copies.h"
 
-#include <bit>
 #include <cstdint>
 #include <cstring>
 
+#include "dequant/codes.h"
+#include "python/core/tensor.h"
 #include "python/core/unlocked.h"
 
 namespace dequant::python {
@@ -12,32 +13,6 @@ namespace {
 
 /// What takes less time than giving the interpreter's lock away and waiting for it.
 constexpr size_t kQuick = size_t{1} << 16;
-
-/// Eight codes, the first in the lowest byte, moved together: pairs, pairs of these, and so on.
-template <unsigned kBits>
-uint64_t together(uint64_t codes) {
-  constexpr uint64_t kBytes = 0x0101010101010101;
-  codes &= kBytes * ((1u << kBits) - 1);
-  codes |= codes >> (8 - kBits);
-  codes &= 0x0001000100010001 * ((1u << 2 * kBits) - 1);
-  codes |= codes >> (16 - 2 * kBits);
-  codes &= 0x0000000100000001 * ((1u << 4 * kBits) - 1);
-  return codes | codes >> (32 - 4 * kBits);
-}
-
-template <unsigned kBits>
-void pack(std::span<const std::byte> from, std::span<std::byte> to) {
-  static_assert(std::endian::native == std::endian::little);
-  const auto eight = [&](size_t i, size_t count) {
-    uint64_t codes = 0;
-    std::memcpy(&codes, from.data() + i, count);
-    codes = together<kBits>(codes);
-    std::memcpy(to.data() + i / 8 * kBits, &codes, (count * kBits + 7) / 8);
-  };
-  size_t i = 0;
-  for (; i + 8 <= from.size(); i += 8) eight(i, 8);
-  if (i < from.size()) eight(i, from.size() - i);
-}
 
 /// The elements of dimension `d` and those below it; returns where the next one goes.
 template <class T>
@@ -64,11 +39,24 @@ void copy_items(const Py_buffer& view, std::span<std::byte> to) {
 }  // namespace
 
 Owned packed(int bits, std::span<const std::byte> from) {
-  const size_t each = 8 / static_cast<size_t>(bits);
-  Owned out((from.size() + each - 1) / each);
+  const auto width = static_cast<size_t>(bits);
+  Owned out(from.size() / 8 * width + (from.size() % 8 * width + 7) / 8);
   const Unlocked unlocked(from.size() > kQuick);
-  bits == 4 ? pack<4>(from, out.bytes()) : pack<2>(from, out.bytes());
+  pack_codes(bits, from, out.bytes()).value();
   return out;
+}
+
+void unpack(int bits, nanobind::handle packed, nanobind::handle out) {
+  Exported from;
+  Exported to;
+  if (!from.get(packed, PyBUF_SIMPLE)) throw nanobind::type_error("packed: no buffer of bytes");
+  if (!to.get(out, PyBUF_WRITABLE)) throw nanobind::type_error("out: no buffer to write");
+  Status status;
+  {
+    const Unlocked unlocked(to.bytes().size() > kQuick);
+    status = unpack_codes(bits, from.bytes(), 0, to.bytes());
+  }
+  if (!status) throw nanobind::value_error(status.error().message.c_str());
 }
 
 Owned contiguous(const Py_buffer& view) {

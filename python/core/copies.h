@@ -27,10 +27,15 @@ class Owned {
   size_t size_ = 0;
 };
 
-/// Codes of `bits` bits, 2 or 4, from the low bits of a byte each.
+/// Codes of `bits` bits, less than 8, from the low bits of a byte each.
 Owned packed(int bits, std::span<const std::byte> from);
 
-/// The elements of a buffer with strides, in the order of their indices. Items are of 1, 2 or 4 bytes.
+/// Codes of `bits` bits, less than 8, from packed bytes to a byte each of the buffer `out`, as many
+/// as it has. Raises ValueError where `packed` has fewer.
+void unpack(int bits, nanobind::handle packed, nanobind::handle out);
+
+/// The elements of a buffer with strides, in the order of their indices. Items are of 1, 2 or 4
+/// bytes.
 Owned contiguous(const Py_buffer& view);
 
 }  // namespace dequant::python

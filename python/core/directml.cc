@@ -5,17 +5,17 @@
 #include <array>
 #include <string>
 
-#include "format/directml/node.h"
+#include "conformance/directml/node.h"
 #include "python/core/call.h"
 
 namespace dequant::python {
 namespace nb = nanobind;
-namespace dml = format::directml;
+namespace dml = conformance::directml;
 using namespace nb::literals;
 namespace {
 
-/// A tensor whose dimensions may have any strides but negative ones, which are copied. DirectML has at
-/// most 8 dimensions.
+/// A tensor whose dimensions may have any strides but negative ones, which are copied. DirectML has
+/// at most 8 dimensions.
 class Strided {
  public:
   Strided(const char* name, nb::handle object, const Element* numbers = nullptr)
@@ -77,25 +77,26 @@ nb::object operation(nb::handle input, nb::handle scale, nb::handle zero_point,
 constexpr const char* kElementWise =
     R"(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR: output = (input - zero_point) * scale.
 
-input          uint8; since 2_1 also int8 uint16 int16 uint32 int32; 1 to 8 dimensions, before 3_0 just 4
+input          uint8; since 2_1 also int8 uint16 int16 uint32 int32; 1 to 8 dimensions, before 3_0
+               just 4
 scale          float32, since 6_0 also float16, of the shape of input; a scalar serves all
 zero_point     of the dtype of input and its shape, or a scalar; since 6_2 None: 0
 feature_level  of the device: 1_0, 2_0, 2_1, ... 6_4
 
-The result has the dtype of scale. Arrays with strides, as of transpose() or numpy.broadcast_to(), are read as
-they lie; negative strides are copied.)";
+The result has the dtype of scale. Arrays with strides, as of transpose() or numpy.broadcast_to(),
+are read as they lie; negative strides are copied.)";
 
 constexpr const char* kDequantize =
     R"(DML_DEQUANTIZE: output = (input - zero_point) * scale, in blocks.
 
 input          uint8 int8 uint4 int4, of 1 to 8 dimensions
-scale          float32 or float16, of as many dimensions, each of which divides that of input: it is that many
-               blocks; a scalar serves all
+scale          float32 or float16, of as many dimensions, each of which divides that of input: it is
+               that many blocks; a scalar serves all
 zero_point     of the dtype of input, divided into blocks as scale is; None: the middle of the codes
 feature_level  of the device: 6_3 or 6_4
 
-The result has the dtype of scale. Arrays with strides, as of transpose() or numpy.broadcast_to(), are read as
-they lie; negative strides are copied.)";
+The result has the dtype of scale. Arrays with strides, as of transpose() or numpy.broadcast_to(),
+are read as they lie; negative strides are copied.)";
 
 }  // namespace
 

@@ -68,8 +68,8 @@ nb::object of_webnn(nb::handle input, nb::handle scale, nb::handle zero_point, n
 
 constexpr const char* kOnnx = R"(ONNX's DequantizeLinear: y = (x - zero_point) * scale.
 
-The newest version of the operator that is not above `opset` decides what is allowed (ai.onnx versions 10,
-13, 19, 21, 23, 24, 25).
+The newest version of the operator that is not above `opset` decides what is allowed (ai.onnx
+versions 10, 13, 19, 21, 23, 24, 25).
 
 x             codes, of any shape
 scale         one, or a vector with one for each index on `axis`, or blocked: one for each block
@@ -92,8 +92,8 @@ The result has the dtype of x_scale.)";
 constexpr const char* kWebnn = R"(WebNN's dequantizeLinear: output = (input - zero_point) * scale.
 
 input       int8 uint8 int32 uint32 int4 uint4, of up to 8 dimensions
-scale       float32 or float16, of as many dimensions, each of which divides that of input: it is that many
-            blocks
+scale       float32 or float16, of as many dimensions, each of which divides that of input: it is
+            that many blocks
 zero_point  of the dtype of input and the shape of scale
 
 The result has the dtype of scale.)";
@@ -105,7 +105,7 @@ void add_linear(nb::module_& core) {
   core.def_submodule("onnx").def(
       "dequantize_linear", of_onnx, "x"_a.none(), "scale"_a.none(), "zero_point"_a.none() = none,
       nb::kw_only(), "axis"_a.none() = 1, "block_size"_a.none() = 0, "output_dtype"_a.none() = none,
-      "opset"_a.none() = 25, "out"_a.none() = none, "threads"_a.none() = none,
+      "opset"_a.none() = onnx::kNewestOpset, "out"_a.none() = none, "threads"_a.none() = none,
       "like"_a.none() = none, documented(kOnnx).c_str());
   core.def_submodule("microsoft")
       .def("dequantize_linear", of_microsoft, "x"_a.none(), "x_scale"_a.none(),

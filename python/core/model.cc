@@ -1,4 +1,4 @@
-// An ONNX file open for reading tensors, as dequant._model wraps it.
+// A model file open for reading tensors, as dequant._model wraps it.
 #include "python/core/model.h"
 
 #include <memory>
@@ -6,7 +6,9 @@
 #include <optional>
 
 #include "dequant/executor.h"
-#include "format/onnx/extract.h"
+#include "format/formats.h"
+#include "format/model/extract.h"
+#include "format/model/plan_words.h"
 #include "python/core/call.h"
 #include "python/core/numpy.h"
 #include "python/core/unlocked.h"
@@ -16,46 +18,53 @@ namespace nb = nanobind;
 using namespace nb::literals;
 namespace {
 
-using format::onnx::Checksums;
-using format::onnx::Constant;
-using format::onnx::Dequantization;
-using format::onnx::Extractor;
+using format::DenseTensor;
+using format::Extractor;
+using format::StoredTensor;
 
 /// What is known without reading data, under the names of dequant.Tensor.
-nb::dict facts(const Dequantization& d) {
-  const bool microsoft = d.node->domain() == "com.microsoft";
-  const auto& opsets = d.graph->opsets;
-  const std::string_view own = d.x.name();
+nb::dict facts(const DenseTensor& t, const format::Words& words) {
+  const Plan& plan = t.recipe->plan;
+  const auto& axis = t.recipe->axis;
+  const std::string_view own = t.stored.name;
   nb::dict out;
-  out["name"] = to_text(d.node->outputs[0].text);
-  out["node"] = to_text(d.node->name);
-  out["x"] = to_text(own.empty() ? d.node->input(0) : own);
-  out["domain"] = to_str(microsoft ? "com.microsoft" : "ai.onnx");
-  out["opset"] = (microsoft ? opsets.microsoft : opsets.onnx).value_or(1);
-  out["shape"] = to_tuple(d.x.type().shape);
-  out["dtype"] = to_str(d.plan.output);
-  out["stored_dtype"] = to_str(d.plan.input);
-  out["granularity"] = to_str(format::onnx::granularity_key(d.plan));
-  out["axis"] = d.axis ? nb::object(nb::int_(*d.axis)) : nb::none();
-  out["block_size"] = format::onnx::block_size(d.plan);
-  out["nbytes"] = format::onnx::stored_bytes(d);
+  out["name"] = to_text(t.name);
+  out["node"] = to_text(t.node);
+  out["x"] = to_text(own.empty() ? t.source : own);
+  out["domain"] = to_text(t.scheme.empty() ? words.implied_scheme : t.scheme);
+  out["opset"] = t.version.value_or(1);
+  out["shape"] = to_tuple(t.shape);
+  out["dtype"] = to_str(plan.output);
+  out["stored_dtype"] = to_str(plan.input);
+  out["granularity"] = to_str(format::granularity_key(plan));
+  out["axis"] = axis ? nb::object(nb::int_(*axis)) : nb::none();
+  out["block_size"] = format::block_size(plan);
+  out["nbytes"] = t.stored_bytes();
   return out;
 }
 
-class OnnxFile {
+Result<std::unique_ptr<Extractor>> open(const std::string& path,
+                                        const format::OpenOptions& options) {
+  const Unlocked unlocked;
+  DEQUANT_TRY(auto file, format::open_model(format::formats(), path, options));
+  return Extractor::open(std::move(file));
+}
+
+class ModelFile {
  public:
-  OnnxFile(nb::handle path, nb::handle mem, bool checksum) : path_(path_of(path)) {
-    const format::onnx::StructureLimit limit{mem.is_none() ? 0 : integer("mem", mem)};
-    Result<std::unique_ptr<Extractor>> extractor = [&] {
-      const Unlocked unlocked;
-      return Extractor::open(path_, limit, checksum ? Checksums::verify : Checksums::skip);
-    }();
-    extractor_ = checked(std::move(extractor));
+  ModelFile(nb::handle path, nb::handle mem, bool checksum) {
+    format::OpenOptions options{mem.is_none() ? 0 : integer("mem", mem), {}};
+    options.own.set_if(!checksum, "no-checksum");
+    extractor_ = checked(open(path_of(path), options));
   }
+
+  nb::str format() const { return to_str(opened()->file().format().name); }
 
   nb::list tensors() const {
     nb::list out;
-    for (const Dequantization& d : opened()->dequantizations()) out.append(facts(d));
+    const auto extractor = opened();
+    for (const DenseTensor& t : extractor->tensors())
+      out.append(facts(t, extractor->file().format().words));
     return out;
   }
 
@@ -70,18 +79,15 @@ class OnnxFile {
   nb::object dequantize(size_t index, nb::handle dtype, nb::handle out, nb::handle threads,
                         nb::handle like) const {
     const auto extractor = opened();
-    Dequantization d = at(*extractor, index);
-    if (!dtype.is_none()) d.plan.output = element_of("dtype", dtype);
-    if (!is_output(d.plan.output)) {
-      const std::string known = "none of float32, float16, bfloat16";
-      throw nb::type_error(("dtype: " + std::string(name(d.plan.output)) + " is " + known).c_str());
-    }
+    DenseTensor tensor = at(*extractor, index);
+    Element& output = tensor.recipe->plan.output;
+    output = output_of("dtype", dtype).value_or(output);
     ThreadPool pool(threads_of(threads));
-    const Output y({d.plan.output, d.x.type().shape}, out, like);
+    const Output y(tensor.type(), out, like);
     Status status;
     {
       const Unlocked unlocked;
-      status = extractor->read(d, {.executor = pool.executor()}, y.bytes());
+      status = extractor->read(tensor, {.executor = pool.executor()}, y.bytes());
     }
     if (!status) raise(status.error());
     return y.result();
@@ -89,17 +95,17 @@ class OnnxFile {
 
   nb::object codes(size_t index) const {
     const auto extractor = opened();
-    return read(*extractor, at(*extractor, index).x);
+    return read(*extractor, at(*extractor, index).stored);
   }
 
   nb::object scale(size_t index) const {
     const auto extractor = opened();
-    return read(*extractor, at(*extractor, index).scale);
+    return read(*extractor, at(*extractor, index).recipe->scale);
   }
 
   nb::object zero_point(size_t index) const {
     const auto extractor = opened();
-    const auto& zero_point = at(*extractor, index).zero_point;
+    const auto& zero_point = at(*extractor, index).recipe->zero_point;
     return zero_point ? read(*extractor, *zero_point) : nb::none();
   }
 
@@ -121,15 +127,15 @@ class OnnxFile {
     throw nb::value_error("the model is closed");
   }
 
-  static const Dequantization& at(const Extractor& extractor, size_t index) {
-    const auto& all = extractor.dequantizations();
+  static const DenseTensor& at(const Extractor& extractor, size_t index) {
+    const auto& all = extractor.tensors();
     if (index >= all.size()) throw nb::index_error("no tensor of that index");
     return all[index];
   }
 
   /// Packed bytes in an array, the name of their element, the shape.
-  static nb::object read(Extractor& extractor, const Constant& constant) {
-    const TensorType type = constant.type();
+  static nb::object read(Extractor& extractor, const StoredTensor& tensor) {
+    const TensorType& type = tensor.type;
     const int64_t bytes = checked(packed_bytes(type.element, checked(element_count(type.shape))));
     const nb::object array = nb::module_::import_("numpy").attr("empty")(bytes, "uint8");
     Exported memory;
@@ -137,13 +143,12 @@ class OnnxFile {
     Status status;
     {
       const Unlocked unlocked;
-      status = extractor.read(constant, memory.bytes());
+      status = format::read(extractor.file(), tensor, memory.bytes());
     }
     if (!status) raise(status.error());
     return nb::make_tuple(array, to_str(type.element), to_tuple(type.shape));
   }
 
-  std::string path_;
   mutable std::mutex mutex_;
   std::shared_ptr<Extractor> extractor_;
 };
@@ -177,17 +182,18 @@ std::string from_text(const char* parameter, nb::handle text) {
 }
 
 void add_model(nb::module_& core) {
-  nb::class_<OnnxFile>(core, "OnnxFile")
+  nb::class_<ModelFile>(core, "ModelFile")
       .def(nb::init<nb::handle, nb::handle, bool>(), "path"_a, "mem"_a.none(), "checksum"_a)
-      .def("tensors", &OnnxFile::tensors)
-      .def("find", &OnnxFile::find, "name"_a)
-      .def("dequantize", &OnnxFile::dequantize, "index"_a, "dtype"_a.none(), "out"_a.none(),
+      .def_prop_ro("format", &ModelFile::format)
+      .def("tensors", &ModelFile::tensors)
+      .def("find", &ModelFile::find, "name"_a)
+      .def("dequantize", &ModelFile::dequantize, "index"_a, "dtype"_a.none(), "out"_a.none(),
            "threads"_a.none(), "like"_a.none())
-      .def("codes", &OnnxFile::codes, "index"_a)
-      .def("scale", &OnnxFile::scale, "index"_a)
-      .def("zero_point", &OnnxFile::zero_point, "index"_a)
-      .def("close", &OnnxFile::close)
-      .def_prop_ro("closed", &OnnxFile::closed);
+      .def("codes", &ModelFile::codes, "index"_a)
+      .def("scale", &ModelFile::scale, "index"_a)
+      .def("zero_point", &ModelFile::zero_point, "index"_a)
+      .def("close", &ModelFile::close)
+      .def_prop_ro("closed", &ModelFile::closed);
 }
 
 }  // namespace dequant::python

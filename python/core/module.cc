@@ -1,9 +1,11 @@
-// dequant._core: the dialects as functions on tensors. What users see of it is the package around it.
+// dequant._core: the dialects as functions on tensors. What users see of it is the package around
+// it.
 #include <nanobind/nanobind.h>
 
 #include "dequant/element.h"
 #include "dequant/version.h"
 #include "python/core/call.h"
+#include "python/core/copies.h"
 #include "python/core/model.h"
 #include "python/core/numpy.h"
 
@@ -22,6 +24,7 @@ NB_MODULE(_core, m) {
   }
   m.attr("BITS") = bits;
   m.def("from_dlpack", dequant::python::from_dlpack, "object"_a, "writable"_a);
+  m.def("unpack", dequant::python::unpack, "bits"_a, "packed"_a, "out"_a);
   m.def("set_packed", dequant::python::set_packed, "type"_a);
   dequant::python::add_linear(m);
   dequant::python::add_tensorflow(m);

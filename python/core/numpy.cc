@@ -11,9 +11,9 @@ namespace dequant::python {
 namespace nb = nanobind;
 namespace {
 
-/// What is used of numpy and of the package. Found when the module is imported: an import may give the
-/// interpreter's lock away, so that in the initializer of a static variable it could wait for ever for
-/// another thread's.
+/// What is used of numpy and of the package. Found when the module is imported: an import may give
+/// the interpreter's lock away, so that in the initializer of a static variable it could wait for
+/// ever for another thread's.
 struct Names {
   PyObject* ndarray;
   PyObject* generic;
@@ -122,6 +122,14 @@ Element element_of(const char* parameter, nb::handle dtype) {
   }
   const auto found = arrays("element_of")(parameter, dtype);
   return element_from_name(nb::cast<std::string_view>(found)).value();
+}
+
+std::optional<Element> output_of(const char* parameter, nb::handle dtype) {
+  if (dtype.is_none()) return std::nullopt;
+  const Element element = element_of(parameter, dtype);
+  if (is_output(element)) return element;
+  const std::string stands = std::string(parameter) + ": " + std::string(name(element));
+  throw nb::type_error((stands + " is none of float32, float16, bfloat16").c_str());
 }
 
 void find_names() {

@@ -22,8 +22,8 @@ class Exported {
   Exported& operator=(const Exported&) = delete;
   ~Exported() { release(); }
 
-  /// Instead of what it held before. False, without a Python error, where the object exports no memory
-  /// of that kind.
+  /// Instead of what it held before. False, without a Python error, where the object exports no
+  /// memory of that kind.
   bool get(nanobind::handle object, int flags);
   void release();
   const Py_buffer& view() const { return view_; }
@@ -59,10 +59,10 @@ enum class Layout : uint8_t {
 /// A tensor to read; it holds the memory.
 class Tensor {
  public:
-  /// Borrows contiguous numpy arrays at once and leaves all else to adapt() of dequant._arrays, which
-  /// raises TypeError for what is no tensor, or has elements that dequant does not know. A Python number
-  /// becomes a scalar of the element that `numbers` names, rounded where that is float32; OverflowError
-  /// where it does not fit.
+  /// Borrows contiguous numpy arrays at once and leaves all else to adapt() of dequant._arrays,
+  /// which raises TypeError for what is no tensor, or has elements that dequant does not know. A
+  /// Python number becomes a scalar of the element that `numbers` names, rounded where that is
+  /// float32; OverflowError where it does not fit.
   Tensor(const char* name, nanobind::handle object, const Element* numbers = nullptr,
          Layout layout = Layout::packed);
 
@@ -94,8 +94,8 @@ class Tensor {
 /// The tensor to write: `out` if given, else a new array.
 class Output {
  public:
-  /// Raises TypeError or ValueError where `out` is not writable, contiguous memory of that type. `like`
-  /// is None, "numpy" or "torch".
+  /// Raises TypeError or ValueError where `out` is not writable, contiguous memory of that type.
+  /// `like` is None, "numpy" or "torch".
   Output(TensorType type, nanobind::handle out, nanobind::handle like);
 
   std::span<std::byte> bytes() const { return exported_.bytes(); }

@@ -68,7 +68,8 @@ axis          of input, negative ones count from the back; None: one range
 narrow_range  of SCALED: the lowest code is not used
 dtype         float32 or bfloat16 of the result; None: float32
 version       "r2", or "r1.4", which has no axis, narrow_range and dtype
-semantics     "kernel": the bits of TensorFlow's CPU kernel; "documented": the formulas of the r1.4 page)";
+semantics     "kernel": the bits of TensorFlow's CPU kernel; "documented": the formulas of the r1.4
+              page)";
 
 }  // namespace
 

@@ -8,9 +8,10 @@
 
 namespace dequant::python {
 
-/// Gives the lock away for as long as this lives. A daemon thread may want it back when the interpreter
-/// has ended: Python before 3.14 then ends the thread by unwinding its stack, which no destructor survives.
-/// Such a thread waits for the end of the process here, as it does in later versions.
+/// Gives the lock away for as long as this lives. A daemon thread may want it back when the
+/// interpreter has ended: Python before 3.14 then ends the thread by unwinding its stack, which no
+/// destructor survives. Such a thread waits for the end of the process here, as it does in later
+/// versions.
 class Unlocked {
  public:
   /// Keeps it where that is not worth while.

@@ -1,7 +1,7 @@
 """Quantized numbers back into floats, exactly and at the speed of memory.
 
-Each dialect is a module that speaks by its own specification's names: onnx, microsoft, tensorflow, directml,
-webnn. Tensors are numpy arrays and whatever shares memory with them.
+Each dialect is a module that speaks by its own specification's names: onnx, microsoft, tensorflow,
+directml, webnn. Tensors are numpy arrays and whatever shares memory with them.
 """
 
 import copyreg as _copyreg
@@ -23,5 +23,6 @@ dtypes = tuple(_BITS)
 # Functions of the extension are pickled by their names, as Python's own are.
 _copyreg.pickle(type(onnx.dequantize_linear), _operator.attrgetter("__qualname__"))
 
-__all__ = ["Channel", "ConvertReport", "Diff", "Model", "ModelDiff", "Packed", "Tensor", "UnsupportedError", "Worst",
-           "__version__", "convert", "diff", "directml", "dtypes", "microsoft", "onnx", "open", "tensorflow", "webnn"]
+__all__ = ["Channel", "ConvertReport", "Diff", "Model", "ModelDiff", "Packed", "Tensor",
+           "UnsupportedError", "Worst", "__version__", "convert", "diff", "directml", "dtypes",
+           "microsoft", "onnx", "open", "tensorflow", "webnn"]

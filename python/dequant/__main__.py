@@ -10,10 +10,12 @@ from importlib import metadata
 
 
 def _places() -> Iterator[str]:
-    """Where the command may be: where it was installed with this package, else where scripts are."""
+    """Where the command may be: where it was installed with this package, else where scripts
+    are."""
     name = "dequant" + (sysconfig.get_config_var("EXE") or "")
     try:
-        yield from (str(file.locate()) for file in metadata.files("dequant") or () if file.name == name)
+        files = metadata.files("dequant") or ()
+        yield from (str(file.locate()) for file in files if file.name == name)
     except metadata.PackageNotFoundError:
         pass
     yield os.path.join(sysconfig.get_path("scripts"), name)

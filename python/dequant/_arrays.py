@@ -1,7 +1,7 @@
 """Arrays of other libraries as packed bytes, the name of an element, and a shape.
 
-The core reads contiguous arrays of numpy's own types by itself and asks here about everything else: ml_dtypes,
-DLPack, strides, buffers, bytes that the caller describes, and plain numbers.
+The core reads contiguous arrays of numpy's own types by itself and asks here about everything else:
+ml_dtypes, DLPack, strides, buffers, bytes that the caller describes, and plain numbers.
 """
 
 from __future__ import annotations
@@ -44,9 +44,11 @@ def shape_of(parameter: str, shape: Any) -> tuple[int, ...]:
 
 def bytes_of(parameter: str, data: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
     """The memory of contiguous one-byte items, as a flat array; never a copy."""
-    if str(getattr(data, "dtype", "")) == "torch.float4_e2m1fn_x2":  # bytes that torch shares under no such name
+    # bytes that torch shares under no such name
+    if str(getattr(data, "dtype", "")) == "torch.float4_e2m1fn_x2":
         data = data.view(sys.modules["torch"].uint8)
-    array, element = of_dlpack(parameter, data) if speaks_dlpack(data) else (_array(parameter, data), None)
+    array, element = (of_dlpack(parameter, data) if speaks_dlpack(data)
+                      else (_array(parameter, data), None))
     if array.dtype.itemsize != 1 or array.dtype.hasobject:
         raise TypeError(f"{parameter}: items of one byte are wanted, not {element or array.dtype}")
     if not array.flags.c_contiguous:
@@ -55,7 +57,8 @@ def bytes_of(parameter: str, data: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
 
 
 def adapt(name: str, value: Any) -> tuple[np.ndarray, str, tuple[int, ...], bool]:
-    """The bytes of any tensor, its element, its shape, and whether each element has a byte of its own."""
+    """The bytes of any tensor, its element, its shape, and whether each element has a byte of its
+    own."""
     if not speaks_dlpack(value):
         return _adapt_array(name, _array(name, value))
     array, element = of_dlpack(name, value)
@@ -63,8 +66,8 @@ def adapt(name: str, value: Any) -> tuple[np.ndarray, str, tuple[int, ...], bool
         return _adapt_array(name, array)  # which says what is wrong
     said = name_of(getattr(value, "dtype", element))
     if said != element and (is_torch(value) or said in BITS):
-        raise TypeError(f"{name}: {said}, whose memory DLPack calls {element}; give dequant.Packed, or a view whose "
-                        f"dtype is {element}")
+        raise TypeError(f"{name}: {said}, whose memory DLPack calls {element}; give "
+                        f"dequant.Packed, or a view whose dtype is {element}")
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8), element, array.shape, False
 
 
@@ -79,8 +82,8 @@ def _array(name: str, value: Any) -> np.ndarray:
     try:
         return np.asarray(memoryview(value))
     except TypeError:
-        raise TypeError(f"{name}: {type(value).__name__} is no tensor: it has neither the buffer protocol nor "
-                        "__array_interface__ nor __dlpack__") from None
+        raise TypeError(f"{name}: {type(value).__name__} is no tensor: it has neither the buffer "
+                        "protocol nor __array_interface__ nor __dlpack__") from None
     except (ValueError, NotImplementedError) as error:
         raise TypeError(f"{name}: {type(value).__name__} gives no memory: {error}") from None
 
@@ -93,26 +96,30 @@ def _adapt_array(name: str, array: np.ndarray) -> tuple[np.ndarray, str, tuple[i
         array = array.astype(array.dtype.newbyteorder("="))
     described = describe(array.dtype)
     if described is None:
-        raise TypeError(f"{name}: {array.dtype} is no element type of dequant, which are {', '.join(BITS)}; "
-                        "bytes that hold one are given as dequant.Packed(data, dtype, shape)")
+        raise TypeError(f"{name}: {array.dtype} is no element type of dequant, which are "
+                        f"{', '.join(BITS)}; bytes that hold one are given as dequant.Packed(data, "
+                        "dtype, shape)")
     element, one_per_byte = described
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8), element, array.shape, one_per_byte
+    data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return data, element, array.shape, one_per_byte
 
 
 def speaks_dlpack(value: Any) -> bool:
-    """Whether a tensor is asked for its memory by DLPack. Arrays of numpy say more by themselves."""
+    """Whether a tensor is asked for its memory by DLPack. Arrays of numpy say more by
+    themselves."""
     return hasattr(value, "__dlpack__") and not isinstance(value, (np.ndarray, np.generic, type))
 
 
 def of_dlpack(name: str, value: Any) -> tuple[np.ndarray, str | None]:
-    """An array of a tensor's memory. Elements are unsigned integers of their bits there, with the name of the element;
-    other items are what numpy makes of them, with no name."""
+    """An array of a tensor's memory. Elements are unsigned integers of their bits there, with the
+    name of the element; other items are what numpy makes of them, with no name."""
     _check_exporter(name, value)
     try:
         known = _core.from_dlpack(value, False)
         return (np.from_dlpack(value), None) if known is None else known
     except (BufferError, RuntimeError, ValueError) as error:
-        raise TypeError(f"{name}: {type(value).__name__} gives no memory by DLPack: {error}") from None
+        raise TypeError(
+            f"{name}: {type(value).__name__} gives no memory by DLPack: {error}") from None
 
 
 def is_torch(value: Any) -> bool:
@@ -124,39 +131,48 @@ def is_torch(value: Any) -> bool:
 
 
 def _check_exporter(name: str, tensor: Any) -> None:
-    """Refuses memory of other devices, and tensors that are more than their memory, which DLPack does not say."""
+    """Refuses memory of other devices, and tensors that are more than their memory, which DLPack
+    does not say."""
     if is_torch(tensor):
         check_torch(name, tensor)
     try:
         device = int(tensor.__dlpack_device__()[0])
     except (BufferError, RuntimeError, ValueError) as error:
-        raise TypeError(f"{name}: {type(tensor).__name__} gives no memory by DLPack: {error}") from None
+        raise TypeError(
+            f"{name}: {type(tensor).__name__} gives no memory by DLPack: {error}") from None
     if device != 1:
-        raise TypeError(f"{name}: {type(tensor).__name__} on a device of DLPack's type {device}; only memory of the CPU"
-                        " is served")
+        raise TypeError(f"{name}: {type(tensor).__name__} on a device of DLPack's type {device}; "
+                        "only memory of the CPU is served")
     if getattr(tensor, "requires_grad", False) is True:
-        raise TypeError(f"{name}: a tensor that requires a gradient, which would be lost; detach() it first")
+        raise TypeError(f"{name}: a tensor that requires a gradient, which would be lost; detach() "
+                        "it first")
     for bit in ("neg", "conj"):
         if getattr(tensor, f"is_{bit}", bool)() is True:
-            raise TypeError(f"{name}: a tensor whose memory is not its values yet; resolve_{bit}() it first")
+            raise TypeError(f"{name}: a tensor whose memory is not its values yet; resolve_{bit}() "
+                            "it first")
 
 
 def check_torch(name: str, tensor: Any) -> None:
     """Refuses tensors of torch whose memory is not there, or not what they are."""
-    # Classes with a dispatch of their own compute what their tensors are: fake ones, wrappers, masked ones.
+    # Classes with a dispatch of their own compute what their tensors are: fake ones, wrappers,
+    # masked ones.
     plain = sys.modules["torch"].Tensor
-    if getattr(type(tensor), "__torch_dispatch__", None) is not getattr(plain, "__torch_dispatch__", None):
-        raise TypeError(f"{name}: {type(tensor).__name__}, a tensor that is more than its memory, or has none")
+    dispatch = "__torch_dispatch__"
+    if getattr(type(tensor), dispatch, None) is not getattr(plain, dispatch, None):
+        raise TypeError(f"{name}: {type(tensor).__name__}, a tensor that is more than its memory, "
+                        "or has none")
     try:
         has_memory = tensor.data_ptr() != 0 or tensor.numel() == 0
     except RuntimeError as error:
         raise TypeError(f"{name}: {type(tensor).__name__} gives no memory: {error}") from None
     if not has_memory:
-        raise TypeError(f"{name}: a tensor without memory, such as functional ones and those on the device meta")
+        raise TypeError(f"{name}: a tensor without memory, such as functional ones and those on "
+                        "the device meta")
 
 
 def adapt_out(out: Any, element: str, shape: tuple[int, ...]) -> np.ndarray:
-    """The bytes to write, of memory of that element and shape under any name; raises for all other."""
+    """The bytes to write, of memory of that element and shape under any name; raises for all
+    other."""
     if isinstance(out, np.ndarray):
         _check_out(out.dtype.name, out.shape, element, shape)
         if isinstance(out, np.ma.MaskedArray):
@@ -174,7 +190,8 @@ def adapt_out(out: Any, element: str, shape: tuple[int, ...]) -> np.ndarray:
             raise ValueError(f"out: {type(out).__name__} does not offer its memory for writing")
         found = _core.from_dlpack(out, True)
         if found is None:
-            raise TypeError(f"out: {type(out).__name__} gives no writable memory of the CPU by DLPack")
+            raise TypeError(f"out: {type(out).__name__} gives no writable memory of the CPU by "
+                            "DLPack")
         codes, dtype = found
         _check_out(dtype, codes.shape, element, shape)
         if not codes.flags.c_contiguous:
@@ -210,7 +227,8 @@ def _check_out(dtype: str, found: tuple[int, ...], element: str, shape: tuple[in
 
 
 def empty(element: str, shape: tuple[int, ...], like: Any) -> tuple[Any, np.ndarray]:
-    """A new array, and its bytes. bfloat16 is ml_dtypes' where that is installed, else its bits as uint16."""
+    """A new array, and its bytes. bfloat16 is ml_dtypes' where that is installed, else its bits as
+    uint16."""
     array = np.empty(shape, "uint16" if element == "bfloat16" else element)
     flat = array.reshape(-1).view(np.uint8)
     if like is None or isinstance(like, str) and like == "numpy":

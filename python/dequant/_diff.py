@@ -30,18 +30,20 @@ def diff(a: Any, b: Any, *, axis: SupportsIndex | None = None,
 
     >>> print(dequant.diff(weights, dequantized, axis=0))
 
-    a, b   two tensors of one shape, each of float16, bfloat16, float32 or float64: arrays, PyTorch tensors on the
-           CPU, whatever has a buffer, dequant.Packed, lists of numbers. Or two models: mappings of names to tensors, as
-           dequant.open() returns them; tensors of the same name are compared, of which a model file has several.
+    a, b   two tensors of one shape, each of float16, bfloat16, float32 or float64: arrays, PyTorch
+           tensors on the CPU, whatever has a buffer, dequant.Packed, lists of numbers. Or two
+           models: mappings of names to tensors, as dequant.open() returns them; tensors of the same
+           name are compared, of which a model file has several.
     axis   asks for the worst channels along this axis; in models, of each tensor that has it.
     worst  how many channels are listed.
     skip_mismatches
-           A NaN or an infinity that the other side lacks is a mismatch, and makes the errors infinite; if true, these
-           elements are counted and otherwise left out. NaN equals any NaN, and an infinity itself.
+           A NaN or an infinity that the other side lacks is a mismatch, and makes the errors
+           infinite; if true, these elements are counted and otherwise left out. NaN equals any NaN,
+           and an infinity itself.
 
-    Raises TypeError for elements of other types, and ValueError for two shapes, for an axis that is not there, and
-    for ints in lists that no float64 is. Tensors of models are listed as skipped instead, and so are names that a model
-    repeats.
+    Raises TypeError for elements of other types, and ValueError for two shapes, for an axis that is
+    not there, and for ints in lists that no float64 is. Tensors of models are listed as skipped
+    instead, and so are names that a model repeats.
     """
     axis = None if axis is None else operator.index(axis)
     worst = operator.index(worst)
@@ -50,11 +52,13 @@ def diff(a: Any, b: Any, *, axis: SupportsIndex | None = None,
     if isinstance(a, Mapping) and isinstance(b, Mapping):
         return _models(a, b, axis, worst, skip_mismatches)
     if isinstance(a, Mapping) or isinstance(b, Mapping):
-        raise TypeError("a model, which is a mapping of names to tensors, is compared with another one only")
+        raise TypeError("a model, which is a mapping of names to tensors, is compared with another "
+                        "one only")
     return _tensors(Floats(a, "a"), Floats(b, "b"), axis, worst, skip_mismatches)
 
 
-def _models(a: Mapping[str, Any], b: Mapping[str, Any], axis: int | None, worst: int, skip: bool) -> ModelDiff:
+def _models(a: Mapping[str, Any], b: Mapping[str, Any], axis: int | None, worst: int,
+            skip: bool) -> ModelDiff:
     tensors: dict[str, Diff] = {}
     skipped: dict[str, str] = {}
     pairs = _pairs(a, b)
@@ -67,9 +71,11 @@ def _models(a: Mapping[str, Any], b: Mapping[str, Any], axis: int | None, worst:
             skipped[name] = str(error.args[0] if error.args else error)
         except (TypeError, ValueError) as error:
             skipped[name] = str(error)
-    return ModelDiff(tensors=dict(sorted(tensors.items(), key=lambda item: item[1].badness)), skipped=skipped,
+    return ModelDiff(tensors=dict(sorted(tensors.items(), key=lambda item: item[1].badness)),
+                     skipped=skipped,
                      only_in_a=tuple(name for name in dict.fromkeys(a) if name not in pairs),
-                     only_in_b=tuple(name for name in dict.fromkeys(b) if name not in set(pairs.values())))
+                     only_in_b=tuple(name for name in dict.fromkeys(b) if name not in
+                                     set(pairs.values())))
 
 
 def _pairs(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, str]:
@@ -84,7 +90,8 @@ def _pairs(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _known_as(name: str, model: Mapping[str, Any], names: Mapping[str, None]) -> str | None:
-    """What a model calls a tensor. Model files also know the names of nodes and of what these dequantize."""
+    """What a model calls a tensor. Model files also know the names of nodes and of what these
+    dequantize."""
     if name in names or not isinstance(model, Model):
         return name if name in names else None
     try:

@@ -33,8 +33,9 @@ class Channel:
 class Diff:
     """How far `b` is from the reference `a`. The error of an element is b - a, in float64.
 
-    A mismatch is a NaN or an infinity that the other side lacks. Its error is infinite, and so are the largest and mean
-    ones then, unless diff() was asked to skip mismatches. Infinities and NaN that are on both sides have no error.
+    A mismatch is a NaN or an infinity that the other side lacks. Its error is infinite, and so are
+    the largest and mean ones then, unless diff() was asked to skip mismatches. Infinities and NaN
+    that are on both sides have no error.
     """
 
     shape: tuple[int, ...]
@@ -48,11 +49,13 @@ class Diff:
     rmse: float  #: the root of the mean squared error
     sqnr_db: float  #: 10 log10 of the sum of a^2 over that of squared errors; inf without errors
     ulp_dtype: str  #: the type whose steps are counted: the coarser one of the two
-    ulp: Mapping[str, int]  #: how many elements are "0", "1", "2", "3-4", "5-8", ... steps apart; no mismatches
+    #: how many elements are "0", "1", "2", "3-4", "5-8", ... steps apart; no mismatches
+    ulp: Mapping[str, int]
     max_ulp: float  #: the most steps: a whole number, or inf
     worst: Worst | None  #: None where no error is above zero
     axis: int | None  #: of worst_channels
-    worst_channels: tuple[Channel, ...]  #: those with errors; most mismatches first, then the lowest SQNR
+    #: those with errors; most mismatches first, then the lowest SQNR
+    worst_channels: tuple[Channel, ...]
 
     @property
     def size(self) -> int:
@@ -79,22 +82,25 @@ class Diff:
         return {**_plain(self), **more}
 
     def __str__(self) -> str:
-        types = self.a_dtype if self.a_dtype == self.b_dtype else f"{self.a_dtype} and {self.b_dtype}"
+        same = self.a_dtype == self.b_dtype
+        types = self.a_dtype if same else f"{self.a_dtype} and {self.b_dtype}"
         lines = [f"{types} {list(self.shape)}: {self.identical} of {self.size} identical"]
         if self.mismatches:
             lines.append(f"mismatches: {self.nan_mismatches} NaN, {self.inf_mismatches} infinite")
         if not self.exact:
-            lines.append(f"error: max {self.max_abs:.4g}, mean {self.mean_abs:.4g}, RMS {self.rmse:.4g}, "
-                         f"SQNR {self.sqnr_db:.2f} dB")
+            lines.append(f"error: max {self.max_abs:.4g}, mean {self.mean_abs:.4g}, RMS "
+                         f"{self.rmse:.4g}, SQNR {self.sqnr_db:.2f} dB")
             bins = ", ".join(f"{label}: {count}" for label, count in self.ulp.items() if count)
             lines.append(f"ULP of {self.ulp_dtype}: {bins or 'none'}")
         if self.worst is not None:
-            lines.append(f"worst at {list(self.worst.index)}: a {self.worst.a!r}, b {self.worst.b!r}")
+            lines.append(f"worst at {list(self.worst.index)}: a {self.worst.a!r}, b "
+                         f"{self.worst.b!r}")
         if self.worst_channels:
             lines.append(f"worst channels of axis {self.axis}:")
         for channel in self.worst_channels:
             mismatches = f", {channel.mismatches} mismatches" if channel.mismatches else ""
-            lines.append(f"  {channel.index}: max {channel.max_abs:.4g}, SQNR {channel.sqnr_db:.2f} dB{mismatches}")
+            lines.append(f"  {channel.index}: max {channel.max_abs:.4g}, SQNR "
+                         f"{channel.sqnr_db:.2f} dB{mismatches}")
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -141,7 +147,8 @@ class ModelDiff:
 def _plain(value: Any) -> Any:
     """The value as JSON has it."""
     if dataclasses.is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {field.name: _plain(getattr(value, field.name))
+                for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, tuple):

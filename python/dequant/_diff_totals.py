@@ -74,19 +74,21 @@ class Totals:
         self._noise.add(channels, errors, peaks)
 
     def result(self, worst: int, skip_mismatches: bool) -> Diff:
-        """All of it; mismatches count as infinite errors, or they are left out of what is measured."""
+        """All of it; mismatches count as infinite errors, or they are left out of what is
+        measured."""
         mismatches = self._nans + self._infinities
         count = max(1, self._a.size - mismatches)
         noise, signal = self._noise.total(), self._signal.total()
         infinite = mismatches > 0 and not skip_mismatches
         return Diff(
-            shape=self._a.shape, a_dtype=self._a.dtype, b_dtype=self._b.dtype, identical=self._identical,
-            nan_mismatches=self._nans, inf_mismatches=self._infinities,
+            shape=self._a.shape, a_dtype=self._a.dtype, b_dtype=self._b.dtype,
+            identical=self._identical, nan_mismatches=self._nans, inf_mismatches=self._infinities,
             max_abs=np.inf if infinite else self._largest_error,
             mean_abs=np.inf if infinite else float(noise.mean(count)[0]),
             rmse=np.inf if infinite else float(noise.rms(count)[0]),
             sqnr_db=-np.inf if infinite else float(signal.decibels_above(noise)[0]),
-            ulp_dtype=self._ulp_dtype, ulp=self._labelled(), max_ulp=np.inf if infinite else self._max_ulp,
+            ulp_dtype=self._ulp_dtype, ulp=self._labelled(),
+            max_ulp=np.inf if infinite else self._max_ulp,
             worst=self._first_mismatch if infinite else self._largest, axis=self._axis,
             worst_channels=() if self._axis is None else self._channels(worst, skip_mismatches))
 
@@ -104,12 +106,14 @@ class Totals:
             mismatches = int(self._mismatches[i])
             infinite = mismatches > 0 and not skip_mismatches
             found.append(Channel(index=i, max_abs=np.inf if infinite else float(self._peaks[i]),
-                                 sqnr_db=-np.inf if infinite else float(sqnr[i]), mismatches=mismatches))
+                                 sqnr_db=-np.inf if infinite else float(sqnr[i]),
+                                 mismatches=mismatches))
         return tuple(found)
 
 
 def _pair(box: Box, a: Array, b: Array, place: int) -> Worst:
     """The elements at a place of a box, and where in the tensors they are."""
     inside = np.unravel_index(place, box.shape)
-    return Worst(index=tuple(int(start + i) for start, i in zip(box.start, inside)), a=float(a[place]),
+    return Worst(index=tuple(int(start + i) for start, i in zip(box.start, inside)),
+                 a=float(a[place]),
                  b=float(b[place]))

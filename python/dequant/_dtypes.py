@@ -10,20 +10,24 @@ from ._core import BITS
 
 # What numpy, ml_dtypes and torch call elements, where that differs from the specifications.
 _NAMES = {
-    "float8_e4m3fn": "float8e4m3fn", "float8_e4m3fnuz": "float8e4m3fnuz", "float8_e5m2": "float8e5m2",
-    "float8_e5m2fnuz": "float8e5m2fnuz", "float8_e8m0fnu": "float8e8m0", "float4_e2m1fn": "float4e2m1",
+    "float8_e4m3fn": "float8e4m3fn", "float8_e4m3fnuz": "float8e4m3fnuz",
+    "float8_e5m2": "float8e5m2", "float8_e5m2fnuz": "float8e5m2fnuz",
+    "float8_e8m0fnu": "float8e8m0", "float4_e2m1fn": "float4e2m1",
+    "float6_e2m3fn": "float6e2m3",
 }
 _ML_DTYPES = {element: name for name, element in _NAMES.items()}
 
 
 def element_of(parameter: str, dtype: Any) -> str:
-    """The element that a dtype argument means: our name of it, or a dtype of numpy, ml_dtypes or torch."""
+    """The element that a dtype argument means: our name of it, or a dtype of numpy, ml_dtypes or
+    torch."""
     name = name_of(dtype)
     if isinstance(dtype, str) and name not in BITS:
         dtype = _dtype_that_numpy_calls(dtype)
         name = name if dtype is None else name_of(dtype)
     if name not in BITS:
-        raise TypeError(f"{parameter}: {name} is no element type of dequant, which are {', '.join(BITS)}")
+        raise TypeError(f"{parameter}: {name} is no element type of dequant, which are "
+                        f"{', '.join(BITS)}")
     if isinstance(dtype, np.dtype) and not dtype.isnative:
         raise TypeError(f"{parameter}: the byte order of {dtype} is not that of this machine")
     return name
@@ -33,7 +37,8 @@ def name_of(dtype: Any) -> str:
     """What a dtype of any library is called, in our words where it is an element."""
     name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None)
     if not isinstance(name, str):
-        name = np.dtype(dtype).name if isinstance(dtype, type) and issubclass(dtype, np.generic) else None
+        is_numpys = isinstance(dtype, type) and issubclass(dtype, np.generic)
+        name = np.dtype(dtype).name if is_numpys else None
     if name is None:
         name = dtype.__name__ if isinstance(dtype, type) else str(dtype).removeprefix("torch.")
     return _NAMES.get(name, name)
@@ -48,7 +53,8 @@ def _dtype_that_numpy_calls(name: str) -> np.dtype[Any] | None:
 
 
 def describe(dtype: np.dtype[Any]) -> tuple[str, bool] | None:
-    """The element whose memory a dtype says, and whether each takes a whole byte though it has fewer bits."""
+    """The element whose memory a dtype says, and whether each takes a whole byte though it has
+    fewer bits."""
     element = _NAMES.get(dtype.name, dtype.name)
     if element not in BITS or not dtype.isnative or dtype.hasobject or dtype.names is not None:
         return None
@@ -56,7 +62,8 @@ def describe(dtype: np.dtype[Any]) -> tuple[str, bool] | None:
 
 
 def dtype_of(element: str) -> np.dtype[Any] | None:
-    """The type that numpy or ml_dtypes has for an element; elements of less than 8 bits have a byte each there."""
+    """The type that numpy or ml_dtypes has for an element; elements of less than 8 bits have a byte
+    each there."""
     try:
         return np.dtype(element)
     except TypeError:

@@ -2,4 +2,5 @@
 
 
 class UnsupportedError(ValueError, NotImplementedError):
-    """What a specification allows and dequant does not do exactly: it is refused, never approximated."""
+    """What a specification allows and dequant does not do exactly: it is refused, never
+    approximated."""

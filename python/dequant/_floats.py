@@ -1,7 +1,7 @@
 """Anything that holds floats, read in boxes of float64: what diff() compares.
 
-Every float16, bfloat16, float32 and float64 is a float64, so nothing is lost. A box is at most `BOX` elements, so
-that tensors need little memory besides their own.
+Every float16, bfloat16, float32 and float64 is a float64, so nothing is lost. A box is at most
+`BOX` elements, so that tensors need little memory besides their own.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ class Floats:
     def __init__(self, source: Any, what: str) -> None:
         array, dtype = _array(source, what)
         if dtype not in FORMATS:
-            raise TypeError(f"{what}: {dtype} is not compared, which {', '.join(FORMATS)} are: dequantize or convert "
-                            'it; bits of bfloat16 are given as dequant.Packed(data, "bfloat16", shape)')
+            raise TypeError(
+                f"{what}: {dtype} is not compared, which {', '.join(FORMATS)} are: dequantize or "
+                'convert it; bits of bfloat16 are given as dequant.Packed(data, "bfloat16", shape)')
         self._array = array
         self.dtype = dtype
         self.shape: tuple[int, ...] = array.shape
@@ -68,26 +69,31 @@ def boxes(shape: tuple[int, ...]) -> Iterator[Box]:
     length = BOX // inner
     for outer in np.ndindex(*before):
         for i in range(0, cut, length):
-            yield Box((*outer, i, *(0,) * len(rest)), (*(1,) * len(outer), min(length, cut - i), *rest))
+            yield Box((*outer, i, *(0,) * len(rest)),
+                      (*(1,) * len(outer), min(length, cut - i), *rest))
 
 
 def around(box: Box, axis: int | None) -> tuple[slice, tuple[int, int, int]]:
-    """The channels of an axis that a box has, and its shape as (outer, channel, inner); one channel without an axis."""
+    """The channels of an axis that a box has, and its shape as (outer, channel, inner); one channel
+    without an axis."""
     if axis is None:
         return slice(0, 1), (1, 1, math.prod(box.shape))
     first, length = box.start[axis], box.shape[axis]
-    return slice(first, first + length), (math.prod(box.shape[:axis]), length, math.prod(box.shape[axis + 1:]))
+    return slice(first, first + length), (math.prod(box.shape[:axis]), length,
+                                          math.prod(box.shape[axis + 1:]))
 
 
 def _array(source: Any, what: str) -> tuple[NDArray[Any], str]:
-    """An array and the name of its elements; those of bfloat16 are bits, since numpy has no such type."""
+    """An array and the name of its elements; those of bfloat16 are bits, since numpy has no such
+    type."""
     if isinstance(source, (list, tuple, int, float)):
         return _numbers(source, what)
     if isinstance(source, Packed):
         return _of_bits(source.data, source.dtype, source.shape)
     if isinstance(source, Tensor):
         array = source.to_numpy()
-        return (array, "bfloat16") if array.dtype == np.uint16 else _named(array)  # bits, without ml_dtypes
+        # bits, without ml_dtypes
+        return (array, "bfloat16") if array.dtype == np.uint16 else _named(array)
     if is_torch(source):
         check_torch(what, source)
         source = source.detach()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Protocol
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -16,58 +16,29 @@ from ._packed import Packed
 _Stored = tuple[Any, str, tuple[int, ...]]  # packed bytes, the name of their element, a shape
 
 
-class _File(Protocol):
-    """What a file of any format gives. Tensors go by their index; data is read when it is asked for."""
-
-    def tensors(self) -> list[dict[str, Any]]: ...
-    def find(self, name: str) -> int: ...
-    def dequantize(self, index: int, dtype: Any, out: Any, threads: int | None, like: str | None) -> Any: ...
-    def codes(self, index: int) -> _Stored: ...
-    def scale(self, index: int) -> _Stored: ...
-    def zero_point(self, index: int) -> _Stored | None: ...
-    def close(self) -> None: ...
-    @property
-    def closed(self) -> bool: ...
-
-
-#: Formats: a name, the bytes that such files begin with, and what opens them. ONNX has no such bytes and comes
-#: last: what is none says so when it is read.
-_FORMATS: tuple[tuple[str, bytes, Callable[[Any, Any, bool], _File]], ...] = (("onnx", b"", _core.OnnxFile),)
-
-
 def open(path: str | os.PathLike[str], *, mem: int | None = None, checksum: bool = True) -> Model:
-    """Opens a model file: a mapping from names to tensors, which are dequantized when they are asked for.
+    """Opens a model file: a mapping from names to tensors, which are dequantized when they are
+    asked for.
 
     >>> with dequant.open("quantized.onnx") as model:
     ...     for name, tensor in model.items():
     ...         print(name, tensor.dtype, tensor.shape, tensor.axis)
     ...     weight = model["conv1.weight"].to_numpy()
 
-    ONNX models are read, in place and with their external data: every DequantizeLinear whose inputs are constants
-    is a tensor. Only structure is read here, and that all data is where it should be. External data whose file has
-    another checksum than the model says is refused when it is read, unless checksum is False.
+    ONNX models are read, in place and with their external data: every DequantizeLinear whose inputs
+    are constants is a tensor. Only structure is read here, and that all data is where it should be.
+    External data whose file has another checksum than the model says is refused when it is read,
+    unless checksum is False.
 
-    The structure of the model (all but tensor data) may take 32 MiB of memory and 8 times its bytes; a larger
-    `mem` allows so many bytes.
+    The structure of the model (all but tensor data) may take 32 MiB of memory and 8 times its
+    bytes; a larger `mem` allows so many bytes.
 
-    Raises OSError where a file cannot be read, ValueError for what is no sound model, UnsupportedError.
+    Raises OSError where a file cannot be read, ValueError for what is no sound model,
+    UnsupportedError.
     """
-    begin = _first_bytes(path)
-    for name, magic, opener in _FORMATS:
-        if begin.startswith(magic):
-            return Model(path, name, opener(path, mem, bool(checksum)))
-    raise ValueError(f"{os.fspath(path)}: the format is not known")
-
-
-def _first_bytes(path: str | os.PathLike[str]) -> bytes:
-    # Nonblocking, as a pipe would wait for a writer. Also what raises FileNotFoundError with the file's name.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
-    try:
-        return os.read(descriptor, 16)
-    except OSError:
-        return b""  # of a folder, or of a pipe: opening it as a model says more
-    finally:
-        os.close(descriptor)
+    # Raises FileNotFoundError with the file's name. Nonblocking, as a pipe would wait for a writer.
+    os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY))
+    return Model(path, _core.ModelFile(path, mem, bool(checksum)))
 
 
 class Tensor:
@@ -88,8 +59,8 @@ class Tensor:
     A tensor whose model is closed keeps these, and raises ValueError where data is asked for.
     """
 
-    __slots__ = ("_file", "_index", "name", "node", "x", "domain", "opset", "shape", "dtype", "stored_dtype",
-                 "granularity", "axis", "block_size", "nbytes")
+    __slots__ = ("_file", "_index", "name", "node", "x", "domain", "opset", "shape", "dtype",
+                 "stored_dtype", "granularity", "axis", "block_size", "nbytes")
 
     name: str
     node: str
@@ -103,10 +74,10 @@ class Tensor:
     axis: int | None
     block_size: int
     nbytes: int
-    _file: _File
+    _file: _core.ModelFile
     _index: int
 
-    def __init__(self, file: _File, index: int, facts: dict[str, Any]) -> None:
+    def __init__(self, file: _core.ModelFile, index: int, facts: dict[str, Any]) -> None:
         for key, value in (("_file", file), ("_index", index), *facts.items()):
             object.__setattr__(self, key, value)
 
@@ -134,7 +105,8 @@ class Tensor:
 
     @property
     def zero_point(self) -> np.ndarray[Any, Any] | Packed | None:
-        """The zero point, or None. Types that numpy lacks are ml_dtypes'; without that, dequant.Packed."""
+        """The zero point, or None. Types that numpy lacks are ml_dtypes'; without that,
+        dequant.Packed."""
         stored = self._file.zero_point(self._index)
         return None if stored is None else _as_array(stored)
 
@@ -142,26 +114,31 @@ class Tensor:
                  like: str | None = None) -> Any:
         """The numbers, dequantized into a new array, or into `out`.
 
-        dtype    float32, float16 or bfloat16 in place of the tensor's own: computed as by a DequantizeLinear with
-                 that output type, which rounds once from float32, and not converted from its own type
-        out      what to write to, of just that type and shape; when this raises, it may hold anything
+        dtype    float32, float16 or bfloat16 in place of the tensor's own: computed as by a
+                 DequantizeLinear with that output type, which rounds once from float32, and not
+                 converted from its own type
+        out      what to write to, of just that type and shape; when this raises, it may hold
+                 anything
         threads  None or 0: one for each processor
         like     "torch": a torch.Tensor
 
-        bfloat16 is of ml_dtypes where that is installed, else its bits as uint16; np.asarray() of the tensor then gives
-        its numbers as float32. Raises ValueError when the file has changed since it was opened, OSError when it cannot
-        be read.
+        bfloat16 is of ml_dtypes where that is installed, else its bits as uint16; np.asarray() of
+        the tensor then gives its numbers as float32. Raises ValueError when the file has changed
+        since it was opened, OSError when it cannot be read.
         """
         return self._file.dequantize(self._index, dtype, out, threads, like)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if copy is False:
-            raise ValueError(f"{self.name}: numbers are computed from what is stored, which is a copy")
+            raise ValueError(f"{self.name}: numbers are computed from what is stored, which is a "
+                             "copy")
         wanted = None if dtype is None else np.dtype(dtype)
-        if wanted is not None and wanted.isnative and wanted.name in ("float32", "float16", "bfloat16"):
+        if wanted is not None and wanted.isnative \
+                and wanted.name in ("float32", "float16", "bfloat16"):
             return self._to_array(wanted)
         array = self._to_array(None)
-        if self.dtype == "bfloat16" and array.dtype == np.uint16:  # bits, where ml_dtypes is not installed
+        # bits, where ml_dtypes is not installed
+        if self.dtype == "bfloat16" and array.dtype == np.uint16:
             array = bfloat16_as_float32(array)
         return array if wanted is None else array.astype(wanted, copy=False)
 
@@ -176,25 +153,27 @@ class Tensor:
     def __repr__(self) -> str:
         where = "" if self.axis is None else f" {self.axis}"
         by = f" by {self.block_size}" if self.block_size else ""
-        return (f"<dequant.Tensor {self.name!r} {self.stored_dtype}{list(self.shape)} -> {self.dtype}, "
+        return (f"<dequant.Tensor {self.name!r} {self.stored_dtype}{list(self.shape)} -> "
+                f"{self.dtype}, "
                 f"{self.granularity.replace('_', ' ')}{by}{' on axis' if by else ''}{where}>")
 
 
 class Model(Mapping[str, Tensor]):
     """An open model file: from the names of tensors to these, in the order of the file.
 
-    Names are those of outputs. Look-ups also understand the name of a node, and of what it dequantizes, where that
-    is dequantized once. Floats that are stored as such are no tensors here, nor is what depends on the model's
-    inputs: KeyError says why. Where functions or subgraphs repeat a name, it is a key that raises KeyError too, and
-    `tensors` has them all. Any number of threads may read at once.
+    Names are those of outputs. Look-ups also understand the name of a node, and of what it
+    dequantizes, where that is dequantized once. Floats that are stored as such are no tensors here,
+    nor is what depends on the model's inputs: KeyError says why. Where functions or subgraphs
+    repeat a name, it is a key that raises KeyError too, and `tensors` has them all. Any number of
+    threads may read at once.
     """
 
     __slots__ = ("_file", "_names", "format", "path", "tensors")
 
-    def __init__(self, path: str | os.PathLike[str], format: str, file: _File) -> None:
+    def __init__(self, path: str | os.PathLike[str], file: _core.ModelFile) -> None:
         self._file = file
         self.path = os.fspath(path)
-        self.format = format  #: "onnx"
+        self.format = file.format  #: "onnx"
         self.tensors = tuple(Tensor(file, i, facts) for i, facts in enumerate(file.tensors()))
         self._names = dict.fromkeys(tensor.name for tensor in self.tensors)
 
@@ -235,7 +214,8 @@ class Model(Mapping[str, Tensor]):
         raise TypeError("an open model cannot be pickled; its path can")
 
     def __repr__(self) -> str:
-        return f"<dequant.Model {self.path!r}, {len(self.tensors)} tensors{', closed' if self.closed else ''}>"
+        closed = ", closed" if self.closed else ""
+        return f"<dequant.Model {self.path!r}, {len(self.tensors)} tensors{closed}>"
 
 
 def _as_array(stored: _Stored) -> np.ndarray[Any, Any] | Packed:

@@ -13,8 +13,8 @@ LOWEST = -1000  # and not -1074: 2^1074 is no float64
 class Moments:
     """The sums for each of some channels.
 
-    Squares leave the range of float64, so the numbers of a channel are divided by a power of two of its own, above
-    the largest one so far. What underflows then is too small to count.
+    Squares leave the range of float64, so the numbers of a channel are divided by a power of two of
+    its own, above the largest one so far. What underflows then is too small to count.
     """
 
     def __init__(self, channels: int) -> None:
@@ -22,12 +22,15 @@ class Moments:
         self._sums = np.zeros(channels)
         self._squares = np.zeros(channels)
 
-    def add(self, channels: slice, numbers: NDArray[np.float64], largest: NDArray[np.float64]) -> None:
-        """Numbers that are not negative, as (outer, channel, inner), and the largest one of each channel."""
+    def add(self, channels: slice, numbers: NDArray[np.float64],
+            largest: NDArray[np.float64]) -> None:
+        """Numbers that are not negative, as (outer, channel, inner), and the largest one of each
+        channel."""
         before = self._exponents[channels]
         after = np.maximum(before, np.frexp(largest)[1])
         scaled = numbers * np.ldexp(1.0, -after)[:, None]
-        self._sums[channels] = np.ldexp(self._sums[channels], before - after) + scaled.sum(axis=(0, 2))
+        self._sums[channels] = np.ldexp(self._sums[channels],
+                                        before - after) + scaled.sum(axis=(0, 2))
         self._squares[channels] = (np.ldexp(self._squares[channels], 2 * (before - after))
                                    + np.einsum("oci,oci->c", scaled, scaled))
         self._exponents[channels] = after

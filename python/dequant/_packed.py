@@ -10,16 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _arrays, _dtypes
-from ._core import BITS, set_packed
+from ._core import BITS, set_packed, unpack
 
 
 class Packed:
-    """Bytes of an element type as specifications store them, for any tensor argument of this package.
+    """Bytes of an element type as specifications store them, for any tensor argument of this
+    package.
 
     >>> weights = dequant.Packed(data, "int4", (64, 128))
 
-    data   bytes, or an array or a tensor of one-byte items, contiguous: not copied. Elements of less than 8 bits are
-           packed, the first in the lowest bits, and rows need not start on a byte.
+    data   bytes, or an array or a tensor of one-byte items, contiguous: not copied. Elements of
+           less than 8 bits are packed, the first in the lowest bits, and rows need not start on a
+           byte.
     dtype  one of dequant.dtypes, or a dtype of numpy, ml_dtypes or torch.
     shape  a sequence of ints, or one int for a vector.
 
@@ -38,7 +40,8 @@ class Packed:
         sizes = _arrays.shape_of("shape", shape)
         wanted = (math.prod(sizes) * BITS[element] + 7) // 8
         if array.size != wanted:
-            raise ValueError(f"data: {array.size} bytes are given, and {element}{list(sizes)} takes {wanted}")
+            raise ValueError(f"data: {array.size} bytes are given, and {element}{list(sizes)} "
+                             f"takes {wanted}")
         object.__setattr__(self, "data", array)
         object.__setattr__(self, "dtype", element)
         object.__setattr__(self, "shape", sizes)
@@ -61,16 +64,17 @@ class Packed:
     def to_numpy(self) -> NDArray[Any]:
         """The elements as they are stored, with no scale: of numpy's type, or of ml_dtypes'.
 
-        A view of the bytes, but elements of less than 8 bits get a byte each. Raises TypeError where neither has such
-        a type, as where ml_dtypes is not installed.
+        A view of the bytes, but elements of less than 8 bits get a byte each. Raises TypeError
+        where neither has such a type, as where ml_dtypes is not installed.
         """
         dtype = _dtypes.dtype_of(self.dtype)
         if dtype is None:
-            raise TypeError(f"numpy has no type for {self.dtype}, and no ml_dtypes that has it is installed")
+            raise TypeError(f"numpy has no type for {self.dtype}, and no ml_dtypes that has it is "
+                            "installed")
         data, bits = self.data, BITS[self.dtype]
         if bits < 8:
-            shifts = np.arange(0, 8, bits, dtype=np.uint8)
-            data = (data[:, np.newaxis] >> shifts).reshape(-1)[:self.size] & np.uint8((1 << bits) - 1)
+            data = np.empty(self.size, np.uint8)
+            unpack(bits, self.data, data)
         return data.view(dtype).reshape(self.shape)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:

@@ -1,8 +1,9 @@
 """Distances in units in the last place.
 
-The numbers of a format lie on a line, one step from each to the next: subnormal numbers too, and both zeros are
-one place. The line goes on beyond the largest number, and a number that lies between two places is at the nearest one,
-ties to even. So float32 and float16 values are 0 steps of float16 apart where one is what the other rounds to.
+The numbers of a format lie on a line, one step from each to the next: subnormal numbers too, and
+both zeros are one place. The line goes on beyond the largest number, and a number that lies between
+two places is at the nearest one, ties to even. So float32 and float16 values are 0 steps of float16
+apart where one is what the other rounds to.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ def _place(values: NDArray[np.float64], form: Format) -> NDArray[np.int64]:
     drop = 53 - form.precision
     if drop == 0:
         return bits
-    # The exponent stands above the significand, so rounding up to the next power of two carries into it.
+    # The exponent stands above the significand, so rounding up to the next power of two carries
+    # into it.
     even = (bits >> drop) & 1
     places: NDArray[np.int64] = (bits + even + (2**(drop - 1) - 1)) >> drop
     places -= (form.smallest + 1022) << (form.precision - 1)
@@ -59,8 +61,10 @@ def _place(values: NDArray[np.float64], form: Format) -> NDArray[np.int64]:
 
 
 def _bit_length(numbers: NDArray[np.uint64]) -> NDArray[np.int32]:
-    """Of int.bit_length(); low bits of large numbers are cleared, since float64 would round them up."""
+    """Of int.bit_length(); low bits of large numbers are cleared, since float64 would round them
+    up."""
     low = np.uint64(2**11 - 1)
-    exact: NDArray[np.float64] = np.where(numbers >> np.uint64(53), numbers & ~low, numbers).astype(np.float64)
+    exact: NDArray[np.float64] = np.where(numbers >> np.uint64(53), numbers & ~low,
+                                          numbers).astype(np.float64)
     exponents: NDArray[np.int32] = np.frexp(exact)[1]
     return exponents

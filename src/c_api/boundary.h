@@ -1,5 +1,5 @@
-// The boundary between C and C++: structs that a caller filled, enumerations that may hold any number,
-// and exceptions, none of which may pass.
+// The boundary between C and C++: structs that a caller filled, enumerations that may hold any
+// number, and exceptions, none of which may pass.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +17,12 @@
 
 namespace dequant::c_api {
 
-/// No version of a struct is larger; so a struct_size that nobody set is not followed through memory.
+/// No version of a struct is larger; so a struct_size that nobody set is not followed through
+/// memory.
 inline constexpr size_t kMaxStructSize = 4096;
 
-/// The number that a field of an enumeration holds. Read as bytes: C may store any number there, and
-/// for C++ to load one that is no enumerator is undefined.
+/// The number that a field of an enumeration holds. Read as bytes: C may store any number there,
+/// and for C++ to load one that is no enumerator is undefined.
 template <class Enum>
 int32_t number_of(const Enum& field) noexcept {
   static_assert(sizeof(Enum) == sizeof(int32_t));
@@ -59,8 +60,8 @@ dequant_code report(dequant_error* error, dequant_code code, std::string_view me
 /// The number of a code in C.
 dequant_code to_c(ErrorCode code) noexcept;
 
-/// What an exception in flight, met in a handler, means to a caller. The library throws only for lack
-/// of memory.
+/// What an exception in flight, met in a handler, means to a caller. The library throws only for
+/// lack of memory.
 Error error_in_flight() noexcept;
 
 /// Does the work of a C function, which returns a Status, and reports the outcome.

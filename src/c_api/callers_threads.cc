@@ -1,5 +1,5 @@
-// What may go wrong: fewer tasks, another return, an exception. run() itself sees to tasks that are called for twice,
-// and to numbers that are none.
+// What may go wrong: fewer tasks, another return, an exception. run() itself sees to tasks that are
+// called for twice, and to numbers that are none.
 #include "c_api/callers_threads.h"
 
 #include "execute/tasks.h"

@@ -44,10 +44,11 @@ constexpr std::array kNamed{
     Named{float8e8m0, DEQUANT_FLOAT8E8M0},
     Named{uint2, DEQUANT_UINT2},
     Named{int2, DEQUANT_INT2},
+    Named{float6e2m3, DEQUANT_FLOAT6E2M3},
 };
 
-/// Every element of elements.def is named once, by its number there, and none has the number 0, which
-/// says "no element".
+/// Every element of elements.def is named once, by its number there, and none has the number 0,
+/// which says "no element".
 constexpr bool names_every_element() {
   if (kNamed.size() != kOnnxNumbers.size()) return false;
   for (size_t i = 0; i < kOnnxNumbers.size(); ++i) {

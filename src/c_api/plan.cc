@@ -32,7 +32,7 @@ Result<dequant_sizes> sizes_of(const Plan& plan) {
   };
   DEQUANT_CHECK(bytes(plan.input, e.x, sizes.x_bytes));
   DEQUANT_CHECK(bytes(plan.scale, e.scale, sizes.scale_bytes));
-  DEQUANT_CHECK(bytes(plan.input, e.zero_point, sizes.zero_point_bytes));
+  DEQUANT_CHECK(bytes(zero_point_element(plan), e.zero_point, sizes.zero_point_bytes));
   DEQUANT_CHECK(bytes(plan.scale, e.min_range, sizes.min_range_bytes));
   DEQUANT_CHECK(bytes(plan.scale, e.max_range, sizes.max_range_bytes));
   DEQUANT_CHECK(bytes(plan.output, e.y, sizes.y_bytes));

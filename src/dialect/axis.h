@@ -10,8 +10,8 @@
 
 namespace dequant {
 
-/// An axis in [-rank, rank - 1] as an index from the front; negative counts from the back. `tensor` is
-/// the one whose rank it is, by the name its dialect gives to it.
+/// An axis in [-rank, rank - 1] as an index from the front; negative counts from the back. `tensor`
+/// is the one whose rank it is, by the name its dialect gives to it.
 inline Result<int64_t> normalize_axis(int64_t axis, int64_t rank, std::string_view tensor = "x") {
   if (axis < -rank || axis >= rank) {
     return invalid("axis: ", axis, " is outside [", -rank, ", ", rank - 1, "] for ", tensor,
@@ -20,8 +20,8 @@ inline Result<int64_t> normalize_axis(int64_t axis, int64_t rank, std::string_vi
   return axis < 0 ? axis + rank : axis;
 }
 
-/// Sets the plan's view of a shape as [outer, axis, inner]. The shape has passed element_count(), so
-/// no product of its dimensions overflows, zeros or not.
+/// Sets the plan's view of a shape as [outer, axis, inner]. The shape has passed element_count(),
+/// so no product of its dimensions overflows, zeros or not.
 inline void view_at(Plan& plan, Shape shape, int64_t axis) {
   const auto product = [](Shape dimensions) {
     int64_t p = 1;

@@ -15,7 +15,7 @@ bool append_blocks(std::vector<Dimension>& dimensions, const BlockedDimension& w
   // A dimension whose neighbours are `step` elements apart on the whole: as many blocks further, or
   // in the same block.
   const auto append = [&](int64_t step, int64_t size) {
-    const auto side = [&](const BlockedDimension::Side& s, int64_t block) {
+    const auto side = [&](const BlockedDimension::Param& s, int64_t block) {
       return step < block ? 0 : step / block * s.stride;
     };
     dimensions.push_back({.size = size,

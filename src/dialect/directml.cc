@@ -39,11 +39,11 @@ Status check_blocks(const Tensor& side, const Tensor& input) {
 Result<std::vector<Dimension>> dimensions_of(const Tensors& t) {
   std::vector<Dimension> dimensions;
   for (size_t d = 0; d < t.input->rank; ++d) {
-    const BlockedDimension::Side scale{t.scale->size[d], t.scale->stride[d]};
-    const BlockedDimension::Side zero =
+    const BlockedDimension::Param scale{t.scale->size[d], t.scale->stride[d]};
+    const BlockedDimension::Param zero =
         t.zero_point == nullptr
-            ? BlockedDimension::Side{scale.size, 0}
-            : BlockedDimension::Side{t.zero_point->size[d], t.zero_point->stride[d]};
+            ? BlockedDimension::Param{scale.size, 0}
+            : BlockedDimension::Param{t.zero_point->size[d], t.zero_point->stride[d]};
     const BlockedDimension whole{t.input->size[d], t.input->stride[d], t.output->stride[d], scale,
                                  zero};
     if (append_blocks(dimensions, whole)) continue;
@@ -124,11 +124,12 @@ Result<Operator> compile_dequantize(const DML_DEQUANTIZE_OPERATOR_DESC& desc,
                                     DML_FEATURE_LEVEL level) {
   DEQUANT_TRY(const Tensor input, read_tensor("InputTensor", desc.InputTensor, Use::input));
   DEQUANT_TRY(const uint32_t count, check_quantization(desc));
-  const DML_TENSOR_DESC* const sides = desc.QuantizationTensors;
-  DEQUANT_TRY(const Tensor scale, read_tensor("QuantizationTensors[0] (scale)", sides, Use::input));
+  const DML_TENSOR_DESC* const params = desc.QuantizationTensors;
+  DEQUANT_TRY(const Tensor scale,
+              read_tensor("QuantizationTensors[0] (scale)", params, Use::input));
   std::optional<Tensor> zero;
   if (count == 2) {
-    DEQUANT_TRY(zero, read_tensor("QuantizationTensors[1] (zero point)", sides + 1, Use::input));
+    DEQUANT_TRY(zero, read_tensor("QuantizationTensors[1] (zero point)", params + 1, Use::input));
   }
   DEQUANT_TRY(const Tensor output, read_tensor("OutputTensor", desc.OutputTensor, Use::output));
 

@@ -1,5 +1,5 @@
-// DirectML's enumerations as DirectML's documents spell their values, and what their data types are.
-// Values come from outside: they are looked at as numbers, for an enumeration may hold any.
+// DirectML's enumerations as DirectML's documents spell their values, and what their data types
+// are. Values come from outside: they are looked at as numbers, for an enumeration may hold any.
 #pragma once
 
 // The library is built against its own declarations, whatever the system has: all of the dialect

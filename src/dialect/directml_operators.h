@@ -34,8 +34,9 @@ struct Tensors {
   const Tensor* output;
 };
 
-/// Checks that the level has the operator, and the operator these types and ranks at that level. Fails
-/// with unsupported where a later level brings what is missing, otherwise with invalid_argument.
+/// Checks that the level has the operator, and the operator these types and ranks at that level.
+/// Fails with unsupported where a later level brings what is missing, otherwise with
+/// invalid_argument.
 Status check_level(const OperatorRules& rules, DML_FEATURE_LEVEL level);
 Status check_tensors(const OperatorRules& rules, DML_FEATURE_LEVEL level, const Tensors& tensors);
 

@@ -29,8 +29,8 @@ struct Tensor {
 
 enum class Use : uint8_t { input, output };
 
-/// Reads a tensor that must be there. Fails with invalid_argument on a null pointer, on what is not a
-/// buffer tensor, on sizes, strides, flags, alignment and total size that break a rule.
+/// Reads a tensor that must be there. Fails with invalid_argument on a null pointer, on what is not
+/// a buffer tensor, on sizes, strides, flags, alignment and total size that break a rule.
 Result<Tensor> read_tensor(std::string_view name, const DML_TENSOR_DESC* desc, Use use);
 
 }  // namespace dequant::directml

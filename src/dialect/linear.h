@@ -1,5 +1,5 @@
-// DequantizeLinear as one function over rows of data: what a version allows, and the checks that all
-// versions share.
+// DequantizeLinear as one function over rows of data: what a version allows, and the checks that
+// all versions share.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,6 @@
 // ai.onnx DequantizeLinear: a row of data per version.
 #include "dequant/onnx.h"
 
-#include <array>
-
 #include "dialect/linear.h"
 #include "text.h"
 
@@ -16,6 +14,7 @@ constexpr ElementSet kFloat8{float8e4m3fn, float8e4m3fnuz, float8e5m2, float8e5m
 constexpr ElementSet kInts21{int16, uint16, int4, uint4};
 constexpr ElementSet kFloat4{float4e2m1};
 constexpr ElementSet kInts25{int2, uint2};
+constexpr ElementSet kFloat6{float6e2m3};
 constexpr ElementSet kFloat{float32};
 constexpr ElementSet kFloats{float32, float16, bfloat16};
 constexpr ElementSet kExponent{float8e8m0};
@@ -23,17 +22,19 @@ constexpr ElementSet kExponent{float8e8m0};
 constexpr ElementSet kX19 = kInts10 | kFloat8;
 constexpr ElementSet kX21 = kX19 | kInts21;
 constexpr ElementSet kX23 = kX21 | kFloat4;
+constexpr ElementSet kX25 = kX23 | kInts25;
 
 // clang-format off
-constexpr std::array kVersions{
-    //            name                  since  x                x_scale              axis   block  dtype
-    LinearVersion{"DequantizeLinear-10",   10, kInts10,         kFloat,              false, false, false},
-    LinearVersion{"DequantizeLinear-13",   13, kInts10,         kFloat,              true,  false, false},
-    LinearVersion{"DequantizeLinear-19",   19, kX19,            kFloats,             true,  false, false},
-    LinearVersion{"DequantizeLinear-21",   21, kX21,            kFloats,             true,  true,  false},
-    LinearVersion{"DequantizeLinear-23",   23, kX23,            kFloats,             true,  true,  true},
-    LinearVersion{"DequantizeLinear-24",   24, kX23,            kFloats | kExponent, true,  true,  true},
-    LinearVersion{"DequantizeLinear-25",   25, kX23 | kInts25,  kFloats | kExponent, true,  true,  true},
+constexpr LinearVersion kVersions[] = {
+    // name                  since  x                x_scale              axis   block  dtype
+    {"DequantizeLinear-10",   10, kInts10,         kFloat,              false, false, false},
+    {"DequantizeLinear-13",   13, kInts10,         kFloat,              true,  false, false},
+    {"DequantizeLinear-19",   19, kX19,            kFloats,             true,  false, false},
+    {"DequantizeLinear-21",   21, kX21,            kFloats,             true,  true,  false},
+    {"DequantizeLinear-23",   23, kX23,            kFloats,             true,  true,  true},
+    {"DequantizeLinear-24",   24, kX23,            kFloats | kExponent, true,  true,  true},
+    {"DequantizeLinear-25",   25, kX25,            kFloats | kExponent, true,  true,  true},
+    {"DequantizeLinear-28",   28, kX25 | kFloat6,  kFloats | kExponent, true,  true,  true},
 };
 // clang-format on
 
@@ -53,7 +54,7 @@ Status set_attribute(DequantizeLinear& node, std::string_view name, int64_t valu
 }
 
 Result<Plan> dequantize_linear(const DequantizeLinear& node) {
-  if (node.opset < kVersions.front().since) {
+  if (node.opset < kVersions[0].since) {
     return Error{ErrorCode::unsupported,
                  concat("opset ", node.opset, ": DequantizeLinear exists since opset 10")};
   }
@@ -61,7 +62,7 @@ Result<Plan> dequantize_linear(const DequantizeLinear& node) {
     return Error{ErrorCode::unsupported, concat("opset ", node.opset, ": newer than ", kNewestOpset,
                                                 ", the newest whose DequantizeLinear is known")};
   }
-  const LinearVersion* version = &kVersions.front();
+  const LinearVersion* version = &kVersions[0];
   for (const LinearVersion& v : kVersions) {
     if (v.since <= node.opset) version = &v;
   }

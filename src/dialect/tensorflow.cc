@@ -1,4 +1,5 @@
-// TensorFlow's Dequantize: the checks of its kernel, in the kernel's order, and the rule of each mode.
+// TensorFlow's Dequantize: the checks of its kernel, in the kernel's order, and the rule of each
+// mode.
 #include "dequant/tensorflow.h"
 
 #include <array>

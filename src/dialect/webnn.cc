@@ -54,7 +54,7 @@ Status check_input(const DequantizeLinear& node) {
   return {};
 }
 
-Status check_sides(const DequantizeLinear& node) {
+Status check_params(const DequantizeLinear& node) {
   const Shape input = node.input.shape;
   const Shape scale = node.scale.shape;
   const Shape zero = node.zero_point.shape;
@@ -82,7 +82,7 @@ std::vector<Dimension> dimensions_of(Shape input, Shape scale) {
   int64_t elements = 1;
   int64_t blocks = 1;
   for (size_t d = input.size(); d-- > 0;) {
-    const BlockedDimension::Side side{scale[d], blocks};
+    const BlockedDimension::Param side{scale[d], blocks};
     whole[d] = {.size = input[d], .x = elements, .y = elements, .scale = side, .zero_point = side};
     elements *= input[d];
     blocks *= scale[d];
@@ -96,7 +96,7 @@ std::vector<Dimension> dimensions_of(Shape input, Shape scale) {
 Result<Plan> dequantize_linear(const DequantizeLinear& node) {
   DEQUANT_CHECK(check_types(node));
   DEQUANT_CHECK(check_input(node));
-  DEQUANT_CHECK(check_sides(node));
+  DEQUANT_CHECK(check_params(node));
 
   Plan plan;
   plan.input = node.input.element;

@@ -1,33 +1,12 @@
-// Reading single codes out of packed memory, at any alignment.
+// What single codes stand for.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <cstring>
 
+#include "dequant/codes.h"
 #include "element/traits.h"
 
 namespace dequant {
-
-/// The code at index i of packed data, zero-extended.
-inline uint32_t load_code(int bits, const std::byte* data, int64_t i) noexcept {
-  const auto* bytes = reinterpret_cast<const uint8_t*>(data);
-  switch (bits) {
-    case 2: return (bytes[i >> 2] >> (2 * (i & 3))) & 3u;
-    case 4: return (bytes[i >> 1] >> (4 * (i & 1))) & 15u;
-    case 8: return bytes[i];
-    case 16: {
-      uint16_t code = 0;
-      std::memcpy(&code, bytes + 2 * i, sizeof code);
-      return code;
-    }
-    default: {
-      uint32_t code = 0;
-      std::memcpy(&code, bytes + 4 * i, sizeof code);
-      return code;
-    }
-  }
-}
 
 /// An integer code with its sign, as the specification counts.
 inline int64_t integer_value(Element element, uint32_t code) noexcept {
@@ -44,6 +23,13 @@ inline float float_value(Element element, uint32_t code) noexcept {
 /// True for +0 and -0 of a floating-point element.
 inline bool is_zero_float(Element element, uint32_t code) noexcept {
   return float_value(element, code) == 0.0F;
+}
+
+/// True for the codes of a floating-point zero point that may be given, as it changes no x: +0,
+/// and, of floats of 8 and 4 bits, whose zero points ONNX's reference leaves out, -0. It subtracts
+/// those of 6 bits, and -0 - -0 is +0.
+inline bool is_floating_zero_point(Element element, uint32_t code) noexcept {
+  return code == 0 || (bits(element) != 6 && is_zero_float(element, code));
 }
 
 }  // namespace dequant

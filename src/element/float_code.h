@@ -1,5 +1,5 @@
-// What a floating-point code means, for every format of elements.def, by one generic decoder; and its
-// inverse, rounding to nearest even. Written for clarity: tables and tests derive from it.
+// What a floating-point code means, for every format of elements.def, by one generic decoder; and
+// its inverse, rounding to nearest even. Written for clarity: tables and tests derive from it.
 #pragma once
 
 #include <bit>
@@ -58,7 +58,8 @@ constexpr float decode_float(FloatFormat f, uint32_t code) {
     // Subnormal: the smallest step of the format; one exact product, bfloat16's included.
     magnitude = static_cast<float>(mantissa) * power_of_two(1 - f.bias - f.mantissa_bits);
   } else {
-    // mantissa * 2^k would leave float32's normal range halfway for bfloat16, so scale in two steps.
+    // mantissa * 2^k would leave float32's normal range halfway for bfloat16, so scale in two
+    // steps.
     const auto significand = static_cast<float>(mantissa | (uint32_t{1} << f.mantissa_bits));
     magnitude = significand * power_of_two(-f.mantissa_bits) *
                 power_of_two(static_cast<int>(exponent) - f.bias);
@@ -66,8 +67,8 @@ constexpr float decode_float(FloatFormat f, uint32_t code) {
   return negative ? -magnitude : magnitude;
 }
 
-/// The code nearest to a float32 value, ties to even, in an IEEE format (float16, bfloat16, float32).
-/// Too large becomes infinity, NaN the quiet NaN without sign or payload.
+/// The code nearest to a float32 value, ties to even, in an IEEE format (float16, bfloat16,
+/// float32). Too large becomes infinity, NaN the quiet NaN without sign or payload.
 constexpr uint32_t encode_float(FloatFormat f, float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
   const uint32_t magnitude = bits & 0x7FFFFFFF;

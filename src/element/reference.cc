@@ -20,6 +20,23 @@ uint32_t reference_dequantize(Element x, uint32_t code, int64_t zero_point, floa
   return reference_narrow(output, product);
 }
 
+int32_t reference_carried_zero_point(Element zero_point, uint32_t word, int i,
+                                     uint32_t offset) noexcept {
+  const int width = bits(zero_point);
+  uint32_t sum = word;
+  for (int at = 0; at < 32; at += width) sum += offset << at;
+  const uint32_t mask = (uint32_t{1} << width) - 1;
+  return static_cast<int32_t>(sum >> (i * width) & mask);
+}
+
+uint32_t reference_float_zero_point(float x, Element type, float zero_point, float scale,
+                                    Element output) noexcept {
+  const float difference = x - zero_point;
+  const float rounded = float_value(type, reference_narrow(type, difference));
+  const float product = rounded * scale;
+  return reference_narrow(output, product);
+}
+
 uint32_t reference_scale_add(Element x, uint32_t code, int32_t shift, float scale, float offset,
                              Element output) noexcept {
   const auto value = static_cast<float>(integer_value(x, code));
@@ -29,11 +46,11 @@ uint32_t reference_scale_add(Element x, uint32_t code, int32_t shift, float scal
   return reference_narrow(output, sum);
 }
 
-uint32_t reference_line(Element x, uint32_t code, const Line& line) noexcept {
-  const auto difference = static_cast<double>(integer_value(x, code) - line.shift);
-  const double product = difference * line.factor;
-  const double quotient = product / line.divisor;
-  const double sum = line.base + quotient;
+uint32_t reference_formula(Element x, uint32_t code, const AffineFormula& formula) noexcept {
+  const auto difference = static_cast<double>(integer_value(x, code) - formula.shift);
+  const double product = difference * formula.factor;
+  const double quotient = product / formula.divisor;
+  const double sum = formula.base + quotient;
   return reference_narrow(Element::float32, static_cast<float>(sum));
 }
 

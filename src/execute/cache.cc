@@ -23,7 +23,8 @@ int64_t ask() noexcept {
 }  // namespace
 
 int64_t cached_output_bytes() noexcept {
-  // Whoever comes first asks, and so may a second: to wait for the first would hang the child of a fork.
+  // Whoever comes first asks, and so may a second: to wait for the first would hang the child of a
+  // fork.
   static std::atomic<int64_t> known = 0;
   int64_t bytes = known.load(std::memory_order_relaxed);
   if (bytes == 0) known.store(bytes = ask(), std::memory_order_relaxed);

@@ -5,7 +5,8 @@
 
 namespace dequant {
 
-/// Larger outputs are streamed: they would push each other out of the caches before anyone reads them.
+/// Larger outputs are streamed: they would push each other out of the caches before anyone reads
+/// them.
 int64_t cached_output_bytes() noexcept;
 
 }  // namespace dequant

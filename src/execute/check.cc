@@ -8,7 +8,7 @@
 #include "dequant/tensor.h"
 #include "element/codes.h"
 #include "execute/ranges.h"
-#include "kernel/row.h"
+#include "kernel/kernel.h"
 #include "plan/strided.h"
 #include "text.h"
 
@@ -44,13 +44,18 @@ bool every_input(const Plan& plan, const Extents& counts, const Buffers& b, cons
   const bool ranges = takes_ranges(plan.rule);
   return visit("x", {true, b.x, plan.input, counts.x}) &&
          visit("scale", {!ranges, b.scale, plan.scale, counts.scale}) &&
-         visit("zero_point", {plan.has_zero_point, b.zero_point, plan.input, counts.zero_point}) &&
+         visit("zero_point",
+               {plan.has_zero_point, b.zero_point, zero_point_element(plan), counts.zero_point}) &&
          visit("min_range", {ranges, b.min_range, plan.scale, counts.min_range}) &&
-         visit("max_range", {ranges, b.max_range, plan.scale, counts.max_range});
+         visit("max_range", {ranges, b.max_range, plan.scale, counts.max_range}) &&
+         visit("tensor_scale", {plan.parameters.tensor_scale != TensorScale::none, b.tensor_scale,
+                                Element::float32, counts.tensor_scale}) &&
+         visit("group_index", {plan.parameters.group_index.groups != 0, b.group_index,
+                               Element::int32, counts.group_index});
 }
 
-/// An input that the plan has is large enough and apart from y; one that it has not is not given. An
-/// empty tensor needs no memory, not even for a scale: `nothing` says so.
+/// An input that the plan has is large enough and apart from y; one that it has not is not given.
+/// An empty tensor needs no memory, not even for a scale: `nothing` says so.
 bool is_good(const Input& i, Bytes y, bool nothing) {
   if (!i.wanted) return i.given.empty();
   return (nothing && i.given.data() == nullptr) ||
@@ -86,14 +91,17 @@ Error bad_input(std::string_view what, const Input& i) {
   return error;
 }
 
-/// Whole bytes at the front of packed floats in which every code is a zero: a code is zero if all its
-/// bits are, or all but the sign where the format has a negative zero. All of them or none.
+/// Codes at the front of packed floats that are all seen to be zeros at once: a code is zero if all
+/// its bits are, or all but the sign where the format has a negative zero. All in whole bytes, or
+/// none.
 int64_t zeros_at_front(Element x, Bytes codes, int64_t count) {
-  if (width_of(x) > 8) return 0;
-  const uint32_t sign = uint32_t{1} << (width_of(x) - 1);
-  const uint32_t code = (sign << 1) - (is_zero_float(x, sign) ? sign + 1 : 1);
-  const uint32_t mask = width_of(x) == 4 ? code * 0x11 : code;
-  const int64_t each = 8 / width_of(x);
+  const int width = width_of(x);
+  if (width > 8 || 8 % width != 0) return 0;  // bytes differ in which of their bits are signs
+  const uint32_t sign = uint32_t{1} << (width - 1);
+  const uint32_t code = (sign << 1) - (is_floating_zero_point(x, sign) ? sign + 1 : 1);
+  uint32_t mask = 0;
+  for (int shift = 0; shift < 8; shift += width) mask |= code << shift;
+  const int64_t each = 8 / width;
   uint8_t seen = 0;
   for (const std::byte b : codes.first(static_cast<size_t>(count / each))) {
     seen |= static_cast<uint8_t>(b);
@@ -101,14 +109,31 @@ int64_t zeros_at_front(Element x, Bytes codes, int64_t count) {
   return (seen & mask) == 0 ? count / each * each : 0;
 }
 
-/// Zero points of floats have no meaning but zero; +0 and -0 both are.
+/// Zero points of floats have no meaning but zero.
 Status check_float_zeros(const Plan& plan, Bytes zero_point, int64_t count) {
   if (traits(plan.input).kind != Kind::floating || count == 0) return {};
   for (int64_t i = zeros_at_front(plan.input, zero_point, count); i < count; ++i) {
     const uint32_t code = load_code(width_of(plan.input), zero_point.data(), i);
-    if (!is_zero_float(plan.input, code)) {
+    if (!is_floating_zero_point(plan.input, code)) {
       return invalid("zero_point: element ", i, " has code ", code, ", which is not zero; a ",
                      name(plan.input), " x has no other zero point");
+    }
+  }
+  return {};
+}
+
+bool is_scale(Element element) {
+  return is_output(element) || element == Element::float8e8m0 || element == Element::float8e4m3fn;
+}
+
+/// Every entry of a group index is a group.
+Status check_group_index(const Plan& plan, Bytes index, int64_t count) {
+  const int64_t groups = plan.parameters.group_index.groups;
+  for (int64_t i = 0; i < count; ++i) {
+    const auto group = static_cast<int32_t>(load_code(32, index.data(), i));
+    if (group < 0 || group >= groups) {
+      return invalid("group_index: element ", i, " is ", group, ", which is none of ", groups,
+                     " groups");
     }
   }
   return {};
@@ -124,7 +149,7 @@ Status check_elements(const Plan& plan) {
   if (!known(plan.output) || !is_output(plan.output)) {
     return invalid("plan.output: element ", number(plan.output), " is no output");
   }
-  if (!known(plan.scale) || !(is_output(plan.scale) || plan.scale == Element::float8e8m0)) {
+  if (!known(plan.scale) || !is_scale(plan.scale)) {
     return invalid("plan.scale: element ", number(plan.scale), " is no scale");
   }
   return {};
@@ -164,12 +189,78 @@ Status check_implicit_zero_point(const Plan& plan) {
                  plan.has_zero_point ? " that is given zero points" : "");
 }
 
+/// Zero points of another element than x, and their offset.
+Status check_stored_zero_points(const Plan& plan) {
+  const Parameters& p = plan.parameters;
+  const auto number = [](auto e) { return static_cast<int>(e); };
+  if (p.zero_point_overflow > ZeroPointOverflow::carry) {
+    return invalid("parameters.zero_point_overflow: ", number(p.zero_point_overflow), " is none");
+  }
+  const bool defaults =
+      !p.zero_point && p.zero_point_offset == 0 && p.zero_point_overflow == ZeroPointOverflow::keep;
+  if (defaults) return {};
+  if (!plan.has_zero_point) {
+    return invalid("parameters: a zero point of its own kind for a plan without zero points");
+  }
+  const Element zero = zero_point_element(plan);
+  if (static_cast<size_t>(zero) >= kTraits.size()) {
+    return invalid("parameters.zero_point: element ", number(zero), " is none");
+  }
+  const bool floating = kind(zero) == Kind::floating;
+  const bool integer_x = kind(plan.input) != Kind::floating;
+  if (!integer_x || bits(plan.input) > (floating ? 8 : 16) ||
+      (floating ? !is_output(zero) : bits(zero) > 8)) {
+    return invalid("parameters.zero_point: ", name(plan.input), " has no zero points of ",
+                   name(zero), " with an offset of ", p.zero_point_offset);
+  }
+  const int32_t offset = p.zero_point_offset;
+  if (offset < -256 || offset > 256 || (floating && offset != 0)) {
+    return invalid("parameters.zero_point_offset: ", offset,
+                   floating ? " to a float" : " is not within -256 to 256");
+  }
+  if (p.zero_point_overflow == ZeroPointOverflow::keep) return {};
+  const bool words = kind(zero) == Kind::unsigned_integer && 32 % bits(zero) == 0;
+  if (floating || (p.zero_point_overflow == ZeroPointOverflow::carry && !words)) {
+    return invalid("parameters.zero_point_overflow: zero points of ", name(zero),
+                   floating ? " have no bits to stay within" : " do not fill words of 32 bits");
+  }
+  return {};
+}
+
+/// True if nothing is asked for; in few instructions, for the sake of small tensors.
+bool is_finite_normal(const Parameters& p) {
+  const int64_t index = p.group_index.groups | p.group_index.scale | p.group_index.zero_point;
+  return (index | p.zero_point_offset | static_cast<int>(p.tensor_scale) |
+          static_cast<int>(p.zero_point_overflow) | int{p.infinite_e8m0} |
+          int{p.zero_point.has_value()}) == 0;
+}
+
+Status check_parameters(const Plan& plan) {
+  const Parameters& p = plan.parameters;
+  if (is_finite_normal(p)) return {};
+  if (takes_ranges(plan.rule)) {
+    return invalid("parameters: ", name(plan.rule), " has none");
+  }
+  if (p.tensor_scale > TensorScale::divide) {
+    return invalid("parameters.tensor_scale: ", static_cast<int>(p.tensor_scale), " is none");
+  }
+  if (p.infinite_e8m0 && plan.scale != Element::float8e8m0) {
+    return invalid("parameters.infinite_e8m0: a scale of ", name(plan.scale),
+                   " has another code for infinity, or none");
+  }
+  if (p.group_index != GroupIndex{} && plan.granularity != Granularity::strided) {
+    return invalid("parameters.group_index: only strided plans have one");
+  }
+  return check_stored_zero_points(plan);
+}
+
 }  // namespace
 
 Status check_plan(const Plan& plan) {
   DEQUANT_CHECK(check_elements(plan));
   DEQUANT_CHECK(check_rule(plan));
   DEQUANT_CHECK(check_implicit_zero_point(plan));
+  DEQUANT_CHECK(check_parameters(plan));
   if (plan.granularity > Granularity::strided) {
     return invalid("plan.granularity: ", static_cast<int>(plan.granularity), " is no granularity");
   }
@@ -186,13 +277,18 @@ Status check_plan(const Plan& plan) {
     if (!count) return element_count(shape).error();
     e.x = e.y = *count;
     e.scale = e.zero_point = scale_count(plan);
+    e.zero_point = std::max(e.zero_point, extents(plan).zero_point);
   }
   const auto fits = [](Element element, int64_t count) {
     return checked_bytes(width_of(element), count).has_value();
   };
   if (!fits(plan.input, e.x)) return packed_bytes(plan.input, e.x).error();
   if (!fits(plan.scale, e.scale)) return packed_bytes(plan.scale, e.scale).error();
-  if (!fits(plan.input, e.zero_point)) return packed_bytes(plan.input, e.zero_point).error();
+  const Element zero = zero_point_element(plan);
+  if (!fits(zero, e.zero_point)) return packed_bytes(zero, e.zero_point).error();
+  if (!fits(Element::int32, e.group_index)) {
+    return packed_bytes(Element::int32, e.group_index).error();
+  }
   if (!fits(plan.output, e.y)) return packed_bytes(plan.output, e.y).error();
   return {};
 }
@@ -203,9 +299,6 @@ Status check_range(const Plan& plan, Range elements) {
     return invalid("elements: [", elements.begin, ", ", elements.end, ") is not within the ", count,
                    " of the plan");
   }
-  if (elements.begin % 8 != 0) {
-    return invalid("elements: begin ", elements.begin, " is not a multiple of 8");
-  }
   return {};
 }
 
@@ -215,6 +308,9 @@ Status check_buffers(const Plan& plan, const Extents& counts, const Buffers& buf
   });
   if (!good || !holds(buffers.y, width_of(plan.output), counts.y)) {
     return bad_buffers(plan, counts, buffers);
+  }
+  if (plan.parameters.group_index.groups != 0) {
+    DEQUANT_CHECK(check_group_index(plan, buffers.group_index, counts.group_index));
   }
   if (traits(plan.input).kind != Kind::floating || buffers.zero_point.data() == nullptr) return {};
   return check_float_zeros(plan, buffers.zero_point, counts.zero_point);
@@ -228,7 +324,8 @@ bool is_simple(const Plan& plan, const Buffers& b) noexcept {
   const bool floats = plan.scale == Element::float32 &&
                       (plan.output == Element::float32 || plan.output == Element::float16 ||
                        plan.output == Element::bfloat16);
-  const bool scales = plan.rule == Rule::subtract_then_scale && plan.implicit_zero_point == 0;
+  const bool scales = plan.rule == Rule::subtract_then_scale && plan.implicit_zero_point == 0 &&
+                      is_finite_normal(plan.parameters);
   if (!one_scale || !integers || !floats || !scales) return false;
 
   const auto holds_bytes = [](Bytes given, int64_t bytes) {
@@ -241,7 +338,8 @@ bool is_simple(const Plan& plan, const Buffers& b) noexcept {
                           : b.zero_point.empty();
   return zero_point && holds_bytes(b.x, (plan.inner * x_bits + 7) / 8) && apart(b.x, b.y) &&
          holds_bytes(b.scale, 4) && apart(b.scale, b.y) && holds_bytes(b.y, plan.inner * y_bytes) &&
-         b.min_range.empty() && b.max_range.empty();
+         b.min_range.empty() && b.max_range.empty() && b.tensor_scale.empty() &&
+         b.group_index.empty();
 }
 
 Status check_zero_points(const Plan& plan, Bytes zero_point) {

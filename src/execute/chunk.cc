@@ -1,71 +1,56 @@
-// Walking the elements of a chunk: each granularity in the way that costs least besides the kernels.
+// Visiting the elements of a chunk: each granularity in the way that costs least besides the
+// kernels.
 #include "execute/chunk.h"
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include "checked.h"
 #include "element/codes.h"
-#include "execute/expanded.h"
+#include "execute/expanded_params.h"
 #include "execute/float_environment.h"
-#include "execute/narrow_sides.h"
+#include "execute/kernel_calls.h"
+#include "execute/narrow_params.h"
+#include "execute/param_window.h"
 #include "execute/ranges.h"
-#include "execute/rows.h"
-#include "execute/side_row.h"
 #include "execute/strided.h"
 #include "execute/unpack.h"
 #include "kernel/lut.h"
 #include "kernel/targets.h"
+#include "plan/scale_spans.h"
 
 namespace dequant {
 namespace {
 
-/// Sides that are loaded at once where results are streamed: with more, memory writes nothing meanwhile.
-constexpr int64_t kStreamedSides = 512;
-/// The same of sides that belong to an element each; they are asked for two such tiles ahead.
-constexpr int64_t kStreamedTile = 512;
-/// Longer runs have so few sides that it does not matter.
-constexpr int64_t kStreamedRun = 32;
-/// Elements handled at once where sides are expanded or codes unpacked; a multiple of kAligned.
+/// Elements handled at once where packed codes start within a byte; a multiple of kAligned.
 constexpr int64_t kTile = 2048;
-/// Entries of sides that are repeated for many rows.
-constexpr int64_t kPeriod = Expanded::kCapacity;
-static_assert(kPeriod <= NarrowSides::kCapacity);
-/// Outputs that stay in a core's own caches.
-constexpr int64_t kNearBytes = int64_t{1} << 20;
-/// Rows below this are done many at once.
-constexpr int64_t kShortRow = 256;
-/// Elements that fill bytes and lines whatever the types.
+/// Elements that fill bytes and cache lines whatever the types.
 constexpr int64_t kAligned = 64;
 
 class Chunk {
  public:
   Chunk(const Job& job, Range part) noexcept
       : job_(job),
-        rows_(job),
+        calls_(job),
         part_(part),
+        way_(job.way),
         layout_(layout_of(job.plan)),
-        shares_(rows_.can_share({layout_.row, layout_.row})),
         width_(bits(job.plan.input)),
-        side_(job.plan, job.buffers, job.table.moves, job.first_scale) {}
+        window_(job.plan, job.buffers, job.table.helpers, job.first_scale) {}
 
   void run() noexcept {
-    if (is_documented(job_.plan.rule)) return run_line();
-    if (const int64_t period = period_of(); period != 0) return run_periodic(period);
-    if (layout_.run != 0) {
-      const bool on_bytes = layout_.run >= layout_.row || layout_.run * width_ % 8 == 0;
-      if (on_bytes && rows_.is_good_run(layout_.run)) return run_runs();
-    } else if (layout_.rows_share_scales || layout_.row >= kShortRow) {
-      return run_rows();
+    switch (way_.loop) {
+      case Loop::formula: return run_formula();
+      case Loop::repeated: return run_periodic();
+      case Loop::groups: return run_groups();
+      case Loop::rows: return run_rows();
+      default: return run_expanded();
     }
-    run_expanded();
   }
 
   /// These columns of all rows of the part.
   void run_all_rows(Range columns) noexcept {
-    static_assert(kColumns <= Expanded::kCapacity);
-    Expanded expanded(layout_, job_.table.moves, side_);
+    ExpandedParams expanded(layout_, job_.table.helpers, window_);
     const int64_t count = columns.end - columns.begin;
     const int64_t start = part_.begin / layout_.row * layout_.row + columns.begin;
     run_tile(start, count, expanded.of(start, count), part_);
@@ -78,55 +63,52 @@ class Chunk {
   }
   uint8_t* y_at(int64_t element) const {
     return reinterpret_cast<uint8_t*>(job_.buffers.y.data()) +
-           (element - job_.elements.begin) * rows_.y_size();
+           (element - job_.elements.begin) * calls_.y_size();
   }
   bool on_byte(int64_t element) const { return (element - job_.elements.begin) * width_ % 8 == 0; }
 
-  /// One call, or, of codes that start within a byte, one for each tile of unpacked codes. These are
-  /// varying or have one scale.
-  void call(Leaf leaf, int64_t begin, int64_t count, int64_t run, Sides sides,
-            size_t ahead = kAheadOfX) const noexcept {
+  /// One call, or, of codes that start within a byte, one for each tile of unpacked codes. These
+  /// are varying or have one scale.
+  void call(ScaleLayout scale_layout, int64_t begin, int64_t count, int64_t group, Params params,
+            size_t prefetch_distance = kPrefetchDistanceX) const noexcept {
     const Element x = job_.plan.input;
     if (on_byte(begin)) {
-      return rows_.call(x, leaf, x_at(begin), y_at(begin), count, run, sides, ahead);
+      return calls_.call(x, scale_layout, x_at(begin), y_at(begin), count, group, params,
+                         prefetch_distance);
     }
     alignas(64) uint8_t codes[kTile];
     for (int64_t i = 0; i < count; i += kTile) {
       const int64_t n = std::min(kTile, count - i);
       unpack(x, job_.buffers.x.data(), begin + i - job_.elements.begin, 1, n, codes);
-      rows_.call(unpacked(x), leaf, codes, y_at(begin + i), n, std::max(run, n), sides);
-      if (leaf == Leaf::runs) continue;
-      sides = advanced(sides, n);
+      calls_.call(unpacked(x), scale_layout, codes, y_at(begin + i), n, std::max(group, n), params);
+      if (scale_layout == ScaleLayout::per_group) continue;
+      params = advanced(params, n);
     }
   }
 
-  /// Long runs, and short ones that kernels like.
-  void run_runs() noexcept {
-    const bool fetches = job_.stream && layout_.run <= kStreamedRun;
-    const int64_t most = fetches ? kStreamedSides : SideRow::kCapacity;
-    for_each_segment(layout_, part_.begin, part_.end, [&](Segment s) {
+  /// Long groups, and short ones that kernels like.
+  void run_groups() noexcept {
+    for_each_scale_span(layout_, part_.begin, part_.end, [&](ScaleSpan s) {
       while (s.count > 0) {
-        const int64_t run = std::min(s.run, s.count);
-        // A run beyond the kernels' liking gets calls of its own if it starts within a byte.
-        const bool single = !on_byte(s.begin) || run == s.count;
-        const int64_t runs = single ? 1 : std::min(s.count / run, most);
-        const int64_t count = single ? run : runs * run;
-        const Sides sides = side_.load(s.scale, runs);
-        if (fetches) side_.fetch(s.scale + runs, runs);
-        call(Leaf::runs, s.begin, count, run, sides);
+        const int64_t group = std::min(s.group, s.count);
+        // A group that starts within a byte gets kernel calls of its own.
+        const bool single = !on_byte(s.begin) || group == s.count;
+        const int64_t groups = single ? 1 : std::min(s.count / group, way_.tile);
+        const int64_t count = single ? group : groups * group;
+        const Params params = window_.load(s.scale, groups);
+        if (way_.prefetches) window_.fetch(s.scale + groups, groups);
+        call(ScaleLayout::per_group, s.begin, count, group, params);
         s.begin += count;
         s.count -= count;
-        s.scale += runs;
+        s.scale += groups;
       }
     });
   }
 
   /// A scale for each element of a row. Rows that share theirs are done a tile of columns after the
-  /// other, whose sides stay in the nearest cache for all of these rows. What goes further than the
-  /// core's own caches is better written in longer stretches.
+  /// other, whose parameters stay in the nearest cache for all of these rows.
   void run_rows() noexcept {
     const int64_t row = layout_.row;
-    const int64_t most = stays_near() ? kTile : SideRow::kCapacity;
     for (int64_t begin = part_.begin; begin < part_.end;) {
       const int64_t r = begin / row;
       int64_t end = std::min((r + rows_from(r)) * row, part_.end);
@@ -136,21 +118,17 @@ class Chunk {
         columns = {begin - r * row, end - r * row};
       }
       const bool single = end - begin <= row;
-      const int64_t tile = single && job_.stream ? kStreamedTile : most;
+      const int64_t tile = single ? way_.tile_of_one_row : way_.tile;
       for (int64_t c = columns.begin; c < columns.end; c += tile) {
         const int64_t n = std::min(tile, columns.end - c);
         const int64_t scale = layout_.row_scale(r) + c;
-        const Sides sides = single ? side_.load_varying(scale, n) : side_.load(scale, n);
+        const Params params = single ? window_.load_per_element(scale, n) : window_.load(scale, n);
         const int64_t later = single ? scale + 2 * n : layout_.row_scale(end / row) + c;
-        if (job_.stream) side_.fetch(later, n);
-        run_tile(r * row + c, n, sides, {begin, end});
+        if (way_.prefetches) window_.fetch(later, n);
+        run_tile(r * row + c, n, params, {begin, end});
       }
       begin = end;
     }
-  }
-
-  bool stays_near() const {
-    return (job_.elements.end - job_.elements.begin) * rows_.y_size() <= kNearBytes;
   }
 
   /// How many rows from r on share their scales.
@@ -161,151 +139,172 @@ class Chunk {
   }
 
   /// `columns` elements of each row from `start` on, as far as they lie within `range`.
-  void run_tile(int64_t start, int64_t columns, const Sides& sides, Range range) noexcept {
+  void run_tile(int64_t start, int64_t columns, const Params& params, Range range) noexcept {
     const int64_t row = layout_.row;
     while (start < range.end) {
       // Rows that have all of these columns.
       const int64_t rows =
-          shares_ && start >= range.begin ? (range.end - start - columns + row) / row : 0;
-      if (rows >= Rows::kSharedRows && on_byte(start) && rows_.can_share_from(y_at(start))) {
-        rows_.shared(x_at(start), y_at(start), columns, rows, {row, row}, sides);
+          way_.shares_rows && start >= range.begin ? (range.end - start - columns + row) / row : 0;
+      if (rows >= kSharedRows) {
+        calls_.shared(x_at(start), y_at(start), columns, rows, {row, row}, params);
         start += rows * row;
         continue;
       }
       const int64_t from = std::max(start, range.begin);
       const int64_t n = std::min(start + columns, range.end) - from;
-      if (n > 0 && job_.stream && n < row && range.end - range.begin > row) {
-        call_part(from, n, advanced(sides, from - start));
+      if (n > 0 && way_.stream && n < row && range.end - range.begin > row) {
+        call_part(from, n, advanced(params, from - start));
       } else if (n > 0) {
-        call(Leaf::varying, from, n, 1, advanced(sides, from - start));
+        call(ScaleLayout::per_element, from, n, 1, advanced(params, from - start));
       }
       start += row;
     }
   }
 
-  /// Part of a row that is streamed. Its codes are followed by those of the same part of the next row.
+  /// Part of a row that is streamed. Its codes are followed by those of the same part of the next
+  /// row.
   [[gnu::noinline]] void call_part(int64_t begin, int64_t count,
-                                   const Sides& sides) const noexcept {
+                                   const Params& params) const noexcept {
     const int64_t apart = (layout_.row - count) * width_ / 8;
-    const auto ahead = std::min(static_cast<int64_t>(kAheadOfX), count * width_ / 8);
-    const int64_t first = (count - ahead * 8 / width_) / kAligned * kAligned;
-    if (first > 0) call(Leaf::varying, begin, first, 1, sides);
-    call(Leaf::varying, begin + first, count - first, 1, advanced(sides, first),
-         static_cast<size_t>(apart + ahead));
+    const auto prefetch_distance =
+        std::min(static_cast<int64_t>(kPrefetchDistanceX), count * width_ / 8);
+    const int64_t first = (count - prefetch_distance * 8 / width_) / kAligned * kAligned;
+    if (first > 0) call(ScaleLayout::per_element, begin, first, 1, params);
+    call(ScaleLayout::per_element, begin + first, count - first, 1, advanced(params, first),
+         static_cast<size_t>(apart + prefetch_distance));
   }
 
-  /// Elements after which everything repeats, and how many of these make a tile: 0 unless rows that
-  /// share scales are short.
-  int64_t period_of() const {
-    if (!layout_.rows_share_scales || layout_.row >= part_.end - part_.begin) return 0;
-    for (const int64_t aligned : {kAligned, int64_t{8}}) {
-      const int64_t period = std::lcm(std::min(layout_.row, kPeriod), aligned);
-      if (layout_.row <= kPeriod / 2 && period <= kPeriod) return kPeriod / period * period;
-    }
-    return 0;
-  }
-
-  void run_periodic(int64_t period) noexcept {
-    Expanded expanded(layout_, job_.table.moves, side_);
+  void run_periodic() noexcept {
+    const int64_t period = way_.tile;
+    ExpandedParams expanded(layout_, job_.table.helpers, window_);
     const int64_t first = std::min(period, part_.end - part_.begin);
-    NarrowSides narrow(job_);
-    const Sides sides = narrow.of(expanded.of_equal_rows(part_.begin, first), first);
+    NarrowParams narrow(job_);
+    const Params params = narrow.of(expanded.of_equal_rows(part_.begin, first), first);
     for (int64_t begin = part_.begin; begin < part_.end; begin += period) {
-      call(Leaf::varying, begin, std::min(period, part_.end - begin), 1, sides);
+      call(ScaleLayout::per_element, begin, std::min(period, part_.end - begin), 1, params);
     }
   }
 
   void run_expanded() noexcept {
-    Expanded expanded(layout_, job_.table.moves, side_);
-    for (int64_t begin = part_.begin; begin < part_.end; begin += kTile) {
-      const int64_t count = std::min(kTile, part_.end - begin);
-      call(Leaf::varying, begin, count, 1, expanded.of(begin, count));
+    ExpandedParams expanded(layout_, job_.table.helpers, window_);
+    for (int64_t begin = part_.begin; begin < part_.end; begin += way_.tile) {
+      const int64_t count = std::min(way_.tile, part_.end - begin);
+      call(ScaleLayout::per_element, begin, count, 1, expanded.of(begin, count));
     }
   }
 
-  void run_line() const noexcept {
+  void run_formula() const noexcept {
     const auto range = [](std::span<const std::byte> bytes) {
       return float_value(Element::float32, load_code(32, bytes.data(), 0));
     };
     const Buffers& b = job_.buffers;
     const Element x = job_.plan.input;
-    const Line line = documented_line(job_.plan.rule, x, range(b.min_range), range(b.max_range));
-    rows_.line(x, x_at(part_.begin), y_at(part_.begin), part_.end - part_.begin, line);
+    const AffineFormula formula =
+        documented_formula(job_.plan.rule, x, range(b.min_range), range(b.max_range));
+    calls_.formula(x, x_at(part_.begin), y_at(part_.begin), part_.end - part_.begin, formula);
   }
 
   const Job& job_;
-  Rows rows_;
+  KernelCalls calls_;
   Range part_;
+  const Way& way_;
   Layout layout_;
-  bool shares_;  ///< rows that have the same sides are done together
   int width_;
-  SideRow side_;
+  ParamWindow window_;
 };
 
-/// One scale for all: no segments, and no window for sides, which would cost a small tensor more than
-/// its elements.
-void run_uniform(const Job& job, Range part) noexcept {
-  const Plan& plan = job.plan;
+/// The only scale and zero point of a plan, and the bytes of some of its elements.
+struct OneScale {
   float scale = 0;
   int32_t zero = 0;
-  if (plan.scale == Element::float32) {
-    std::memcpy(&scale, job.buffers.scale.data(), sizeof scale);
-  } else {
-    load_scales(plan, job.buffers, 0, 0, 1, &scale);
+  const uint8_t* x;
+  uint8_t* y;
+
+  /// `from` counts from the first element of the buffers.
+  OneScale(const Plan& plan, const Buffers& buffers, int64_t from) noexcept
+      : x(reinterpret_cast<const uint8_t*>(buffers.x.data()) +
+          from * traits(plan.input).format.bits / 8),
+        y(reinterpret_cast<uint8_t*>(buffers.y.data()) +
+          from * traits(plan.output).format.bits / 8) {}
+
+  /// Of a plan that is_simple(): both as they are stored.
+  void load_simple(const Plan& plan, const Buffers& buffers) noexcept {
+    std::memcpy(&scale, buffers.scale.data(), sizeof scale);
+    if (!plan.has_zero_point) return;
+    const ElementTraits& of = traits(plan.input);
+    const int unused = of.kind == Kind::signed_integer ? 32 - of.format.bits : 0;
+    const uint32_t code = load_code(of.format.bits, buffers.zero_point.data(), 0);
+    zero = static_cast<int32_t>(code << unused) >> unused;
   }
-  load_zeros(plan, job.buffers, 0, 0, 1, &zero);
-  const bool plain = is_plain(scale, !has_infinity(plan.input));
-  const int64_t from = part.begin - job.elements.begin;
-  const int64_t count = part.end - part.begin;
-  const auto* x = reinterpret_cast<const uint8_t*>(job.buffers.x.data()) +
-                  from * traits(plan.input).format.bits / 8;
-  auto* y =
-      reinterpret_cast<uint8_t*>(job.buffers.y.data()) + from * traits(plan.output).format.bits / 8;
-  if (job.stream) {
-    return Rows(job).call(plan.input, Leaf::runs, x, y, count, count,
-                          {&scale, &zero, nullptr, plain});
+
+  void load(const Plan& plan, const Buffers& buffers) noexcept {
+    load_scales(plan, buffers, 0, 0, 1, &scale);
+    load_zeros(plan, buffers, 0, 0, 1, &zero);
   }
+
+  bool finite_normal(Element input) const noexcept {
+    return is_finite_normal(scale, !has_infinity(input));
+  }
+};
+
+/// One kernel call: no segments, and no window for parameters, which would cost a small tensor more
+/// than its elements.
+void call_kernel(const Plan& plan, const Table& table, const OneScale& one,
+                 int64_t count) noexcept {
   const auto n = static_cast<size_t>(count);
-  job.table.at(plan.input, plan.output, Leaf::runs)({.x = x,
-                                                     .y = y,
-                                                     .count = n,
-                                                     .run = n,
-                                                     .scale = &scale,
-                                                     .zero = &zero,
-                                                     .lut = lut_of(plan.input),
-                                                     .plain = plain,
-                                                     .scales_of_y = plan.scale == plan.output});
+  table.at(plan.input, plan.output, ScaleLayout::per_group)(
+      {.x = one.x,
+       .y = one.y,
+       .count = n,
+       .group = n,
+       .scale = &one.scale,
+       .zero = &one.zero,
+       .lut = lut_of(plan.input),
+       .finite_normal = one.finite_normal(plan.input),
+       .scales_of_y = plan.scale == plan.output && scales_are_stored(plan)});
+}
+
+void run_one_scale(const Job& job, Range part) noexcept {
+  const Plan& plan = job.plan;
+  OneScale one(plan, job.buffers, part.begin - job.elements.begin);
+  one.load(plan, job.buffers);
+  const int64_t count = part.end - part.begin;
+  const bool simple = !job.way.stream && !has_float_zero_points(plan);
+  if (simple) return call_kernel(plan, job.table, one, count);
+  KernelCalls(job).call(plan.input, ScaleLayout::per_group, one.x, one.y, count, count,
+                        {&one.scale, &one.zero, nullptr, one.finite_normal(plan.input)});
 }
 
 [[gnu::noinline]] void run_packed(const Job& job, Range part) noexcept { Chunk(job, part).run(); }
 
 }  // namespace
 
-int64_t row_of_columns(const Job& job) noexcept {
-  if (job.plan.granularity == Granularity::strided || is_documented(job.plan.rule)) return 0;
-  const Layout layout = layout_of(job.plan);
-  if (!layout.rows_share_scales || layout.run == 0 || layout.run >= layout.row) return 0;
-  if (Rows(job).is_good_run(layout.run) || layout.row < 2 * kColumns) return 0;
-  if (layout.row * bits(job.plan.input) % 8 != 0) return 0;  // rows would start within a byte
-  return (job.elements.end - job.elements.begin) / layout.row >= Rows::kSharedRows ? layout.row : 0;
+void run_simple(const Plan& plan, const Buffers& buffers, const Table& table) noexcept {
+  const FloatEnvironment environment;
+  OneScale one(plan, buffers, 0);
+  one.load_simple(plan, buffers);
+  call_kernel(plan, table, one, plan.inner);
 }
 
-void run_columns(const Job& job, Range columns) noexcept {
+void run_chunk(const Job& job, size_t i) noexcept {
   const FloatEnvironment environment;
-  Chunk(job, job.elements).run_all_rows(columns);
-  if (job.stream) flush_streams();
-}
-
-void run_chunk(const Job& job, Range part) noexcept {
-  const FloatEnvironment environment;
-  if (job.plan.granularity == Granularity::strided) {
-    run_strided(job, part);
-  } else if (job.plan.granularity == Granularity::per_tensor && !takes_ranges(job.plan.rule)) {
-    run_uniform(job, part);
+  const Way& way = job.way;
+  const int64_t first = static_cast<int64_t>(i) * way.chunk;
+  if (way.loop == Loop::columns) {
+    const int64_t row = layout_of(job.plan).row;
+    Chunk(job, job.elements).run_all_rows({first, std::min(first + way.chunk, row)});
   } else {
-    run_packed(job, part);
+    const int64_t begin = job.elements.begin + first;
+    const Range part{begin, std::min(begin + way.chunk, job.elements.end)};
+    if (way.loop == Loop::one_scale) {
+      run_one_scale(job, part);
+    } else if (way.loop == Loop::strided) {
+      run_strided(job, part);
+    } else {
+      run_packed(job, part);
+    }
   }
-  if (job.stream) flush_streams();
+  if (way.stream) flush_streams();
 }
 
 }  // namespace dequant

@@ -1,35 +1,32 @@
-// One chunk of a dequantization: where a plan's runs meet the kernels.
+// One chunk of a dequantization: where a plan meets the kernels.
 #pragma once
 
 #include "dequant/plan.h"
-#include "kernel/row.h"
-#include "plan/runs.h"
+#include "execute/way.h"
+#include "kernel/kernel.h"
+#include "plan/regions.h"
 
 namespace dequant {
 
-/// All that the chunks of one call share. `elements` is what the buffers x and y hold, `first_scale`
-/// the index of the first scale they hold.
+/// All that the chunks of one call share. `elements` is what the buffers x and y hold,
+/// `first_scale` the index of the first scale they hold. Of a strided plan: the elements of
+/// `region`, counted from 0.
 struct Job {
   const Plan& plan;
   const Buffers& buffers;
   const Table& table;
   Range elements;
   int64_t first_scale;
-  bool stream;
+  const Way& way;
+  const Region* region = nullptr;
 };
 
-/// Dequantizes a part of job.elements. part.begin lies a multiple of 8 after job.elements.begin.
-void run_chunk(const Job& job, Range part) noexcept;
+/// Dequantizes chunk i of way.chunks: elements of job.elements from front to back, or columns of
+/// all of their rows.
+void run_chunk(const Job& job, size_t i) noexcept;
 
-/// Columns that are done together.
-inline constexpr int64_t kColumns = 2048;
-
-/// The elements of a row where columns of all rows of job.elements are better done together than chunks
-/// from front to back, else 0: rows share their scales, and runs are so short that giving each element its
-/// scale costs more than the kernel.
-int64_t row_of_columns(const Job& job) noexcept;
-
-/// Dequantizes some columns of every row, at most kColumns.
-void run_columns(const Job& job, Range columns) noexcept;
+/// Dequantizes the whole of a small tensor with one scale, which is_simple() has found sound,
+/// through the caches: Loop::one_scale without what chunks need.
+void run_simple(const Plan& plan, const Buffers& buffers, const Table& table) noexcept;
 
 }  // namespace dequant

@@ -13,12 +13,14 @@ namespace {
 
 constinit Pool pool;
 
-/// Where this process stands with the pool. The child of a process that had begun to use it is without: the
-/// pool's threads are not there, and its locks may be held by threads that are not there either.
+/// Where this process stands with the pool. The child of a process that had begun to use it is
+/// without: the pool's threads are not there, and its locks may be held by threads that are not
+/// there either.
 enum class Standing { kUnused, kUsed, kWithout };
 std::atomic<Standing> standing = Standing::kUnused;
 
-/// Asked for when the library is loaded: a fork while the first call asks would be one that nobody is told of.
+/// Asked for when the library is loaded: a fork while the first call asks would be one that nobody
+/// is told of.
 const bool watches_forks = pthread_atfork(nullptr, nullptr, [] {
                              if (standing == Standing::kUsed) standing = Standing::kWithout;
                            }) == 0;

@@ -1,5 +1,6 @@
-// The floating-point state the promises of docs/numerics.md need: round to nearest, subnormals kept,
-// no traps. Set for the length of a scope, then given back as it was, exception flags included.
+// The floating-point state the promises of docs/numerics.md need: round to nearest, subnormals
+// kept, no traps. Set for the length of a scope, then given back as it was, exception flags
+// included.
 #pragma once
 
 #include <cstdint>

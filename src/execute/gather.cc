@@ -5,13 +5,13 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "execute/side_row.h"
+#include "execute/parameters.h"
 #include "execute/unpack.h"
 
 namespace dequant {
 namespace {
 
-constexpr auto kLineBytes = static_cast<int64_t>(kLine);
+constexpr auto kCacheLineBytes = static_cast<int64_t>(kCacheLine);
 
 /// Copies kPart to 2 * kPart - 1 bytes: the first and the last, which may overlap.
 template <size_t kPart, class From, class To>
@@ -44,30 +44,32 @@ void copy_rows(int64_t rows, int64_t row_bytes, const From& from, const To& to) 
   }
 }
 
-/// The rows of a box that is gathered next. They are asked for one by one while others are copied: together
-/// they would hold up the results that are written meanwhile.
+/// The rows of a tile that is gathered next. They are prefetched one by one while others are
+/// copied: together they would hold up the results that are written meanwhile.
 class NextRows {
  public:
-  NextRows(const std::byte* x, int64_t at, int64_t width, const RowPlaces& places, const Box& box)
+  NextRows(const std::byte* x, int64_t at, int64_t width, const RowOffsets& offsets,
+           const Tile& tile)
       : first_(x + (at * width >> 3)),
         width_(width),
-        places_(places),
-        bytes_(places.row(box) * width / 8) {
-    // A row that starts on the line on which another ends need not ask for it again.
-    const int64_t apart = std::abs(places.apart()) * width / 8;
-    start_ = apart - bytes_ < kLineBytes ? 1 : 0;
+        offsets_(offsets),
+        bytes_(offsets.row(tile) * width / 8) {
+    // A row that starts in the cache line in which another ends need not prefetch it again.
+    const int64_t apart = std::abs(offsets.apart()) * width / 8;
+    start_ = apart - bytes_ < kCacheLineBytes ? 1 : 0;
   }
 
   [[gnu::always_inline]] void fetch(int64_t r) const noexcept {
-    const std::byte* row = first_ + (places_[r] * width_ >> 3);
+    const std::byte* row = first_ + (offsets_[r] * width_ >> 3);
     __builtin_prefetch(row + bytes_);
-    for (int64_t i = bytes_ - kLineBytes; i >= start_; i -= kLineBytes) __builtin_prefetch(row + i);
+    for (int64_t i = bytes_ - kCacheLineBytes; i >= start_; i -= kCacheLineBytes)
+      __builtin_prefetch(row + i);
   }
 
  private:
   const std::byte* first_;
   int64_t width_;
-  const RowPlaces& places_;
+  const RowOffsets& offsets_;
   int64_t bytes_;
   int64_t start_;
 };
@@ -79,18 +81,18 @@ class NextRows {
       [row, bytes](int64_t k) { return row + (k + 1) * bytes; });
 }
 
-/// The codes of one tensor for a box, of which inner dimensions may be left out.
+/// The codes of one tensor for a tile, of which inner dimensions may be left out.
 template <class T, class Load>
-class SideCodes {
+class ParamCodes {
  public:
-  SideCodes(Dimensions dimensions, int64_t Dimension::*stride, const Box& box, const Load& load)
-      : dimensions_(dimensions), stride_(stride), box_(box), load_(load) {}
+  ParamCodes(Dimensions dimensions, int64_t Dimension::*stride, const Tile& tile, const Load& load)
+      : dimensions_(dimensions), stride_(stride), tile_(tile), load_(load) {}
 
-  /// Those of a dimension and all inside it, `at` being the first; returns how many. What a dimension
-  /// repeats is copied. Not inlined into itself, which would only be larger.
+  /// Those of a dimension and all inside it, `at` being the first; returns how many. What a
+  /// dimension repeats is copied. Not inlined into itself, which would only be larger.
   [[gnu::noinline]] int64_t fill(size_t i, int64_t at, T* out) const {
     const int64_t stride = dimensions_[i].*stride_;
-    const int64_t size = box_.size(dimensions_, i);
+    const int64_t size = tile_.size(dimensions_, i);
     const bool innermost = i + 1 == dimensions_.size();
     if (innermost && stride != 0) {
       load_(at, stride, size, out);
@@ -118,14 +120,14 @@ class SideCodes {
 
   Dimensions dimensions_;
   int64_t Dimension::*stride_;
-  const Box& box_;
+  const Tile& tile_;
   const Load& load_;
 };
 
 /// Codes of whole bytes as they are stored; returns how many.
 template <class T>
-int64_t gather_sides(const std::byte* data, Dimensions dimensions, int64_t Dimension::*stride,
-                     const Box& box, int64_t at, void* out) {
+int64_t gather_params(const std::byte* data, Dimensions dimensions, int64_t Dimension::*stride,
+                      const Tile& tile, int64_t at, void* out) {
   const auto load = [data](int64_t i, int64_t step, int64_t count, T* to) {
     const std::byte* from = data + i * static_cast<int64_t>(sizeof(T));
     if (step == 1) {
@@ -135,49 +137,49 @@ int64_t gather_sides(const std::byte* data, Dimensions dimensions, int64_t Dimen
     const int64_t bytes = step * static_cast<int64_t>(sizeof(T));
     for (int64_t k = 0; k < count; ++k) std::memcpy(to + k, from + k * bytes, sizeof(T));
   };
-  return SideCodes<T, decltype(load)>(dimensions, stride, box, load)
-      .fill(box.outermost, at, static_cast<T*>(out));
+  return ParamCodes<T, decltype(load)>(dimensions, stride, tile, load)
+      .fill(tile.outermost, at, static_cast<T*>(out));
 }
 
 /// Codes of whole bytes, of unpacked(x).
-int64_t gather_sides(Element x, const std::byte* data, Dimensions dimensions,
-                     int64_t Dimension::*stride, const Box& box, int64_t at, void* out) {
+int64_t gather_params(Element x, const std::byte* data, Dimensions dimensions,
+                      int64_t Dimension::*stride, const Tile& tile, int64_t at, void* out) {
   switch (bits(x)) {
-    case 8: return gather_sides<uint8_t>(data, dimensions, stride, box, at, out);
-    case 16: return gather_sides<uint16_t>(data, dimensions, stride, box, at, out);
-    case 32: return gather_sides<uint32_t>(data, dimensions, stride, box, at, out);
+    case 8: return gather_params<uint8_t>(data, dimensions, stride, tile, at, out);
+    case 16: return gather_params<uint16_t>(data, dimensions, stride, tile, at, out);
+    case 32: return gather_params<uint32_t>(data, dimensions, stride, tile, at, out);
     default: break;
   }
   const auto load = [x, data](int64_t i, int64_t step, int64_t count, uint8_t* to) {
     unpack(x, data, i, step, count, to);
   };
-  return SideCodes<uint8_t, decltype(load)>(dimensions, stride, box, load)
-      .fill(box.outermost, at, static_cast<uint8_t*>(out));
+  return ParamCodes<uint8_t, decltype(load)>(dimensions, stride, tile, load)
+      .fill(tile.outermost, at, static_cast<uint8_t*>(out));
 }
 
 }  // namespace
 
-void RowPlaces::set(Dimensions dimensions, int64_t Dimension::*stride, const Box& box,
-                    bool of_dimensions) noexcept {
+void RowOffsets::set(Dimensions dimensions, int64_t Dimension::*stride, const Tile& tile,
+                     bool of_dimensions) noexcept {
   size_t i = dimensions.size();
   row_ = 1;
   step_ = 1;
-  for (; i > box.outermost && dimensions[i - 1].*stride == row_; --i) {
-    row_ *= box.size(dimensions, i - 1);
+  for (; i > tile.outermost && dimensions[i - 1].*stride == row_; --i) {
+    row_ *= tile.size(dimensions, i - 1);
   }
   if (of_dimensions && i == dimensions.size()) {
     --i;
-    row_ = box.size(dimensions, i);
+    row_ = tile.size(dimensions, i);
     step_ = dimensions[i].*stride;
   }
-  whole_ = i == box.outermost;
+  whole_ = i == tile.outermost;
   int64_t rows = 1;
   at_[0] = 0;
   any_ = 0;
   apart_ = row_;
-  for (; i > box.outermost; --i) {
+  for (; i > tile.outermost; --i) {
     const int64_t step = dimensions[i - 1].*stride;
-    const int64_t size = box.size(dimensions, i - 1);
+    const int64_t size = tile.size(dimensions, i - 1);
     per_index_ = rows;
     for (int64_t k = 1; k < size; ++k) {
       for (int64_t r = 0; r < rows; ++r) at_[k * rows + r] = at_[r] + k * step;
@@ -189,65 +191,77 @@ void RowPlaces::set(Dimensions dimensions, int64_t Dimension::*stride, const Box
 }
 
 void gather_codes(const std::byte* x, int64_t at, int64_t next, int64_t width,
-                  const RowPlaces& places, const Box& box, uint8_t* out) noexcept {
+                  const RowOffsets& offsets, const Tile& tile, uint8_t* out) noexcept {
   const auto* first = reinterpret_cast<const uint8_t*>(x) + (at * width >> 3);
-  const NextRows others(x, next, width, places, box);
-  const int64_t bytes = places.row(box) * width / 8;
+  const NextRows others(x, next, width, offsets, tile);
+  const int64_t bytes = offsets.row(tile) * width / 8;
   copy_rows(
-      places.rows(box), bytes,
+      offsets.rows(tile), bytes,
       [&](int64_t r) {
         others.fetch(r);
-        return first + (places[r] * width >> 3);
+        return first + (offsets[r] * width >> 3);
       },
       [&](int64_t r) { return out + r * bytes; });
 }
 
 void gather_unpacked(Element x, const std::byte* data, int64_t at, int64_t next,
-                     const RowPlaces& places, const Box& box, uint8_t* out) noexcept {
-  const int64_t row = places.row(box);
+                     const RowOffsets& offsets, const Tile& tile, uint8_t* out) noexcept {
+  const int64_t row = offsets.row(tile);
   const int64_t size = bits(unpacked(x)) / 8;
-  const NextRows others(data, next, bits(x), places, box);
-  for (int64_t r = 0; r < places.rows(box); ++r) {
+  const NextRows others(data, next, bits(x), offsets, tile);
+  for (int64_t r = 0; r < offsets.rows(tile); ++r) {
     others.fetch(r);
-    unpack(x, data, at + places[r], places.step(), row, out + r * row * size);
+    unpack(x, data, at + offsets[r], offsets.step(), row, out + r * row * size);
   }
 }
 
-void scatter_results(const uint8_t* results, int64_t size, const RowPlaces& places, const Box& box,
-                     uint8_t* y) noexcept {
-  const int64_t bytes = places.row(box) * size;
+void scatter_results(const uint8_t* results, int64_t size, const RowOffsets& offsets,
+                     const Tile& tile, uint8_t* y) noexcept {
+  const int64_t bytes = offsets.row(tile) * size;
   copy_rows(
-      places.rows(box), bytes, [&](int64_t r) { return results + r * bytes; },
-      [&](int64_t r) { return y + places[r] * size; });
+      offsets.rows(tile), bytes, [&](int64_t r) { return results + r * bytes; },
+      [&](int64_t r) { return y + offsets[r] * size; });
 }
 
-void gather_scales(const Plan& plan, const Buffers& buffers, Dimensions dimensions, const Box& box,
-                   int64_t at, float* out) noexcept {
+void gather_scales(const Plan& plan, const Buffers& buffers, Dimensions dimensions,
+                   const Tile& tile, int64_t at, float* out) noexcept {
   const std::byte* data = buffers.scale.data();
   if (plan.scale == Element::float32) {
-    gather_sides(plan.scale, data, dimensions, &Dimension::scale, box, at, out);
-    return;
+    const int64_t count =
+        gather_params(plan.scale, data, dimensions, &Dimension::scale, tile, at, out);
+    return finish_scales(plan, buffers, count, out);
   }
-  alignas(64) uint16_t codes[kSides];
+  alignas(64) uint16_t codes[kParams];
   const int64_t count =
-      gather_sides(plan.scale, data, dimensions, &Dimension::scale, box, at, codes);
-  const Buffers gathered{
-      .x = {}, .scale = std::as_bytes(std::span(codes)), .zero_point = {}, .y = {}};
+      gather_params(plan.scale, data, dimensions, &Dimension::scale, tile, at, codes);
+  Buffers gathered = buffers;
+  gathered.scale = std::as_bytes(std::span(codes));
   load_scales(plan, gathered, 0, 1, count, out);
 }
 
-void gather_zeros(const Plan& plan, const Buffers& buffers, const Moves& moves,
-                  Dimensions dimensions, const Box& box, int64_t at, int32_t* out) noexcept {
+void gather_zeros(const Plan& plan, const Buffers& buffers, const Helpers& helpers,
+                  Dimensions dimensions, const Tile& tile, int64_t at, int32_t* out) noexcept {
   const std::byte* data = buffers.zero_point.data();
-  const Element x = unpacked(plan.input);
-  if (bits(x) == 32) {
-    gather_sides(x, data, dimensions, &Dimension::zero_point, box, at, out);
+  const Element stored = zero_point_element(plan);
+  if (kind(stored) == Kind::floating ||
+      plan.parameters.zero_point_overflow == ZeroPointOverflow::carry) {
+    const auto load = [&](int64_t i, int64_t step, int64_t count, int32_t* to) {
+      load_zeros(plan, buffers, i, step, count, to);
+    };
+    ParamCodes<int32_t, decltype(load)>(dimensions, &Dimension::zero_point, tile, load)
+        .fill(tile.outermost, at, out);
     return;
   }
-  alignas(64) uint8_t codes[kSides * 2];
+  const Element x = unpacked(stored);
+  if (bits(x) == 32) {
+    gather_params(x, data, dimensions, &Dimension::zero_point, tile, at, out);
+    return;
+  }
+  alignas(64) uint8_t codes[kParams * 2];
   const int64_t count =
-      gather_sides(plan.input, data, dimensions, &Dimension::zero_point, box, at, codes);
-  moves.widen[static_cast<size_t>(x)](codes, static_cast<size_t>(count), out);
+      gather_params(stored, data, dimensions, &Dimension::zero_point, tile, at, codes);
+  helpers.widen[static_cast<size_t>(x)](codes, static_cast<size_t>(count), out);
+  finish_zeros(plan, count, out);
 }
 
 }  // namespace dequant

@@ -10,51 +10,53 @@
 namespace dequant {
 namespace {
 
-/// The tasks of a call, dealt out in stretches, one for each thread that may take part, so that who calls
-/// again finds the same part of x and y in the same core's cache. Who is done with a stretch helps with
-/// the next one.
-class Stretches {
+/// The tasks of a call, dealt out in spans, one for each thread that may take part, so that who
+/// calls again finds the same part of x and y in the same core's cache. Who is done with a span
+/// helps with the next one.
+class TaskSpans {
  public:
-  Stretches(Executor::Task task, void* context, std::size_t count, std::size_t threads) noexcept
-      : task_(task), context_(context), stretches_(std::min({count, threads, kMost})) {
-    for (std::size_t k = 0; k < stretches_; ++k) {
-      stretch_[k].next.store(edge(count, k), std::memory_order_relaxed);
-      stretch_[k].end = edge(count, k + 1);
+  TaskSpans(Executor::Task task, void* context, std::size_t count, std::size_t threads) noexcept
+      : task_(task), context_(context), spans_(std::min({count, threads, kMost})) {
+    for (std::size_t k = 0; k < spans_; ++k) {
+      span_[k].next.store(edge(count, k), std::memory_order_relaxed);
+      span_[k].end = edge(count, k + 1);
     }
   }
 
-  /// Runs tasks until there are none left, beginning with those of a stretch.
+  /// Runs tasks until there are none left, beginning with those of a span.
   void take(std::size_t first) noexcept {
-    for (std::size_t k = 0; k < stretches_; ++k) {
-      Stretch& stretch = stretch_[(first + k) % stretches_];
-      for (std::size_t i = stretch.next++; i < stretch.end; i = stretch.next++) task_(context_, i);
+    for (std::size_t k = 0; k < spans_; ++k) {
+      TaskSpan& span = span_[(first + k) % spans_];
+      for (std::size_t i = span.next++; i < span.end; i = span.next++) task_(context_, i);
     }
   }
 
  private:
   static constexpr std::size_t kMost = 64;
 
-  /// On a line of the cache of its own: threads count in it.
-  struct alignas(64) Stretch {
+  /// On a cache line of its own: threads count in it.
+  struct alignas(64) TaskSpan {
     std::atomic<std::size_t> next;
     std::size_t end;
   };
 
   std::size_t edge(std::size_t count, std::size_t k) const noexcept {
-    return count / stretches_ * k + std::min(count % stretches_, k);
+    return count / spans_ * k + std::min(count % spans_, k);
   }
 
   Executor::Task task_;
   void* context_;
-  std::size_t stretches_;
-  std::array<Stretch, kMost> stretch_;
+  std::size_t spans_;
+  std::array<TaskSpan, kMost> span_;
 };
 
 /// Of a thread: what a chunk needs, several times. Address space may be little.
 constexpr std::size_t kStackBytes = std::size_t{1} << 20;
-/// After a refusal by the system no thread is asked for during this time: asking costs as much as a tensor.
+/// After a refusal by the system no thread is asked for during this time: asking costs as much as a
+/// tensor.
 constexpr std::chrono::seconds kPatience{1};
-/// How often a thread looks before it sleeps: who calls again at once does not wait for it to wake up.
+/// How often a thread looks before it sleeps: who calls again at once does not wait for it to wake
+/// up.
 constexpr int kLooks = 100;
 
 /// Returns when the number is no longer the one that was seen.
@@ -69,7 +71,7 @@ void wait_for_change(const std::atomic<uint32_t>& number, uint32_t seen) noexcep
 }  // namespace
 
 struct Pool::Call {
-  Stretches stretches;
+  TaskSpans spans;
   std::size_t places;       ///< for more threads; guarded by the pool's lock, as all that follows
   std::size_t helpers = 0;  ///< threads of the pool that are in it
   bool waited_for = false;  ///< by its caller, who has run out of tasks
@@ -83,9 +85,9 @@ void Pool::run(std::size_t count, Executor::Task task, void* context,
     for (std::size_t i = 0; i < count; ++i) task(context, i);
     return;
   }
-  Call call{Stretches(task, context, count, threads), threads - 1};
+  Call call{TaskSpans(task, context, count, threads), threads - 1};
   begin(call);
-  call.stretches.take(0);
+  call.spans.take(0);
   end(call);
 }
 
@@ -141,7 +143,7 @@ void Pool::grow(std::size_t workers) noexcept {
 /// The life of a thread of the pool.
 void Pool::help() noexcept {
   std::unique_lock lock(lock_);
-  const std::size_t first = ++helping_;  // 0 is the stretch of callers
+  const std::size_t first = ++helping_;  // 0 is the span of callers
   for (;;) {
     Call* call = calls_;
     while (call != nullptr && call->places == 0) call = call->next;
@@ -155,7 +157,7 @@ void Pool::help() noexcept {
     --call->places;
     ++call->helpers;
     lock.unlock();
-    call->stretches.take(first);
+    call->spans.take(first);
     lock.lock();
     if (--call->helpers > 0 || !call->waited_for) continue;
     ended_.fetch_add(1, std::memory_order_relaxed);

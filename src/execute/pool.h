@@ -11,10 +11,10 @@
 
 namespace dequant {
 
-/// The calling thread does its tasks itself, and idle threads of the pool help. So a call needs no thread
-/// but its own: where the system gives no more threads, those that there are do the work. (oneTBB's workers
-/// start each other, and end the process when one of them cannot start the next.) Never destroyed: its
-/// threads sleep until the process ends.
+/// The calling thread does its tasks itself, and idle threads of the pool help. So a call needs no
+/// thread but its own: where the system gives no more threads, those that there are do the work.
+/// (oneTBB's workers start each other, and end the process when one of them cannot start the next.)
+/// Never destroyed: its threads sleep until the process ends.
 class Pool {
  public:
   constexpr Pool() noexcept = default;

@@ -1,5 +1,5 @@
-// From a pair of ranges to what the kernels take. Each statement of the kernel rules rounds once, to
-// float32; those of the documented rules to double.
+// From a pair of ranges to what the kernels take. Each statement of the kernel rules rounds once,
+// to float32; those of the documented rules to double.
 #include "execute/ranges.h"
 
 #include <algorithm>
@@ -22,12 +22,12 @@ Codes codes_of(Element x) {
 }
 
 /// One pair of ranges and what comes of them.
-struct Side {
+struct ScaleAndOffset {
   float scale;
   float offset;
 };
 
-Side min_first(const Codes& codes, float min, float max) {
+ScaleAndOffset min_first(const Codes& codes, float min, float max) {
   const float width = max - min;
   const auto scale =
       static_cast<float>(static_cast<double>(width) / static_cast<double>(codes.count - 1));
@@ -53,13 +53,13 @@ int32_t shift_of(Rule rule, Element x) noexcept {
   return rule == Rule::min_combined ? static_cast<int32_t>(codes_of(x).lowest) : 0;
 }
 
-void range_sides(Rule rule, Element x, int64_t count, const float* min_range,
-                 const float* max_range, float* scale, float* offset) noexcept {
+void range_params(Rule rule, Element x, int64_t count, const float* min_range,
+                  const float* max_range, float* scale, float* offset) noexcept {
   const Codes codes = codes_of(x);
   // A loop for each rule, which compilers turn into vector code.
-  const auto each = [&](const auto& side) {
+  const auto each = [&](const auto& params_of) {
     for (int64_t k = 0; k < count; ++k) {
-      const Side s = side(min_range[k], max_range[k]);
+      const ScaleAndOffset s = params_of(min_range[k], max_range[k]);
       scale[k] = s.scale;
       offset[k] = s.offset;
     }
@@ -68,22 +68,23 @@ void range_sides(Rule rule, Element x, int64_t count, const float* min_range,
   if (rule == Rule::min_combined) {
     // 255, 65535, or 2^32: the difference of the int32 limits as floats.
     const float span = highest - static_cast<float>(codes.lowest);
-    return each([=](float min, float max) { return Side{(max - min) / span, min}; });
+    return each([=](float min, float max) { return ScaleAndOffset{(max - min) / span, min}; });
   }
   if (rule == Rule::min_first) {
     return each([&](float min, float max) { return min_first(codes, min, max); });
   }
-  if (codes.lowest == 0) return each([=](float, float max) { return Side{max / highest, 0}; });
+  if (codes.lowest == 0)
+    return each([=](float, float max) { return ScaleAndOffset{max / highest, 0}; });
   const auto lowest = static_cast<float>(codes.lowest + (rule == Rule::scaled_narrow_range));
   each([=](float min, float max) {
     const float from_min = min / lowest;
     const float from_max = max / highest;
     // As std::max: the first unless it is less, so a NaN of min stays and one of max does not.
-    return Side{from_min < from_max ? from_max : from_min, 0};
+    return ScaleAndOffset{from_min < from_max ? from_max : from_min, 0};
   });
 }
 
-Line documented_line(Rule rule, Element x, float min_range, float max_range) noexcept {
+AffineFormula documented_formula(Rule rule, Element x, float min_range, float max_range) noexcept {
   const Codes codes = codes_of(x);
   const auto count = static_cast<double>(codes.count);
   const double min = min_range;

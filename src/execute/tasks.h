@@ -10,12 +10,13 @@
 
 namespace dequant {
 
-/// Each task is run once, however often and by however many threads it is called for: two threads in
-/// the same one would write the same bytes. Numbers that are no task do nothing. What run() hands an
-/// executor as context is one of these.
+/// Each task is run once, however often and by however many threads it is called for: two threads
+/// in the same one would write the same bytes. Numbers that are no task do nothing. What run()
+/// hands an executor as context is one of these.
 class Tasks {
  public:
-  /// Flags for more would cost the stack of every call; of more chunks than these a task has several.
+  /// Flags for more would cost the stack of every call; of more chunks than these a task has
+  /// several.
   static constexpr std::size_t kMost = 4096;
 
   /// Chunk i is done by chunk(context, i).

@@ -12,8 +12,8 @@ namespace dequant {
 /// not packed.
 Element unpacked(Element x) noexcept;
 
-/// Reads `count` codes of an element, the first at index i, the others `stride` apart, and writes them
-/// one after another as codes of unpacked(x).
+/// Reads `count` codes of an element, the first at index i, the others `stride` apart, and writes
+/// them one after another as codes of unpacked(x).
 void unpack(Element x, const std::byte* data, int64_t i, int64_t stride, int64_t count,
             uint8_t* out) noexcept;
 

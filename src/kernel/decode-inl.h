@@ -1,6 +1,7 @@
-// One struct per way of storing codes: kBits, and Decode(), which turns the next four vectors of codes
-// into what Difference() makes fl32(x - zero) of. Reads exactly 4 * Lanes(df) * kBits / 8 bytes.
-// Here: integers of whole bytes. Packed codes: decode_packed-inl.h; floats: decode_float-inl.h.
+// One struct per way of storing codes: kBits, and Decode(), which turns the next four vectors of
+// codes into what Difference() makes fl32(x - zero) of. Reads exactly 4 * Lanes(df) * kBits / 8
+// bytes. Here: integers of whole bytes. Packed codes: decode_packed-inl.h; floats:
+// decode_float-inl.h.
 #include "hwy/highway.h"
 #include "kernel/targets.h"
 
@@ -11,8 +12,9 @@
 #define DEQUANT_DECODE_INL_H_
 #endif
 
-// Our avx512_bf16 is what Highway calls AVX3_DL and one extension more: src/kernel/targets.cc. Functions
-// that compilers write themselves are not compiled for a target, so constructors here are explicit.
+// Our avx512_bf16 is what Highway calls AVX3_DL and one extension more: src/kernel/targets.cc.
+// Functions that compilers write themselves are not compiled for a target, so constructors here are
+// explicit.
 #undef DEQUANT_TARGET
 #if HWY_TARGET == HWY_AVX3_DL
 #define DEQUANT_TARGET HWY_TARGET_STR ",avx512bf16"
@@ -47,12 +49,12 @@ using VF = hn::Vec<DF>;
 using VI = hn::Vec<DI>;
 using VU = hn::Vec<DU>;
 
-/// Vectors that are handled together: enough to fill a line of the cache with 16-bit results.
-constexpr size_t kGroup = 4;
+/// Vectors that are handled together: enough to fill a cache line with 16-bit results.
+constexpr size_t kStepVectors = 4;
 constexpr size_t kMaxLanes = hn::MaxLanes(DF());
 /// Elements of a group.
-constexpr size_t kMaxStep = kGroup * kMaxLanes;
-HWY_INLINE size_t Step() { return kGroup * hn::Lanes(DF()); }
+constexpr size_t kMaxStep = kStepVectors * kMaxLanes;
+HWY_INLINE size_t Step() { return kStepVectors * hn::Lanes(DF()); }
 
 /// fl32(x - zero) where the exact difference fits in 32 bits: every element of 16 bits or fewer.
 HWY_INLINE VF SmallDifference(VI x, VI zero) { return hn::ConvertTo(DF(), hn::Sub(x, zero)); }
@@ -67,7 +69,7 @@ struct Whole {
   HWY_INLINE void Decode(const uint8_t* p, VI* raw) const {
     const hn::Rebind<T, DI> d;
     const size_t bytes = hn::Lanes(DI()) * sizeof(T);
-    for (size_t q = 0; q < kGroup; ++q) {
+    for (size_t q = 0; q < kStepVectors; ++q) {
       raw[q] = hn::PromoteTo(DI(), hn::LoadU(d, reinterpret_cast<const T*>(p + q * bytes)));
     }
   }
@@ -82,7 +84,7 @@ struct Words {
   explicit HWY_INLINE Words(const float*) {}
   HWY_INLINE void Decode(const uint8_t* p, VI* raw) const {
     const size_t bytes = hn::Lanes(DI()) * sizeof(int32_t);
-    for (size_t q = 0; q < kGroup; ++q) {
+    for (size_t q = 0; q < kStepVectors; ++q) {
       raw[q] = hn::LoadU(DI(), reinterpret_cast<const int32_t*>(p + q * bytes));
     }
   }
@@ -98,8 +100,8 @@ struct WideLessZero : Words {
   }
 };
 
-/// Differences of 32-bit codes. Where one of a group needs 33 bits, double holds it, and its one rounding
-/// is that of double to float.
+/// Differences of 32-bit codes. Where one of a group needs 33 bits, double holds it, and its one
+/// rounding is that of double to float.
 template <bool kUnsigned>
 struct Wide : Words {
   using LessZero = WideLessZero<kUnsigned>;  ///< serves in its place where the zero point is 0
@@ -108,15 +110,15 @@ struct Wide : Words {
 
   HWY_INLINE void Decode(const uint8_t* p, VI* raw) const {
     Words::Decode(p, raw);
-    for (size_t q = 0; q < kGroup; ++q) raw[q] = Signed(raw[q]);
+    for (size_t q = 0; q < kStepVectors; ++q) raw[q] = Signed(raw[q]);
   }
   static HWY_INLINE VF Difference(VI x, VI zero) { return SmallDifference(x, Signed(zero)); }
 
   /// Unsigned codes and zero points are both moved by 2^31, which cancels.
   static HWY_INLINE VI Signed(VI x) { return kUnsigned ? hn::Xor(x, hn::Set(DI(), INT32_MIN)) : x; }
 
-  /// Negative lanes are those whose difference has wrapped around. Written so, the compiler loads the codes
-  /// in their order, which streamed rows want.
+  /// Negative lanes are those whose difference has wrapped around. Written so, the compiler loads
+  /// the codes in their order, which streaming kernels want.
   static HWY_INLINE VI Wrapped(VI x, VI zero) {
     zero = Signed(zero);
     return hn::And(hn::Xor(x, zero), hn::Xor(x, hn::Sub(x, zero)));

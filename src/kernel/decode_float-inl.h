@@ -18,7 +18,17 @@ namespace dequant::HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_AVX3_DL
 
-/// Any of them: each value is a bfloat16, so two tables of 256 bytes, in registers, have them all.
+/// Four vectors of float32 from two of bfloat16 codes: the even codes of each, then the odd ones.
+HWY_INLINE void WidenEvenAndOdd(const hn::Vec<hn::ScalableTag<uint16_t>>* words, VF* raw) {
+  for (size_t half = 0; half < 2; ++half) {
+    const VU pair = hn::BitCast(DU(), words[half]);
+    raw[2 * half] = hn::BitCast(DF(), hn::ShiftLeft<16>(pair));
+    raw[2 * half + 1] = hn::BitCast(DF(), hn::And(pair, hn::Set(DU(), 0xFFFF0000)));
+  }
+}
+
+/// A float of 8 bits: each value is a bfloat16, so two tables of 256 bytes, in registers, have them
+/// all.
 struct Float8Bytes {
   static constexpr int kBits = 8;
   using Raw = VF;
@@ -26,8 +36,9 @@ struct Float8Bytes {
   using D16 = hn::ScalableTag<uint16_t>;
   using V8 = hn::Vec<D8>;
 
-  /// Decode() interleaves bytes within blocks of 16: words from the lower 8 of each, then words from the
-  /// upper 8. Even words become one vector, odd ones another. This puts each code where it must start.
+  /// Decode() interleaves bytes within blocks of 16: words from the lower 8 of each, then words
+  /// from the upper 8. Even words become one vector, odd ones another. This puts each code where it
+  /// must start.
   static constexpr auto kOrder = [] {
     std::array<uint8_t, 64> order{};
     for (size_t i = 0; i < order.size(); ++i) {
@@ -73,11 +84,7 @@ struct Float8Bytes {
   HWY_INLINE void Decode(const uint8_t* p, VF* raw) const {
     hn::Vec<D16> words[2];
     Words(p, words);
-    for (size_t half = 0; half < 2; ++half) {
-      const VU pair = hn::BitCast(DU(), words[half]);
-      raw[2 * half] = hn::BitCast(DF(), hn::ShiftLeft<16>(pair));
-      raw[2 * half + 1] = hn::BitCast(DF(), hn::And(pair, hn::Set(DU(), 0xFFFF0000)));
-    }
+    WidenEvenAndOdd(words, raw);
   }
   static HWY_INLINE VF Difference(VF x, VI) { return x; }
 };
@@ -87,8 +94,19 @@ using Float8 = Float8Bytes;
 
 #else
 
-/// Each value is a bfloat16, whose two bytes are sums of what the digits of its code select: DigitSums
-/// in lut.h. All codes of a group are looked up together, before any is widened.
+/// Four vectors of float32 from two of bfloat16 codes: of each block of 16 bytes the lower half of
+/// the codes, then the upper half.
+HWY_INLINE void WidenLowerAndUpper(const hn::Vec<hn::ScalableTag<uint16_t>>* words, VF* raw) {
+  const hn::ScalableTag<uint16_t> d;
+  const auto zero = hn::Zero(d);
+  for (size_t half = 0; half < 2; ++half) {
+    raw[2 * half] = hn::BitCast(DF(), hn::InterleaveLower(d, zero, words[half]));
+    raw[2 * half + 1] = hn::BitCast(DF(), hn::InterleaveUpper(d, zero, words[half]));
+  }
+}
+
+/// Each value is a bfloat16, whose two bytes are sums of what the digits of its code select:
+/// DigitSums in lut.h. All codes of a group are looked up together, before any is widened.
 template <bool kInfinity>
 struct Float8 {
   static constexpr int kBits = 8;
@@ -98,17 +116,18 @@ struct Float8 {
   using V8 = hn::Vec<D8>;
   static constexpr size_t kBlocks = HWY_MAX_BYTES / 16;
 
-  /// Widening twice interleaves within blocks of 16 bytes: of each, four codes go to every vector. This
-  /// puts words of four codes where they must start.
+  /// Widening twice interleaves within blocks of 16 bytes: of each, four codes go to every vector.
+  /// This puts words of four codes where they must start.
   static constexpr auto kOrder = [] {
     std::array<int32_t, kMaxLanes> order{};
     for (size_t i = 0; i < order.size(); ++i) {
-      order[i] = static_cast<int32_t>(i % kGroup * kBlocks + i / kGroup);
+      order[i] = static_cast<int32_t>(i % kStepVectors * kBlocks + i / kStepVectors);
     }
     return order;
   }();
 
-  /// Widening once: of each block of 16 codes, eight become words of one vector, eight of the other.
+  /// Widening once: of each block of 16 codes, eight become words of one vector, eight of the
+  /// other.
   static constexpr auto kWordOrder = [] {
     std::array<int32_t, kMaxLanes> order{};
     for (size_t i = 0; i < order.size(); ++i) {
@@ -184,17 +203,12 @@ struct Float8 {
   }
 
   HWY_INLINE void Decode(const uint8_t* p, VF* raw) const {
-    const D16 d16;
 #if DEQUANT_HARDWARE_FLOAT16
     if constexpr (kInfinity) return DecodeHalves(p, raw);
 #endif
     hn::Vec<D16> words[2];
     Words<0x7FC0>(Load(p, kOrder), words);
-    const auto zero = hn::Zero(d16);
-    for (size_t half = 0; half < 2; ++half) {
-      raw[2 * half] = hn::BitCast(DF(), hn::InterleaveLower(d16, zero, words[half]));
-      raw[2 * half + 1] = hn::BitCast(DF(), hn::InterleaveUpper(d16, zero, words[half]));
-    }
+    WidenLowerAndUpper(words, raw);
   }
 
 #if DEQUANT_HARDWARE_FLOAT16

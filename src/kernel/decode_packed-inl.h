@@ -1,6 +1,6 @@
-// Codes of 4 and 2 bits, four vectors at a time. What they decode to first is an index: the code in the
-// lowest bits of each lane. Where a vector holds as many floats as there are codes (kTable), results
-// come from a table of all of them.
+// Codes of 4 and 2 bits, four vectors at a time. What they decode to first is an index: the code in
+// the lowest bits of each lane. Where a vector holds as many floats as there are codes (kTable),
+// results come from a table of all of them.
 #include <cstring>
 
 #include "hwy/highway.h"
@@ -41,8 +41,8 @@ HWY_INLINE VF Lookup(VF table, VU index) {
 #endif
 }
 
-/// Indices of 4-bit codes. Bits above the fourth are those of neighbours. Top() puts codes into the highest
-/// bits of a lane instead, those of neighbours below.
+/// Indices of 4-bit codes. Bits above the fourth are those of neighbours. Top() puts codes into the
+/// highest bits of a lane instead, those of neighbours below.
 struct Nibbles {
   static constexpr int kBits = 4;
 #if HWY_TARGET <= HWY_AVX3
@@ -57,7 +57,7 @@ struct Nibbles {
 
   HWY_INLINE void Index(const uint8_t* p, VU* index) const {
     const hn::ScalableTag<uint64_t> d64;
-    for (size_t q = 0; q < kGroup; ++q) {
+    for (size_t q = 0; q < kStepVectors; ++q) {
       const auto codes = hn::Set(d64, LoadAs<uint64_t>(p + 8 * q));
 #if HWY_TARGET == HWY_AVX3_DL
       // Eight bits from any bit on, for each byte.
@@ -71,7 +71,7 @@ struct Nibbles {
   }
   HWY_INLINE void Top(const uint8_t* p, VU* top) const {
     const hn::ScalableTag<uint64_t> d64;
-    for (size_t q = 0; q < kGroup; ++q) {
+    for (size_t q = 0; q < kStepVectors; ++q) {
       const auto codes = hn::Set(d64, LoadAs<uint64_t>(p + 8 * q));
 #if HWY_TARGET == HWY_AVX3_DL
       const auto from = hn::ShiftLeft<24>(hn::Add(Multiples(4), hn::Set(DU(), 60)));
@@ -89,13 +89,13 @@ struct Nibbles {
 
   HWY_INLINE Nibbles() : shift(Multiples(4)) {}
   HWY_INLINE void Index(const uint8_t* p, VU* index) const {
-    for (size_t q = 0; q < kGroup; ++q) {
+    for (size_t q = 0; q < kStepVectors; ++q) {
       index[q] = hn::Shr(hn::Set(DU(), LoadAs<uint32_t>(p + 4 * q)), shift);
     }
   }
   HWY_INLINE void Top(const uint8_t* p, VU* top) const {
     const auto up = hn::Sub(hn::Set(DU(), 28), shift);
-    for (size_t q = 0; q < kGroup; ++q) {
+    for (size_t q = 0; q < kStepVectors; ++q) {
       top[q] = hn::Shl(hn::Set(DU(), LoadAs<uint32_t>(p + 4 * q)), up);
     }
   }
@@ -110,12 +110,12 @@ struct Pairs {
   HWY_INLINE Pairs() : shift(Multiples(2)) {}
   HWY_INLINE void Index(const uint8_t* p, VU* index) const {
 #if HWY_TARGET <= HWY_AVX3
-    for (size_t q = 0; q < kGroup; ++q) {
+    for (size_t q = 0; q < kStepVectors; ++q) {
       index[q] = hn::Shr(hn::Set(DU(), LoadAs<uint32_t>(p + 4 * q)), shift);
     }
 #else
     const auto second = hn::Add(shift, hn::Set(DU(), 16));
-    for (size_t q = 0; q < kGroup; q += 2) {
+    for (size_t q = 0; q < kStepVectors; q += 2) {
       const auto codes = hn::Set(DU(), LoadAs<uint32_t>(p + 2 * q));
       index[q] = hn::Shr(codes, shift);
       index[q + 1] = hn::Shr(codes, second);
@@ -125,12 +125,12 @@ struct Pairs {
   HWY_INLINE void Top(const uint8_t* p, VU* top) const {
     const auto up = hn::Sub(hn::Set(DU(), 30), shift);
 #if HWY_TARGET <= HWY_AVX3
-    for (size_t q = 0; q < kGroup; ++q) {
+    for (size_t q = 0; q < kStepVectors; ++q) {
       top[q] = hn::Shl(hn::Set(DU(), LoadAs<uint32_t>(p + 4 * q)), up);
     }
 #else
     const auto second = hn::Sub(up, hn::Set(DU(), 16));
-    for (size_t q = 0; q < kGroup; q += 2) {
+    for (size_t q = 0; q < kStepVectors; q += 2) {
       const auto codes = hn::Set(DU(), LoadAs<uint32_t>(p + 2 * q));
       top[q] = hn::Shl(codes, up);
       top[q + 1] = hn::Shl(codes, second);
@@ -159,7 +159,7 @@ struct Nibbles {
     const hn::Rebind<uint8_t, DI> d8;
     const hn::Half<decltype(d8)> dh;
     const size_t bytes = hn::Lanes(dh);
-    for (size_t q = 0; q < kGroup; ++q) {
+    for (size_t q = 0; q < kStepVectors; ++q) {
       index[q] = hn::BitCast(DU(), hn::PromoteTo(DI(), Split<4>(d8, hn::LoadU(dh, p + q * bytes))));
     }
   }
@@ -175,7 +175,7 @@ struct Pairs {
     const hn::Half<decltype(d8)> dh;
     const hn::Half<decltype(dh)> dq;
     const size_t bytes = hn::Lanes(dq);
-    for (size_t q = 0; q < kGroup; ++q) {
+    for (size_t q = 0; q < kStepVectors; ++q) {
       const auto nibbles = Split<4>(dh, hn::LoadU(dq, p + q * bytes));
       index[q] = hn::BitCast(DU(), hn::PromoteTo(DI(), Split<2>(d8, nibbles)));
     }
@@ -200,18 +200,18 @@ struct Packed : Indices {
     return hn::BitCast(DI(), hn::And(index, hn::Set(DU(), (1u << Indices::kBits) - 1)));
   }
   HWY_INLINE void Decode(const uint8_t* p, VI* raw) const {
-    VU index[kGroup];
+    VU index[kStepVectors];
 #if DEQUANT_LANE_SHIFTS
     if constexpr (kSigned) {
       this->Top(p, index);
-      for (size_t q = 0; q < kGroup; ++q) {
+      for (size_t q = 0; q < kStepVectors; ++q) {
         raw[q] = hn::ShiftRight<32 - Indices::kBits>(hn::BitCast(DI(), index[q]));
       }
       return;
     }
 #endif
     this->Index(p, index);
-    for (size_t q = 0; q < kGroup; ++q) raw[q] = Code(index[q]);
+    for (size_t q = 0; q < kStepVectors; ++q) raw[q] = Code(index[q]);
   }
   static HWY_INLINE VF Difference(VI x, VI zero) { return SmallDifference(x, zero); }
   /// The differences of the codes from `first` on; beyond the last code they start again.
@@ -220,7 +220,8 @@ struct Packed : Indices {
   }
 };
 
-/// Any float of 4 bits: the value of every code is in a table, that of negative ones in its second half.
+/// Any float of 4 bits: the value of every code is in a table, that of negative ones in its second
+/// half.
 struct Float4 : Nibbles {
   using Raw = VF;
   static constexpr bool kTable = HWY_MAX_BYTES >= 64;
@@ -231,9 +232,9 @@ struct Float4 : Nibbles {
 
   explicit HWY_INLINE Float4(const float* l) : Nibbles(), lut(l), values(hn::LoadU(DF(), l)) {}
   HWY_INLINE void Decode(const uint8_t* p, VF* raw) const {
-    VU index[kGroup];
+    VU index[kStepVectors];
     Index(p, index);
-    for (size_t q = 0; q < kGroup; ++q) {
+    for (size_t q = 0; q < kStepVectors; ++q) {
       raw[q] = Lookup(values, index[q]);
       // Of eight lanes the table holds the positive half.
       if constexpr (!kTable) {
@@ -245,9 +246,9 @@ struct Float4 : Nibbles {
 #else
   explicit HWY_INLINE Float4(const float* l) : Nibbles(), lut(l) {}
   HWY_INLINE void Decode(const uint8_t* p, VF* raw) const {
-    VU index[kGroup];
+    VU index[kStepVectors];
     Index(p, index);
-    for (size_t q = 0; q < kGroup; ++q) {
+    for (size_t q = 0; q < kStepVectors; ++q) {
       raw[q] = hn::GatherIndex(DF(), lut, hn::BitCast(DI(), index[q]));
     }
   }

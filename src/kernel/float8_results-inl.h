@@ -1,12 +1,13 @@
-// Long runs of 8-bit floats to 16-bit outputs. The results of one scale are computed and rounded once, as
-// all results are, and put together from bytes from then on, so that an element costs neither a
-// multiplication nor a rounding.
+// Long groups of 8- and 6-bit floats to 16-bit outputs. The results of one scale are computed and
+// rounded once, as all results are, and put together from bytes from then on, so that an element
+// costs neither a multiplication nor a rounding.
 #include <array>
 #include <cmath>
 #include <type_traits>
 
 #include "hwy/highway.h"
 #include "kernel/decode_float-inl.h"
+#include "kernel/decode_float6-inl.h"
 #include "kernel/lookup-inl.h"
 #include "kernel/narrow-inl.h"
 
@@ -27,15 +28,33 @@ HWY_INLINE void RoundedResults(const float* values, size_t count, float scale, u
   const size_t lanes = hn::Lanes(DF());
   const auto s = hn::Set(DF(), scale);
   for (size_t i = 0; i < count; i += Step()) {
-    VF v[kGroup];
-    for (size_t q = 0; q < kGroup; ++q) v[q] = hn::Mul(hn::LoadU(DF(), values + i + q * lanes), s);
+    VF v[kStepVectors];
+    for (size_t q = 0; q < kStepVectors; ++q)
+      v[q] = hn::Mul(hn::LoadU(DF(), values + i + q * lanes), s);
     Out::Store(v, reinterpret_cast<uint8_t*>(words + i), false);
   }
 }
 
-/// A side for runs of at least kLong elements whose scale Fits().
+/// The lower bytes of the results of 64 values, then the upper ones.
+template <class Out>
+HWY_INLINE std::array<uint8_t, 128> SplitResults(const float* values, float scale) {
+  const hn::FixedTag<uint8_t, 16> d;
+  alignas(64) uint16_t words[64];
+  RoundedResults<Out>(values, 64, scale, words);
+  const auto* bytes = reinterpret_cast<const uint8_t*>(words);
+  std::array<uint8_t, 128> out;
+  for (size_t i = 0; i < 64; i += 16) {
+    const auto first = hn::Load(d, bytes + 2 * i);
+    const auto second = hn::Load(d, bytes + 2 * i + 16);
+    hn::StoreU(hn::ConcatEven(d, second, first), d, out.data() + i);
+    hn::StoreU(hn::ConcatOdd(d, second, first), d, out.data() + 64 + i);
+  }
+  return out;
+}
+
+/// A set of parameters for groups of at least kLong elements whose scale Fits().
 template <class In, class Out>
-struct LongRun {
+struct LongGroup {
   static constexpr bool kExists = false;
 };
 
@@ -43,7 +62,7 @@ struct LongRun {
 
 /// The bytes of all 256 results.
 template <class Out>
-requires(sizeof(typename Out::T) == 2) struct LongRun<Float8Bytes, Out> {
+requires(sizeof(typename Out::T) == 2) struct LongGroup<Float8Bytes, Out> {
   static constexpr bool kExists = true;
   static constexpr size_t kLong = 2048;
   using In = Float8Bytes;
@@ -52,7 +71,7 @@ requires(sizeof(typename Out::T) == 2) struct LongRun<Float8Bytes, Out> {
 
   static HWY_INLINE bool Fits(const float*, float) { return true; }
 
-  HWY_INLINE LongRun(const float* lut, float scale) : results(Bytes(lut, scale).data(), kOrder) {}
+  HWY_INLINE LongGroup(const float* lut, float scale) : results(Bytes(lut, scale).data(), kOrder) {}
 
   static HWY_INLINE std::array<uint8_t, 512> Bytes(const float* lut, float scale) {
     const D8Full d8;
@@ -86,11 +105,12 @@ requires(sizeof(typename Out::T) == 2) struct LongRun<Float8Bytes, Out> {
 
 #else
 
-/// What DigitSums are of the values, of the results: a power of two more adds as much to the code of a
-/// result as to that of a value, if all results are normal. Those of the first row need not be: each of
-/// them has bytes of its own. float8e5m2 gains nothing: its infinities cost as much as its multiplications.
+/// What DigitSums are of the values, of the results: a power of two more adds as much to the code
+/// of a result as to that of a value, if all results are normal. Those of the first row need not
+/// be: each of them has bytes of its own. float8e5m2 gains nothing: its infinities cost as much as
+/// its multiplications.
 template <class Out>
-requires(sizeof(typename Out::T) == 2) struct LongRun<Float8<false>, Out> {
+requires(sizeof(typename Out::T) == 2) struct LongGroup<Float8<false>, Out> {
   static constexpr bool kExists = true;
   static constexpr size_t kLong = 1024;
   static constexpr bool kToFloat16 = std::is_same_v<Out, ToFloat16>;
@@ -106,7 +126,7 @@ requires(sizeof(typename Out::T) == 2) struct LongRun<Float8<false>, Out> {
            !(lut[0x7F] * size >= 65520.0F);
   }
 
-  HWY_INLINE LongRun(const float* lut, float scale) : results(SumsOf(lut, scale)) {}
+  HWY_INLINE LongGroup(const float* lut, float scale) : results(SumsOf(lut, scale)) {}
 
   static HWY_INLINE DigitSums SumsOf(const float* lut, float scale) {
     // The first two rows, then the first of each row, with both signs.
@@ -140,6 +160,57 @@ requires(sizeof(typename Out::T) == 2) struct LongRun<Float8<false>, Out> {
 
   HWY_INLINE void Results(const In&, const uint8_t* p, V16* words) const {
     results.Words<kToFloat16 ? 0x7E00 : 0x7FC0>(In::Load(p, In::kWordOrder), words);
+  }
+  HWY_INLINE void Advance() {}
+  HWY_INLINE void Part(size_t, Padding&) {}
+};
+
+#endif
+
+#if HWY_TARGET == HWY_AVX3_DL
+
+/// The bytes of all 64 results.
+template <class Out>
+requires(sizeof(typename Out::T) == 2) struct LongGroup<Float6, Out> {
+  static constexpr bool kExists = true;
+  static constexpr size_t kLong = 512;
+  using In = Float6;
+  struct Padding {};
+  static constexpr In::Order kOrder{LongGroup<Float8Bytes, Out>::kOrder};
+  In results;
+
+  static HWY_INLINE bool Fits(const float*, float) { return true; }
+
+  HWY_INLINE LongGroup(const float* lut, float scale)
+      : results(SplitResults<Out>(lut, scale).data(), kOrder) {}
+
+  HWY_INLINE void Results(const In&, const uint8_t* p, V16* words) const {
+    results.Words(p, words);
+  }
+  HWY_INLINE void Advance() {}
+  HWY_INLINE void Part(size_t, Padding&) {}
+};
+
+#else
+
+/// The bytes of the results of both halves of the magnitudes. A sign turns that of the result
+/// around.
+template <class Out>
+requires(sizeof(typename Out::T) == 2) struct LongGroup<Float6, Out> {
+  static constexpr bool kExists = true;
+  static constexpr size_t kLong = 512;
+  using In = Float6;
+  struct Padding {};
+  In results;
+
+  static HWY_INLINE bool Fits(const float*, float) { return true; }
+
+  HWY_INLINE LongGroup(const float* lut, float scale) : LongGroup(SplitResults<Out>(lut, scale)) {}
+  explicit HWY_INLINE LongGroup(const std::array<uint8_t, 128>& bytes)
+      : results(bytes.data(), bytes.data() + 64) {}
+
+  HWY_INLINE void Results(const In&, const uint8_t* p, V16* words) const {
+    results.Words(In::Load<Float8<false>::kWordOrder>(p), words);
   }
   HWY_INLINE void Advance() {}
   HWY_INLINE void Part(size_t, Padding&) {}

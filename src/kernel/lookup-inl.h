@@ -1,6 +1,7 @@
-// Codes of 4 and 2 bits to 16-bit outputs. A scale has at most 16 different results: they are computed and
-// rounded once, as all results are, and looked up from then on, so that an element costs neither a
-// conversion nor a rounding. Finder knows where the codes of a group lie; ResultTable is what it searches.
+// Codes of 4 and 2 bits to 16-bit outputs. A scale has at most 16 different results: they are
+// computed and rounded once, as all results are, and looked up from then on, so that an element
+// costs neither a conversion nor a rounding. Finder knows where the codes of a group lie;
+// ResultTable is what it searches.
 #include <array>
 #include <type_traits>
 
@@ -24,14 +25,14 @@ using D8Full = hn::ScalableTag<uint8_t>;
 using V8 = hn::Vec<D8Full>;
 
 /// Vectors of 16-bit results that a group of codes becomes.
-constexpr size_t kResults = kGroup / 2;
+constexpr size_t kResults = kStepVectors / 2;
 /// Entries of a table, which 2-bit codes fill four times.
 constexpr size_t kEntries = 16;
 
 /// True where results are looked up as they are stored.
 template <class In, class Out>
 constexpr bool LooksUp() {
-  return In::kBits <= 4 && sizeof(typename Out::T) == 2;
+  return (In::kBits == 4 || In::kBits == 2) && sizeof(typename Out::T) == 2;
 }
 
 /// Results of the codes from `first` on.
@@ -40,17 +41,18 @@ HWY_INLINE VF ResultsFrom(const In& in, size_t first, VF scale, VI zero) {
   return hn::Mul(in.Differences(zero, first), scale);
 }
 
-/// Plain results rounded to the words of an output.
+/// Finite and normal results rounded to the words of an output.
 template <class Out>
 HWY_INLINE V16 Words16(VF low, VF high) {
-  if constexpr (requires { Out::NarrowPlain(low, high); }) {
-    return Out::NarrowPlain(low, high);
+  if constexpr (requires { Out::NarrowFiniteNormal(low, high); }) {
+    return Out::NarrowFiniteNormal(low, high);
   } else {
     return Out::NarrowPair(low, high);
   }
 }
 
-/// Where the results of a block of kVectors vectors begin in a table, for an element of a group. 0: there is one block.
+/// Where the results of a block of kVectors vectors begin in a table, for an element of a group. 0:
+/// there is one block.
 template <int kBits, size_t kVectors>
 constexpr size_t FirstEntry(size_t element) {
   return kVectors == 0 ? 0 : element / (kVectors * kMaxLanes) << kBits;
@@ -84,7 +86,8 @@ HWY_INLINE hn::Vec<D> ForBlocks(D d, const hn::TFromD<D>* values) {
 
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
 
-/// The words of all results, one block's after the other's. One block of 4-bit codes fills half of it.
+/// The words of all results, one block's after the other's. One block of 4-bit codes fills half of
+/// it.
 struct ResultTable {
   V16 words;
 
@@ -111,19 +114,22 @@ constexpr bool LooksUpBlocks() {
   return LooksUp<In, Out>() && (kVectors == 2 || (kVectors == 1 && In::kBits == 2));
 }
 
-/// Tables of a group: one for all of its blocks, but where narrowing leaves the words of each apart anyway.
+/// Tables of a group: one for all of its blocks, but where narrowing leaves the words of each apart
+/// anyway.
 template <class In, class Out, size_t kVectors>
-constexpr size_t TablesOfGroup() {
-  if constexpr (requires(VF v) { Out::Narrow(v); }) return In::kBits == 4 ? kGroup / kVectors : 1;
+constexpr size_t TablesOfStep() {
+  if constexpr (requires(VF v) { Out::Narrow(v); })
+    return In::kBits == 4 ? kStepVectors / kVectors : 1;
   return 1;
 }
 
 #if HWY_TARGET == HWY_AVX3_DL
 
-/// An index for each byte of results: its code, where its block's results begin and whether it is the upper
-/// byte.
+/// An index for each byte of results: its code, where its block's results begin and whether it is
+/// the upper byte.
 template <int kBits, size_t kVectors = 0>
 struct Finder {
+  static_assert(kBits == 4 || kBits == 2, "tables have 16 entries, and no code crosses bytes");
   /// Eight bits from here on of its 64 are a byte's code, from the second bit of the index on.
   static constexpr auto kFrom = [] {
     std::array<uint8_t, 64> from{};
@@ -169,6 +175,7 @@ struct Finder {
 /// An index for each result: its code and where its block's results begin.
 template <int kBits, size_t kVectors = 0>
 struct Finder {
+  static_assert(kBits == 4 || kBits == 2, "tables have 16 entries, and no code crosses bytes");
   /// The byte of each code, widened to 16 bits, within each block of 128.
   static constexpr auto kByte = [] {
     std::array<uint8_t, 64> byte{};
@@ -259,19 +266,20 @@ struct ResultTable {
 template <class In, class Out, size_t kVectors>
 constexpr bool LooksUpBlocks() {
   return LooksUp<In, Out>() &&
-         (kVectors == kGroup || (HWY_MAX_BYTES == 32 && kVectors == 2 && In::kBits == 2));
+         (kVectors == kStepVectors || (HWY_MAX_BYTES == 32 && kVectors == 2 && In::kBits == 2));
 }
 
 /// Tables of a group.
 template <class In, class Out, size_t kVectors>
-constexpr size_t TablesOfGroup() {
+constexpr size_t TablesOfStep() {
   return 1;
 }
 
-/// An index for each result, a byte each. The lower and the upper half of each block of 128 bits are where
-/// the results of two vectors come from.
+/// An index for each result, a byte each. The lower and the upper half of each block of 128 bits
+/// are where the results of two vectors come from.
 template <int kBits, size_t kVectors = 0>
 struct Finder {
+  static_assert(kBits == 4 || kBits == 2, "tables have 16 entries, and no code crosses bytes");
   static constexpr size_t kBytes = HWY_MAX_BYTES;
   static constexpr size_t Element(size_t i) {
     return i % 16 / 8 * (kBytes / 2) + i / 16 * 8 + i % 8;
@@ -285,7 +293,7 @@ struct Finder {
     }
     return byte;
   }();
-  static constexpr bool kShared = FirstEntry<kBits, kVectors>(kGroup * kMaxLanes - 1) != 0;
+  static constexpr bool kShared = FirstEntry<kBits, kVectors>(kStepVectors * kMaxLanes - 1) != 0;
   static constexpr auto kFirst = [] {
     std::array<uint8_t, kBytes> first{};
     for (size_t i = 0; i < kBytes; ++i) {

@@ -8,9 +8,9 @@
 
 namespace dequant {
 
-/// The bfloat16 code of an 8-bit float's value as sums of bytes that its digits select, where its code is
-/// the digits (upper, lower): 16 codes in a row span whole powers of two, of which each row has the same
-/// number. So, modulo 256, of all codes but those of NaN and infinity,
+/// The bfloat16 code of an 8-bit float's value as sums of bytes that its digits select, where its
+/// code is the digits (upper, lower): 16 codes in a row span whole powers of two, of which each row
+/// has the same number. So, modulo 256, of all codes but those of NaN and infinity,
 ///   lower byte: low[lower] + first_low[code without sign],
 ///   upper byte: high[lower] + row[upper] + first_high[code without sign],
 /// where `first`, which is zero beyond 16 codes, makes up for subnormal ones.
@@ -26,9 +26,9 @@ struct DigitSums {
   uint8_t nan = 0x7F;
 };
 
-/// 256 values for an 8-bit float, 16 for a 4-bit one; null for integers. Behind them lie as many lower
-/// bytes of their bfloat16 codes, and as many upper ones: every value is a bfloat16. Behind those of an
-/// 8-bit float lie its DigitSums.
+/// 256 values for an 8-bit float, 64 for a 6-bit one, 16 for a 4-bit one; null for integers. Behind
+/// them lie as many lower bytes of their bfloat16 codes, and as many upper ones: every value is a
+/// bfloat16. Behind those of an 8-bit float lie its DigitSums.
 const float* lut_of(Element element) noexcept;
 
 /// Those of an 8-bit float.

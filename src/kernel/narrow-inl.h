@@ -1,6 +1,6 @@
-// One struct per output type: Store() rounds four vectors of plain float32 results to nearest even and
-// stores them one after another. Plain results are no NaN and, but for zero, not subnormal; StoreAny()
-// takes all others too, if every NaN is the canonical one.
+// One struct per output type: Store() rounds four vectors of finite and normal float32 results to
+// nearest even and stores them one after another. Finite and normal results are no NaN and, but for
+// zero, not subnormal; StoreAny() takes all others too, if every NaN is the canonical one.
 #include "hwy/highway.h"
 #include "kernel/decode-inl.h"
 
@@ -18,7 +18,7 @@ namespace dequant::HWY_NAMESPACE {
 using D16 = hn::Rebind<uint16_t, DF>;
 using D16Full = hn::ScalableTag<uint16_t>;
 
-/// Streaming writes whole lines past the caches.
+/// Streaming writes whole cache lines past the caches.
 template <class D, class V>
 HWY_INLINE void Put(V v, D d, hn::TFromD<D>* p, bool stream) {
   if (stream) {
@@ -34,7 +34,7 @@ struct ToFloat32 {
   static HWY_INLINE void Store(const VF* v, uint8_t* y, bool stream) {
     auto* out = reinterpret_cast<float*>(y);
     const size_t lanes = hn::Lanes(DF());
-    for (size_t q = 0; q < kGroup; ++q) Put(v[q], DF(), out + q * lanes, stream);
+    for (size_t q = 0; q < kStepVectors; ++q) Put(v[q], DF(), out + q * lanes, stream);
   }
   static HWY_INLINE void StoreAny(const VF* v, uint8_t* y) { Store(v, y, false); }
 };
@@ -51,8 +51,8 @@ HWY_INLINE void StorePairs(const VF* v, uint8_t* y, bool stream) {
 struct ToBfloat16 {
   using T = uint16_t;
 
-  /// Adding 0x7FFF, plus one if the kept part is odd, carries into it exactly when rounding to nearest
-  /// even goes up. Infinity and the canonical NaN stay as they are.
+  /// Adding 0x7FFF, plus one if the kept part is odd, carries into it exactly when rounding to
+  /// nearest even goes up. Infinity and the canonical NaN stay as they are.
   static HWY_INLINE VU Round(VF v) {
     const auto bits = hn::BitCast(DU(), v);
     const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(DU(), 1));
@@ -60,8 +60,8 @@ struct ToBfloat16 {
   }
 
 #if HWY_TARGET == HWY_AVX2
-  /// The same in lanes of 16 bits, upper and lower halves apart, those of `low` at even places: an odd upper
-  /// half goes up from a lower one of 0x8000 on, an even one from 0x8001 on.
+  /// The same in lanes of 16 bits, upper and lower halves apart, those of `low` at even places: an
+  /// odd upper half goes up from a lower one of 0x8000 on, an even one from 0x8001 on.
   static HWY_INLINE hn::Vec<D16Full> Narrow(VF low, VF high) {
     const D16Full d;
     const auto even = hn::BitCast(DU(), low);
@@ -86,15 +86,17 @@ struct ToBfloat16 {
 
 #if HWY_TARGET == HWY_AVX3_DL
   /// The instruction takes subnormal numbers for zero.
-  static HWY_INLINE hn::Vec<D16Full> NarrowPlain(VF low, VF high) {
+  static HWY_INLINE hn::Vec<D16Full> NarrowFiniteNormal(VF low, VF high) {
     return hn::Vec<D16Full>{reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high.raw, low.raw))};
   }
 #else
-  static HWY_INLINE hn::Vec<D16Full> NarrowPlain(VF low, VF high) { return Narrow(low, high); }
+  static HWY_INLINE hn::Vec<D16Full> NarrowFiniteNormal(VF low, VF high) {
+    return Narrow(low, high);
+  }
 #endif
 
   static HWY_INLINE void Store(const VF* v, uint8_t* y, bool stream) {
-    StorePairs<NarrowPlain>(v, y, stream);
+    StorePairs<NarrowFiniteNormal>(v, y, stream);
   }
   static HWY_INLINE void StoreAny(const VF* v, uint8_t* y) { StorePairs<Narrow>(v, y, false); }
 };
@@ -147,7 +149,7 @@ struct ToFloat16 {
   static HWY_INLINE void StoreAny(const VF* v, uint8_t* y) {
     auto* out = reinterpret_cast<uint16_t*>(y);
     const size_t lanes = hn::Lanes(DF());
-    for (size_t q = 0; q < kGroup; ++q) hn::StoreU(Narrow(v[q]), D16(), out + q * lanes);
+    for (size_t q = 0; q < kStepVectors; ++q) hn::StoreU(Narrow(v[q]), D16(), out + q * lanes);
   }
 };
 
@@ -161,8 +163,9 @@ template <class Out>
 void Finish(const float* results, size_t count, uint8_t* y) {
   const size_t lanes = hn::Lanes(DF());
   for (size_t i = 0; i < count; i += Step()) {
-    VF v[kGroup];
-    for (size_t q = 0; q < kGroup; ++q) v[q] = Canonical(hn::LoadU(DF(), results + i + q * lanes));
+    VF v[kStepVectors];
+    for (size_t q = 0; q < kStepVectors; ++q)
+      v[q] = Canonical(hn::LoadU(DF(), results + i + q * lanes));
     Out::StoreAny(v, y + i * sizeof(typename Out::T));
   }
 }

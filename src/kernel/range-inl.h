@@ -1,7 +1,7 @@
-// Rows of the rules of ranges with a scale and an offset for each element. What is subtracted from the codes
-// is the same for all.
+// Kernels of the rules of ranges with a scale and an offset for each element. What is subtracted
+// from the codes is the same for all.
 #include "hwy/highway.h"
-#include "kernel/row-inl.h"
+#include "kernel/kernel-inl.h"
 
 #if defined(DEQUANT_RANGE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DEQUANT_RANGE_INL_H_
@@ -25,14 +25,14 @@ struct Shifted {
   const float* offset;
   VI shift;
 
-  explicit HWY_INLINE Shifted(const RowArgs& a)
+  explicit HWY_INLINE Shifted(const KernelArgs& a)
       : scale(a.scale), offset(a.offset), shift(hn::Set(DI(), *a.zero)) {}
 
   HWY_INLINE void Values(const In& in, const uint8_t* p, VF* v) const {
-    VI codes[kGroup];
+    VI codes[kStepVectors];
     in.Decode(p, codes);
     const size_t lanes = hn::Lanes(DF());
-    for (size_t q = 0; q < kGroup; ++q) {
+    for (size_t q = 0; q < kStepVectors; ++q) {
       const auto product =
           hn::Mul(In::Difference(codes[q], shift), hn::LoadU(DF(), scale + q * lanes));
       v[q] = hn::Add(product, hn::LoadU(DF(), offset + q * lanes));
@@ -51,12 +51,12 @@ struct Shifted {
 };
 
 template <class In, class Out>
-void ShiftedRow(const RowArgs& a) {
-  if (HWY_UNLIKELY(!a.plain)) {
-    return careful_row(a, Leaf::varying, ShiftedRow<In, ToFloat32>,
-                       {In::kBits, sizeof(typename Out::T), Finish<Out>});
+void ShiftedKernel(const KernelArgs& a) {
+  if (HWY_UNLIKELY(!a.finite_normal)) {
+    return special_values_kernel(a, ScaleLayout::per_element, ShiftedKernel<In, ToFloat32>,
+                                 {In::kBits, sizeof(typename Out::T), Finish<Out>});
   }
-  Loop<Out>(In(a.lut), Shifted<In>(a), a.x, a.y, a.count, streams_ahead(a, a.y));
+  Loop<Out>(In(a.lut), Shifted<In>(a), a.x, a.y, a.count, prefetch_distance_of(a, a.y));
 }
 
 }  // namespace dequant::HWY_NAMESPACE

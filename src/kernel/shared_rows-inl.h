@@ -1,8 +1,9 @@
-// Many rows of 2-bit codes that share their sides, to 16-bit outputs. An element of such a row has four
-// possible results: they are computed and rounded once for all rows, by the arithmetic that all elements
-// get, and take as much room as the scale and the zero point they replace. A bit of a code halves the choice.
+// Many rows of 2-bit codes that share their parameters, to 16-bit outputs. An element of such a row
+// has four possible results: they are computed and rounded once for all rows, by the arithmetic
+// that all elements get, and take as much room as the scale and the zero point they replace. A bit
+// of a code halves the choice.
 #include "hwy/highway.h"
-#include "kernel/row-inl.h"
+#include "kernel/kernel-inl.h"
 
 #if defined(DEQUANT_SHARED_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DEQUANT_SHARED_ROWS_INL_H_
@@ -88,21 +89,21 @@ struct Found {
   using T = uint16_t;
 };
 inline HWY_NOINLINE void FindRow(const uint16_t* words, const uint8_t* x, uint8_t* y, size_t count,
-                                 size_t ahead) {
-  Loop<Found>(Pairs(), Choices(words), x, y, count, ahead);
+                                 size_t prefetch_distance) {
+  Loop<Found>(Pairs(), Choices(words), x, y, count, prefetch_distance);
 }
 
 /// How rows become results: a tile of them for all rows, or row by row.
 struct ByType {
   void (*put)(const float*, const int32_t*, size_t, const int32_t*, uint16_t*);
-  RowFn varying;
+  KernelFn per_element;
   const int32_t* numbers;
 };
 
-inline HWY_NOINLINE void FindRows(const RowArgs& a, const ByType& type) {
-  if (HWY_UNLIKELY(!a.plain)) {
-    RowArgs row = a;
-    for (size_t r = 0; r < a.rows; ++r, row.x += a.x_row, row.y += a.y_row) type.varying(row);
+inline HWY_NOINLINE void FindRows(const KernelArgs& a, const ByType& type) {
+  if (HWY_UNLIKELY(!a.finite_normal)) {
+    KernelArgs row = a;
+    for (size_t r = 0; r < a.rows; ++r, row.x += a.x_row, row.y += a.y_row) type.per_element(row);
     return;
   }
   constexpr size_t kTurns = 2 * kMaxStep;
@@ -121,16 +122,16 @@ inline HWY_NOINLINE void FindRows(const RowArgs& a, const ByType& type) {
     const uint8_t* x = a.x + i * Pairs::kBits / 8;
     uint8_t* y = a.y + i * sizeof(Found::T);
     for (size_t r = 0; r < a.rows; ++r, x += a.x_row, y += a.y_row) {
-      FindRow(words, x, y, count, streams_ahead(a, y));
+      FindRow(words, x, y, count, prefetch_distance_of(a, y));
     }
   }
 }
 
 /// A scale for each element, the same in all rows.
 template <class In, class Out>
-void SharedRows(const RowArgs& a) {
+void SharedRows(const KernelArgs& a) {
   static constexpr int32_t kNumbers[2][kChoices] = {{0, 1, 2, 3}, {0, 1, -2, -1}};
-  FindRows(a, {PutChoices<Out>, VaryingRow<In, Out>, kNumbers[In::kIsSigned]});
+  FindRows(a, {PutChoices<Out>, PerElementKernel<In, Out>, kNumbers[In::kIsSigned]});
 }
 
 /// To both 16-bit outputs.

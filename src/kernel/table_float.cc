@@ -1,11 +1,11 @@
-// Rows of the 8- and 4-bit floats, for every target.
+// Rows of the 8-, 6- and 4-bit floats, for every target.
 #include "kernel/targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernel/table_float.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "kernel/row-inl.h"
+#include "kernel/kernel-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dequant::HWY_NAMESPACE {
@@ -18,6 +18,9 @@ void FillFloat([[maybe_unused]] Table& table) {
   }
   FillElement<Float8<true>>(table, Element::float8e5m2);
   FillElement<Float4>(table, Element::float4e2m1);
+  for (const Element x : elements()) {
+    if (kind(x) == Kind::floating && bits(x) == 6) FillElement<Float6>(table, x);
+  }
 #endif
 }
 
@@ -26,6 +29,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace dequant {
-void fill_float_rows(int64_t target, Table& table) { DEQUANT_FILL(target, FillFloat, table); }
+void fill_float_kernels(int64_t target, Table& table) { DEQUANT_FILL(target, FillFloat, table); }
 }  // namespace dequant
 #endif

@@ -1,11 +1,11 @@
-// Rows of the integers of whole bytes, for every target.
+// Kernels of the integers of whole bytes, for every target.
 #include "kernel/targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernel/table_int.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "kernel/row-inl.h"
+#include "kernel/kernel-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dequant::HWY_NAMESPACE {
@@ -26,6 +26,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace dequant {
-void fill_int_rows(int64_t target, Table& table) { DEQUANT_FILL(target, FillInt, table); }
+void fill_int_kernels(int64_t target, Table& table) { DEQUANT_FILL(target, FillInt, table); }
 }  // namespace dequant
 #endif

@@ -1,26 +1,27 @@
-// Rows of the rules of ranges, for every target.
+// Kernels of the rules of ranges, for every target.
 #include "kernel/targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernel/table_range.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "kernel/line-inl.h"
+#include "kernel/formula-inl.h"
+#include "kernel/kernel-inl.h"
 #include "kernel/range-inl.h"
-#include "kernel/row-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dequant::HWY_NAMESPACE {
 
 #if DEQUANT_VECTOR_PASS
-/// The rows of an element under the rules of ranges.
+/// The kernels of an element under the rules of ranges.
 template <class In, Element kX>
 void FillRanges(Table& table) {
   constexpr size_t kIndex = range_index(kX);
-  table.range_rows[kIndex] = {{{RunsRow<In, ToFloat32, true>, ShiftedRow<In, ToFloat32>},
-                               {RunsRow<In, ToFloat16, true>, ShiftedRow<In, ToFloat16>},
-                               {RunsRow<In, ToBfloat16, true>, ShiftedRow<In, ToBfloat16>}}};
-  table.line_rows[kIndex] = LineRow<In>;
+  table.range_kernels[kIndex] = {
+      {{PerGroupKernel<In, ToFloat32, true>, ShiftedKernel<In, ToFloat32>},
+       {PerGroupKernel<In, ToFloat16, true>, ShiftedKernel<In, ToFloat16>},
+       {PerGroupKernel<In, ToBfloat16, true>, ShiftedKernel<In, ToBfloat16>}}};
+  table.formula_kernels[kIndex] = FormulaKernel<In>;
 }
 #endif
 
@@ -39,6 +40,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace dequant {
-void fill_range_rows(int64_t target, Table& table) { DEQUANT_FILL(target, FillRange, table); }
+void fill_range_kernels(int64_t target, Table& table) { DEQUANT_FILL(target, FillRange, table); }
 }  // namespace dequant
 #endif

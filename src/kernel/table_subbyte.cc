@@ -1,11 +1,11 @@
-// Rows of the 4- and 2-bit integers, for every target.
+// Kernels of the 4- and 2-bit integers, for every target.
 #include "kernel/targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernel/table_subbyte.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "kernel/row-inl.h"
+#include "kernel/kernel-inl.h"
 #include "kernel/shared_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -27,6 +27,8 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace dequant {
-void fill_subbyte_rows(int64_t target, Table& table) { DEQUANT_FILL(target, FillSubbyte, table); }
+void fill_subbyte_kernels(int64_t target, Table& table) {
+  DEQUANT_FILL(target, FillSubbyte, table);
+}
 }  // namespace dequant
 #endif

@@ -1,4 +1,5 @@
-// Transposing codes in registers, for every target. That of plain AVX-512 serves its extensions too.
+// Transposing codes in registers, for every target. That of plain AVX-512 serves its extensions
+// too.
 #define HWY_DISABLED_TARGETS \
   (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_AVX3_DL)
 #include "kernel/targets.h"
@@ -33,8 +34,9 @@ HWY_INLINE void StoreParts(D d, V v, uint8_t* to, size_t stride) {
   }
 }
 
-/// One step of as many as kCodes halves down to 1: each pair of rows that lie half of them apart becomes
-/// two neighbours. After the last, row i holds the i-th code of every row, in each 16 bytes.
+/// One step of as many as kCodes halves down to 1: each pair of rows that lie half of them apart
+/// becomes two neighbours. After the last, row i holds the i-th code of every row, in each 16
+/// bytes.
 template <class D, class V, size_t kRows>
 HWY_INLINE void Shuffle(D d, V (&v)[kRows]) {
   V out[kRows];
@@ -67,11 +69,12 @@ HWY_INLINE void Block(D d, const uint8_t* from, ptrdiff_t from_stride, uint8_t* 
   for (size_t i = 0; i < kRows; ++i) StoreParts(d, v[i], to + i * to_stride, kRows * to_stride);
 }
 
-/// What is left after the last whole block is done by one that ends with it, over again where it overlaps.
+/// What is left after the last whole block is done by one that ends with it, over again where it
+/// overlaps.
 template <class T>
 void Transpose(const TransposeArgs& a) {
   constexpr size_t kRows = kCodes<T>;
-  if (a.rows < kRows || a.columns < kRows) return transpose_plainly<T>(a);
+  if (a.rows < kRows || a.columns < kRows) return transpose_scalar<T>(a);
   const hn::ScalableTag<T> wide;
   const hn::CappedTag<T, kRows> narrow;
   const size_t lanes = hn::Lanes(wide);

@@ -9,7 +9,7 @@
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "hwy/targets.h"
-#include "kernel/reference_rows.h"
+#include "kernel/reference_kernels.h"
 #include "text.h"
 
 namespace dequant {
@@ -36,14 +36,14 @@ constexpr std::array kKnown{
 int64_t supported_targets() {
   int64_t supported = hwy::SupportedTargets() & HWY_TARGETS;
 #if HWY_ARCH_X86
-  // The rows of AVX3_DL use this extension too: src/kernel/decode-inl.h.
+  // The kernels of AVX3_DL use this extension too: src/kernel/decode-inl.h.
   __builtin_cpu_init();
   if (!__builtin_cpu_supports("avx512bf16")) supported &= ~int64_t{HWY_AVX3_DL};
 #endif
   return supported;
 }
 
-/// The targets that run here with their tables; immutable after construction but for the choice.
+/// The targets that group here with their tables; immutable after construction but for the choice.
 class Registry {
  public:
   Registry() {
@@ -52,17 +52,17 @@ class Registry {
       if (t.highway != 0 && (supported & t.highway) == 0) continue;
       if (t.float16 && !computes_float16()) continue;
       Table& table = tables_[count_];
-      fill_reference_rows(table);
+      fill_reference_kernels(table);
       if (t.highway != 0) {
-        fill_int_rows(t.highway, table);
-        fill_subbyte_rows(t.highway, table);
-        fill_float_rows(t.highway, table);
-        fill_range_rows(t.highway, table);
-        fill_moves(t.highway, table);
+        fill_int_kernels(t.highway, table);
+        fill_subbyte_kernels(t.highway, table);
+        fill_float_kernels(t.highway, table);
+        fill_range_kernels(t.highway, table);
+        fill_helpers(t.highway, table);
         fill_transposes(t.highway, table);
       }
-      if (t.highway == HWY_AVX3_DL) fill_bfloat16_rows(table);
-      if (t.float16) fill_float16_rows(table);
+      if (t.highway == HWY_AVX3_DL) fill_bfloat16_kernels(table);
+      if (t.float16) fill_float16_kernels(table);
       names_[count_++] = t.name;
     }
     const char* forced = std::getenv("DEQUANT_FORCE_TARGET");
@@ -92,7 +92,8 @@ Registry& registry() {
   return instance;
 }
 
-/// Made when the library is loaded: a fork while a first call makes it would leave a child that waits for it.
+/// Made when the library is loaded: a fork while a first call makes it would leave a child that
+/// waits for it.
 [[maybe_unused]] const Registry& made_at_once = registry();
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "kernel/row.h"
+#include "kernel/kernel.h"
 
 // SSSE3 adds nothing these kernels use; on Arm NEON is the one measured.
 #ifndef HWY_DISABLED_TARGETS
@@ -14,8 +14,8 @@
 #define HWY_WANT_AVX3_DL
 #endif
 
-// Highway always compiles a pass without vectors. There the reference rows serve: the same bits, and
-// only processors older than SSE4.1 (x86) or NEON (Arm) meet them.
+// Highway always compiles a pass without vectors. There the reference kernels serve: the same bits,
+// and only processors older than SSE4.1 (x86) or NEON (Arm) meet them.
 #define DEQUANT_VECTOR_PASS (HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128)
 
 namespace dequant {
@@ -26,25 +26,26 @@ const Table& active_table() noexcept;
 /// The kernels of one of dequant::targets(), for tests; null for any other name.
 const Table* table_of(std::string_view target) noexcept;
 
-/// Makes streamed stores of this thread visible to others; call once after the rows that streamed.
+/// Makes streamed stores of this thread visible to others; call once after the kernels that
+/// streamed.
 void flush_streams() noexcept;
 
-// Each fills its elements' rows for one Highway target, if it was compiled for it.
-void fill_int_rows(int64_t target, Table& table);
-void fill_subbyte_rows(int64_t target, Table& table);
-void fill_float_rows(int64_t target, Table& table);
-void fill_range_rows(int64_t target, Table& table);
-void fill_moves(int64_t target, Table& table);
+// Each fills its elements' kernels for one Highway target, if it was compiled for it.
+void fill_int_kernels(int64_t target, Table& table);
+void fill_subbyte_kernels(int64_t target, Table& table);
+void fill_float_kernels(int64_t target, Table& table);
+void fill_range_kernels(int64_t target, Table& table);
+void fill_helpers(int64_t target, Table& table);
 void fill_transposes(int64_t target, Table& table);
 
-/// Puts rows to bfloat16 over those of a table for processors with AVX512-BF16.
-void fill_bfloat16_rows(Table& table);
+/// Puts kernels to bfloat16 over those of a table for processors with AVX512-BF16.
+void fill_bfloat16_kernels(Table& table);
 
 /// True if this processor has AVX512-FP16 and this compiler knows it.
 bool computes_float16() noexcept;
 
-/// Puts rows that compute in float16 over those of a table.
-void fill_float16_rows(Table& table);
+/// Puts kernels that compute in float16 over those of a table.
+void fill_float16_kernels(Table& table);
 
 }  // namespace dequant
 

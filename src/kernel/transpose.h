@@ -3,12 +3,12 @@
 
 #include <cstring>
 
-#include "kernel/row.h"
+#include "kernel/kernel.h"
 
 namespace dequant {
 
 template <class T>
-void transpose_plainly(const TransposeArgs& a) {
+void transpose_scalar(const TransposeArgs& a) {
   for (size_t row = 0; row < a.rows; ++row) {
     const uint8_t* from = a.from + static_cast<ptrdiff_t>(row) * a.from_stride;
     uint8_t* to = a.to + row * sizeof(T);

@@ -1,12 +1,34 @@
 // What a plan says of itself: sizes, and a line for people.
 #include "dequant/plan.h"
 
+#include <algorithm>
+
 #include "checked.h"
-#include "plan/runs.h"
+#include "plan/regions.h"
+#include "plan/scale_spans.h"
 #include "plan/strided.h"
 #include "text.h"
 
 namespace dequant {
+
+namespace {
+
+/// From the first element of the first group to that of the last.
+int64_t groups_reach(const GroupIndex& index, int64_t stride) noexcept {
+  return index.groups == 0 ? 0 : (index.groups - 1) * stride;
+}
+
+/// Zero points that carry into each other are read by the word.
+int64_t word_of(const Plan& plan) noexcept {
+  const bool carry = plan.parameters.zero_point_overflow == ZeroPointOverflow::carry;
+  return carry ? 32 / bits(zero_point_element(plan)) : 1;
+}
+
+int64_t whole_words(const Plan& plan, int64_t zero_points) noexcept {
+  return ceil_div(zero_points, word_of(plan)) * word_of(plan);
+}
+
+}  // namespace
 
 int64_t element_count(const Plan& plan) noexcept {
   if (plan.granularity != Granularity::strided) return plan.outer * plan.axis * plan.inner;
@@ -34,23 +56,26 @@ int64_t scale_count(const Plan& plan) noexcept {
 Extents extents(const Plan& plan) noexcept {
   Extents out;
   const int64_t count = element_count(plan);
-  int64_t sides = 0;
+  int64_t params = 0;
   if (plan.granularity != Granularity::strided) {
     out.x = out.y = count;
-    sides = out.zero_point = scale_count(plan);
+    params = out.zero_point = scale_count(plan);
   } else if (count > 0) {
-    const auto extent = [&](int64_t Dimension::*stride) {
+    const auto extent = [&](int64_t Dimension::*stride, int64_t of_groups = 0) {
       const Reach r = reach(plan.dimensions, stride);
-      return r.highest - r.lowest + 1;
+      return r.highest - r.lowest + 1 + of_groups;
     };
+    const GroupIndex& index = plan.parameters.group_index;
     out.x = extent(&Dimension::x);
-    sides = extent(&Dimension::scale);
-    out.zero_point = extent(&Dimension::zero_point);
+    params = extent(&Dimension::scale, groups_reach(index, index.scale));
+    out.zero_point = extent(&Dimension::zero_point, groups_reach(index, index.zero_point));
     out.y = extent(&Dimension::y);
+    if (index.groups != 0) out.group_index = extent(&Dimension::group_index);
   }
-  if (!plan.has_zero_point) out.zero_point = 0;
-  (takes_ranges(plan.rule) ? out.min_range : out.scale) = sides;
-  if (takes_ranges(plan.rule)) out.max_range = sides;
+  out.zero_point = plan.has_zero_point ? whole_words(plan, out.zero_point) : 0;
+  out.tensor_scale = plan.parameters.tensor_scale == TensorScale::none ? 0 : 1;
+  (takes_ranges(plan.rule) ? out.min_range : out.scale) = params;
+  if (takes_ranges(plan.rule)) out.max_range = params;
   return out;
 }
 
@@ -67,6 +92,31 @@ std::string_view name(Rule rule) noexcept {
   }
   return "unknown";
 }
+
+namespace {
+
+/// What follows the scale: zero points, and what is done with either.
+std::string parameters_text(const Plan& plan) {
+  const Parameters& p = plan.parameters;
+  std::string out;
+  if (p.infinite_e8m0) out += " with infinity";
+  if (p.tensor_scale == TensorScale::multiply) out += " times tensor scale";
+  if (p.tensor_scale == TensorScale::divide) out += " by tensor scale";
+  if (plan.has_zero_point) {
+    out += ", ";
+    if (p.zero_point) out += concat(name(*p.zero_point), " ");
+    out += "zero point";
+    if (p.zero_point_offset != 0) {
+      out += concat(p.zero_point_offset < 0 ? " " : " +", p.zero_point_offset);
+      if (p.zero_point_overflow == ZeroPointOverflow::wrap) out += " within its bits";
+      if (p.zero_point_overflow == ZeroPointOverflow::carry) out += " to each word";
+    }
+  }
+  if (p.group_index.groups != 0) out += concat(", index of ", p.group_index.groups, " groups");
+  return out;
+}
+
+}  // namespace
 
 std::string to_string(const Plan& plan) {
   std::string out = concat(name(plan.input), "[");
@@ -85,16 +135,20 @@ std::string to_string(const Plan& plan) {
   if (takes_ranges(plan.rule)) {
     out += concat(", ", name(plan.rule));
   } else {
-    out += concat(", ", name(plan.scale), " scale", plan.has_zero_point ? ", zero point" : "");
+    out += concat(", ", name(plan.scale), " scale", parameters_text(plan));
   }
   if (plan.implicit_zero_point != 0) out += concat(", zero point ", plan.implicit_zero_point);
   return out + concat(" -> ", name(plan.output));
 }
 
-Range scales_of(const Plan& plan, Range elements) noexcept {
+namespace {
+
+/// From where on a slice of packed codes starts on a byte.
+constexpr int64_t kAligned = 8;
+
+/// The scales of a plan that is not strided; `aligned` is a multiple of kAligned.
+Range packed_scales(const Plan& plan, Range elements, int64_t aligned) noexcept {
   const int64_t count = scale_count(plan);
-  if (elements.begin >= elements.end) return {0, 0};
-  if (plan.granularity == Granularity::strided) return {0, count};
   int64_t first = count;
   int64_t last = 0;
   const Layout layout = layout_of(plan);
@@ -108,12 +162,83 @@ Range scales_of(const Plan& plan, Range elements) noexcept {
     first = layout.scale_at(elements.begin);
     last = layout.scale_at(elements.end - 1) + 1;
     // Rows of varying scales that differ only by block repeat theirs: take them whole.
-    if (first_row != last_row && layout.run == 0) {
+    if (first_row != last_row && layout.group == 0) {
       first = layout.scale_at(first_row * layout.row);
       last = layout.scale_at(last_row * layout.row + layout.row - 1) + 1;
     }
   }
-  return {first / 8 * 8, std::min(count, ceil_div(last, 8) * 8)};
+  return {first / aligned * aligned, std::min(count, ceil_div(last, aligned) * aligned)};
+}
+
+/// All that the spans of a range reach in one tensor.
+Range reached(const Plan& plan, Range elements, int64_t Dimension::*stride, int64_t origin) {
+  Range out{INT64_MAX, 0};
+  Spans(plan, elements).for_each([&](const Span& span) {
+    Range here{origin, origin};
+    for (size_t d = 0; d < plan.dimensions.size(); ++d) {
+      const int64_t step = plan.dimensions[d].*stride;
+      const int64_t near = step * steps(plan.dimensions[d], stride, 0, span[d].first + 1);
+      const int64_t far = step * steps(plan.dimensions[d], stride, span[d].first, span[d].count);
+      here.begin += near + std::min<int64_t>(far, 0);
+      here.end += near + std::max<int64_t>(far, 0);
+    }
+    out = {std::min(out.begin, here.begin), std::max(out.end, here.end + 1)};
+  });
+  return out;
+}
+
+Slices strided_slices(const Plan& plan, Range elements) noexcept {
+  const Offsets origin = origin_of(plan);
+  const auto slice = [&](int64_t Dimension::*stride, int64_t from, int64_t of_groups = 0) {
+    const Range all = reached(plan, elements, stride, from);
+    return Range{all.begin / kAligned * kAligned, all.end + of_groups};
+  };
+  const GroupIndex& index = plan.parameters.group_index;
+  Slices out;
+  out.x = slice(&Dimension::x, origin.x);
+  out.scale = slice(&Dimension::scale, origin.scale, groups_reach(index, index.scale));
+  if (plan.has_zero_point) {
+    const Range zeros =
+        slice(&Dimension::zero_point, origin.zero_point, groups_reach(index, index.zero_point));
+    out.zero_point = {zeros.begin / word_of(plan) * word_of(plan), whole_words(plan, zeros.end)};
+  }
+  if (index.groups != 0) out.group_index = slice(&Dimension::group_index, origin.group_index);
+  out.y = reached(plan, elements, &Dimension::y, origin.y);
+  return out;
+}
+
+Slices packed_slices(const Plan& plan, Range elements) noexcept {
+  Slices out;
+  out.y = elements;
+  out.x = {elements.begin / kAligned * kAligned, elements.end};
+  // Scales and zero points are sliced alike.
+  const Range params = packed_scales(plan, out.x, std::max(kAligned, word_of(plan)));
+  if (takes_ranges(plan.rule)) {
+    out.min_range = out.max_range = params;
+  } else {
+    out.scale = params;
+  }
+  if (plan.has_zero_point) out.zero_point = {params.begin, whole_words(plan, params.end)};
+  return out;
+}
+
+}  // namespace
+
+Slices slices_of(const Plan& plan, Range elements) noexcept {
+  if (elements.begin >= elements.end) return {};
+  const bool strided = plan.granularity == Granularity::strided;
+  Slices out = strided ? strided_slices(plan, elements) : packed_slices(plan, elements);
+  if (plan.parameters.tensor_scale != TensorScale::none) out.tensor_scale = {0, 1};
+  return out;
+}
+Range bytes_of(Element element, Range elements) noexcept {
+  const int width = bits(element);
+  return {packed_size(width, elements.begin), packed_size(width, elements.end)};
+}
+
+Range scales_of(const Plan& plan, Range elements) noexcept {
+  const Slices slices = slices_of(plan, elements);
+  return takes_ranges(plan.rule) ? slices.min_range : slices.scale;
 }
 
 }  // namespace dequant

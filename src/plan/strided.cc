@@ -14,22 +14,49 @@ namespace dequant {
 namespace {
 
 constexpr std::array kStrides{&Dimension::x, &Dimension::scale, &Dimension::zero_point,
-                              &Dimension::y};
+                              &Dimension::y, &Dimension::group_index};
 
-/// Fails unless the elements between the first and the last that a stride reaches can be counted.
+/// Fails unless the elements between the first and the last that a stride reaches can be counted;
+/// groups reach `more` of them.
 Status check_reach(const std::vector<Dimension>& dimensions, int64_t Dimension::*stride,
-                   std::string_view what) {
-  int64_t total = 1;
+                   std::string_view what, int64_t more = 0) {
+  int64_t total = 1 + more;
   for (const Dimension& d : dimensions) {
-    const auto size = checked_add(d.size, -1);
+    const int64_t count = steps(d, stride, 0, d.size);
     const auto step = d.*stride == INT64_MIN ? std::nullopt : std::optional(std::abs(d.*stride));
-    const auto far = step ? checked_mul(*size, *step) : std::nullopt;
+    const auto far = step ? checked_mul(count, *step) : std::nullopt;
     const auto sum = far ? checked_add(total, *far) : std::nullopt;
     if (!sum) {
       return invalid(what, ": a stride of ", d.*stride, " over ", d.size,
                      " indices reaches beyond 2^63 - 1 elements");
     }
     total = *sum;
+  }
+  return {};
+}
+
+/// Elements from the first group's to the last one's.
+Result<int64_t> reach_of_groups(int64_t groups, int64_t stride, std::string_view what) {
+  const auto far = groups == 0 ? std::optional<int64_t>(0) : checked_mul(groups - 1, stride);
+  // One more is the first element.
+  if (far && *far < INT64_MAX) return *far;
+  return invalid(what, ": a stride of ", stride, " over ", groups,
+                 " groups reaches beyond 2^63 - 1 elements");
+}
+
+/// Blocks are of one index at least, and strides of a group index do not count down.
+Status check_groups(const Plan& plan) {
+  const GroupIndex& index = plan.parameters.group_index;
+  if (index.groups < 0 || index.scale < 0 || index.zero_point < 0) {
+    return invalid("parameters.group_index: ", index.groups, " groups with strides of ",
+                   index.scale, " and ", index.zero_point, "; none may be negative");
+  }
+  for (const Dimension& d : plan.dimensions) {
+    if (d.block < 1) return invalid("dimensions: a block of ", d.block, " is less than 1");
+    if (d.group_index < 0 || (d.group_index != 0 && index.groups == 0)) {
+      return invalid("dimensions: a stride of ", d.group_index, " in the group index ",
+                     index.groups == 0 ? "of a plan without one" : "is negative");
+    }
   }
   return {};
 }
@@ -59,12 +86,36 @@ Status check_apart(const std::vector<Dimension>& dimensions) {
 }
 
 bool may_merge(const Dimension& outer, const Dimension& inner) {
+  if (outer.block != 1 || inner.block != 1) return false;
   return std::all_of(kStrides.begin(), kStrides.end(), [&](auto stride) {
     return checked_mul(inner.size, inner.*stride) == outer.*stride;
   });
 }
 
+/// Blocks become dimensions of their own where they are whole; a single block needs none.
+std::vector<Dimension> without_whole_blocks(const std::vector<Dimension>& dimensions) {
+  std::vector<Dimension> out;
+  for (Dimension d : dimensions) {
+    if (d.block >= d.size) d.scale = d.zero_point = 0;
+    if (d.scale == 0 && d.zero_point == 0) d.block = 1;
+    if (d.size % d.block == 0 && d.block > 1) {
+      out.push_back({.size = d.size / d.block,
+                     .x = d.x * d.block,
+                     .scale = d.scale,
+                     .zero_point = d.zero_point,
+                     .y = d.y * d.block,
+                     .group_index = d.group_index * d.block});
+      d.size = d.block;
+      d.scale = d.zero_point = 0;
+      d.block = 1;
+    }
+    out.push_back(d);
+  }
+  return out;
+}
+
 std::vector<Dimension> simplest(std::vector<Dimension> dimensions) {
+  dimensions = without_whole_blocks(dimensions);
   std::erase_if(dimensions, [](const Dimension& d) { return d.size == 1; });
   std::stable_sort(dimensions.begin(), dimensions.end(),
                    [](const Dimension& a, const Dimension& b) { return a.y > b.y; });
@@ -90,12 +141,36 @@ bool is_packed(const std::vector<Dimension>& dimensions, int64_t Dimension::*str
   return true;
 }
 
+/// The same where one dimension has a short last block: [outer, axis, inner] with scales of
+/// [outer, blocks, inner], of which the first and the last dimension may be missing.
+bool set_short_blocks(Plan& plan, const std::vector<Dimension>& d) {
+  const auto has_blocks = [](const Dimension& one) { return one.block != 1; };
+  const auto at = std::find_if(d.begin(), d.end(), has_blocks);
+  const auto before = at - d.begin();
+  const auto behind = d.end() - at - 1;
+  if (before > 1 || behind > 1 || std::any_of(at + 1, d.end(), has_blocks)) return false;
+  const int64_t inner = behind == 0 ? 1 : at[1].size;
+  const int64_t blocks = ceil_div(at->size, at->block);
+  if (at->scale != inner || (behind == 1 && at[1].scale != 1)) return false;
+  if (before == 1 && d[0].scale != blocks * inner) return false;
+  plan.granularity = Granularity::blocked;
+  plan.outer = before == 0 ? 1 : d[0].size;
+  plan.axis = at->size;
+  plan.inner = inner;
+  plan.block = at->block;
+  return true;
+}
+
 /// Sets one of the packed granularities, if it says the same as the dimensions.
 bool set_packed(Plan& plan, const std::vector<Dimension>& d) {
-  const bool same_sides = std::all_of(d.begin(), d.end(), [&](const Dimension& one) {
+  if (plan.parameters.group_index.groups != 0) return false;
+  const bool same_params = std::all_of(d.begin(), d.end(), [&](const Dimension& one) {
     return one.zero_point == one.scale || !plan.has_zero_point;
   });
-  if (!same_sides || !is_packed(d, &Dimension::x) || !is_packed(d, &Dimension::y)) return false;
+  if (!same_params || !is_packed(d, &Dimension::x) || !is_packed(d, &Dimension::y)) return false;
+  if (std::any_of(d.begin(), d.end(), [](const Dimension& one) { return one.block != 1; })) {
+    return set_short_blocks(plan, d);
+  }
   const auto scales_are = [&](std::initializer_list<int64_t> strides) {
     return std::equal(d.begin(), d.end(), strides.begin(), strides.end(),
                       [](const Dimension& one, int64_t stride) { return one.scale == stride; });
@@ -124,16 +199,27 @@ bool set_packed(Plan& plan, const std::vector<Dimension>& d) {
 }  // namespace
 
 Status check_dimensions(const Plan& plan) {
+  DEQUANT_CHECK(check_groups(plan));
   if (plan.dimensions.size() > static_cast<size_t>(kMaxDimensions)) {
     return invalid("dimensions: ", plan.dimensions.size(), " are more than ", kMaxDimensions);
+  }
+  const auto blocks = std::count_if(plan.dimensions.begin(), plan.dimensions.end(),
+                                    [](const Dimension& d) { return d.block != 1; });
+  if (static_cast<int64_t>(plan.dimensions.size()) + blocks > kMaxDimensions) {
+    return invalid("dimensions: ", plan.dimensions.size(), ", of which ", blocks,
+                   " with blocks count twice, are more than ", kMaxDimensions);
   }
   std::array<int64_t, kMaxDimensions> sizes{};
   for (size_t i = 0; i < plan.dimensions.size(); ++i) sizes[i] = plan.dimensions[i].size;
   DEQUANT_TRY(const int64_t count, element_count(Shape(sizes.data(), plan.dimensions.size())));
   if (count == 0) return {};  // nothing is reached
   DEQUANT_CHECK(check_reach(plan.dimensions, &Dimension::x, "x"));
-  DEQUANT_CHECK(check_reach(plan.dimensions, &Dimension::scale, "scale"));
-  DEQUANT_CHECK(check_reach(plan.dimensions, &Dimension::zero_point, "zero_point"));
+  const GroupIndex& index = plan.parameters.group_index;
+  DEQUANT_TRY(const int64_t scales, reach_of_groups(index.groups, index.scale, "scale"));
+  DEQUANT_TRY(const int64_t zeros, reach_of_groups(index.groups, index.zero_point, "zero_point"));
+  DEQUANT_CHECK(check_reach(plan.dimensions, &Dimension::scale, "scale", scales));
+  DEQUANT_CHECK(check_reach(plan.dimensions, &Dimension::zero_point, "zero_point", zeros));
+  DEQUANT_CHECK(check_reach(plan.dimensions, &Dimension::group_index, "group_index"));
   DEQUANT_CHECK(check_reach(plan.dimensions, &Dimension::y, "y"));
   return check_apart(plan.dimensions);
 }
@@ -141,7 +227,7 @@ Status check_dimensions(const Plan& plan) {
 Reach reach(const std::vector<Dimension>& dimensions, int64_t Dimension::*stride) noexcept {
   Reach out;
   for (const Dimension& d : dimensions) {
-    const int64_t far = (d.size - 1) * (d.*stride);
+    const int64_t far = steps(d, stride, 0, d.size) * (d.*stride);
     (far < 0 ? out.lowest : out.highest) += far;
   }
   return out;

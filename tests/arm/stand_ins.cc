@@ -1,5 +1,6 @@
-// What the tests need of libraries that a cross compiler's machine does not have: Highway's question
-// to the processor, answered with NEON, and the pool of threads, replaced by the calling thread.
+// What the tests need of libraries that a cross compiler's machine does not have: Highway's
+// question to the processor, answered with NEON, and the pool of threads, replaced by the calling
+// thread.
 #include "dequant/executor.h"
 #include "hwy/targets.h"
 

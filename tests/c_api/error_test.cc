@@ -26,7 +26,7 @@ TEST(CError, IsClearedBySuccess) {
   EXPECT_EQ(outcome.message, "");
 }
 
-TEST(Hostile, A60_AnErrorOfAWrongSizeIsNotTouchedAndTheCallRefused) {
+TEST(Hostile, AnErrorOfAWrongSizeIsNotTouchedAndTheCallRefused) {
   for (const size_t size :
        {size_t{0}, size_t{1}, sizeof(dequant_error) - 1, size_t{4097}, SIZE_MAX}) {
     auto error = sized<dequant_error>();

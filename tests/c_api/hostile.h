@@ -1,30 +1,28 @@
-// Hostile input, row by row of the project's catalogue of bad input to APIs (A01 to A68). A test is
-// named after its row. Everywhere: no signal and no sanitizer report, the same code and message on every
-// target, and y untouched when a call fails.
+// Hostile input to the C API. Everywhere: no signal and no sanitizer report, the same code and
+// message on every target, and y untouched when a call fails.
 //
-//   A01-A05          pointers                       hostile_memory_test.cc
-//   A06-A15          counts of scales, axes         hostile_axis_test.cc
-//   A16-A21          ranks and dimensions           hostile_shape_test.cc
-//   A22              more than 2^32 elements        huge_test.cc
-//   A23-A29          blocks                         hostile_block_test.cc
-//   A30-A33          zero points                    hostile_type_test.cc
-//   A34              a zero point out of range      cannot be said: it has the type of x
-//   A35-A42          values of scales               hostile_value_test.cc
-//   A43-A44          ranges                         hostile_range_test.cc
-//   A45              num_bits, narrow_range         narrow_range: hostile_type_test.cc; there is no num_bits
-//   A46-A47          types                          hostile_type_test.cc; all enumerations: struct_test.cc
-//   A48-A55          overlap, alignment, ends       hostile_memory_test.cc
-//   A56-A59          strides                        hostile_stride_test.cc as DirectML says them, of a
-//                                                   Plan in C++: tests/execute/strided_hostile_test.cc
-//   A60              struct_size                    struct_test.cc, error_test.cc
-//   A61              plans that are none            hostile_host_test.cc
-//   A62              parallel_for                   threads_test.cc; there is no other callback, and
-//                                                   longjmp is documented as forbidden
-//   A63              memory runs out                memory_test.cc; there is no user's allocator
-//   A64-A65          threads                        hostile_host_test.cc, threads_test.cc; two runs into
-//                                                   one y are a documented data race
-//   A66-A67          Python                         there is no Python API yet
-//   A68              state of the host              hostile_host_test.cc, tests/execute/host_state_test.cc
+//   pointers                       hostile_memory_test.cc
+//   counts of scales, axes         hostile_axis_test.cc
+//   ranks and dimensions           hostile_shape_test.cc
+//   more than 2^32 elements        huge_test.cc
+//   blocks                         hostile_block_test.cc
+//   zero points, types             hostile_type_test.cc; all enumerations: struct_test.cc. A zero
+//                                  point out of range cannot be said: it has the type of x
+//   values of scales               hostile_value_test.cc
+//   ranges                         hostile_range_test.cc
+//   narrow_range                   hostile_type_test.cc; there is no num_bits
+//   overlap, alignment, ends       hostile_memory_test.cc
+//   strides                        hostile_stride_test.cc as DirectML says them, of a Plan in C++:
+//                                  tests/execute/strided_hostile_test.cc
+//   struct_size                    struct_test.cc, error_test.cc
+//   plans that are none            hostile_host_test.cc
+//   parallel_for                   threads_test.cc; there is no other callback, and longjmp is
+//                                  documented as forbidden
+//   memory runs out                memory_test.cc; there is no user's allocator
+//   threads                        hostile_host_test.cc, threads_test.cc; two runs into one y are a
+//                                  documented data race
+//   state of the host              hostile_host_test.cc, tests/execute/host_state_test.cc
+//   Python                         tests/package/
 #pragma once
 
 #include <string>
@@ -92,8 +90,8 @@ inline std::vector<Case> every_dialect() {
   return list;
 }
 
-/// For EXPECT_TRUE: the run is refused with that word, by one message on all targets, and no byte of
-/// `watched` changes.
+/// For EXPECT_TRUE: the run is refused with that word, by one message on all targets, and no byte
+/// of `watched` changes.
 inline ::testing::AssertionResult refused(const Planned& planned, const dequant_buffers& buffers,
                                           std::string_view word, const Memory& watched) {
   const Memory before = watched;

@@ -1,4 +1,4 @@
-// Rows A23 to A29: blocks of ONNX, and those that WebNN's sizes imply.
+// Hostile input: blocks of ONNX, and those that WebNN's sizes imply.
 #include <climits>
 
 #include "c_api/hostile.h"
@@ -28,7 +28,7 @@ void expect_scales(const OnnxNode& node, Index index) {
   }
 }
 
-TEST(Hostile, A23_BlockSizeZeroMeansNotBlocked) {
+TEST(Hostile, BlockSizeZeroMeansNotBlocked) {
   for (const auto block : {std::optional<int64_t>{}, std::optional<int64_t>{0}}) {
     EXPECT_TRUE(is_invalid(plan(blocked({4, 6}, {4, 3}, 1, block)), "x_scale: shape [4, 3]"));
     EXPECT_TRUE(is_invalid(plan(blocked({4, 6}, {1, 1}, 1, block)), "x_scale: shape [1, 1]"));
@@ -37,7 +37,7 @@ TEST(Hostile, A23_BlockSizeZeroMeansNotBlocked) {
   }
 }
 
-TEST(Hostile, A24_NegativeBlockSizesAreRefused) {
+TEST(Hostile, NegativeBlockSizesAreRefused) {
   for (const int64_t block : {int64_t{-1}, int64_t{-2}, int64_t{INT32_MIN}, INT64_MIN}) {
     const std::string said = "block_size: " + std::to_string(block);
     EXPECT_TRUE(is_invalid(plan(blocked({4, 6}, {4, 3}, 1, block)), said));
@@ -45,7 +45,7 @@ TEST(Hostile, A24_NegativeBlockSizesAreRefused) {
   }
 }
 
-TEST(Hostile, A25_ABlockLargerThanItsDimensionIsOneBlock) {
+TEST(Hostile, ABlockLargerThanItsDimensionIsOneBlock) {
   for (const int64_t block : {int64_t{6}, int64_t{7}, int64_t{INT32_MAX}, INT64_MAX}) {
     const auto node = blocked({2, 6}, {2, 1}, 1, block);
     expect_scales(node, [](int64_t i) { return i / 6; });
@@ -55,7 +55,7 @@ TEST(Hostile, A25_ABlockLargerThanItsDimensionIsOneBlock) {
   }
 }
 
-TEST(Hostile, A26_ABlockSizeHoldsIfItGivesThatNumberOfScales) {
+TEST(Hostile, ABlockSizeHoldsIfItGivesThatNumberOfScales) {
   // ceil(100 / 7) = 15 to ceil(100 / 6) - 1 = 16, by the specification's range.
   for (const int64_t block : {14, 15, 16, 17}) {
     const auto node = blocked({100}, {7}, 0, block);
@@ -81,7 +81,7 @@ TEST(Hostile, A26_ABlockSizeHoldsIfItGivesThatNumberOfScales) {
   }
 }
 
-TEST(Hostile, A27_ScalesOfBlocksHaveTheShapeOfXElsewhere) {
+TEST(Hostile, ScalesOfBlocksHaveTheShapeOfXElsewhere) {
   for (const Dims& scale : {Dims{}, Dims{2}, Dims{4, 2}, Dims{3, 4, 2, 1}, Dims{1, 3, 4, 2}}) {
     EXPECT_TRUE(is_invalid(plan(blocked({3, 4, 6}, scale, 2, 3)), "rank of x"));
   }
@@ -91,7 +91,7 @@ TEST(Hostile, A27_ScalesOfBlocksHaveTheShapeOfXElsewhere) {
   EXPECT_TRUE(is_invalid(plan(blocked({}, {}, 0, 3)), "rank 0"));
 }
 
-TEST(Hostile, A28_BlocksOfAVectorAreBlocks) {
+TEST(Hostile, BlocksOfAVectorAreBlocks) {
   // A published wrong answer: x per axis where it was blocked.
   OnnxNode node = blocked({8}, {2}, 0, 4);
   node.has_zero = true;
@@ -101,7 +101,7 @@ TEST(Hostile, A28_BlocksOfAVectorAreBlocks) {
   EXPECT_EQ(y, (std::vector<float>{5, 10, 15, 20, 80, 100, 120, 140}));
 }
 
-TEST(Hostile, A29_BlocksInTheMiddleHaveTheScalesOfTheirIndices) {
+TEST(Hostile, BlocksInTheMiddleHaveTheScalesOfTheirIndices) {
   for (const int64_t axis : {0, 1, 2, 3, -1, -2}) {
     for (const int64_t block : {1, 2, 3}) {
       const Dims x{4, 5, 6, 7};

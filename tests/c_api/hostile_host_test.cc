@@ -1,4 +1,4 @@
-// Rows A61, A64 and A68: what is no plan, numbers of threads, and the state of the host.
+// Hostile input: what is no plan, numbers of threads, and the state of the host.
 #include <cfenv>
 #include <climits>
 #include <clocale>
@@ -12,12 +12,12 @@
 namespace dequant::testing::c {
 namespace {
 
-TEST(Hostile, A61_FreeingNothingIsNothing) {
+TEST(Hostile, FreeingNothingIsNothing) {
   dequant_plan_free(nullptr);
   dequant_plan_free(nullptr);
 }
 
-TEST(Hostile, A61_MemoryThatIsNoPlanIsRefused) {
+TEST(Hostile, MemoryThatIsNoPlanIsRefused) {
   for (const unsigned char fill : Memory{0x00, 0xFF, 0xA5}) {
     alignas(64) unsigned char memory[1024];
     std::memset(memory, fill, sizeof memory);
@@ -35,7 +35,7 @@ TEST(Hostile, A61_MemoryThatIsNoPlanIsRefused) {
   }
 }
 
-TEST(Hostile, A64_AnyNumberOfThreadsRunsUnlessItIsNegative) {
+TEST(Hostile, AnyNumberOfThreadsRunsUnlessItIsNegative) {
   const auto planned = plan(OnnxNode{.x_dims = {300'000}});
   Buffers b{.x = Memory(300'000, 1),
             .scale = bytes_of<float>({2.0F}),
@@ -78,7 +78,7 @@ struct Sensitive {
   }
 };
 
-TEST(Hostile, A68_TheRoundingModeChangesNothingAndStays) {
+TEST(Hostile, TheRoundingModeChangesNothingAndStays) {
   Sensitive sensitive;
   const Memory want = sensitive.output();
   for (const int mode : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
@@ -93,7 +93,7 @@ TEST(Hostile, A68_TheRoundingModeChangesNothingAndStays) {
 
 #if defined(__SSE__)
 
-TEST(Hostile, A68_FlushingAndTrapsChangeNothingAndStay) {
+TEST(Hostile, FlushingAndTrapsChangeNothingAndStay) {
   Sensitive sensitive;
   const Memory want = sensitive.output();
   const unsigned before = _mm_getcsr();
@@ -109,7 +109,7 @@ TEST(Hostile, A68_FlushingAndTrapsChangeNothingAndStay) {
 
 #endif
 
-TEST(Hostile, A68_ALocaleChangesNoNumberInAMessage) {
+TEST(Hostile, ALocaleChangesNoNumberInAMessage) {
   const std::string before = std::setlocale(LC_ALL, nullptr);
   const OnnxNode node{.scale_dims = {1234567}, .axis = 1};
   const std::string want = plan(node).outcome.message;

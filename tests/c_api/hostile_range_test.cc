@@ -1,4 +1,4 @@
-// Rows A43 and A44: min_range and max_range of TensorFlow. Values by the formulas of docs/numerics.md.
+// Hostile input: min_range and max_range of TensorFlow. Values by the formulas of docs/numerics.md.
 #include <cmath>
 #include <limits>
 
@@ -26,7 +26,7 @@ Bits bits(const std::vector<float>& values) { return numbers_of<uint32_t>(bytes_
 const Memory kEnds{0, 1, 255};
 const Bits kAllNan{0x7FC00000, 0x7FC00000, 0x7FC00000};
 
-TEST(Hostile, A43_EqualRangesDivideNothingByZero) {
+TEST(Hostile, EqualRangesDivideNothingByZero) {
   EXPECT_EQ(by_range(DEQUANT_MIN_COMBINED, DEQUANT_UINT8, kEnds, 2, 2), bits({2, 2, 2}));
   EXPECT_EQ(by_range(DEQUANT_MIN_FIRST, DEQUANT_UINT8, kEnds, 2, 2), bits({2, 2, 2}));
   EXPECT_EQ(by_range(DEQUANT_SCALED, DEQUANT_UINT8, kEnds, 255, 255), bits({0, 1, 255}));
@@ -35,14 +35,14 @@ TEST(Hostile, A43_EqualRangesDivideNothingByZero) {
   EXPECT_EQ(by_range(DEQUANT_SCALED, DEQUANT_INT8, {1, 0xFF}, 0, 0), bits({-0.0F, 0.0F}));
 }
 
-TEST(Hostile, A43_RangesInTheWrongOrderHaveANegativeScale) {
+TEST(Hostile, RangesInTheWrongOrderHaveANegativeScale) {
   EXPECT_EQ(by_range(DEQUANT_MIN_COMBINED, DEQUANT_UINT8, kEnds, 254, -1), bits({254, 253, -1}));
   EXPECT_EQ(by_range(DEQUANT_MIN_FIRST, DEQUANT_UINT8, kEnds, 254, -1), bits({254, 253, -1}));
   EXPECT_EQ(by_range(DEQUANT_SCALED, DEQUANT_UINT8, kEnds, 0, -255), bits({-0.0F, -1, -255}));
   EXPECT_EQ(by_range(DEQUANT_SCALED, DEQUANT_INT8, {1, 0x80}, 256, -254), bits({-2, 256}));
 }
 
-TEST(Hostile, A43_NanAndInfiniteRangesFollowIeee) {
+TEST(Hostile, NanAndInfiniteRangesFollowIeee) {
   for (const auto mode : {DEQUANT_MIN_COMBINED, DEQUANT_MIN_FIRST}) {
     EXPECT_EQ(by_range(mode, DEQUANT_UINT8, kEnds, kNan, 1), kAllNan);
     EXPECT_EQ(by_range(mode, DEQUANT_UINT8, kEnds, 0, kNan), kAllNan);
@@ -57,7 +57,7 @@ TEST(Hostile, A43_NanAndInfiniteRangesFollowIeee) {
   EXPECT_EQ(by_range(DEQUANT_MIN_COMBINED, DEQUANT_UINT8, kEnds, 0, kInfinity), infinite);
 }
 
-TEST(Hostile, A44_RangesOfUnequalOrOtherSizesAreRefused) {
+TEST(Hostile, RangesOfUnequalOrOtherSizesAreRefused) {
   const auto node = [](Dims min, Dims max, std::optional<int64_t> axis) {
     return TensorFlowNode{.input_dims = {2, 3},
                           .min_dims = std::move(min),
@@ -78,7 +78,7 @@ TEST(Hostile, A44_RangesOfUnequalOrOtherSizesAreRefused) {
   EXPECT_TRUE(is_invalid(plan(node({0}, {0}, -10)), "axis: -10"));
 }
 
-TEST(Hostile, A44_RangesShorterThanSaidAreRefused) {
+TEST(Hostile, RangesShorterThanSaidAreRefused) {
   const auto planned =
       plan(TensorFlowNode{.input_dims = {2, 3}, .min_dims = {3}, .max_dims = {3}, .raw_axis = 1});
   Buffers b{.x = Memory(6),

@@ -1,4 +1,4 @@
-// Rows A56 to A59 as DirectML says strides: 32 bits, none negative.
+// Hostile strides as DirectML says strides: 32 bits, none negative.
 #include "c_api/hostile.h"
 
 namespace dequant::testing::c {
@@ -18,7 +18,7 @@ DirectMLNode node_of(std::vector<UINT> input, std::vector<UINT> output) {
 
 const std::vector<UINT> kPacked{6, 6, 3, 1};
 
-TEST(Hostile, A56_InputsOfAnyStrideAreRead) {
+TEST(Hostile, InputsOfAnyStrideAreRead) {
   struct Strided {
     std::vector<UINT> strides;
     std::vector<float> y;
@@ -43,7 +43,7 @@ TEST(Hostile, A56_InputsOfAnyStrideAreRead) {
   }
 }
 
-TEST(Hostile, A56_GapsOfTheOutputStayAsTheyAre) {
+TEST(Hostile, GapsOfTheOutputStayAsTheyAre) {
   DirectMLNode node = node_of(kPacked, {0, 0, 4, 1});
   Buffers b{
       .x = {0, 1, 2, 3, 4, 5, 0, 0}, .scale = bytes_of<float>({1.0F}), .zero_point = Memory(4)};
@@ -53,7 +53,7 @@ TEST(Hostile, A56_GapsOfTheOutputStayAsTheyAre) {
   EXPECT_EQ(numbers_of<float>(y)[4], 3.0F);
 }
 
-TEST(Hostile, A57_OutputsWhoseElementsOverlapAreRefused) {
+TEST(Hostile, OutputsWhoseElementsOverlapAreRefused) {
   for (const auto& strides :
        {std::vector<UINT>{0, 0, 0, 1}, {0, 0, 3, 0}, {0, 0, 0, 0}, {0, 0, 2, 1}, {0, 0, 1, 1}}) {
     DirectMLNode node = node_of(kPacked, strides);
@@ -61,7 +61,7 @@ TEST(Hostile, A57_OutputsWhoseElementsOverlapAreRefused) {
   }
 }
 
-TEST(Hostile, A58_StridesWhoseReachOverflowsAreRefused) {
+TEST(Hostile, StridesWhoseReachOverflowsAreRefused) {
   for (const auto& strides :
        {std::vector<UINT>{0, 0, UINT32_MAX, 1}, {0, 0, 1, UINT32_MAX}, {0, 0, 1, 0x80000000}}) {
     DirectMLNode input = node_of(kPacked, kPacked);
@@ -77,7 +77,7 @@ TEST(Hostile, A58_StridesWhoseReachOverflowsAreRefused) {
   }
 }
 
-TEST(Hostile, A58_SizesWhoseProductOverflowsAreRefused) {
+TEST(Hostile, SizesWhoseProductOverflowsAreRefused) {
   DirectMLNode node;
   const std::vector<UINT> huge{UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
   node.input.sizes = node.scale.sizes = node.zero_point.sizes = node.output.sizes = huge;
@@ -87,7 +87,7 @@ TEST(Hostile, A58_SizesWhoseProductOverflowsAreRefused) {
   EXPECT_TRUE(is_invalid(plan(node), "Tensor: Sizes"));
 }
 
-TEST(Hostile, A59_TensorsSmallerThanTheirStridesReachAreRefused) {
+TEST(Hostile, TensorsSmallerThanTheirStridesReachAreRefused) {
   DirectMLNode node = node_of({0, 0, 100, 1}, kPacked);
   ASSERT_EQ(node.input.bytes, 104u);
   ASSERT_TRUE(succeeds(plan(node)));

@@ -1,4 +1,4 @@
-// Rows A30 to A33 and A45 to A47: zero points and types.
+// Hostile input: zero points and types.
 #include <climits>
 
 #include "c_api/hostile.h"
@@ -30,7 +30,7 @@ bool is_float(dequant_element e) {
   return e == DEQUANT_FLOAT32 || e == DEQUANT_FLOAT16 || e == DEQUANT_BFLOAT16;
 }
 
-TEST(Hostile, A30_AZeroPointOfAnotherTypeIsRefused) {
+TEST(Hostile, AZeroPointOfAnotherTypeIsRefused) {
   const OnnxNode owner;
   const Dims one{1, 1};
   for (const dequant_element zero : kAll) {
@@ -55,14 +55,14 @@ TEST(Hostile, A30_AZeroPointOfAnotherTypeIsRefused) {
   EXPECT_EQ(plan(directml).outcome.code, DEQUANT_INVALID_ARGUMENT);
 }
 
-TEST(Hostile, A31_ZeroPointsOfInt32AreSubtractedExactly) {
+TEST(Hostile, ZeroPointsOfInt32AreSubtractedExactly) {
   // ONNX says only that there are none; docs/numerics.md says what they give here.
   const OnnxNode node{.x = DEQUANT_INT32, .x_dims = {3}, .has_zero = true};
   EXPECT_EQ((dequantize<float, int32_t, float>(node, {16777217, 16777218, 5}, {1.0F}, {16777216})),
             (std::vector<float>{1, 2, -16777211}));
 }
 
-TEST(Hostile, A32_ExtremesOf32BitsDoNotWrap) {
+TEST(Hostile, ExtremesOf32BitsDoNotWrap) {
   const OnnxNode node{.x = DEQUANT_INT32, .x_dims = {2}, .has_zero = true};
   EXPECT_EQ((dequantize<float, int32_t, float>(node, {INT32_MIN, 0}, {1.0F}, {INT32_MAX})),
             (std::vector<float>{-4294967296.0F, -2147483648.0F}));
@@ -81,7 +81,7 @@ TEST(Hostile, A32_ExtremesOf32BitsDoNotWrap) {
             (std::vector<float>{-4294967296.0F, 0.0F}));
 }
 
-TEST(Hostile, A33_AFloatXHasNoZeroPointButZero) {
+TEST(Hostile, AFloatXHasNoZeroPointButZero) {
   for (const auto x : {DEQUANT_FLOAT8E4M3FN, DEQUANT_FLOAT8E4M3FNUZ, DEQUANT_FLOAT8E5M2,
                        DEQUANT_FLOAT8E5M2FNUZ, DEQUANT_FLOAT4E2M1}) {
     const auto planned = plan(OnnxNode{.x = x, .x_dims = {1}, .has_zero = true});
@@ -96,7 +96,7 @@ TEST(Hostile, A33_AFloatXHasNoZeroPointButZero) {
   }
 }
 
-TEST(Hostile, A45_NarrowRangeIsATruthValue) {
+TEST(Hostile, NarrowRangeIsATruthValue) {
   const TensorFlowNode owner;
   auto node = owner.view();
   for (const int value : {2, -1, 0x100, INT_MAX, INT_MIN}) {
@@ -105,10 +105,10 @@ TEST(Hostile, A45_NarrowRangeIsATruthValue) {
   }
 }
 
-TEST(Hostile, A46_TypesThatAreNoneAreRefused) {
+TEST(Hostile, TypesThatAreNoneAreRefused) {
   const OnnxNode owner;
   auto node = owner.view();
-  for (const int number : {0x7FFFFFFF, -1, 27, 7}) {
+  for (const int number : {0x7FFFFFFF, -1, 29, 7}) {
     set_number(node.x.element, number);
     EXPECT_TRUE(is_invalid(plan(node), "x: " + std::to_string(number)));
   }
@@ -124,7 +124,7 @@ TEST(Hostile, A46_TypesThatAreNoneAreRefused) {
   }
 }
 
-TEST(Hostile, A47_TypesInAWrongPlaceAreRefused) {
+TEST(Hostile, TypesInAWrongPlaceAreRefused) {
   const Dims one{1, 1};
   for (const dequant_element e : kAll) {
     const OnnxNode onnx_owner;

@@ -1,5 +1,6 @@
-// Row A22: more than 2^32 elements, in memory that is mostly not there. The zeros of x are pages that
-// were never written; y is a small piece of memory mapped again and again, but for its end.
+// Hostile input: more than 2^32 elements, in memory that is mostly not there. The zeros of x are
+// pages that were never written; y is a small piece of memory mapped again and again, but for its
+// end.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -49,7 +50,7 @@ class Reserved {
   void* at_;
 };
 
-TEST(Hostile, A22_MoreThanTwoToThe32ElementsAreExactToTheLast) {
+TEST(Hostile, MoreThanTwoToThe32ElementsAreExactToTheLast) {
   const auto planned = plan(OnnxNode{.x = DEQUANT_UINT2,
                                      .x_dims = {kRows, kColumns},
                                      .scale_dims = {kColumns},

@@ -95,7 +95,7 @@ auto planning(Function function, const Node* node) {
   };
 }
 
-TEST(Hostile, A63_MemoryThatEndsAnywhereInAPlanIsReported) {
+TEST(Hostile, MemoryThatEndsAnywhereInAPlanIsReported) {
   const OnnxNode onnx_owner;
   const auto onnx = onnx_owner.view();
   expect_good_or_out_of_memory(DEQUANT_OK, planning(dequant_plan_onnx, &onnx));
@@ -109,13 +109,13 @@ TEST(Hostile, A63_MemoryThatEndsAnywhereInAPlanIsReported) {
   expect_good_or_out_of_memory(DEQUANT_OK, planning(directml, directml_owner.view()));
 }
 
-TEST(Hostile, A63_MemoryThatEndsWithinAMessageIsReported) {
+TEST(Hostile, MemoryThatEndsWithinAMessageIsReported) {
   const OnnxNode owner{.scale_dims = {7}};
   const auto node = owner.view();
   expect_good_or_out_of_memory(DEQUANT_INVALID_ARGUMENT, planning(dequant_plan_onnx, &node));
 }
 
-TEST(Hostile, A63_MemoryThatEndsBeforeARunIsNotMissed) {
+TEST(Hostile, MemoryThatEndsBeforeARunIsNotMissed) {
   constexpr size_t kCount = 200'000;
   const auto planned = plan(OnnxNode{.x_dims = {int64_t{kCount}}});
   Buffers b{.x = Memory(kCount), .scale = Memory(4), .y = Memory(kCount * 4, kUntouched)};

@@ -67,7 +67,7 @@ void check_sizes(const T& good, std::string_view name, Call call) {
   }
 }
 
-TEST(Hostile, A60_ANodeHasToSayItsSize) {
+TEST(Hostile, ANodeHasToSayItsSize) {
   const Good good;
   const auto planned = [](const auto& node) { return plan(node); };
   check_sizes(good.onnx.view(), "dequant_onnx", planned);
@@ -76,7 +76,7 @@ TEST(Hostile, A60_ANodeHasToSayItsSize) {
   check_sizes(good.webnn(), "dequant_webnn", planned);
 }
 
-TEST(Hostile, A60_BuffersAndOptionsHaveToSayTheirSize) {
+TEST(Hostile, BuffersAndOptionsHaveToSayTheirSize) {
   Good good;
   check_sizes(good.buffers.view(), "dequant_buffers",
               [&](const auto& buffers) { return run(good.planned, buffers); });
@@ -85,7 +85,7 @@ TEST(Hostile, A60_BuffersAndOptionsHaveToSayTheirSize) {
   });
 }
 
-TEST(Hostile, A60_SizesHaveToSayTheirSizeAndKeepIt) {
+TEST(Hostile, SizesHaveToSayTheirSizeAndKeepIt) {
   const Good good;
   check_sizes(sized<dequant_sizes>(), "dequant_sizes", [&](dequant_sizes& sizes) {
     const size_t given = sizes.struct_size;
@@ -158,7 +158,7 @@ void check_field(Node node, Field Node::*field, const std::vector<int>& known,
   }
 }
 
-TEST(Hostile, A46_EnumerationsOfTensorFlowAreRefusedOutOfRange) {
+TEST(Hostile, EnumerationsOfTensorFlowAreRefusedOutOfRange) {
   const TensorFlowNode owner;
   const auto node = owner.view();
   using Node = dequant_tensorflow;
@@ -173,14 +173,14 @@ TEST(Hostile, A46_EnumerationsOfTensorFlowAreRefusedOutOfRange) {
 template <class Node>
 void check_tensor(Node node, dequant_tensor Node::*field, std::string_view name, bool optional) {
   SCOPED_TRACE(name);
-  for (const int n : {INT_MIN, -1, 0, 7, 8, 9, 11, 13, 27, 99, 0x7FFFFFFF}) {
+  for (const int n : {INT_MIN, -1, 0, 7, 8, 9, 11, 13, 29, 99, 0x7FFFFFFF}) {
     if (n == 0 && optional) continue;
     set_number((node.*field).element, n);
     EXPECT_TRUE(is_invalid(plan(node), std::string(name) + ": " + std::to_string(n)));
   }
 }
 
-TEST(Hostile, A46_TypesOfEveryTensorAreRefusedOutOfRange) {
+TEST(Hostile, TypesOfEveryTensorAreRefusedOutOfRange) {
   const Good good;
   using O = dequant_onnx;
   check_tensor(good.onnx.view(), &O::x, "x", false);
@@ -200,7 +200,7 @@ TEST(Hostile, A46_TypesOfEveryTensorAreRefusedOutOfRange) {
   check_tensor(good.webnn(), &W::zero_point, "zero_point", false);
 }
 
-TEST(Hostile, A46_StoresAreRefusedOutOfRange) {
+TEST(Hostile, StoresAreRefusedOutOfRange) {
   Good good;
   auto options = sized<dequant_options>();
   for (const int n : {INT_MIN, -1, 3, 4, INT_MAX}) {
@@ -210,7 +210,7 @@ TEST(Hostile, A46_StoresAreRefusedOutOfRange) {
   }
 }
 
-TEST(Hostile, A46_FeatureLevelsAreRefusedOutOfRange) {
+TEST(Hostile, FeatureLevelsAreRefusedOutOfRange) {
   const void* nothing[2] = {};
   for (const uint32_t level : {0x8000U, 0xFFFFU, 0x80000000U, UINT32_MAX}) {
     EXPECT_TRUE(is_invalid(

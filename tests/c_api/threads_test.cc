@@ -89,7 +89,7 @@ TEST(CThreads, OfTheCallerAreNotAskedForASmallTensor) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST(Hostile, A62_CallersThreadsThatReturnNonzeroFailTheRun) {
+TEST(Hostile, CallersThreadsThatReturnNonzeroFailTheRun) {
   for (const int code : {1, -1, 7}) {
     for (const size_t done : {size_t{0}, size_t{2}, kChunks}) {
       const Ran ran = run_by([&](size_t, const Tasks& task) {
@@ -103,7 +103,7 @@ TEST(Hostile, A62_CallersThreadsThatReturnNonzeroFailTheRun) {
   }
 }
 
-TEST(Hostile, A62_CallersThreadsThatThrowFailTheRun) {
+TEST(Hostile, CallersThreadsThatThrowFailTheRun) {
   const auto throwing = [](auto thrown) {
     return [=](size_t, const Tasks& task) -> int {
       task(0);
@@ -116,7 +116,7 @@ TEST(Hostile, A62_CallersThreadsThatThrowFailTheRun) {
   EXPECT_TRUE(is_invalid(run_by(throwing(42)).outcome, said));
 }
 
-TEST(Hostile, A62_CallersThreadsThatSkipATaskFailTheRun) {
+TEST(Hostile, CallersThreadsThatSkipATaskFailTheRun) {
   for (size_t skipped = 0; skipped < kChunks; ++skipped) {
     const Ran ran = run_by([&](size_t count, const Tasks& task) {
       for (size_t i = 0; i < count; ++i) {
@@ -128,13 +128,13 @@ TEST(Hostile, A62_CallersThreadsThatSkipATaskFailTheRun) {
   }
 }
 
-TEST(Hostile, A62_CallersThreadsThatDoNothingFailTheRun) {
+TEST(Hostile, CallersThreadsThatDoNothingFailTheRun) {
   const Ran ran = run_by([](size_t, const Tasks&) { return 0; });
   EXPECT_TRUE(is_invalid(ran.outcome, "returned 0 after 0 of 5 tasks; y is incomplete"));
   EXPECT_EQ(ran.y, std::vector<float>(kCount)) << "y as it was";
 }
 
-TEST(Hostile, A62_CallersThreadsThatRepeatATaskInPlaceOfOthersFailTheRun) {
+TEST(Hostile, CallersThreadsThatRepeatATaskInPlaceOfOthersFailTheRun) {
   const Ran one = run_by([](size_t count, const Tasks& task) {
     for (size_t i = 0; i < count; ++i) task(2);  // 2 is also the mean of all
     return 0;
@@ -178,7 +178,7 @@ TEST(CThreads, ThatRepeatTasksBesideAllOthersDoNoHarm) {
   EXPECT_TRUE(ran.is_complete());
 }
 
-TEST(Hostile, A62_CallersThreadsThatInventTasksWriteNothingForThem) {
+TEST(Hostile, CallersThreadsThatInventTasksWriteNothingForThem) {
   const Ran ran = run_by([](size_t count, const Tasks& task) {
     for (const size_t i : {count, count + 1, count * 1000, SIZE_MAX / 2, SIZE_MAX}) task(i);
     return in_order(count, task);
@@ -221,9 +221,9 @@ void share_a_plan(const std::vector<int>& threads_of_a_run) {
 }
 
 // The first is for a thread sanitizer too, which cannot see into the pool of the second.
-TEST(Hostile, A65_ThreadsMayShareAPlan) { share_a_plan(std::vector<int>(10, 1)); }
+TEST(Hostile, ThreadsMayShareAPlan) { share_a_plan(std::vector<int>(10, 1)); }
 
-TEST(Hostile, A65_ThreadsMayShareAPlanAndThePool) { share_a_plan({0, 2, 1, 0, 2, 3, 0, 2, 1, 0}); }
+TEST(Hostile, ThreadsMayShareAPlanAndThePool) { share_a_plan({0, 2, 1, 0, 2, 3, 0, 2, 1, 0}); }
 
 size_t threads_of_this_process() {
   const std::filesystem::directory_iterator all("/proc/self/task");

@@ -1,5 +1,5 @@
-// DirectML descriptions that own their memory, for tables of cases; by default the smallest that every
-// feature level accepts.
+// DirectML descriptions that own their memory, for tables of cases; by default the smallest that
+// every feature level accepts.
 #pragma once
 
 #include <gtest/gtest.h>

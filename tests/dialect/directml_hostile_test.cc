@@ -1,4 +1,5 @@
-// Descriptions with anything in every member: they are refused, or what they say fits their buffers.
+// Descriptions with anything in every member: they are refused, or what they say fits their
+// buffers.
 #include <array>
 #include <cstring>
 

@@ -45,7 +45,8 @@ bool dequantize_allows(DML_FEATURE_LEVEL level, DML_TENSOR_DATA_TYPE input,
          is_one_of(scale, {DML_TENSOR_DATA_TYPE_FLOAT32, DML_TENSOR_DATA_TYPE_FLOAT16});
 }
 
-/// Calls visit(node, level) for every level, type of input and scale, rank, with and without zero point.
+/// Calls visit(node, level) for every level, type of input and scale, rank, with and without zero
+/// point.
 template <class Visit>
 void for_each_node(DML_OPERATOR_TYPE type, const Visit& visit) {
   for (const DML_FEATURE_LEVEL level : kLevels) {

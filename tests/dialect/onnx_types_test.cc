@@ -24,6 +24,7 @@ Elements x_types(int64_t version) {
   if (version >= 21) types.merge(Elements{int16, uint16, int4, uint4});
   if (version >= 23) types.merge(Elements{float4e2m1});
   if (version >= 25) types.merge(Elements{int2, uint2});
+  if (version >= 28) types.merge(Elements{float6e2m3});
   return types;
 }
 
@@ -83,7 +84,7 @@ TEST(OnnxDequantizeLinear, NamesTheVersionThatForbidsAType) {
   EXPECT_TRUE(is_invalid(plan_of({.opset = 18, .x = {int16, {5}}}), "DequantizeLinear-13"));
   EXPECT_TRUE(is_invalid(plan_of({.opset = 20, .x = {int16, {5}}}), "DequantizeLinear-19"));
   EXPECT_TRUE(is_invalid(plan_of({.opset = 22, .x = {int2, {5}}}), "DequantizeLinear-21"));
-  EXPECT_TRUE(is_invalid(plan_of({.opset = 28, .x = {uint32, {5}}}), "DequantizeLinear-25"));
+  EXPECT_TRUE(is_invalid(plan_of({.opset = 28, .x = {uint32, {5}}}), "DequantizeLinear-28"));
 }
 
 TEST(OnnxDequantizeLinear, RequiresTheZeroPointToHaveTheTypeOfX) {
@@ -134,7 +135,7 @@ TEST(OnnxDequantizeLinear, OpsetsBetweenVersionsFollowTheOlderOne) {
 }
 
 TEST(OnnxDequantizeLinear, RefusesNumbersThatAreNoElement) {
-  for (const int number : {19, 31, 32, 64, 255}) {
+  for (const int number : {static_cast<int>(elements().size()), 31, 32, 64, 255}) {
     const auto none = static_cast<Element>(number);
     EXPECT_TRUE(is_invalid(plan_of({.x = {none, {5}}}), "x: element type unknown"));
     EXPECT_TRUE(is_invalid(plan_of({.scale = {none, {}}}), "x_scale: element type unknown"));

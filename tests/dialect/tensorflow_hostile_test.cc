@@ -1,5 +1,5 @@
-// What TensorFlow's security advisories on Dequantize and its kin name: each input is refused at the
-// door, or reads no more than the buffers hold.
+// Inputs from TensorFlow's security advisories on Dequantize and similar operators: each is refused
+// when the plan is made, or reads no more than the buffers hold.
 #include <gtest/gtest.h>
 
 #include <vector>

@@ -1,4 +1,5 @@
-// TensorFlow's Dequantize: nodes and the plans or errors they give, one row per clause of its kernel.
+// TensorFlow's Dequantize: nodes and the plans or errors they give, one row per clause of its
+// kernel.
 #include <gtest/gtest.h>
 
 #include <algorithm>

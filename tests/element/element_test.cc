@@ -37,6 +37,7 @@ constexpr Row kRows[] = {
     {float8e5m2, "float8e5m2", 19, 8, Kind::floating},
     {float8e5m2fnuz, "float8e5m2fnuz", 20, 8, Kind::floating},
     {float4e2m1, "float4e2m1", 23, 4, Kind::floating},
+    {float6e2m3, "float6e2m3", 27, 6, Kind::floating},
     {float8e8m0, "float8e8m0", 24, 8, Kind::floating},
     {float16, "float16", 10, 16, Kind::floating},
     {bfloat16, "bfloat16", 16, 16, Kind::floating},
@@ -81,7 +82,7 @@ TEST(Element, UnknownNamesAreNoElement) {
 
 TEST(Element, UnknownOnnxNumbersAreNoElement) {
   // 0 undefined, 7 int64, 8 string, 9 bool, 11 double, 13 uint64, 14 and 15 complex.
-  for (const int64_t unknown : {0, 7, 8, 9, 11, 13, 14, 15, 27, 28, -1, 0x7fffffff}) {
+  for (const int64_t unknown : {0, 7, 8, 9, 11, 13, 14, 15, 29, 30, -1, 0x7fffffff}) {
     EXPECT_EQ(element_from_onnx(unknown), std::nullopt) << unknown;
   }
   for (const int64_t unknown : {INT64_MIN, INT64_MAX, (int64_t{1} << 32) + 3}) {

@@ -96,6 +96,14 @@ TEST(FloatCode, Float4e2m1HasSixteenValues) {
   }
 }
 
+/// OCP Microscaling Formats 1.0, 5.3.2: the largest and the smallest of each kind.
+TEST(FloatCode, Float6e2m3HasTheEndsOfItsSpecification) {
+  EXPECT_EQ(float_value(float6e2m3, 0x1F), 7.5F);
+  EXPECT_EQ(float_value(float6e2m3, 0x08), 1.0F);
+  EXPECT_EQ(float_value(float6e2m3, 0x07), 0.875F);
+  EXPECT_EQ(float_value(float6e2m3, 0x21), -0.125F);
+}
+
 TEST(ValueOf, IsTheNumberOfACodeInDouble) {
   for (const FloatDefinition& f : kSmallFloats) {
     for (uint32_t code = 0; code < (uint32_t{1} << f.bits); ++code) {

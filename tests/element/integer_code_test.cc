@@ -1,10 +1,8 @@
-// What every integer code means, and where a packed code lies.
+// What every integer code means.
 #include <gtest/gtest.h>
 
 #include "element/codes.h"
-#include "support/packed.h"
 #include "support/print.h"
-#include "support/random.h"
 
 namespace dequant {
 namespace {
@@ -41,35 +39,6 @@ TEST(IntegerCode, HasTheBordersOfTheSpecification) {
   EXPECT_EQ(integer_value(uint2, 0x3), 3);
   EXPECT_EQ(integer_value(int32, 0x80000000), INT32_MIN);
   EXPECT_EQ(integer_value(uint32, 0xFFFFFFFF), int64_t{UINT32_MAX});
-}
-
-TEST(LoadCode, FindsEveryCodeOfPackedMemoryFirstInTheLowestBits) {
-  testing::Random random(3);
-  for (const Element e : elements()) {
-    const int64_t count = 37;
-    testing::Bytes data = testing::random_bytes(random, testing::bytes_for(e, count));
-    for (int64_t i = 0; i < count; ++i) {
-      ASSERT_EQ(load_code(bits(e), data.data(), i), testing::code_at(e, data, i)) << name(e);
-    }
-  }
-}
-
-TEST(LoadCode, ReadsAtAnyAlignment) {
-  testing::Random random(4);
-  const testing::Bytes data = testing::random_bytes(random, 64);
-  for (const Element e : {int16, int32, float32}) {
-    for (size_t offset = 0; offset < 8; ++offset) {
-      const testing::Bytes shifted(data.begin() + static_cast<std::ptrdiff_t>(offset), data.end());
-      EXPECT_EQ(load_code(bits(e), data.data() + offset, 3), testing::code_at(e, shifted, 3));
-    }
-  }
-}
-
-TEST(LoadCode, PutsTheFirstCodeInTheLowBits) {
-  const std::byte data[] = {std::byte{0b11'10'01'00}, std::byte{0xA5}};
-  for (int64_t i = 0; i < 4; ++i) EXPECT_EQ(load_code(2, data, i), static_cast<uint32_t>(i));
-  EXPECT_EQ(load_code(4, data, 2), 0x5u);
-  EXPECT_EQ(load_code(4, data, 3), 0xAu);
 }
 
 }  // namespace

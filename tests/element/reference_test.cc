@@ -81,8 +81,8 @@ TEST(Reference, RoundsEveryStepOfARangeRule) {
 }
 
 TEST(Reference, RoundsALineInDoubleAndThenOnce) {
-  const auto value = [](uint32_t code, const Line& line) {
-    return float_of(reference_line(int32, code, line));
+  const auto value = [](uint32_t code, const AffineFormula& formula) {
+    return float_of(reference_formula(int32, code, formula));
   };
   EXPECT_EQ(value(7, {.shift = 3, .factor = 3, .divisor = 4, .base = 0.5}), 3.5F);
   EXPECT_EQ(value(0x80000000, {.shift = INT32_MAX}), -4294967295.0F);

@@ -15,8 +15,8 @@ thread_local long allocations = 0;
 
 }  // namespace
 
-// The form that the others end in, and what frees it; compilers that see into them would take the pair
-// for a mistake.
+// The form that the others end in, and what frees it; compilers that see into them would take the
+// pair for a mistake.
 [[gnu::noinline]] void* operator new(std::size_t size) {
   ++allocations;
   if (void* block = std::malloc(size != 0 ? size : 1)) return block;

@@ -146,6 +146,23 @@ TEST(FloatZeroPoint, NegativeZeroIsZeroWhereTheFormatHasIt) {
   EXPECT_TRUE(is_invalid(run_with_zero_point(float8e4m3fnuz, 0x80, y), "not zero")) << "NaN";
 }
 
+/// ONNX's reference subtracts the zero points of these: x - -0 is +0 where x is -0.
+TEST(FloatZeroPoint, OfSixBitsMayBePositiveZeroOnly) {
+  for (const Element x : elements()) {
+    if (!is_input(x) || bits(x) != 6) continue;
+    for (uint32_t code = 0; code < 64; ++code) {
+      Bytes y(4, testing::kUntouched);
+      const Status status = run_with_zero_point(x, code, y);
+      if (code == 0) {
+        EXPECT_TRUE(succeeds(status)) << name(x);
+      } else {
+        EXPECT_TRUE(is_invalid(status, "zero_point: element 0 has code")) << name(x) << code;
+        EXPECT_EQ(y, Bytes(4, testing::kUntouched));
+      }
+    }
+  }
+}
+
 TEST(FloatZeroPoint, IsCheckedAtEveryIndex) {
   const Plan plan{.input = float4e2m1,
                   .has_zero_point = true,

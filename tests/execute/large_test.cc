@@ -1,5 +1,5 @@
-// Tensors of several chunks: every granularity, chunk borders within runs, both kinds of stores, any
-// number of threads and any order of the chunks.
+// Tensors of several chunks: every granularity, chunk borders within runs, both kinds of stores,
+// any number of threads and any order of the chunks.
 #include <gtest/gtest.h>
 
 #include <climits>

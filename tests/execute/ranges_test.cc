@@ -46,11 +46,11 @@ struct Limits {
 
 // clang-format off
 constexpr Limits kLimits[] = {
-    {uint8,           0.0F,        255.0F,        255.0,            0.0F,           0.0F,        255.0F},
-    {int8,          128.0F,        255.0F,        255.0,         -128.0F,        -127.0F,        127.0F},
-    {uint16,          0.0F,      65535.0F,      65535.0,            0.0F,           0.0F,      65535.0F},
-    {int16,       32768.0F,      65535.0F,      65535.0,       -32768.0F,      -32767.0F,      32767.0F},
-    {int32,  2147483648.0F, 4294967296.0F, 4294967295.0, -2147483648.0F, -2147483648.0F, 2147483648.0F},
+    {uint8,           0.F,        255.F,        255.0,            0.F,           0.F,        255.F},
+    {int8,          128.F,        255.F,        255.0,         -128.F,        -127.F,        127.F},
+    {uint16,          0.F,      65535.F,      65535.0,            0.F,           0.F,      65535.F},
+    {int16,       32768.F,      65535.F,      65535.0,       -32768.F,      -32767.F,      32767.F},
+    {int32,  2147483648.F, 4294967296.F, 4294967295.0, -2147483648.F, -2147483648.F, 2147483648.F},
 };
 // clang-format on
 
@@ -76,13 +76,13 @@ const std::vector<Ranges>& all_ranges() {
   return list;
 }
 
-struct RangeSide {
+struct RangeParams {
   float scale = 0;
   float offset = 0;
 };
 
 /// Scale and offset as the CPU kernel has them.
-RangeSide kernel_side(Rule rule, const Limits& t, Ranges r) {
+RangeParams kernel_params(Rule rule, const Limits& t, Ranges r) {
   if (rule == Rule::min_combined) {
     const float width = r.max - r.min;
     const float scale = width / t.span;
@@ -109,7 +109,7 @@ RangeSide kernel_side(Rule rule, const Limits& t, Ranges r) {
 
 /// y as the CPU kernel has it.
 float kernel_y(Rule rule, const Limits& t, Ranges r, int64_t code) {
-  const RangeSide side = kernel_side(rule, t, r);
+  const RangeParams side = kernel_params(rule, t, r);
   const auto q = static_cast<float>(code);
   if (rule == Rule::min_combined) {
     const float shifted = q + t.half;
@@ -199,9 +199,9 @@ TEST(KernelRanges, GiveScaleAndOffsetRoundedAsTheKernelRounds) {
   for (const Limits& t : kLimits) {
     for (const Rule rule : kKernelRules) {
       for (const Ranges r : all_ranges()) {
-        RangeSide got;
-        range_sides(rule, t.x, 1, &r.min, &r.max, &got.scale, &got.offset);
-        const RangeSide want = kernel_side(rule, t, r);
+        RangeParams got;
+        range_params(rule, t.x, 1, &r.min, &r.max, &got.scale, &got.offset);
+        const RangeParams want = kernel_params(rule, t, r);
         ASSERT_TRUE(same(got.scale, want.scale) &&
                     (!adds_offset(rule) || same(got.offset, want.offset)))
             << name(t.x) << " rule " << static_cast<int>(rule) << " [" << r.min << ", " << r.max

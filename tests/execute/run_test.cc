@@ -131,7 +131,7 @@ TEST(Run, TouchesNothingBesideItsBuffers) {
 
 TEST(Run, IgnoresTheUnusedBitsOfTheLastByte) {
   Random random(5);
-  for (const Element x : {uint4, int4, float4e2m1, uint2, int2}) {
+  for (const Element x : {uint4, int4, float4e2m1, float6e2m3, uint2, int2}) {
     for (int64_t n = 1; n < 40; ++n) {
       Example e = random_example(random, {.x = {n}, .scale = {}}, {.x = x, .zero_point = false});
       const Bytes want = expected(e);

@@ -4,130 +4,24 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "dequant/isa.h"
 #include "plan/strided.h"
-#include "support/example.h"
 #include "support/forced_target.h"
 #include "support/guarded_buffer.h"
+#include "support/strided.h"
 
 namespace dequant {
 namespace {
 
 using testing::Bytes;
-using testing::code_at;
+using testing::Dimensions;
+using testing::expected;
 using testing::Random;
-
-using Dimensions = std::vector<Dimension>;
-
-/// Strides of one tensor: some dimensions repeat, the others are laid out in any order, with gaps.
-void place(Random& random, Dimensions& dimensions, int64_t Dimension::*stride, bool input) {
-  std::vector<size_t> order(dimensions.size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  if (random.in(0, 2) == 0) {
-    for (size_t i = order.size(); i > 1; --i) {
-      std::swap(order[i - 1],
-                order[static_cast<size_t>(random.in(0, static_cast<int64_t>(i) - 1))]);
-    }
-  }
-  int64_t next = random.in(0, 3) == 0 ? 2 : 1;
-  const int64_t repeats = random.in(0, 2);  // of three dimensions
-  for (size_t k = order.size(); k-- > 0;) {
-    Dimension& d = dimensions[order[k]];
-    if (input && random.in(0, 2) < repeats) continue;
-    d.*stride = input && random.in(0, 9) == 0 ? -next : next;
-    next = next * d.size + (random.in(0, 3) == 0 ? random.in(1, 5) : 0);
-  }
-}
-
-Dimensions random_dimensions(Random& random) {
-  Dimensions dimensions(static_cast<size_t>(random.in(1, 6)));
-  int64_t room = 6000;
-  for (Dimension& d : dimensions) {
-    d.size = random.in(1, std::min<int64_t>(room, random.coin() ? 7 : 600));
-    room /= d.size;
-  }
-  place(random, dimensions, &Dimension::x, true);
-  place(random, dimensions, &Dimension::scale, true);
-  place(random, dimensions, &Dimension::zero_point, true);
-  place(random, dimensions, &Dimension::y, false);
-  return dimensions;
-}
-
-struct Tensors {
-  Bytes x;
-  Bytes scale;
-  Bytes zero_point;
-  Bytes y;
-};
-
-Tensors random_tensors(Random& random, const Plan& plan, size_t slack) {
-  const Extents e = extents(plan);
-  Tensors t;
-  t.x = testing::random_bytes(random, testing::bytes_for(plan.input, e.x) + slack);
-  t.scale = testing::random_scales(random, plan.scale, e.scale);
-  if (plan.has_zero_point) {
-    t.zero_point = testing::random_zero_points(random, plan.input, e.zero_point);
-  }
-  t.y.assign(testing::bytes_for(plan.output, e.y) + slack, testing::kUntouched);
-  return t;
-}
-
-/// Where the element of index 0 everywhere lies: negative strides count down from there.
-int64_t start(const Dimensions& dimensions, int64_t Dimension::*stride) {
-  int64_t at = 0;
-  for (const Dimension& d : dimensions) {
-    if (d.*stride < 0) at -= (d.size - 1) * (d.*stride);
-  }
-  return at;
-}
-
-/// The output by the definition: every index in turn, every offset computed by itself.
-Bytes expected(const Plan& plan, const Dimensions& dimensions, const Tensors& t) {
-  Bytes y = t.y;
-  int64_t count = 1;
-  for (const Dimension& d : dimensions) count *= d.size;
-  const size_t size = testing::bytes_for(plan.output, 1);
-  const auto origin_of = [&](auto stride) { return start(dimensions, stride); };
-  const Dimension origin{0, origin_of(&Dimension::x), origin_of(&Dimension::scale),
-                         origin_of(&Dimension::zero_point), origin_of(&Dimension::y)};
-  std::array<int64_t, kMaxDimensions> index{};
-  for (int64_t i = 0; i < count; ++i) {
-    int64_t rest = i;
-    for (size_t d = dimensions.size(); d-- > 0; rest /= dimensions[d].size) {
-      index[d] = rest % dimensions[d].size;
-    }
-    const auto offset = [&](int64_t Dimension::*stride) {
-      int64_t at = origin.*stride;
-      for (size_t d = 0; d < dimensions.size(); ++d) at += index[d] * (dimensions[d].*stride);
-      return at;
-    };
-    const float scale =
-        float_value(plan.scale, code_at(plan.scale, t.scale, offset(&Dimension::scale)));
-    int64_t zero = plan.implicit_zero_point;
-    if (plan.has_zero_point && kind(plan.input) != Kind::floating) {
-      const uint32_t code = code_at(plan.input, t.zero_point, offset(&Dimension::zero_point));
-      zero = integer_value(plan.input, code);
-    }
-    const uint32_t code = reference_dequantize(
-        plan.input, code_at(plan.input, t.x, offset(&Dimension::x)), zero, scale, plan.output);
-    std::memcpy(y.data() + static_cast<size_t>(offset(&Dimension::y)) * size, &code, size);
-  }
-  return y;
-}
-
-Plan random_plan(Random& random) {
-  const testing::Types types = testing::random_types(random);
-  Plan plan{.input = types.x, .scale = types.scale, .output = types.y};
-  plan.has_zero_point = types.zero_point;
-  if (!types.zero_point && kind(types.x) != Kind::floating) {
-    const bool is_signed = kind(types.x) == Kind::signed_integer;
-    plan.implicit_zero_point =
-        static_cast<int32_t>(random.in(is_signed ? -2 : 0, is_signed ? 1 : 3));
-  }
-  return plan;
-}
+using testing::random_dimensions;
+using testing::random_strided_types;
+using testing::random_tensors;
+using testing::Tensors;
 
 void expect_same(const Plan& plan, const Dimensions& dimensions, Random& random,
                  const RunOptions& options = {}) {
@@ -142,7 +36,7 @@ TEST(Strided, GivesRandomPlacementsTheSpecifiedBitsAndLeavesGapsAlone) {
   Random random(1);
   for (int i = 0; i < 3000; ++i) {
     const Dimensions dimensions = random_dimensions(random);
-    auto plan = strided_plan(random_plan(random), dimensions);
+    auto plan = strided_plan(random_strided_types(random), dimensions);
     ASSERT_TRUE(plan) << plan.error().message;
     ASSERT_NO_FATAL_FAILURE(expect_same(*plan, dimensions, random));
   }
@@ -151,7 +45,7 @@ TEST(Strided, GivesRandomPlacementsTheSpecifiedBitsAndLeavesGapsAlone) {
 TEST(Strided, GivesDimensionsInAnyOrderTheSameBits) {
   Random random(2);
   for (int i = 0; i < 1500; ++i) {
-    Plan plan = random_plan(random);
+    Plan plan = random_strided_types(random);
     plan.granularity = Granularity::strided;
     plan.dimensions = random_dimensions(random);
     ASSERT_NO_FATAL_FAILURE(expect_same(plan, plan.dimensions, random));
@@ -163,7 +57,7 @@ TEST(Strided, GivesTheSameBitsOnEveryTargetWithEitherStore) {
   for (const std::string_view target : targets()) {
     const testing::ForcedTarget forced(target);
     for (int i = 0; i < 600; ++i) {
-      Plan plan = random_plan(random);
+      Plan plan = random_strided_types(random);
       plan.granularity = Granularity::strided;
       plan.dimensions = random_dimensions(random);
       const Stores stores = random.coin() ? Stores::streaming : Stores::cached;
@@ -177,8 +71,8 @@ const Dimensions kWays[] = {
     {{2, 40 * 700, 0, 0, 40 * 700}, {40, 1, 1, 1, 700}, {700, 40, 0, 0, 1}},  // NHWC to NCHW
     {{2, 40 * 700, 0, 0, 40 * 700}, {700, 1, 0, 0, 40}, {40, 700, 1, 1, 1}},  // and back
     {{300, 1, 0, 0, 300}, {300, 301, 1, 0, 1}},                               // a scale per column
-    {{70, 1, 3, 1, 523}, {517, 71, 1, 2, 1}},                           // sides on both, y apart
-    {{30, -1, -1, 0, 40}, {33, 30, 0, 1, 1}},                           // backwards along x
+    {{70, 1, 3, 1, 523}, {517, 71, 1, 2, 1}},  // parameters on both, y apart
+    {{30, -1, -1, 0, 40}, {33, 30, 0, 1, 1}},  // backwards along x
     {{19, 2, 0, 0, 17 * 21}, {21, 40, 0, 1, 17}, {17, -840, 0, 0, 1}},  // three, reversed
     {{40, 1, 0, 0, 600}, {600, -40, 0, 0, 1}},                          // one scale
     {{9, 144, 0, 0, 128}, {2, 72, 1, 0, 64}, {64, 1, 0, 0, 1}},         // rows of 64 with gaps
@@ -191,7 +85,7 @@ const Dimensions kWays[] = {
     {{600, 2, 0, 0, 3}, {2, 1, 1, 1, 1}},                       // rows of two
     {{1100, 0, 1, 1, 2}, {1, 5, 5, 5, 1}},                      // one code, y apart
     {{3, 1200, 0, 0, 1100}, {1025, 1, 2, 1, 1}},                // more than a tile
-    {{2, 11049, 0, 0, 10800},                                   // boxes that repeat sides, twice
+    {{2, 11049, 0, 0, 10800},  // tiles that repeat parameters, twice
      {3, 3683, 900, 0, 3600},
      {4, 920, 0, 0, 900},
      {3, 305, 300, 300, 300},
@@ -261,7 +155,7 @@ TEST(Strided, ReadsAndWritesNothingBeyondTheExtents) {
   testing::GuardedBuffer zero(1 << 16);
   testing::GuardedBuffer y(1 << 16);
   for (int i = 0; i < 1000; ++i) {
-    Plan plan = random_plan(random);
+    Plan plan = random_strided_types(random);
     plan.granularity = Granularity::strided;
     plan.dimensions = random_dimensions(random);
     const Tensors t = random_tensors(random, plan, 0);

@@ -12,7 +12,7 @@
 namespace dequant {
 namespace {
 
-/// Counts the runs of each chunk.
+/// Counts the groups of each chunk.
 struct Counted {
   explicit Counted(size_t chunks) : runs(chunks) {}
 

@@ -1,5 +1,5 @@
-// Every way through a chunk, with scales that let kernels take their short ways and with one that does
-// not: all targets and both kinds of stores give what the reference gives, wherever y starts.
+// Every way through a chunk, with scales that let kernels take their short ways and with one that
+// does not: all targets and both kinds of stores give what the reference gives, wherever y starts.
 #include <gtest/gtest.h>
 
 #include <array>

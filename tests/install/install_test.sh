@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs dequant as others would get it, static and shared, then builds and runs a consumer of each
-# through CMake and through pkg-config.
+# Installs dequant as others would get it, static and shared, then builds and runs a consumer of
+# each through CMake and through pkg-config.
 #
 #   install_test.sh SOURCE BUILD VERSION COMPILER [FLAGS]
 #
@@ -68,8 +68,8 @@ readme_example() {
   local libdir said
   libdir=$(dirname "$(find_in "$1" 'libdequant.*')")
   # shellcheck disable=SC2046,SC2086
-  PKG_CONFIG_PATH=$libdir/pkgconfig "$CXX" $flags -std=c++20 -Wall -Wextra -Werror "$work/readme.cc" \
-    -o "$work/readme" $(PKG_CONFIG_PATH=$libdir/pkgconfig pkg-config --static --cflags --libs dequant)
+  "$CXX" $flags -std=c++20 -Wall -Wextra -Werror "$work/readme.cc" -o "$work/readme" \
+    $(PKG_CONFIG_PATH=$libdir/pkgconfig pkg-config --static --cflags --libs dequant)
   said=$(sed -n 's|.*printf("%g ", v);  // ||p' "$work/readme.cc")
   [ -n "$said" ] && [ "$("$work/readme")" = "$said " ]
 }
@@ -92,7 +92,8 @@ if grep -E '^-- (Installing|Up-to-date):' "$work/log" | grep -vF "$work/static";
   say "the install goes beside its prefix"
   exit 1
 fi
-if grep -rE 'Werror|dequant_flags|dequant_objects' "$(dirname "$(find_in "$work/static" dequantTargets.cmake)")"; then
+package=$(dirname "$(find_in "$work/static" dequantTargets.cmake)")
+if grep -rE 'Werror|dequant_flags|dequant_objects' "$package"; then
   say "the package hands our own flags on"
   exit 1
 fi
@@ -111,7 +112,8 @@ quiet cmake --build "$work/embedded"
 "$work/embedded/consumer"
 quiet cmake --install "$work/embedded" --prefix "$work/shared"
 library=$(find_in "$work/shared" "libdequant.so.$version")
-readelf -d "$library" | grep -F "[libdequant.so.${version%.*}]" >/dev/null # until 1.0 the minor version counts
+# Until 1.0 the minor version counts.
+readelf -d "$library" | grep -F "[libdequant.so.${version%.*}]" >/dev/null
 python3 "$here/check_symbols.py" "$work/shared/include" "$library"
 consume_by_cmake "$work/shared" shared
 consume_by_pkg_config "$work/shared" shared

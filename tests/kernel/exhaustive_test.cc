@@ -1,12 +1,12 @@
-// Every code of every element up to 16 bits, and every rounding case of the 16-bit outputs, on every
-// target against the reference.
+// Every code of every element up to 16 bits, and every rounding case of the 16-bit outputs, on
+// every target against the reference.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "element/codes.h"
-#include "kernel/row_check.h"
+#include "kernel/kernel_check.h"
 
 namespace dequant {
 namespace {
@@ -16,24 +16,25 @@ using testing::float_of;
 using enum Element;
 
 /// Output bytes of one row.
-std::vector<uint8_t> output_of(const Table& table, Element x, Element y, Leaf leaf, size_t count,
-                               const std::vector<uint8_t>& codes, const float* scale,
+std::vector<uint8_t> output_of(const Table& table, Element x, Element y, ScaleLayout scale_layout,
+                               size_t count, const std::vector<uint8_t>& codes, const float* scale,
                                const int32_t* zero) {
   std::vector<uint8_t> bytes(count * static_cast<size_t>(bits(y)) / 8);
-  RowArgs args{codes.data(), bytes.data(), count, count, scale, zero, lut_of(x)};
-  const size_t scales = leaf == Leaf::runs ? 1 : count;
-  args.plain = testing::all_plain(x, scale, scales);
+  KernelArgs args{codes.data(), bytes.data(), count, count, scale, zero, lut_of(x)};
+  const size_t scales = scale_layout == ScaleLayout::per_group ? 1 : count;
+  args.finite_normal = testing::all_finite_normal(x, scale, scales);
   args.scales_of_y = testing::all_of_y(y, scale, scales);
-  table.at(x, y, leaf)(args);
+  table.at(x, y, scale_layout)(args);
   return bytes;
 }
 
 /// All targets give the bytes of the reference.
-void expect_same(Element x, Element y, Leaf leaf, size_t count, const std::vector<uint8_t>& codes,
-                 const float* scale, const int32_t* zero) {
-  const auto want = output_of(*table_of("reference"), x, y, leaf, count, codes, scale, zero);
+void expect_same(Element x, Element y, ScaleLayout scale_layout, size_t count,
+                 const std::vector<uint8_t>& codes, const float* scale, const int32_t* zero) {
+  const auto want =
+      output_of(*table_of("reference"), x, y, scale_layout, count, codes, scale, zero);
   for (const std::string_view target : targets()) {
-    ASSERT_TRUE(output_of(*table_of(target), x, y, leaf, count, codes, scale, zero) == want)
+    ASSERT_TRUE(output_of(*table_of(target), x, y, scale_layout, count, codes, scale, zero) == want)
         << target << " " << name(x) << " to " << name(y) << ", scale " << bits_of(*scale);
   }
 }
@@ -64,7 +65,7 @@ TEST(Exhaustive, EveryCodeGivesTheSameBitsOnEveryTarget) {
       for (const int32_t zero : zeros_of(x)) {
         for (const uint32_t scale : testing::edge_scales()) {
           const float s = float_of(scale);
-          expect_same(x, y, Leaf::runs, count, codes, &s, &zero);
+          expect_same(x, y, ScaleLayout::per_group, count, codes, &s, &zero);
         }
         if (HasFatalFailure()) return;
       }
@@ -83,7 +84,7 @@ TEST(Exhaustive, EveryScaleOf16BitsGivesTheSameBitsOnEveryTarget) {
       for (uint32_t code = 0; code < 0x10000; ++code) {
         const float scale = float_value(y, code);
         for (const int32_t zero : zeros) {
-          expect_same(x, y, Leaf::runs, count, codes, &scale, &zero);
+          expect_same(x, y, ScaleLayout::per_group, count, codes, &scale, &zero);
         }
         if (HasFatalFailure()) return;
       }
@@ -91,8 +92,8 @@ TEST(Exhaustive, EveryScaleOf16BitsGivesTheSameBitsOnEveryTarget) {
   }
 }
 
-/// All values of float16 or bfloat16, all midpoints between neighbours, and the float32 neighbours of
-/// both: every way a product can round.
+/// All values of float16 or bfloat16, all midpoints between neighbours, and the float32 neighbours
+/// of both: every way a product can round.
 std::vector<float> rounding_cases(Element output) {
   std::vector<float> list;
   for (uint32_t code = 0; code < 0x10000; ++code) {
@@ -118,10 +119,12 @@ TEST(Exhaustive, EveryTieSubnormalAndOverflowRoundsAlikeOnEveryTarget) {
     const std::vector<float> scales = rounding_cases(y);
     const std::vector<int32_t> zeros(scales.size(), 0);
     const std::vector<uint8_t> ones(scales.size(), 1);
-    expect_same(uint8, y, Leaf::varying, scales.size(), ones, scales.data(), zeros.data());
+    expect_same(uint8, y, ScaleLayout::per_element, scales.size(), ones, scales.data(),
+                zeros.data());
     std::vector<uint8_t> wide_ones;
     for (size_t i = 0; i < scales.size(); ++i) wide_ones.insert(wide_ones.end(), {1, 0});
-    expect_same(int16, y, Leaf::varying, scales.size(), wide_ones, scales.data(), zeros.data());
+    expect_same(int16, y, ScaleLayout::per_element, scales.size(), wide_ones, scales.data(),
+                zeros.data());
   }
 }
 
@@ -137,7 +140,7 @@ TEST(Exhaustive, ProductsOfEveryInt16CodeByPowersOfTwoRoundAlike) {
       const float power = std::ldexp(1.0F, exponent);
       for (const float s :
            {power, std::nextafter(power, INFINITY), std::nextafter(power, 0.0F), -1.5F * power}) {
-        expect_same(int16, y, Leaf::runs, codes.size() / 2, codes, &s, &zero);
+        expect_same(int16, y, ScaleLayout::per_group, codes.size() / 2, codes, &s, &zero);
       }
       if (HasFatalFailure()) return;
     }
@@ -161,7 +164,7 @@ TEST(Exhaustive, ExtremesOf32BitCodesAndZeroPointsRoundOnce) {
       for (const uint32_t value : values) {
         const auto zero = static_cast<int32_t>(value);
         for (const float s : {1.0F, 3.0e-8F}) {
-          expect_same(x, y, Leaf::runs, values.size(), codes, &s, &zero);
+          expect_same(x, y, ScaleLayout::per_group, values.size(), codes, &s, &zero);
         }
       }
       if (HasFatalFailure()) return;

@@ -1,8 +1,8 @@
-// Rows that share a scale and a zero point for each element: all targets that have a way of their own for
-// them give what the reference gives row by row, and touch nothing between the rows.
+// Rows that share a scale and a zero point for each element: all targets that have a way of their
+// own for them give what the reference gives row by row, and touch nothing between the rows.
 #include <gtest/gtest.h>
 
-#include "kernel/row_check.h"
+#include "kernel/kernel_check.h"
 
 namespace dequant {
 namespace {
@@ -14,7 +14,7 @@ using enum Element;
 struct Rows {
   size_t count, rows;
   size_t x_gap, y_gap;  ///< bytes between rows
-  bool stream, plain, of_y;
+  bool stream, finite_normal, of_y;
 };
 
 class SharedRows : public ::testing::Test {
@@ -38,13 +38,13 @@ class SharedRows : public ::testing::Test {
       do {
         scale[i] = testing::float_of(testing::random_scale(random_));
         if (rows.of_y) scale[i] = testing::nearest(y, scale[i]);
-      } while (rows.plain && !is_plain(scale[i], !has_infinity(x)));
+      } while (rows.finite_normal && !is_finite_normal(scale[i], !has_infinity(x)));
       zero[i] = testing::random_zero(random_, x);
     }
     y_.fill(kUntouched);
     want_.fill(kUntouched);
-    RowArgs args{codes, y_.begin(), rows.count, 1, scale, zero, lut_of(x), rows.stream};
-    args.plain = testing::all_plain(x, scale, rows.count);
+    KernelArgs args{codes, y_.begin(), rows.count, 1, scale, zero, lut_of(x), rows.stream};
+    args.finite_normal = testing::all_finite_normal(x, scale, rows.count);
     args.scales_of_y = testing::all_of_y(y, scale, rows.count);
     args.rows = rows.rows;
     args.x_row = x_row;
@@ -54,7 +54,7 @@ class SharedRows : public ::testing::Test {
     for (size_t r = 0; r < rows.rows; ++r) {
       args.x = codes + r * x_row;
       args.y = want_.begin() + r * y_row;
-      table_of("reference")->at(x, y, Leaf::varying)(args);
+      table_of("reference")->at(x, y, ScaleLayout::per_element)(args);
     }
     return std::memcmp(y_.begin(), want_.begin(), y_.capacity()) == 0;
   }
@@ -67,12 +67,12 @@ class SharedRows : public ::testing::Test {
                         .x_gap = count % 3,
                         .y_gap = count % 2 == 0 ? 64 - count * 2 % 64 : 6,
                         .stream = (how & 1) != 0,
-                        .plain = (how & 2) != 0,
+                        .finite_normal = (how & 2) != 0,
                         .of_y = (how & 4) != 0};
         ASSERT_TRUE(agree(*table_of(target), x, y, rows))
             << target << ", " << name(x) << " to " << name(y) << ", " << rows.rows << " rows of "
-            << count << (rows.stream ? ", streamed" : "") << (rows.plain ? "" : ", any scales")
-            << (rows.of_y ? " of y" : "");
+            << count << (rows.stream ? ", streamed" : "")
+            << (rows.finite_normal ? "" : ", any scales") << (rows.of_y ? " of y" : "");
       }
     }
   }

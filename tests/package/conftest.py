@@ -28,7 +28,8 @@ def pytest_collection_modifyitems(config, items):
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: takes a minute or more; runs with --slow")
     if SOURCE in pathlib.Path(dequant.__file__).resolve().parents:
-        pytest.exit(f"{dequant.__file__} is the source of the package: install it, and take python/ off the path", 2)
+        pytest.exit(f"{dequant.__file__} is the source of the package: install it, and take "
+                    "python/ off the path", 2)
 
 
 @pytest.fixture
@@ -38,7 +39,8 @@ def rng():
 
 @pytest.fixture(scope="session")
 def torch():
-    return pytest.importorskip("torch", reason="NO TORCH: what is said of its tensors is not tested")
+    return pytest.importorskip("torch",
+                               reason="NO TORCH: what is said of its tensors is not tested")
 
 
 @pytest.fixture(scope="session")

@@ -13,10 +13,12 @@ sys.path.append(str(ROOT / "tests/python"))  # whose models and formulas know no
 
 SHARED = pathlib.Path(os.environ.get("DEQUANT_SHARED", ROOT.parent / "shared"))
 MODELS = sorted((SHARED / "models").glob("*.onnx"))
-CLI = os.environ.get("DEQUANT_CLI") or shutil.which("dequant", path=os.path.dirname(sys.executable)) or "dequant"
+CLI = os.environ.get("DEQUANT_CLI") \
+    or shutil.which("dequant", path=os.path.dirname(sys.executable)) or "dequant"
 
-shared_models = pytest.mark.parametrize("path", [pytest.param(p, id=p.stem) for p in MODELS] or [pytest.param(
-    None, marks=pytest.mark.skip(reason=f"SHARED FILES MISSING: no models in {SHARED}"))])
+MISSING = pytest.mark.skip(reason=f"SHARED FILES MISSING: no models in {SHARED}")
+shared_models = pytest.mark.parametrize(
+    "path", [pytest.param(p, id=p.stem) for p in MODELS] or [pytest.param(None, marks=MISSING)])
 
 
 

@@ -12,8 +12,9 @@ import dequant
 X = np.uint8([[1, 2, 3], [4, 5, 6]])
 SCALE = np.float32([1, 2, 3])
 onnx, microsoft, webnn, tensorflow, directml = (
-    dequant.onnx.dequantize_linear, dequant.microsoft.dequantize_linear, dequant.webnn.dequantize_linear,
-    dequant.tensorflow.dequantize, dequant.directml.element_wise_dequantize_linear)
+    dequant.onnx.dequantize_linear, dequant.microsoft.dequantize_linear,
+    dequant.webnn.dequantize_linear, dequant.tensorflow.dequantize,
+    dequant.directml.element_wise_dequantize_linear)
 HUGE = (2**64, 2**70, -2**64, 10**400)
 NO_INTS = (1.0, 1.5, "1", b"1", None, True, False, [], (1,), np.float32(1), decimal.Decimal(1),
            fractions.Fraction(1), object(), 1j, int)
@@ -25,9 +26,11 @@ def calls(name):
              "block_size": [lambda v: onnx(X, X / np.float32(1), block_size=v)],
              "opset": [lambda v: onnx(X, SCALE, opset=v)], "threads": [
                  lambda v: onnx(X, SCALE, threads=v), lambda v: microsoft(X, SCALE, threads=v),
-                 lambda v: webnn(X, SCALE[None], X[:1], threads=v), lambda v: tensorflow(X, 0, 1, threads=v),
+                 lambda v: webnn(X, SCALE[None], X[:1], threads=v),
+                 lambda v: tensorflow(X, 0, 1, threads=v),
                  lambda v: directml(X, np.float32(1), threads=v)]}
-    every["axis or None"] = [lambda v: microsoft(X, SCALE, axis=v), lambda v: tensorflow(X, SCALE, SCALE, axis=v)]
+    every["axis or None"] = [lambda v: microsoft(X, SCALE, axis=v),
+                             lambda v: tensorflow(X, SCALE, SCALE, axis=v)]
     return every[name]
 
 
@@ -95,7 +98,8 @@ def test_a67_scales_and_zero_points_that_are_no_numbers_of_their_type():
         assert onnx(np.int32([0]), 1.0, zero) == np.float32(-zero)
 
 
-NAMES = {"mode": lambda v: tensorflow(X, 0, 1, v), "version": lambda v: tensorflow(X, 0, 1, version=v),
+NAMES = {"mode": lambda v: tensorflow(X, 0, 1, v),
+         "version": lambda v: tensorflow(X, 0, 1, version=v),
          "semantics": lambda v: tensorflow(X, 0, 1, version="r1.4", semantics=v),
          "feature_level": lambda v: directml(X, np.float32(1), feature_level=v)}
 
@@ -117,7 +121,8 @@ def test_a67_bools_are_bools():
 
 
 def test_a67_dtypes_are_dtypes():
-    for value in (3.5, [], {}, b"float32", float, int, "float", "double", object(), np.float64, "\ud800"):
+    for value in (3.5, [], {}, b"float32", float, int, "float", "double", object(),
+                  np.float64, "\ud800"):
         with pytest.raises((TypeError, ValueError), match="^output_dtype: "):
             onnx(X, 1.0, output_dtype=value)
         with pytest.raises((TypeError, ValueError), match="^dtype: "):

@@ -21,13 +21,16 @@ def read(x, **options):
 X = np.arange(24, dtype=np.int16).reshape(2, 3, 4) - 9
 LAYOUTS = {
     "transposed": X.T, "Fortran": np.asfortranarray(X), "every second": X[:, ::2, ::2],
-    "backwards": X[::-1, :, ::-1], "broadcast": np.broadcast_to(X[0, 0], (5, 3, 4)), "0-d": X[1, 2, 3, ...],
+    "backwards": X[::-1, :, ::-1], "broadcast": np.broadcast_to(X[0, 0], (5, 3, 4)),
+    "0-d": X[1, 2, 3, ...],
     "a scalar": X[1, 2, 3],
-    "empty": X[:0], "empty and strided": X[:, 3:, ::2], "byteswapped": X.astype(X.dtype.newbyteorder()),
+    "empty": X[:0], "empty and strided": X[:, 3:, ::2],
+    "byteswapped": X.astype(X.dtype.newbyteorder()),
     "byteswapped and strided": X.astype(X.dtype.newbyteorder())[:, 1],
     "of a subclass": X.view(type("Named", (np.ndarray,), {})),
     "unaligned": np.frombuffer(b"-" + X.tobytes(), np.int16, offset=1).reshape(X.shape),
-    "a field": np.zeros((2, 3), [("a", "u1"), ("b", "i2")])["b"], "of 32 dimensions": X.reshape((1,) * 29 + X.shape),
+    "a field": np.zeros((2, 3), [("a", "u1"), ("b", "i2")])["b"],
+    "of 32 dimensions": X.reshape((1,) * 29 + X.shape),
 }
 
 
@@ -59,7 +62,8 @@ def memories():
     yield "bytearray", bytearray(b"\x00\x7f\xff"), np.uint8([0, 127, 255])
     yield "memoryview", memoryview(b"\x00\x7f\xff")[::2], np.uint8([0, 255])
     yield "memoryview of 2 bytes", memoryview(words), words
-    yield "memoryview of 2 dimensions", memoryview(bytearray(words)).cast("h", (3, 4)), words.reshape(3, 4)
+    yield "memoryview of 2 dimensions", memoryview(bytearray(words)).cast("h", (3, 4)), \
+        words.reshape(3, 4)
     yield "memoryview backwards", memoryview(words)[::-1], words[::-1]
     yield "array.array", array.array("h", words.tolist()), words
     yield "array.array of 4", array.array("i", words.tolist()), words.astype(np.int32)
@@ -68,7 +72,8 @@ def memories():
     yield "mmap", shared, np.frombuffer(words.tobytes(), np.uint8)
 
 
-@pytest.mark.parametrize("value, same", [row[1:] for row in memories()], ids=[row[0] for row in memories()])
+@pytest.mark.parametrize("value, same", [row[1:] for row in memories()],
+                         ids=[row[0] for row in memories()])
 def test_whatever_has_a_buffer_is_read(value, same):
     same_bits(read(value), same.astype(np.float32))
 
@@ -105,12 +110,13 @@ def test_quantized_arrays_of_tensorflow_are_read(name):
         read(other)
 
 
-ML_DTYPES = {"float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float4_e2m1fn", "int2", "int4",
-             "uint2", "uint4"}
+ML_DTYPES = {"float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float4_e2m1fn",
+             "float6_e2m3fn", "int2", "int4", "uint2", "uint4"}
 KNOWN_ELSEWHERE = {"bfloat16", "float8_e8m0fnu"}  # a scale, but no x
 
 
-@pytest.mark.parametrize("name", sorted(name for name in dir(ml_dtypes) if isinstance(getattr(ml_dtypes, name), type)
+@pytest.mark.parametrize("name", sorted(name for name in dir(ml_dtypes)
+                                        if isinstance(getattr(ml_dtypes, name), type)
                                         and issubclass(getattr(ml_dtypes, name), np.generic)))
 def test_types_of_ml_dtypes_are_read_or_refused(name):
     x = np.array([[0, 1, -2 if name[0] != "u" else 2], [1, 1, 0]]).astype(getattr(ml_dtypes, name))
@@ -123,7 +129,8 @@ def test_types_of_ml_dtypes_are_read_or_refused(name):
     if name in KNOWN_ELSEWHERE:
         scale = np.array([1, 2, 4]).astype(x.dtype)
         for view in (scale, np.repeat(scale, 2)[::2]):
-            y = dequant.onnx.dequantize_linear(np.uint8([3, 3, 3]), view, axis=0, output_dtype="float32")
+            y = dequant.onnx.dequantize_linear(np.uint8([3, 3, 3]), view, axis=0,
+                                               output_dtype="float32")
             same_bits(y, np.float32([3, 6, 12]))
 
 
@@ -132,16 +139,19 @@ class Packed:
 
 
 NOT_TENSORS = {
-    "None": None, "list": [1, 2], "tuple": (1, 2), "int": 3, "huge int": 2**70, "float": 1.5, "bool": True, "str": "ab",
-    "complex": 1j, "dict": {}, "object": object(), "a class": np.ndarray, "a class of scalars": np.uint8,
-    "masked": np.ma.array([1, 2], np.uint8), "bools": np.zeros(2, bool), "float64": np.zeros(2),
-    "int64": np.zeros(2, np.int64), "uint64": np.uint64(1), "complex64": np.zeros(2, np.complex64),
-    "datetime64": np.zeros(2, "M8[s]"), "timedelta64": np.zeros(2, "m8[s]"), "bytes of numpy": np.array([b"ab", b"c"]),
-    "strings": np.array(["ab", "c"]), "objects": np.array([1, None], object), "records": np.zeros(2, "u1,u1"),
-    "a record of one": np.zeros(2, [("quint7", "u1")]), "void": np.zeros(2, "V1"),
+    "None": None, "list": [1, 2], "tuple": (1, 2), "int": 3, "huge int": 2**70, "float": 1.5,
+    "bool": True, "str": "ab", "complex": 1j, "dict": {}, "object": object(), "a class": np.ndarray,
+    "a class of scalars": np.uint8, "masked": np.ma.array([1, 2], np.uint8),
+    "bools": np.zeros(2, bool), "float64": np.zeros(2), "int64": np.zeros(2, np.int64),
+    "uint64": np.uint64(1), "complex64": np.zeros(2, np.complex64), "datetime64": np.zeros(
+        2, "M8[s]"), "timedelta64": np.zeros(2, "m8[s]"), "bytes of numpy": np.array([b"ab", b"c"]),
+    "strings": np.array(["ab", "c"]), "objects": np.array([1, None], object),
+    "records": np.zeros(2, "u1,u1"), "a record of one": np.zeros(2, [("quint7", "u1")]),
+    "void": np.zeros(2, "V1"),
     "longdouble": np.zeros(2, np.longdouble),
-    "array of letters": array.array("u", "ab"), "array of doubles": array.array("d", [1]), "our name": Packed(),
-    "pointers": (ctypes.c_void_p * 2)(), "ctypes bools": (ctypes.c_bool * 2)(),
+    "array of letters": array.array("u", "ab"), "array of doubles": array.array("d", [1]),
+    "our name": Packed(), "pointers": (ctypes.c_void_p * 2)(),
+    "ctypes bools": (ctypes.c_bool * 2)(),
 }
 
 

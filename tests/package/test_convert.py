@@ -39,7 +39,8 @@ def large(tmp_path):
 
 
 def command(*arguments):
-    done = subprocess.run([CLI, "convert", *map(str, arguments), "--json"], check=True, capture_output=True, text=True)
+    done = subprocess.run([CLI, "convert", *map(str, arguments), "--json"], check=True,
+                          capture_output=True, text=True)
     return json.loads(done.stdout)
 
 
@@ -47,6 +48,7 @@ def command(*arguments):
     ({}, []), ({"strip_qdq": True}, ["--strip-qdq"]),
     ({"strip_qdq": True, "clip": "never"}, ["--strip-qdq", "--clip", "never"]),
     ({"assume_const": True}, ["--assume-const"]),
+    ({"dtype": "float16"}, ["--dtype", "float16"]), ({"dtype": np.float32}, ["--dtype", "float32"]),
     ({"external_data": True}, ["--external-data"]), ({"clean_temp": True}, ["--clean-temp"]),
     ({"threads": 1, "mem": 1 << 24}, ["-T1", "--mem", "16Mi"]),
     ({"include": "*weight*"}, ["--include", "*weight*"]),
@@ -76,15 +78,36 @@ def test_what_is_written_is_what_open_reads(source, tmp_path):
     assert onnx.numpy_helper.to_array(found).tobytes() == expected.tobytes()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_constants_of_a_dtype_are_those_of_to_numpy(dtype, tmp_path):
+    x = random_codes(np.random.default_rng(1), "uint8", [40, 30])
+    source = linear(tmp_path, x, floats(0.3, "float16"))
+    with dequant.open(source) as m:
+        expected = m["y"].to_numpy(dtype)
+    [folded] = dequant.convert(source, tmp_path / "out.onnx", dtype=dtype).folded
+    [found] = onnx.load(tmp_path / "out.onnx").graph.initializer
+    assert found.name == folded["constant"]
+    assert onnx.numpy_helper.to_array(found).tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float64", np.int32])
+def test_a_dtype_is_one_of_three(dtype, source, tmp_path):
+    with pytest.raises(TypeError, match="dtype"):
+        dequant.convert(source, tmp_path / "out.onnx", dtype=dtype)
+    assert not (tmp_path / "out.onnx").exists()
+
+
 def test_the_report(tmp_path):
-    proto = model([dq(), node("DequantizeLinear", "in scale", "late", "later")], inputs=[value("in", "int8")],
-                  outputs=["y", "late"], initializers=TENSORS)
+    proto = model([dq(), node("DequantizeLinear", "in scale", "late", "later")],
+                  inputs=[value("in", "int8")], outputs=["y", "late"], initializers=TENSORS)
     source = save(proto, tmp_path / "in.onnx")
     report = dequant.convert(source, tmp_path / "out.onnx", external_data=True)
     assert [f["output"] for f in report.folded] == ["y"] and report.folded[0]["shape"] == [2, 3]
-    assert [e["node"] for e in report.left] == ["later"] and "in is an input" in report.left[0]["reason"]
+    assert [e["node"] for e in report.left] == \
+        ["later"] and "in is an input" in report.left[0]["reason"]
     assert (report.stripped, report.warnings, report.data_file) == ((), (), "")
-    assert (report.bytes_in, report.bytes_out) == (source.stat().st_size, (tmp_path / "out.onnx").stat().st_size)
+    assert (report.bytes_in, report.bytes_out) == \
+        (source.stat().st_size, (tmp_path / "out.onnx").stat().st_size)
     assert report.seconds["total"] > 0
     sizes = f"{report.bytes_in} -> {report.bytes_out} bytes"
     assert repr(report) == f"<dequant.ConvertReport 1 folded, 0 stripped, 1 left, {sizes}>"
@@ -96,18 +119,22 @@ def test_the_report(tmp_path):
             change()
     report.to_dict()["folded"].clear()
     assert len(report.to_dict()["folded"]) == 1
-    assert pickle.loads(pickle.dumps(report)).to_dict() == copy.deepcopy(report).to_dict() == report.to_dict()
+    assert pickle.loads(pickle.dumps(report)).to_dict() == copy.deepcopy(report).to_dict() == \
+        report.to_dict()
 
 
 def test_changed_inputs_and_places_of_clips(tmp_path):
-    proto = model([dq("in scale zero", "y")], inputs=[value("in", "int8")], initializers=TENSORS[1:])
+    proto = model([dq("in scale zero", "y")], inputs=[value("in", "int8")],
+                  initializers=TENSORS[1:])
     source = save(proto, tmp_path / "in.onnx")
     report = dequant.convert(source, tmp_path / "out.onnx", strip_qdq=True, clip="always")
-    assert [(c["name"], c["old_type"], c["zero_point"]) for c in report.inputs_changed] == [("in", "int8", 5)]
+    assert [(c["name"], c["old_type"], c["zero_point"]) for c in report.inputs_changed] == \
+        [("in", "int8", 5)]
     assert report.outputs_changed == ()
     assert [n.op_type for n in onnx.load(tmp_path / "out.onnx").graph.node][-1] == "Clip"
     with pytest.raises(ValueError, match="needed, always, never"):
-        dequant.convert(source, tmp_path / "out.onnx", overwrite=True, strip_qdq=True, clip="sometimes")
+        dequant.convert(source, tmp_path / "out.onnx", overwrite=True, strip_qdq=True,
+                        clip="sometimes")
 
 
 def test_an_output_that_exists_is_replaced_only_on_demand(source, tmp_path):
@@ -116,7 +143,8 @@ def test_an_output_that_exists_is_replaced_only_on_demand(source, tmp_path):
     for dry_run in (False, True):
         with pytest.raises(FileExistsError) as caught:
             dequant.convert(source, out, dry_run=dry_run)
-        assert caught.value.filename == str(out) and caught.value.errno == 17 and out.read_text() == "precious"
+        assert caught.value.filename == str(out) and caught.value.errno == \
+            17 and out.read_text() == "precious"
     assert dequant.convert(source, out, overwrite=True, dry_run=True).bytes_out > 0
     assert out.read_text() == "precious"
     dequant.convert(source, out, overwrite=True)
@@ -127,7 +155,8 @@ def test_an_output_that_exists_is_replaced_only_on_demand(source, tmp_path):
 
 @pytest.mark.parametrize("arguments, options, error, sentence", [
     (["none.onnx", "out.onnx"], {}, FileNotFoundError, "none.onnx"),
-    (["in.onnx", "no/folder/out.onnx"], {}, OSError, "no/folder"), (["in.onnx", "a\0b"], {}, ValueError, "null"),
+    (["in.onnx", "no/folder/out.onnx"], {}, OSError, "no/folder"),
+    (["in.onnx", "a\0b"], {}, ValueError, "null"),
     (["in.onnx", None], {}, TypeError, "NoneType"), ([None, "out.onnx"], {}, TypeError, "NoneType"),
     (["in.onnx", "out.onnx"], {"mem": -1}, ValueError, "^mem: "),
     (["in.onnx", "out.onnx"], {"mem": 1.5}, TypeError, "^mem: "),
@@ -135,7 +164,8 @@ def test_an_output_that_exists_is_replaced_only_on_demand(source, tmp_path):
     (["in.onnx", "out.onnx"], {"include": [1]}, TypeError, "^include: "),
     (["in.onnx", "out.onnx"], {"include": 1}, TypeError, "iterable"),
     (["in.onnx", "out.onnx"], {"progress": 1}, TypeError, "callable"),
-    (["in.onnx", "out.onnx"], {"force": True}, TypeError, "force"), (["empty", "out.onnx"], {}, ValueError, "empty")])
+    (["in.onnx", "out.onnx"], {"force": True}, TypeError, "force"),
+    (["empty", "out.onnx"], {}, ValueError, "empty")])
 def test_wrong_arguments(arguments, options, error, sentence, source, monkeypatch):
     monkeypatch.chdir(source.parent)
     (source.parent / "empty").touch()
@@ -145,7 +175,8 @@ def test_wrong_arguments(arguments, options, error, sentence, source, monkeypatc
 
 
 def test_broken_models_are_value_errors(tmp_path):
-    (tmp_path / "m.onnx").write_bytes(raw.quantized(x=raw.tensor("x", [2, 3], raw.INT8, raw=b"12345")))
+    (tmp_path / "m.onnx").write_bytes(raw.quantized(x=raw.tensor("x", [2, 3], raw.INT8,
+                                                                 raw=b"12345")))
     with pytest.raises(ValueError, match="m.onnx: node dq: tensor x: 5 bytes stored, 6 needed"):
         dequant.convert(tmp_path / "m.onnx", tmp_path / "out.onnx")
 
@@ -158,7 +189,8 @@ def test_progress_comes_to_the_caller_and_ends_with_all(large, tmp_path, externa
         calls.append((done, total))
         threads.add(threading.get_ident())
         stood.append(os.path.exists(tmp_path / "out.onnx"))
-    report = dequant.convert(large, tmp_path / "out.onnx", external_data=external_data, progress=progress)
+    report = dequant.convert(large, tmp_path / "out.onnx", external_data=external_data,
+                             progress=progress)
     [total] = {total for _, total in calls}
     assert calls == sorted(calls) and calls[-1] == (total, total) and calls[0][0] > 0
     assert total == report.bytes_out + report.to_dict()["totals"]["data_bytes"] > 24_000_000
@@ -175,7 +207,8 @@ def test_what_progress_raises_stops_the_work(large, tmp_path, external_data, err
         if done == total or not last:
             raise thrown
     with pytest.raises(error) as caught:
-        dequant.convert(large, tmp_path / "out.onnx", external_data=external_data, progress=progress)
+        dequant.convert(large, tmp_path / "out.onnx", external_data=external_data,
+                        progress=progress)
     assert caught.value is thrown
     assert os.listdir(tmp_path) == ["large"] and os.listdir(tmp_path / "large") == ["in.onnx"]
 
@@ -211,7 +244,8 @@ def test_ctrl_c_stops_a_conversion(tmp_path):
     x = onnx.TensorProto(name="x", dims=[size], data_type=onnx.TensorProto.INT8,
                          data_location=onnx.TensorProto.EXTERNAL)
     x.external_data.add(key="location", value="x")
-    source = save(model([dq("x s")], initializers=[x, floats(1.0).tensor("s")]), tmp_path / "m.onnx")
+    source = save(model([dq("x s")], initializers=[x, floats(1.0).tensor("s")]),
+                  tmp_path / "m.onnx")
     child = f"""
 import dequant
 def progress(done, total):
@@ -231,27 +265,35 @@ except KeyboardInterrupt:
 
 
 def test_names_that_are_no_utf8(tmp_path):
-    node_of_bytes = raw.sub(1, raw.sub(1, "x"), raw.sub(1, "s"), raw.sub(2, b"\xff"), raw.sub(4, "DequantizeLinear"))
-    (tmp_path / "m.onnx").write_bytes(raw.model(node_of_bytes, raw.initializer(raw.X), raw.initializer(raw.SCALE)))
+    node_of_bytes = raw.sub(1, raw.sub(1, "x"), raw.sub(1, "s"), raw.sub(2, b"\xff"),
+                            raw.sub(4, "DequantizeLinear"))
+    (tmp_path / "m.onnx").write_bytes(raw.model(node_of_bytes, raw.initializer(raw.X),
+                                                raw.initializer(raw.SCALE)))
     report = dequant.convert(tmp_path / "m.onnx", os.fsencode(tmp_path) + b"/\xfe.onnx")
     assert report.folded[0]["output"] == "\N{REPLACEMENT CHARACTER}"
-    assert (os.fsencode(tmp_path) + b"/\xfe.onnx") in [e.path for e in os.scandir(os.fsencode(tmp_path))]
+    assert (os.fsencode(tmp_path) + b"/\xfe.onnx") in [e.path
+                                                       for e in os.scandir(os.fsencode(tmp_path))]
     assert os.fsencode(report.to_dict()["output"]).endswith(b"\xfe.onnx")
 
 
 def test_include_takes_one_glob_or_many(source, tmp_path):
-    for i, (include, folded) in enumerate([("y", 1), (["z", "y"], 1), (("z",), 0), (iter(["d*"]), 1), ((), 1)]):
-        assert len(dequant.convert(source, tmp_path / f"{i}.onnx", include=include).folded) == folded
+    for i, (include, folded) in enumerate([("y", 1), (["z", "y"], 1), (("z",), 0),
+                                           (iter(["d*"]), 1), ((), 1)]):
+        assert len(dequant.convert(source, tmp_path / f"{i}.onnx", include=include).folded) == \
+            folded
     assert initializer(onnx.load(tmp_path / "0.onnx"), "y").element == "float32"
 
 
 @pytest.mark.parametrize("options, error, sentence", [
-    ({"mem": "1"}, TypeError, "mem: "), ({"mem": 1.5}, TypeError, "mem: "), ({"mem": True}, TypeError, "mem: "),
+    ({"mem": "1"}, TypeError, "mem: "), ({"mem": 1.5}, TypeError, "mem: "),
+    ({"mem": True}, TypeError, "mem: "),
     ({"mem": np.ones(2, int)}, TypeError, ""), ({"mem": -1}, ValueError, "mem: -1 is negative"),
-    ({"mem": np.int8(-3)}, ValueError, "mem: -3 is negative"), ({"mem": -2**70}, ValueError, "mem: "),
+    ({"mem": np.int8(-3)}, ValueError, "mem: -3 is negative"),
+    ({"mem": -2**70}, ValueError, "mem: "),
     ({"mem": 2**70}, OverflowError, "mem: "),
     ({"include": 3}, TypeError, "include: a glob or an iterable of globs is wanted, not int"),
-    ({"include": None}, TypeError, "include: .* NoneType"), ({"exclude": b"x"}, TypeError, "exclude: .* bytes"),
+    ({"include": None}, TypeError, "include: .* NoneType"),
+    ({"exclude": b"x"}, TypeError, "exclude: .* bytes"),
     ({"exclude": [b"x"]}, TypeError, "exclude: "),
     ({"include": pathlib.Path("x")}, TypeError, "include: .* PosixPath")])
 def test_arguments_of_wrong_types_are_named(options, error, sentence, source, tmp_path):
@@ -262,7 +304,8 @@ def test_arguments_of_wrong_types_are_named(options, error, sentence, source, tm
 
 @pytest.mark.parametrize("dry_run", [False, True])
 def test_what_stays_quantized_is_refused_where_float_is_required(dry_run, tmp_path):
-    proto = model([dq(), node("MatMulInteger", "x x", "v", "integers")], [], ["y", value("v", "int32")], TENSORS)
+    proto = model([dq(), node("MatMulInteger", "x x", "v", "integers")], [],
+                  ["y", value("v", "int32")], TENSORS)
     source, out = save(proto, tmp_path / "in.onnx"), tmp_path / "out.onnx"
     with pytest.raises(dequant.UnsupportedError, match="still quantized.*1 MatMulInteger"):
         dequant.convert(source, out, require_float=True, dry_run=dry_run)
@@ -289,7 +332,8 @@ def test_external_data_with_a_wrong_checksum_is_refused(wrong_checksum, tmp_path
     assert not out.exists()
     report = dequant.convert(wrong_checksum, out, checksum=False)
     assert report.warnings == ("tensor x: the checksum of its external data is not verified",)
-    with dequant.open(wrong_checksum) as opened, pytest.raises(ValueError, match="tensor x: the SHA-1 of "):
+    with dequant.open(wrong_checksum) as opened, \
+            pytest.raises(ValueError, match="tensor x: the SHA-1 of "):
         opened["y"].to_numpy()
     with dequant.open(wrong_checksum, checksum=False) as opened:
         assert opened["y"].to_numpy().tolist() == [[0, 0.5, 1], [-2, -1.5, -1]]
@@ -298,13 +342,17 @@ def test_external_data_with_a_wrong_checksum_is_refused(wrong_checksum, tmp_path
 @pytest.mark.parametrize("dry_run", [False, True])
 def test_what_killed_runs_left_is_removed_on_request(source, tmp_path, dry_run):
     start = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().replace("-", "")[:16]
-    left, other = tmp_path / f".dq-tmp-{start}-0123456789abcdef", tmp_path / ".dq-tmp-0123456789abcdef"
+    left, other = tmp_path / f".dq-tmp-{start}-0123456789abcdef", \
+        tmp_path / ".dq-tmp-0123456789abcdef"
     left.write_bytes(b"12345")
     other.write_bytes(b"")
-    assert dequant.convert(source, tmp_path / "a.onnx", dry_run=dry_run).cleaned == () and left.exists()
+    assert dequant.convert(source, tmp_path / "a.onnx", dry_run=dry_run).cleaned == \
+        () and left.exists()
     report = dequant.convert(source, tmp_path / "b.onnx", dry_run=dry_run, clean_temp=True)
-    assert report.cleaned == ({"file": left.name, "bytes": 5},) and left.exists() == dry_run and other.exists()
-    assert report.warnings == (f"{other.name} stays: nothing tells whether the run that made it is alive",)
+    assert report.cleaned == ({"file": left.name, "bytes": 5},) and left.exists() == \
+        dry_run and other.exists()
+    assert report.warnings == (f"{other.name} stays: nothing tells whether the run that made it is "
+                               "alive",)
 
 
 def test_a_missing_folder_was_found_after_reading_the_model(tmp_path):

@@ -1,11 +1,13 @@
-"""The linear dialects, bit for bit as independent formulas in numpy: every code, scales of every kind, every output."""
+"""The linear dialects, bit for bit as independent formulas in numpy: every code, scales of every
+kind, every output."""
 
 import ml_dtypes
 import numpy as np
 import pytest
 
 import dequant
-from arithmetic import BITS, FLOATS, INPUTS, Codes, assert_same, codes, codes_of, dequantized, floats, random_codes
+from arithmetic import (BITS, FLOATS, INPUTS, Codes, assert_same, codes, codes_of, dequantized,
+                        floats, random_codes)
 from tensors import EDGES, array_of, linear, packed_of, same_bits
 
 OUTPUTS = ["float32", "float16", "bfloat16"]
@@ -16,7 +18,8 @@ def every_code(element, rng):
     if BITS[element] <= 16:
         return np.arange(1 << BITS[element])
     near = np.arange(-4096, 4096)
-    return np.concatenate([near, near + 2**31, near + 2**24, rng.integers(0, 2**32, 1 << 15)]) & 0xFFFFFFFF
+    return np.concatenate([near, near + 2**31, near + 2**24,
+                           rng.integers(0, 2**32, 1 << 15)]) & 0xFFFFFFFF
 
 
 def rows(element, scales, rng):
@@ -45,7 +48,8 @@ def test_onnx_of_every_code(element, scale, output, rng):
     zeros = zero_points(element, scales.codes.size, rng)
     expected = dequantized(x, scales, zeros, axis=0, output=output)
     for form in (array_of, packed_of):
-        y = dequant.onnx.dequantize_linear(form(x), form(scales), form(zeros), axis=0, output_dtype=output)
+        y = dequant.onnx.dequantize_linear(form(x), form(scales), form(zeros), axis=0,
+                                           output_dtype=output)
         assert_same(codes_of(y), expected)
 
 
@@ -61,12 +65,14 @@ def test_the_output_is_of_the_type_of_the_scale(rng):
     for scale in OUTPUTS:
         y = dequant.onnx.dequantize_linear(array_of(x), array_of(floats(0.3, scale)))
         assert_same(codes_of(y), dequantized(x, floats(0.3, scale)))
-        y = dequant.onnx.dequantize_linear(array_of(x), array_of(floats(0.3, scale)), output_dtype=0)
+        y = dequant.onnx.dequantize_linear(array_of(x), array_of(floats(0.3, scale)),
+                                           output_dtype=0)
         assert_same(codes_of(y), dequantized(x, floats(0.3, scale)))
 
 
 @pytest.mark.parametrize("dtype, expected", [
-    (1, np.float32), (10, np.float16), (16, ml_dtypes.bfloat16), ("float16", np.float16), (np.float16, np.float16),
+    (1, np.float32), (10, np.float16), (16, ml_dtypes.bfloat16), ("float16", np.float16),
+    (np.float16, np.float16),
     (np.dtype("float16"), np.float16), (ml_dtypes.bfloat16, ml_dtypes.bfloat16),
     (np.dtype(ml_dtypes.bfloat16), ml_dtypes.bfloat16)])
 def test_output_dtype_has_a_number_and_names(dtype, expected):
@@ -98,7 +104,8 @@ def test_microsoft_of_every_code(element, scale, rng):
 
 
 def test_microsoft_without_an_axis_means_1(rng):
-    x, scale = random_codes(rng, "int8", (3, 5, 2)), random_codes(rng, "uint8", 5).values().astype(np.float32)
+    x, scale = random_codes(rng, "int8", (3, 5, 2)), \
+        random_codes(rng, "uint8", 5).values().astype(np.float32)
     y = dequant.microsoft.dequantize_linear(array_of(x), scale)
     assert_same(codes_of(y), dequantized(x, floats(scale), axis=1))
 
@@ -128,7 +135,8 @@ def test_zero_points_and_scales_may_be_numbers():
     for scale in (2, 2.0, np.float32(2), np.array(2, np.float32), np.float32([2])):
         same_bits(dequant.onnx.dequantize_linear(x, scale, 100), np.float32([-198, 200]))
     same_bits(dequant.onnx.dequantize_linear(x, 0.1), linear(x, np.float32(0.1)))
-    same_bits(dequant.tensorflow.dequantize(x, 0, 1), dequant.tensorflow.dequantize(x, np.float32(0), np.float32(1)))
+    same_bits(dequant.tensorflow.dequantize(x, 0, 1),
+              dequant.tensorflow.dequantize(x, np.float32(0), np.float32(1)))
 
 
 def test_elements_that_a_dialect_lacks_are_refused():
@@ -142,13 +150,16 @@ def test_elements_that_a_dialect_lacks_are_refused():
                                        np.ones((), FLOATS["float8e5m2"]))
 
 
-@pytest.mark.parametrize("mode,dtype", [("MIN_COMBINED", "float32"), ("MIN_COMBINED", "bfloat16"), ("SCALED", "float32")])
+@pytest.mark.parametrize("mode,dtype", [("MIN_COMBINED", "float32"), ("MIN_COMBINED", "bfloat16"),
+                                        ("SCALED", "float32")])
 @pytest.mark.parametrize("shape", [(17, 2804, 3), (5, 2820, 15), (6, 3001, 5)])
 def test_columns_of_short_channels_are_those_of_each_slice(mode, dtype, shape):
-    """Large tensors whose slices share ranges are done by columns, a slice alone from front to back."""
+    """Large tensors whose slices share ranges are done by columns, a slice alone from front to
+    back."""
     generator = np.random.default_rng(1)
     x = generator.integers(0, 256, shape).astype(np.uint8)
-    low, high = np.float32(-3) * generator.random(shape[1], np.float32), generator.random(shape[1], np.float32)
+    low, high = np.float32(-3) * generator.random(shape[1], np.float32), \
+        generator.random(shape[1], np.float32)
 
     def dequantized(part, **options):
         return dequant.tensorflow.dequantize(part, low, high, mode, axis=1, dtype=dtype, **options)

@@ -1,4 +1,5 @@
-"""The numbers of dequant.diff(), against definitions in fractions and in bits as struct packs them."""
+"""The numbers of dequant.diff(), against definitions in fractions and in bits as struct packs
+them."""
 
 import decimal
 import math
@@ -15,7 +16,8 @@ import dequant
 
 pytestmark = pytest.mark.filterwarnings("error")
 
-TYPES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float32": np.float32, "float64": np.float64}
+TYPES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float32": np.float32,
+         "float64": np.float64}
 PACKED = {"float16": "<e", "float32": "<f", "float64": "<d"}
 NAN, INF = math.nan, math.inf
 
@@ -23,7 +25,8 @@ NAN, INF = math.nan, math.inf
 # Definitions. All of them take Python floats.
 
 def place(value, name):
-    """The number of a value on the line of its type: the bits of its magnitude, negated below zero."""
+    """The number of a value on the line of its type: the bits of its magnitude, negated below
+    zero."""
     if name == "bfloat16":
         bits = int.from_bytes(struct.pack("<f", abs(value)), "little") >> 16
     else:
@@ -65,7 +68,8 @@ def expect(found, pairs, name):
     errors = [abs(Fraction(b) - Fraction(a)) for a, b in finite]
     assert found.size == len(pairs)
     assert found.mismatches == 0
-    assert found.identical == sum(struct.pack("<d", a) == struct.pack("<d", b) or a != a for a, b in pairs)
+    assert found.identical == sum(struct.pack("<d", a) == struct.pack("<d", b) or a != a
+                                  for a, b in pairs)
     assert found.max_abs == float(max(errors, default=0))
     assert close(found.mean_abs, float(sum(errors) / max(1, len(pairs))))
     noise = sum((e * e for e in errors), Fraction(0))
@@ -74,21 +78,26 @@ def expect(found, pairs, name):
     assert found.sqnr_db == pytest.approx(wanted, rel=1e-9, abs=1e-9)
     distances = [abs(place(a, name) - place(b, name)) if math.isfinite(a) else 0 for a, b in pairs]
     bins = [bin_of(d) for d in distances]
-    assert {label: n for label, n in found.ulp.items() if n} == {label: bins.count(label) for label in bins}
+    assert {label: n for label, n in found.ulp.items() if n} == \
+        {label: bins.count(label) for label in bins}
     assert found.max_ulp == max(distances, default=0)
     assert found.ulp_dtype == name
 
 
 def floats(name):
-    """Values of a type, whose differences are no infinite float64; many of them near one another."""
+    """Values of a type, whose differences are no infinite float64; many of them near one
+    another."""
     if name == "bfloat16":
-        bits = st.one_of(st.integers(0, 2**16 - 1), st.integers(0x3f00, 0x4010), st.integers(0x8000, 0x8003))
-        return bits.map(lambda b: float(np.uint16(b).view(ml_dtypes.bfloat16))).filter(math.isfinite)
+        bits = st.one_of(st.integers(0, 2**16 - 1), st.integers(0x3f00, 0x4010),
+                         st.integers(0x8000, 0x8003))
+        return bits.map(lambda b: float(np.uint16(b).view(ml_dtypes.bfloat16))).filter(
+            math.isfinite)
     width = np.dtype(TYPES[name]).itemsize * 8
     limit = 2.0**1022 if name == "float64" else None
     near = st.integers(-3, 3).map(lambda n: float(TYPES[name](1) + n * np.finfo(TYPES[name]).eps))
     tiny = st.integers(-3, 3).map(lambda n: float(n * np.finfo(TYPES[name]).smallest_subnormal))
-    return st.one_of(st.floats(-limit if limit else None, limit, width=width, allow_nan=False, allow_infinity=False),
+    return st.one_of(st.floats(-limit if limit else None, limit, width=width, allow_nan=False,
+                               allow_infinity=False),
                      near, tiny, st.just(-0.0))
 
 
@@ -126,7 +135,8 @@ def test_counts_steps_between_all_neighbours_of_16_bits(name, infinity):
     (-5e-324, 5e-324, 2, "2"),
     (0.0, 2.0**-1022, 2**52, f"{2**51 + 1}-{2**52}"),
     (-2.0**-1022, np.nextafter(2.0**-1022, 1), 2**53 + 1, f"{2**53 + 1}-{2**54}"),
-    (-1.7976931348623157e308, 1.7976931348623157e308, 2 * (2047 * 2**52 - 1), f"{2**63 + 1}-{2**64}"),
+    (-1.7976931348623157e308, 1.7976931348623157e308, 2 * (2047 * 2**52 - 1),
+     f"{2**63 + 1}-{2**64}"),
     (0.0, 2.0**-1019, 2**54, f"{2**53 + 1}-{2**54}"),
     (0.0, 2.0**1023 * 0.5, 2045 * 2**52, f"{2**62 + 1}-{2**63}"),
 ])
@@ -171,7 +181,8 @@ def test_silence_has_no_decibels():
 
 # Two types.
 
-@pytest.mark.parametrize("fine, coarse", [("float64", "float32"), ("float64", "float16"), ("float32", "float16"),
+@pytest.mark.parametrize("fine, coarse", [("float64", "float32"), ("float64", "float16"),
+                                          ("float32", "float16"),
                                           ("float32", "bfloat16"), ("float16", "bfloat16")])
 def test_what_the_finer_type_rounds_to_is_no_step_away(fine, coarse):
     rng = np.random.default_rng(7)
@@ -192,7 +203,8 @@ def test_what_the_finer_type_rounds_to_is_no_step_away(fine, coarse):
 def test_half_a_step_is_a_tie_to_even():
     a = np.array([1 + 2**-11, 1 + 3 * 2**-11, 2.0**-25, 3 * 2.0**-25], np.float64)
     assert dequant.diff(a, np.array([1, 1 + 2**-9, 0, 2.0**-23], np.float16)).ulp == {"0": 4}
-    assert dequant.diff(a, np.array([1 + 2**-10, 1 + 2**-10, 2.0**-24, 2.0**-24], np.float16)).ulp == {"0": 0, "1": 4}
+    assert dequant.diff(a, np.array([1 + 2**-10, 1 + 2**-10, 2.0**-24, 2.0**-24],
+                                    np.float16)).ulp == {"0": 0, "1": 4}
 
 
 def test_the_line_goes_on_beyond_the_largest_number():
@@ -210,20 +222,26 @@ def test_a_mismatch_is_an_infinite_error_unless_skipped(a, b, nans, infinities):
     left, right = [2.0, a, 4.0, 8.0], [2.0, b, 4.5, 8.0]
     found = dequant.diff(left, right)
     assert (found.nan_mismatches, found.inf_mismatches, found.mismatches) == (nans, infinities, 1)
-    assert (found.max_abs, found.mean_abs, found.rmse, found.max_ulp, found.sqnr_db) == (INF, INF, INF, INF, -INF)
+    assert (found.max_abs, found.mean_abs, found.rmse, found.max_ulp, found.sqnr_db) == \
+        (INF, INF, INF, INF, -INF)
     assert found.worst.index == (1,)
     assert repr((found.worst.a, found.worst.b)) == repr((a, b))
     assert sum(found.ulp.values()) == 3
     skipped = dequant.diff(left, right, skip_mismatches=True)
     assert (skipped.mismatches, skipped.worst.index, skipped.max_abs) == (1, (2,), 0.5)
     without = dequant.diff([2.0, 4.0, 8.0], [2.0, 4.5, 8.0])
-    assert [getattr(skipped, f) for f in ("mean_abs", "rmse", "sqnr_db", "ulp", "max_ulp", "identical")] == [
-        getattr(without, f) for f in ("mean_abs", "rmse", "sqnr_db", "ulp", "max_ulp", "identical")]
+    assert [getattr(skipped, f) for f in ("mean_abs", "rmse", "sqnr_db", "ulp", "max_ulp",
+                                          "identical")] == [
+                                              getattr(without, f)
+                                              for f in ("mean_abs", "rmse", "sqnr_db", "ulp",
+                                                        "max_ulp", "identical")]
 
 
 def test_any_nan_equals_any_nan_and_infinities_themselves():
-    bits = np.array([0x7fc00000, 0xffc00000, 0x7f800001, 0xff800001, 0x7f800000, 0xff800000], np.uint32)
-    other = np.array([0xffc01234, 0x7f800001, 0x7fc00000, 0x7fffffff, 0x7f800000, 0xff800000], np.uint32)
+    bits = np.array([0x7fc00000, 0xffc00000, 0x7f800001, 0xff800001, 0x7f800000, 0xff800000],
+                    np.uint32)
+    other = np.array([0xffc01234, 0x7f800001, 0x7fc00000, 0x7fffffff, 0x7f800000, 0xff800000],
+                     np.uint32)
     found = dequant.diff(bits.view(np.float32), other.view(np.float32))
     assert found.exact and found.ulp == {"0": 6} and found.max_abs == 0 and found.sqnr_db == INF
 

@@ -18,7 +18,8 @@ def test_any_layout_is_read_as_it_is():
         assert dequant.diff(plain, view).exact
         moved = plain + np.float32(1)
         assert dequant.diff(view, moved).to_dict() == dequant.diff(plain, moved).to_dict()
-    unaligned = np.frombuffer(b"\0" + base.tobytes(), np.uint8)[1:].view(np.float32).reshape(base.shape)
+    unaligned = np.frombuffer(b"\0" + base.tobytes(),
+                              np.uint8)[1:].view(np.float32).reshape(base.shape)
     assert dequant.diff(base, unaligned).exact
 
 
@@ -71,10 +72,12 @@ def test_torch_tensors():
 
 
 @pytest.mark.parametrize("value", [
-    np.int32([1]), np.uint16([1]), np.array([True]), np.array([1j]), np.longdouble([1]), np.array(["a"]),
-    np.array([None]), np.array([1], ml_dtypes.float8_e4m3fn), "model.onnx", b"1234", None, object(), [True], ["1"],
+    np.int32([1]), np.uint16([1]), np.array([True]), np.array([1j]), np.longdouble([1]),
+    np.array(["a"]), np.array([None]), np.array([1], ml_dtypes.float8_e4m3fn), "model.onnx",
+    b"1234", None, object(), [True], ["1"],
     [2**70], memoryview(b"1234"), np.zeros(1, [("f", "f4")]), np.datetime64("2020"),
-    np.ma.array([1.0], mask=[True])], ids=lambda value: f"{type(value).__name__}-{getattr(value, 'dtype', '')}")
+    np.ma.array([1.0], mask=[True])],
+                         ids=lambda value: f"{type(value).__name__}-{getattr(value, 'dtype', '')}")
 def test_other_elements_are_refused_by_name(value):
     with pytest.raises(TypeError, match=r"^a: "):
         dequant.diff(value, np.float32([1]))
@@ -99,7 +102,8 @@ def test_shapes_axes_and_counts_are_checked():
         dequant.diff([[1.0], [1.0, 2.0]], [1.0])
 
 
-@pytest.mark.parametrize("value", [2**53 + 1, -2**53 - 1, 2**60 + 1, 2**63 - 1, 2**64 - 1, 1 - 2**63])
+@pytest.mark.parametrize("value",
+                         [2**53 + 1, -2**53 - 1, 2**60 + 1, 2**63 - 1, 2**64 - 1, 1 - 2**63])
 def test_ints_that_are_no_float64_are_refused(value):
     for numbers in (value, [value], [0.5, value], [[0], [value]], (float("nan"), value)):
         for pair in ((numbers, [1.0]), ([1.0], numbers)):
@@ -122,15 +126,18 @@ def test_large_ints_that_are_float64_are_compared():
     "float16", "bfloat16", "float32")])
 def test_packed_codes_are_refused_by_name(element):
     packed = dequant.Packed(bytes(4), element, 4 * 8 // dequant._core.BITS[element])
-    with pytest.raises(TypeError, match=f"^a: {element} is not compared, .* dequantize or convert it"):
+    with pytest.raises(TypeError,
+                       match=f"^a: {element} is not compared, .* dequantize or convert it"):
         dequant.diff(packed, [1.0])
-    assert dequant.diff({"w": packed}, {"w": packed}).skipped["w"].startswith(f"a: {element} is not compared")
+    assert dequant.diff({"w": packed},
+                        {"w": packed}).skipped["w"].startswith(f"a: {element} is not compared")
 
 
 def test_torch_tensors_that_are_not_compared_are_refused_by_name(torch):
-    for value in (torch.ones(1, dtype=torch.int32), torch.ones(1).to(torch.float8_e5m2), torch.ones(1, device="meta"),
-                  torch.ones(1, dtype=torch.uint8).view(torch.int4), torch.ones(1).to_sparse(),
-                  torch.ones(1, dtype=torch.complex64).conj(), torch._neg_view(torch.ones(1))):
+    for value in (torch.ones(1, dtype=torch.int32), torch.ones(1).to(torch.float8_e5m2),
+                  torch.ones(1, device="meta"), torch.ones(1, dtype=torch.uint8).view(torch.int4),
+                  torch.ones(1).to_sparse(), torch.ones(1, dtype=torch.complex64).conj(),
+                  torch._neg_view(torch.ones(1))):
         with pytest.raises(TypeError, match="^a: "):
             dequant.diff(value, np.float32([1]))
         assert "w" in dequant.diff({"w": value}, {"w": value}).skipped

@@ -19,9 +19,11 @@ NAN, INF = math.nan, math.inf
 
 
 def test_models_are_compared_by_name_the_worst_first():
-    a = {"same": np.ones(3), "far": [1.0, 2.0], "nan": [1.0], "near": [[1.0, 2.0]], "gone": [1.0], "int": np.int8([1]),
+    a = {"same": np.ones(3), "far": [1.0, 2.0], "nan": [1.0], "near": [[1.0, 2.0]], "gone": [1.0],
+         "int": np.int8([1]),
          "shape": [1.0]}
-    b = {"new": 1, "shape": [1.0, 2.0], "int": np.int8([1]), "near": [[1.0, 2.1]], "nan": [NAN], "far": [2.0, 1.0],
+    b = {"new": 1, "shape": [1.0, 2.0], "int": np.int8([1]), "near": [[1.0, 2.1]], "nan": [NAN],
+         "far": [2.0, 1.0],
          "same": np.ones(3, np.float16)}
     found = dequant.diff(a, b, axis=1)
     assert list(found.tensors) == ["nan", "far", "near", "same"]
@@ -31,10 +33,12 @@ def test_models_are_compared_by_name_the_worst_first():
     assert [c.index for c in found.tensors["near"].worst_channels] == [1]
     assert found.tensors["far"].axis is None
     assert not found.exact
-    for text in ("1 of 4 tensors identical", "not compared: int: ", "only in a: gone", "only in b: new",
+    for text in ("1 of 4 tensors identical", "not compared: int: ", "only in a: gone",
+                 "only in b: new",
                  "nan: max inf"):
         assert text in str(found)
-    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["tensors"]["nan"]["max_abs"] == "inf"
+    assert json.loads(json.dumps(found.to_dict(),
+                                 allow_nan=False))["tensors"]["nan"]["max_abs"] == "inf"
     assert found.to_dict()["only_in_b"] == ["new"]
 
 
@@ -86,9 +90,12 @@ def test_goes_to_json_and_back():
     plain = found.to_dict()
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
     assert plain["worst"] == {"index": [0, 1], "a": 2.0, "b": "inf"}
-    assert (plain["sqnr_db"], plain["max_ulp"], plain["mismatches"], plain["size"]) == ("-inf", "inf", 2, 3)
-    assert plain["worst_channels"][0] == {"index": 1, "max_abs": "inf", "sqnr_db": "-inf", "mismatches": 1}
-    assert (plain["a_dtype"], plain["b_dtype"], plain["shape"], plain["exact"]) == ("float32", "float16", [1, 3], False)
+    assert (plain["sqnr_db"], plain["max_ulp"], plain["mismatches"], plain["size"]) == \
+        ("-inf", "inf", 2, 3)
+    assert plain["worst_channels"][0] == {"index": 1, "max_abs": "inf", "sqnr_db": "-inf",
+                                          "mismatches": 1}
+    assert (plain["a_dtype"], plain["b_dtype"], plain["shape"], plain["exact"]) == \
+        ("float32", "float16", [1, 3], False)
 
 
 def test_is_not_changed_by_accident():
@@ -101,13 +108,17 @@ def test_names_that_a_model_repeats_are_skipped_with_the_reason(tmp_path):
         """A model with an output of that name in each of many functions."""
         functions = []
         for i, name in enumerate(names):
-            body = [dq(outputs=name, name="", inputs="cx cs"), constant("cx", X), constant("cs", SCALE)]
-            functions.append(helper.make_function("f", f"F{i}", [], [name], body, [helper.make_opsetid("", 21)]))
+            body = [dq(outputs=name, name="", inputs="cx cs"), constant("cx", X),
+                    constant("cs", SCALE)]
+            functions.append(helper.make_function("f", f"F{i}", [], [name], body,
+                                                  [helper.make_opsetid("", 21)]))
         nodes = [node(f"F{i}", "", f"out{i}", domain="f") for i in range(len(names))]
         outputs = [f"out{i}" for i in range(len(names))]
-        return save(model(nodes, outputs=outputs, functions=functions, domains=["f"]), tmp_path / path)
+        return save(model(nodes, outputs=outputs, functions=functions, domains=["f"]),
+                    tmp_path / path)
 
-    with dequant.open(of_functions("a.onnx", "wvw")) as a, dequant.open(of_functions("b.onnx", "wvu")) as b:
+    with dequant.open(of_functions("a.onnx", "wvw")) as a, \
+            dequant.open(of_functions("b.onnx", "wvu")) as b:
         for left, right in ((a, b), (b, a), (a, a)):
             found = dequant.diff(left, right)
             assert list(found.tensors) == ["v"] and found.tensors["v"].exact and not found.exact
@@ -132,6 +143,7 @@ def test_weights_by_their_own_names_beside_a_model_depended_on_the_order():
     model = dequant.open(model_support.ROOT / "examples/digits_qdq_int4.onnx")
     weights = {tensor.x: tensor.to_numpy() for tensor in model.values()}
     for result in (dequant.diff(weights, model), dequant.diff(model, weights)):
-        assert (len(result.tensors), result.only_in_a, result.only_in_b, result.exact) == (len(model), (), (), True)
+        assert (len(result.tensors), result.only_in_a, result.only_in_b, result.exact) == \
+            (len(model), (), (), True)
     more = dequant.diff(model, weights | {"other": np.float32([1])})
     assert (len(more.tensors), more.only_in_b) == (len(model), ("other",))

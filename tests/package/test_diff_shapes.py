@@ -45,11 +45,13 @@ def test_channels_and_places_in_boxes_of_any_size(case):
     rows, noise = (np.moveaxis(v, axis, 0).reshape(a.shape[axis], -1) for v in (a, b - a))
     sqnr = 10 * np.log10((rows**2).sum(1) / (noise**2).sum(1))
     assert [c.index for c in found.worst_channels] == list(np.argsort(sqnr))
-    assert [c.sqnr_db for c in found.worst_channels] == pytest.approx(np.sort(sqnr), rel=1e-9, abs=1e-9)
+    assert [c.sqnr_db for c in found.worst_channels] == \
+        pytest.approx(np.sort(sqnr), rel=1e-9, abs=1e-9)
     assert [c.max_abs for c in found.worst_channels] == list(np.abs(noise).max(1)[np.argsort(sqnr)])
 
 
-@pytest.mark.parametrize("shape", [(100003,), (40000, 3), (3, 40000), (2, 3, 40001), (5, 90, 200, 2), (70000, 1)])
+@pytest.mark.parametrize("shape", [(100003,), (40000, 3), (3, 40000), (2, 3, 40001),
+                                   (5, 90, 200, 2), (70000, 1)])
 def test_tensors_of_many_boxes(shape):
     rng = np.random.default_rng(3)
     a = rng.normal(size=shape).astype(np.float32)
@@ -64,7 +66,8 @@ def test_tensors_of_many_boxes(shape):
         assert {c.index for c in found.worst_channels} == {p[axis] for p in places}
         noise = (b.astype(np.float64) - a)**2
         assert found.rmse == pytest.approx(math.sqrt(noise.mean()), rel=1e-12)
-        assert found.sqnr_db == pytest.approx(10 * math.log10((a.astype(np.float64)**2).sum() / noise.sum()))
+        assert found.sqnr_db == \
+            pytest.approx(10 * math.log10((a.astype(np.float64)**2).sum() / noise.sum()))
 
 
 def test_the_first_of_equal_errors_is_the_worst():
@@ -86,11 +89,14 @@ def test_channels_with_mismatches_come_first():
     a = np.ones((4, 3))
     b = a + [[0, 0, 0], [0, 0, 9], [0, NAN, 0], [1, NAN, INF]]
     found = dequant.diff(a, b, axis=0)
-    assert found.worst_channels == (dequant.Channel(3, INF, -INF, 2), dequant.Channel(2, INF, -INF, 1),
-                                    dequant.Channel(1, 9.0, pytest.approx(10 * math.log10(3 / 81)), 0))
+    assert found.worst_channels == (dequant.Channel(3, INF, -INF, 2),
+                                    dequant.Channel(2, INF, -INF, 1),
+                                    dequant.Channel(1, 9.0,
+                                                    pytest.approx(10 * math.log10(3 / 81)), 0))
     assert [c.index for c in dequant.diff(a, b, axis=0, worst=1).worst_channels] == [3]
     skipped = dequant.diff(a, b, axis=0, skip_mismatches=True).worst_channels
-    assert [(c.index, c.max_abs, c.mismatches) for c in skipped] == [(3, 1.0, 2), (2, 0.0, 1), (1, 9.0, 0)]
+    assert [(c.index, c.max_abs, c.mismatches) for c in skipped] == \
+        [(3, 1.0, 2), (2, 0.0, 1), (1, 9.0, 0)]
 
 
 @pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 5), (2, 0, 10**9), (10**9, 0)])

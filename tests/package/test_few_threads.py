@@ -42,12 +42,16 @@ else:
 @pytest.mark.skipif(COMPILER is None, reason="NO C COMPILER for the calls that fail")
 def test_where_no_thread_can_be_made_the_calling_one_does_the_work(tmp_path):
     shim, hit = tmp_path / "shim.so", tmp_path / "hit"
-    subprocess.run([COMPILER, "-O1", "-shared", "-fPIC", "-w", "-o", shim, SHIM, "-ldl"], check=True)
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # numpy's own threads are not the question
-    faults = {"LD_PRELOAD": str(shim), "FAULT_FROM_START": "1", "FAULT_CALL": "pthread_create", "FAULT_AT": "1",
-              "FAULT_FOREVER": "1", "FAULT_ERRNO": "11", "FAULT_HIT": str(hit), "FAULT_PROCESSORS": "8"}
+    subprocess.run([COMPILER, "-O1", "-shared", "-fPIC", "-w", "-o", shim, SHIM, "-ldl"],
+                   check=True)
+    # numpy's own threads are not the question
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    faults = {"LD_PRELOAD": str(shim), "FAULT_FROM_START": "1", "FAULT_CALL": "pthread_create",
+              "FAULT_AT": "1", "FAULT_FOREVER": "1", "FAULT_ERRNO": "11", "FAULT_HIT": str(hit),
+              "FAULT_PROCESSORS": "8"}
     for name, more in (("with", {}), ("without", faults)):
-        subprocess.run([sys.executable, "-c", WORK, MODEL, tmp_path / name], check=True, cwd=tmp_path, timeout=120,
+        subprocess.run([sys.executable, "-c", WORK, MODEL, tmp_path / name], check=True,
+                       cwd=tmp_path, timeout=120,
                        env={**environment, **more})
     assert hit.exists(), "or no thread was asked for"
     assert (tmp_path / "with").read_bytes() == (tmp_path / "without").read_bytes()

@@ -32,5 +32,6 @@ time.sleep(0.05)
 def test_daemon_threads_inside_calls_aborted_the_process_at_exit(call):
     program = PROGRAM.format(model=str(MODEL), call=call.format(model=str(MODEL)))
     for _ in range(3):
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True,
+                              text=True, timeout=60)
         assert (done.returncode, done.stderr) == (0, "")

@@ -1,4 +1,5 @@
-"""What is contiguous is never copied; what is read or written may lie anywhere, next to memory that is not ours."""
+"""What is contiguous is never copied; what is read or written may lie anywhere, next to memory that
+is not ours."""
 
 import ctypes
 import mmap
@@ -41,7 +42,8 @@ def large_inputs():
         yield name, data.view(getattr(ml_dtypes, name))
 
 
-@pytest.mark.parametrize("x", [x for _, x in large_inputs()], ids=[name for name, _ in large_inputs()])
+@pytest.mark.parametrize("x", [x for _, x in large_inputs()],
+                         ids=[name for name, _ in large_inputs()])
 def test_contiguous_inputs_are_not_copied(x):
     shape = x.shape if hasattr(x, "shape") else (MANY,)
     out = np.empty(shape, np.float16)
@@ -51,7 +53,8 @@ def test_contiguous_inputs_are_not_copied(x):
 
 def test_large_scales_are_not_copied():
     x, out = np.zeros(1 << 20, np.uint8), np.empty(1 << 20, np.float32)
-    for scale in (np.ones(1 << 20, np.float32), np.ones(1 << 20, np.float16), np.ones(1 << 20, ml_dtypes.bfloat16)):
+    for scale in (np.ones(1 << 20, np.float32), np.ones(1 << 20, np.float16),
+                  np.ones(1 << 20, ml_dtypes.bfloat16)):
         for zero in (None, x.copy()):
             assert allocated(lambda: dequant.onnx.dequantize_linear(
                 x, scale, zero, axis=0, output_dtype="float32", out=out)) < 100_000
@@ -59,9 +62,11 @@ def test_large_scales_are_not_copied():
 
 def test_outputs_of_every_kind_are_written_in_place():
     x = np.ones(1 << 20, np.uint8)
-    for out, dtype in ((np.empty(1 << 20, ml_dtypes.bfloat16), "bfloat16"), (np.empty(1 << 20, np.uint16), "bfloat16"),
+    for out, dtype in ((np.empty(1 << 20, ml_dtypes.bfloat16), "bfloat16"),
+                       (np.empty(1 << 20, np.uint16), "bfloat16"),
                        (memoryview(bytearray(4 << 20)).cast("f"), "float32")):
-        assert allocated(lambda: dequant.onnx.dequantize_linear(x, ONE, output_dtype=dtype, out=out)) < 100_000
+        assert allocated(lambda: dequant.onnx.dequantize_linear(x, ONE, output_dtype=dtype,
+                                                                out=out)) < 100_000
         assert np.asarray(out)[-1] in (1, 0x3F80)
 
 
@@ -83,7 +88,8 @@ def test_tensors_of_torch_are_not_copied(torch):
 
 def test_the_memory_of_like_torch_is_numpys_own(torch):
     x = np.zeros(MANY, np.uint8)
-    assert allocated(lambda: dequant.onnx.dequantize_linear(x, ONE, like="torch")) < 4 * MANY + 100_000
+    assert allocated(lambda: dequant.onnx.dequantize_linear(x, ONE,
+                                                            like="torch")) < 4 * MANY + 100_000
 
 
 def at(offset, array):
@@ -97,7 +103,8 @@ def at(offset, array):
 
 
 @pytest.mark.parametrize("output", ["float32", "float16", "bfloat16"])
-@pytest.mark.parametrize("element", ["uint8", "int16", "int32", "int4", "uint2", "float8e4m3fn", "float4e2m1"])
+@pytest.mark.parametrize("element", ["uint8", "int16", "int32", "int4", "uint2", "float8e4m3fn",
+                                     "float4e2m1"])
 def test_a52_memory_may_begin_at_any_byte(element, output, rng):
     x, scale = random_codes(rng, element, (3, 77)), floats(rng.normal(size=77))
     zero = random_codes(rng, element, 77) if not element.startswith("float") else None
@@ -108,7 +115,8 @@ def test_a52_memory_may_begin_at_any_byte(element, output, rng):
                 data.view(array_of(x).dtype).reshape(3, 77))
         sides = [at(offset * 7 % 64, array_of(scale))]
         if zero is not None:
-            sides.append(dequant.Packed(at(offset * 5 % 64, np.frombuffer(zero.packed(), np.uint8)), element, 77))
+            sides.append(dequant.Packed(at(offset * 5 % 64, np.frombuffer(zero.packed(), np.uint8)),
+                                        element, 77))
         out = at(offset * 11 % 64, np.zeros_like(expected))
         assert dequant.onnx.dequantize_linear(held, *sides, output_dtype=output, out=out) is out
         same_bits(out, expected)
@@ -127,7 +135,8 @@ class Fenced:
         self.bytes = np.frombuffer(self.map, np.uint8)[page:2 * page]
 
     def place(self, array, at_the_end):
-        part = self.bytes[-array.nbytes or len(self.bytes):] if at_the_end else self.bytes[:array.nbytes]
+        part = self.bytes[-array.nbytes or len(
+            self.bytes):] if at_the_end else self.bytes[:array.nbytes]
         placed = part.view(array.dtype).reshape(array.shape)
         placed[...] = array
         return placed
@@ -147,8 +156,9 @@ def test_a53_nothing_beyond_a_tensor_is_touched(element, at_the_end, rng):
         for output in ("float32", "bfloat16") if 8 * size <= mmap.PAGESIZE else ():
             expected = array_of(dequantized(x, scale, zero, output=output))
             out = fences[3].place(np.zeros_like(expected), at_the_end)
-            dequant.onnx.dequantize_linear(dequant.Packed(data, element, (2, size)), sides.view(np.float32),
-                                           dequant.Packed(zeros, element, size), output_dtype=output, out=out)
+            dequant.onnx.dequantize_linear(dequant.Packed(data, element, (2, size)),
+                                           sides.view(np.float32), dequant.Packed(
+                                               zeros, element, size), output_dtype=output, out=out)
             same_bits(out, expected)
     same_bits(dequant.onnx.dequantize_linear(packed_of(x), array_of(scale), packed_of(zero)),
               array_of(dequantized(x, scale, zero)))

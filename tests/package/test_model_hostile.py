@@ -35,9 +35,11 @@ def read_all(path):
 
 
 @pytest.mark.parametrize("path, error, sentence", [
-    ("none.onnx", FileNotFoundError, "none.onnx"), ("folder", OSError, "folder: not a regular file|folder"),
+    ("none.onnx", FileNotFoundError, "none.onnx"),
+    ("folder", OSError, "folder: not a regular file|folder"),
     ("pipe", OSError, "pipe"), ("empty", ValueError, "empty"), ("text", ValueError, "text"),
-    ("/dev/zero", OSError, "/dev/zero"), ("a\0b", ValueError, "null"), (b"none", FileNotFoundError, "none"),
+    ("/dev/zero", OSError, "/dev/zero"), ("a\0b", ValueError, "null"),
+    (b"none", FileNotFoundError, "none"),
     (None, TypeError, "NoneType"), ({}, TypeError, "dict"), (1.5, TypeError, "float")])
 def test_what_is_no_model_is_not_opened(path, error, sentence, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -64,7 +66,8 @@ def opened(request, tmp_path):
     (tmp_path / "data").write_bytes(data.tobytes())
     x = raw.tensor("x", [100_000], raw.UINT8, *fields)
     node = raw.node("DequantizeLinear", ["x", "s"], ["y"])
-    (tmp_path / "m.onnx").write_bytes(raw.model(node, raw.initializer(x), raw.initializer(raw.SCALE)))
+    (tmp_path / "m.onnx").write_bytes(raw.model(node, raw.initializer(x),
+                                                raw.initializer(raw.SCALE)))
     model = dequant.open(tmp_path / "m.onnx")
     assert_same_bits(model["y"].to_numpy(), data.astype(np.float32) / 2)
     return model, tmp_path / ("data" if request.param == "external" else "m.onnx")
@@ -99,7 +102,8 @@ def test_a_closed_model_says_so(opened):
     assert not model.closed
     model.close()
     model.close()
-    assert model.closed and repr(model).endswith("closed>") and list(model) == ["y"] and tensor.shape == (100_000,)
+    assert model.closed and repr(model).endswith("closed>") and list(model) == \
+        ["y"] and tensor.shape == (100_000,)
     for ask in (lambda: model["y"], tensor.to_numpy, lambda: tensor.codes, lambda: tensor.scale,
                 lambda: tensor.zero_point, lambda: np.asarray(tensor)):
         with pytest.raises(ValueError, match="^the model is closed$"):
@@ -135,9 +139,12 @@ def test_a_model_may_be_closed_while_it_is_read(tmp_path):
 
 
 @pytest.mark.parametrize("name, data, sentence", [
-    ("too short", raw.quantized(x=raw.tensor("x", [2, 3], raw.INT8, raw=b"12345")), "5 bytes stored, 6 needed"),
-    ("sizes overflow", raw.quantized(x=raw.tensor("x", [1 << 40, 1 << 40], raw.INT8, raw=b"")), "x"),
-    ("outside", raw.quantized(x=raw.external("x", [6], raw.INT8, location="../secret")), "leaves the model's folder"),
+    ("too short", raw.quantized(x=raw.tensor("x", [2, 3], raw.INT8, raw=b"12345")),
+     "5 bytes stored, 6 needed"),
+    ("sizes overflow", raw.quantized(x=raw.tensor("x", [1 << 40, 1 << 40], raw.INT8, raw=b"")),
+     "x"),
+    ("outside", raw.quantized(x=raw.external("x", [6], raw.INT8, location="../secret")),
+     "leaves the model's folder"),
     ("missing", raw.quantized(x=raw.external("x", [6], raw.INT8, location="nothing")), "nothing"),
 ])
 def test_lies_are_refused_when_the_file_is_opened(name, data, sentence, tmp_path):
@@ -183,14 +190,16 @@ def test_more_dimensions_than_numpy_has(tmp_path):
 
 
 def test_no_elements_of_a_giant_shape(tmp_path):
-    """What the other dimensions count must be a number, as in numpy, whose arrays have a lower limit."""
+    """What the other dimensions count must be a number, as in numpy, whose arrays have a lower
+    limit."""
     path = tmp_path / "m.onnx"
 
     def write(shape):
         path.write_bytes(raw.quantized(x=raw.tensor("x", shape, raw.INT8, raw=b"")))
 
     write([0, 1 << 62, 1 << 62])
-    with pytest.raises(ValueError, match=r"tensor x: shape \[0, .*\] has more than 2\^63 - 1 elements"):
+    with pytest.raises(ValueError,
+                       match=r"tensor x: shape \[0, .*\] has more than 2\^63 - 1 elements"):
         dequant.open(path)
     write([0, 1 << 29, 1 << 30])
     tensor = dequant.open(path)["y"]
@@ -218,7 +227,8 @@ def damaged(data, rng):
         elif kind == 2:
             data[at:at] = data[at:at + int(rng.integers(1, 30))]
         else:
-            data[at:at + 4] = struct.pack("<I", int(rng.choice([0, 1, 0x7FFFFFFF, 0xFFFFFFFF, 0x80808080])))
+            data[at:at + 4] = struct.pack(
+                "<I", int(rng.choice([0, 1, 0x7FFFFFFF, 0xFFFFFFFF, 0x80808080])))
         if not data:
             return b"\0"
     return bytes(data)
@@ -227,7 +237,8 @@ def damaged(data, rng):
 @pytest.mark.parametrize("seed", range(8))
 def test_damaged_models_raise_and_nothing_worse(seed, tmp_path):
     rng = np.random.default_rng(seed)
-    sound = [raw.quantized(), raw.quantized(x=raw.tensor("x", [2, 3], raw.INT4, raw.packed(5, [1, 2, 3]))),
+    sound = [raw.quantized(),
+             raw.quantized(x=raw.tensor("x", [2, 3], raw.INT4, raw.packed(5, [1, 2, 3]))),
              *(p.read_bytes() for p in MODELS if p.stat().st_size < 20_000)]
     opened = 0
     for i in range(250):

@@ -14,7 +14,8 @@ onnx = dequant.onnx.dequantize_linear
 
 @pytest.mark.parametrize("dtype,least,most", [(ml_dtypes.int4, -8, 7), (ml_dtypes.uint4, 0, 15),
                                               (ml_dtypes.int2, -2, 1),
-                                              (ml_dtypes.uint2, 0, 3), (np.int8, -128, 127), (np.uint16, 0, 65535)])
+                                              (ml_dtypes.uint2, 0, 3), (np.int8, -128, 127),
+                                              (np.uint16, 0, 65535)])
 def test_a_plain_zero_point_of_few_bits_was_refused(dtype, least, most):
     x = np.array([0, 1], dtype)
     for zero in (least, most):
@@ -25,7 +26,8 @@ def test_a_plain_zero_point_of_few_bits_was_refused(dtype, least, most):
 
 
 def test_a_plain_zero_point_of_floats_says_why_not():
-    with pytest.raises(TypeError, match="zero_point: 0 is a plain number, which says no code of float8e4m3fn"):
+    with pytest.raises(TypeError, match="zero_point: 0 is a plain number, which says no code of "
+                                        "float8e4m3fn"):
         onnx(np.zeros(2, ml_dtypes.float8_e4m3fn), 0.5, 0)
 
 
@@ -36,8 +38,10 @@ def test_float64_scalars_are_python_floats():
 def test_flags_and_types_of_numpy():
     x = np.uint8([1, 255])
     for flag in (False, True):
-        np.testing.assert_array_equal(dequant.tensorflow.dequantize(x, 0.0, 1.0, "SCALED", narrow_range=np.bool_(flag)),
-                                      dequant.tensorflow.dequantize(x, 0.0, 1.0, "SCALED", narrow_range=flag))
+        np.testing.assert_array_equal(dequant.tensorflow.dequantize(x, 0.0, 1.0, "SCALED",
+                                                                    narrow_range=np.bool_(flag)),
+                                      dequant.tensorflow.dequantize(x, 0.0, 1.0, "SCALED",
+                                                                    narrow_range=flag))
     assert onnx(x, 0.5, output_dtype=np.int64(10)).dtype == np.float16
 
 

@@ -47,7 +47,8 @@ def memory(kind, values):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
-@pytest.mark.parametrize("kind", ["array", "subclass", "memoryview", "DLPack", "row of a larger one"])
+@pytest.mark.parametrize("kind",
+                         ["array", "subclass", "memoryview", "DLPack", "row of a larger one"])
 def test_out_is_written_and_returned(kind, dtype):
     out, data = memory(kind, np.zeros((2, 3), dtype))
     assert into(out, dtype) is out
@@ -81,21 +82,26 @@ def read_only():
 F = np.float32
 WRONG = {
     "float64": (np.zeros((2, 3)), TypeError), "float16": (np.zeros((2, 3), np.float16), TypeError),
-    "int32": (np.zeros((2, 3), np.int32), TypeError), "bytes of its size": (np.zeros((2, 12), np.uint8), TypeError),
-    "byteswapped": (np.zeros((2, 3), ">f4"), TypeError), "objects": (np.zeros((2, 3), object), TypeError),
+    "int32": (np.zeros((2, 3), np.int32), TypeError),
+    "bytes of its size": (np.zeros((2, 12), np.uint8), TypeError), "byteswapped": (
+        np.zeros((2, 3), ">f4"), TypeError), "objects": (np.zeros((2, 3), object), TypeError),
     "masked": (np.ma.zeros((2, 3), F), TypeError), "flat": (np.zeros(6, F), ValueError),
-    "transposed shape": (np.zeros((3, 2), F), ValueError), "one dimension more": (np.zeros((1, 2, 3), F), ValueError),
+    "transposed shape": (np.zeros((3, 2), F), ValueError),
+    "one dimension more": (np.zeros((1, 2, 3), F), ValueError),
     "larger": (np.zeros((3, 3), F), ValueError), "Fortran": (np.zeros((2, 3), F, "F"), ValueError),
-    "strided": (np.zeros((2, 6), F)[:, ::2], ValueError), "backwards": (np.zeros((2, 3), F)[::-1], ValueError),
+    "strided": (np.zeros((2, 6), F)[:, ::2], ValueError),
+    "backwards": (np.zeros((2, 3), F)[::-1], ValueError),
     "broadcast": (np.lib.stride_tricks.as_strided(np.zeros(3, F), (2, 3), (0, 4)), ValueError),
-    "read-only": (read_only(), ValueError), "read-only memoryview": (memoryview(read_only()), ValueError),
-    "bytes": (bytes(24), ValueError), "bytearray": (bytearray(24), TypeError), "list": ([0.0] * 6, TypeError),
-    "scalar": (np.float32(0), ValueError), "a class": (np.ndarray, TypeError), "str": ("out", TypeError),
+    "read-only": (read_only(), ValueError),
+    "read-only memoryview": (memoryview(read_only()), ValueError), "bytes": (bytes(24), ValueError),
+    "bytearray": (bytearray(24), TypeError), "list": ([0.0] * 6, TypeError), "scalar": (
+        np.float32(0), ValueError), "a class": (np.ndarray, TypeError), "str": ("out", TypeError),
     "Packed": (dequant.Packed(bytes(24), "float32", (2, 3)), TypeError),
     "tuple of arrays": ((np.zeros((2, 3), F),), TypeError),
     "array.array": (array.array("f", [0] * 6), ValueError), "mmap": (mmap.mmap(-1, 24), TypeError),
     "read-only DLPack": (Exporter(read_only()), ValueError),
-    "DLPack that does not say whether it may be written": (OldExporter(np.zeros((2, 3), F)), ValueError),
+    "DLPack that does not say whether it may be written": (OldExporter(np.zeros((2, 3), F)),
+                                                           ValueError),
     "strided DLPack": (Exporter(np.zeros((3, 2), F).T), ValueError),
     "another type by DLPack": (Exporter(np.zeros((2, 3))), TypeError),
     "another shape by DLPack": (Exporter(np.zeros((3, 2), F)), ValueError),
@@ -117,7 +123,8 @@ def test_memory_of_another_device_is_not_written():
     for device in ((2, 0), (8, 0), (10, 1)):
         with pytest.raises(TypeError, match="^out: "):
             into(Exporter(data, device))
-        with pytest.raises(TypeError, match=f"^x: Exporter on a device of DLPack's type {device[0]}"):
+        with pytest.raises(TypeError,
+                           match=f"^x: Exporter on a device of DLPack's type {device[0]}"):
             dequant.onnx.dequantize_linear(Exporter(X, device), F(1))
     assert not data.any()
 
@@ -136,7 +143,8 @@ def test_out_over_an_input_is_refused():
 
 def test_a_refused_call_writes_nothing():
     out = np.full((2, 3), 7, F)
-    for change in ({"axis": 9}, {"block_size": -1}, {"opset": 99}, {"threads": -1}, {"like": "torch"},
+    for change in ({"axis": 9}, {"block_size": -1}, {"opset": 99}, {"threads": -1},
+                   {"like": "torch"},
                    {"like": "numpy"}):
         with pytest.raises(ValueError):
             dequant.onnx.dequantize_linear(X, F([1, 2, 3]), out=out, **change)

@@ -24,7 +24,8 @@ X = np.arange(LARGE).astype(np.uint8)
 
 def total(x):
     """A call that all threads take part in."""
-    return float(dequant.onnx.dequantize_linear(x, np.float32(0.5), np.uint8(3)).sum(dtype=np.float64))
+    return float(dequant.onnx.dequantize_linear(x, np.float32(0.5),
+                                                np.uint8(3)).sum(dtype=np.float64))
 
 
 def read(x):
@@ -140,10 +141,12 @@ import numpy as np, dequant
 y = dequant.onnx.dequantize_linear(np.uint8([1, 2]), 0.5, output_dtype="bfloat16")
 assert y.dtype == np.uint16 and y.tolist() == [0x3F00, 0x3F80], y
 out = np.zeros(2, np.uint16)
-assert dequant.onnx.dequantize_linear(np.uint8([1, 2]), 0.5, output_dtype=16, out=out) is out and out[1] == 0x3F80
+y = dequant.onnx.dequantize_linear(np.uint8([1, 2]), 0.5, output_dtype=16, out=out)
+assert y is out and out[1] == 0x3F80
 scale = dequant.Packed(np.uint16([0x3F80]).tobytes(), "bfloat16", ())
 assert dequant.onnx.dequantize_linear(np.uint8([7]), scale, output_dtype=1).tolist() == [7]
-assert dequant.onnx.dequantize_linear(dequant.Packed(bytes([0x38]), "float8e4m3fn", 1), 2.0).tolist() == [2]
+one = dequant.Packed(bytes([0x38]), "float8e4m3fn", 1)
+assert dequant.onnx.dequantize_linear(one, 2.0).tolist() == [2]
 try:
     dequant.onnx.dequantize_linear(np.uint8([1]), 0.5, like="torch")
 except ImportError:
@@ -164,8 +167,10 @@ def test_importing_imports_numpy_and_nothing_else():
 
 def functions():
     return [getattr(getattr(dequant, module), name) for module, name in (
-        ("onnx", "dequantize_linear"), ("microsoft", "dequantize_linear"), ("webnn", "dequantize_linear"),
-        ("tensorflow", "dequantize"), ("directml", "dequantize"), ("directml", "element_wise_dequantize_linear"))]
+        ("onnx", "dequantize_linear"), ("microsoft", "dequantize_linear"),
+        ("webnn", "dequantize_linear"),
+        ("tensorflow", "dequantize"), ("directml", "dequantize"),
+        ("directml", "element_wise_dequantize_linear"))]
 
 
 def test_functions_are_pickled_by_name():
@@ -184,23 +189,28 @@ def test_functions_go_to_pools_of_processes(method):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         with multiprocessing.get_context(method).Pool(1) as pool:
-            found = pool.starmap_async(dequant.onnx.dequantize_linear, [(np.uint8([i]), 0.5) for i in range(3)]).get(60)
+            found = pool.starmap_async(dequant.onnx.dequantize_linear,
+                                       [(np.uint8([i]), 0.5) for i in range(3)]).get(60)
     assert [y.tolist() for y in found] == [[0], [0.5], [1]]
 
 
 def command(*arguments):
-    return subprocess.run([sys.executable, "-m", "dequant", *arguments], capture_output=True, text=True, timeout=60,
+    return subprocess.run([sys.executable, "-m", "dequant", *arguments], capture_output=True,
+                          text=True, timeout=60,
                           check=False)
 
 
-@pytest.mark.skipif(COMMAND is None, reason="NO COMMAND BESIDE THIS PYTHON: the package is not installed there")
+@pytest.mark.skipif(COMMAND is None,
+                    reason="NO COMMAND BESIDE THIS PYTHON: the package is not installed there")
 def test_the_module_is_the_command():
     done = command("--version")
     assert done.returncode == 0 and dequant.__version__ in done.stdout
     done = command("inspect", "no such file")
     assert done.returncode != 0 and "no such file" in done.stderr
-    same = subprocess.run([COMMAND, "inspect", "no such file"], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (same.returncode, same.stdout, same.stderr)
+    same = subprocess.run([COMMAND, "inspect", "no such file"], capture_output=True, text=True,
+                          check=False)
+    assert (done.returncode, done.stdout, done.stderr) == \
+        (same.returncode, same.stdout, same.stderr)
 
 
 def test_the_module_says_where_there_is_no_command():

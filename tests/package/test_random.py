@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dequant
-from arithmetic import INPUTS, Codes, assert_same, codes, codes_of, dequantized, floats, random_codes
+from arithmetic import (INPUTS, Codes, assert_same, codes, codes_of, dequantized, floats,
+                        random_codes)
 from tensors import array_of, packed_of
 
 settings.register_profile("dequant", deadline=None, print_blob=True)
@@ -14,7 +15,8 @@ settings.load_profile("dequant")
 
 @st.composite
 def layouts(draw, rank):
-    """How an array lies in memory: an order of its axes, steps, directions, and the order of its bytes."""
+    """How an array lies in memory: an order of its axes, steps, directions, and the order of its
+    bytes."""
     order = draw(st.permutations(range(rank)))
     steps = draw(st.lists(st.sampled_from([1, 1, 2, 3, -1, -2]), min_size=rank, max_size=rank))
     return order, steps, draw(st.booleans())
@@ -47,14 +49,17 @@ def nodes(draw):
             sides = (shape[axis],)
         elif kind == "blocks":
             block_size = draw(st.integers(1, shape[axis] + 3))
-            sides = tuple(size if i != axis % len(shape) else -(-size // block_size) for i, size in enumerate(shape))
+            sides = tuple(size if i != axis % len(shape) else -(-size // block_size)
+                          for i, size in enumerate(shape))
     scale_element = draw(st.sampled_from(["float32", "float16", "bfloat16", "float8e8m0"]))
     output = draw(st.sampled_from(["float32", "float16", "bfloat16"]))
-    scale = random_codes(rng, scale_element, sides) if draw(st.booleans()) or scale_element == "float8e8m0" else \
+    scale = random_codes(rng, scale_element, sides) if draw(st.booleans()) \
+        or scale_element == "float8e8m0" else \
         floats(rng.normal(size=sides), scale_element)
     zero = None
     if draw(st.booleans()):
-        zero = random_codes(rng, element, sides) if element[0] != "f" else codes(element, np.zeros(sides, int))
+        zero = random_codes(rng, element,
+                            sides) if element[0] != "f" else codes(element, np.zeros(sides, int))
     options = {"axis": axis, "block_size": block_size, "output_dtype": output}
     return random_codes(rng, element, shape), scale, zero, options
 
@@ -71,12 +76,14 @@ def form(draw, tensor):
 def test_any_node_in_any_form(node, data, threads):
     x, scale, zero, options = node
     y = dequant.onnx.dequantize_linear(form(data.draw, x), form(data.draw, scale),
-                                       None if zero is None else form(data.draw, zero), threads=threads, **options)
+                                       None if zero is None else form(data.draw, zero),
+                                       threads=threads, **options)
     expected = expected_of(x, scale, zero, options)
     assert_same(codes_of(y), expected)
     out = np.empty_like(y)
     zeros = None if zero is None else array_of(zero)
-    again = dequant.onnx.dequantize_linear(form(data.draw, x), array_of(scale), zeros, out=out, threads=threads,
+    again = dequant.onnx.dequantize_linear(form(data.draw, x), array_of(scale), zeros, out=out,
+                                           threads=threads,
                                            **options)
     assert again is out
     assert_same(codes_of(out), expected)

@@ -14,20 +14,24 @@ import dequant
 HERE = pathlib.Path(__file__).parent
 CONFIG = HERE.parents[1] / "pyproject.toml"
 PACKAGE = pathlib.Path(dequant.__file__).parent
-FUNCTIONS = [("onnx", "dequantize_linear"), ("microsoft", "dequantize_linear"), ("webnn", "dequantize_linear"),
-             ("tensorflow", "dequantize"), ("directml", "dequantize"), ("directml", "element_wise_dequantize_linear")]
+FUNCTIONS = [("onnx", "dequantize_linear"), ("microsoft", "dequantize_linear"),
+             ("webnn", "dequantize_linear"),
+             ("tensorflow", "dequantize"), ("directml", "dequantize"),
+             ("directml", "element_wise_dequantize_linear")]
 
-pytestmark = pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="NO MYPY: stubs are not checked")
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("mypy") is None,
+                                reason="NO MYPY: stubs are not checked")
 
 
 @pytest.fixture(scope="module")
 def mypy(tmp_path_factory):
-    """Runs a program of mypy's outside of the repository, so that it finds the package that is installed."""
+    """Runs a program of mypy's outside of the repository, so that it finds the package that is
+    installed."""
     folder = tmp_path_factory.mktemp("mypy")
 
     def run(module, *arguments):
-        return subprocess.run([sys.executable, "-m", module, *map(str, arguments)], cwd=folder, text=True, check=False,
-                              capture_output=True, timeout=500)
+        return subprocess.run([sys.executable, "-m", module, *map(str, arguments)], cwd=folder,
+                              text=True, check=False, capture_output=True, timeout=500)
     return run
 
 
@@ -53,7 +57,8 @@ def test_the_package_itself_is_typed(mypy):
 
 
 def test_stubs_and_modules_have_the_same_names(mypy):
-    done = mypy("mypy.stubtest", "dequant", "--mypy-config-file", CONFIG, "--ignore-unused-allowlist", "--allowlist",
+    done = mypy("mypy.stubtest", "dequant", "--mypy-config-file", CONFIG,
+                "--ignore-unused-allowlist", "--allowlist",
                 HERE / "stub_uses" / "allowed.txt")
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -71,7 +76,8 @@ def parameters(text, defaults=()):
         return defaults[int(value)] if defaults else value
     first = zip(positional, without + arguments.defaults, strict=True)
     last = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    return ([(a.arg, "positional", default(d)) for a, d in first] + [(a.arg, "keyword", default(d)) for a, d in last])
+    return ([(a.arg, "positional", default(d)) for a, d in first]
+            + [(a.arg, "keyword", default(d)) for a, d in last])
 
 
 @pytest.mark.parametrize("module, name", FUNCTIONS)

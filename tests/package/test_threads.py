@@ -41,7 +41,8 @@ def test_sixteen_threads_call_at_once(threads):
     def work(i):
         for turn in range(20):
             x = X[:, :: 1 + (i + turn) % 3]
-            same_bits(dequant.onnx.dequantize_linear(x, SCALE[:: 1 + (i + turn) % 3], threads=threads),
+            same_bits(dequant.onnx.dequantize_linear(x, SCALE[:: 1 + (i + turn) % 3],
+                                                     threads=threads),
                       WANT[:, :: 1 + (i + turn) % 3])
     all_of(16, work)
 

@@ -7,7 +7,8 @@ import dequant
 from arithmetic import Codes
 from tensors import EDGES, array_of, same_bits
 
-FLOAT8 = {"float8e4m3fn": "float8_e4m3fn", "float8e4m3fnuz": "float8_e4m3fnuz", "float8e5m2": "float8_e5m2",
+FLOAT8 = {"float8e4m3fn": "float8_e4m3fn", "float8e4m3fnuz": "float8_e4m3fnuz",
+          "float8e5m2": "float8_e5m2",
           "float8e5m2fnuz": "float8_e5m2fnuz"}
 SCALES = EDGES[:, None].copy()
 
@@ -22,16 +23,19 @@ def test_its_expression_gives_these_bits(element, output, torch):
     want = ((x.to(torch.float32) - zero) * torch.from_numpy(SCALES)).to(getattr(torch, output))
     for form in (x, array_of(codes)):
         for i, scale in enumerate(SCALES[:, 0]):
-            y = dequant.onnx.dequantize_linear(form, scale, zero or None, output_dtype=output, like="torch")
+            y = dequant.onnx.dequantize_linear(form, scale, zero or None, output_dtype=output,
+                                               like="torch")
             assert y.dtype == want.dtype
             if output != "bfloat16":
                 same_bits(y.numpy(), want[i].numpy())
             else:
-                assert bool(((y.view(torch.int16) == want[i].view(torch.int16)) | (y.isnan() & want[i].isnan())).all())
+                assert bool(((y.view(torch.int16) == want[i].view(torch.int16))
+                             | (y.isnan() & want[i].isnan())).all())
 
 
 def test_its_quantized_operators_give_these_bits(rng, torch):
-    pytest.importorskip("torch.ao.quantization.fx._decomposed", reason="NO quantized_decomposed in this torch")
+    pytest.importorskip("torch.ao.quantization.fx._decomposed",
+                        reason="NO quantized_decomposed in this torch")
     ops = torch.ops.quantized_decomposed
     x = torch.from_numpy(rng.integers(-128, 128, (6, 5, 7)).astype(np.int8))
     scale, zero = torch.rand(5), torch.from_numpy(rng.integers(-128, 128, 5))
@@ -43,10 +47,12 @@ def test_its_quantized_operators_give_these_bits(rng, torch):
 
 def test_its_tensors_are_read_in_any_layout(torch):
     x = torch.arange(24, dtype=torch.uint8).reshape(2, 3, 4)
-    for view in (x.transpose(0, 2), x[:, ::2], x[1], x[0, 0, 0], x.expand(5, 2, 3, 4), x[:0], x.flip(0)):
+    for view in (x.transpose(0, 2), x[:, ::2], x[1], x[0, 0, 0], x.expand(5, 2, 3, 4),
+                 x[:0], x.flip(0)):
         same_bits(dequant.onnx.dequantize_linear(view, 0.5), view.numpy() * np.float32(0.5))
     rows = x[0].to(torch.float32).T
-    same_bits(dequant.onnx.dequantize_linear(np.ones((4, 3), np.uint8), rows, axis=0, block_size=1), rows.numpy())
+    same_bits(dequant.onnx.dequantize_linear(np.ones((4, 3), np.uint8), rows, axis=0, block_size=1),
+              rows.numpy())
 
 
 @pytest.mark.parametrize("name", [*FLOAT8.values(), "bfloat16"])
@@ -58,7 +64,8 @@ def test_types_that_numpy_lacks_are_read_in_any_layout(name, torch):
             y = dequant.onnx.dequantize_linear(view, np.float32(1))
         else:
             blocks = {"axis": 0, "block_size": 1} if view.ndim else {}
-            y = dequant.onnx.dequantize_linear(np.ones(view.shape, np.uint8), view, output_dtype=1, **blocks)
+            y = dequant.onnx.dequantize_linear(np.ones(view.shape, np.uint8), view,
+                                               output_dtype=1, **blocks)
         same_bits(y, want)
 
 
@@ -75,7 +82,8 @@ def test_what_is_more_than_memory_is_refused(torch):
     with pytest.raises(TypeError, match="^x: int64 is no element type"):
         dequant.onnx.dequantize_linear(torch.ones(2, dtype=torch.int64), np.float32(1))
     with pytest.raises(TypeError, match="^x: "):
-        dequant.onnx.dequantize_linear(torch.quantize_per_tensor(torch.ones(2), 1, 0, torch.quint8), np.float32(1))
+        dequant.onnx.dequantize_linear(torch.quantize_per_tensor(torch.ones(2), 1, 0, torch.quint8),
+                                       np.float32(1))
 
 
 @pytest.mark.parametrize("name", ["float32", "float16", "bfloat16"])
@@ -97,7 +105,8 @@ def test_results_go_into_its_tensors(name, torch):
 
 def test_negated_views_are_not_taken_for_their_memory(torch):
     """imag() of a conjugate is a view whose signs torch turns when it reads."""
-    for view in (torch.imag(torch.tensor([1 + 2j, 3 + 4j]).conj()), torch._neg_view(torch.tensor([2.0, 4.0]))):
+    for view in (torch.imag(torch.tensor([1 + 2j, 3 + 4j]).conj()),
+                 torch._neg_view(torch.tensor([2.0, 4.0]))):
         assert view.is_neg()
         with pytest.raises(TypeError, match="^scale: .*resolve_neg"):
             dequant.onnx.dequantize_linear(np.uint8([1, 1]), view, axis=0)
@@ -126,7 +135,8 @@ def test_types_of_less_than_a_byte_are_not_read_as_bytes(bits, torch):
         if not hasattr(torch, name):
             pytest.skip(f"THIS TORCH HAS NO {name}")
         x = torch.tensor([0x97, 0x01], dtype=torch.uint8).view(getattr(torch, name))
-        with pytest.raises(TypeError, match=f"^x: {name}, whose memory DLPack calls {sign}8; give dequant.Packed"):
+        with pytest.raises(TypeError, match=f"^x: {name}, whose memory DLPack calls {sign}8; give "
+                                            "dequant.Packed"):
             dequant.onnx.dequantize_linear(x, 1.0)
         with pytest.raises(TypeError, match="^zero_point: "):
             dequant.onnx.dequantize_linear(np.uint8([[1, 2]]), np.float32([1, 1]), x)
@@ -181,24 +191,28 @@ def test_subclasses_with_memory_of_their_own_are_read(torch):
 
     x = np.uint8([1, 2])
     for kind in (torch.nn.Parameter(torch.tensor([0.5, 3]), requires_grad=False),
-                 torch.tensor([0.5, 3]).as_subclass(Named), torch.nn.Buffer(torch.tensor([0.5, 3]))):
+                 torch.tensor([0.5, 3]).as_subclass(Named),
+                 torch.nn.Buffer(torch.tensor([0.5, 3]))):
         same_bits(dequant.onnx.dequantize_linear(x, kind, axis=0), np.float32([0.5, 6]))
         out = kind.clone()
         assert dequant.onnx.dequantize_linear(x, 2.0, out=out) is out and out.tolist() == [2, 4]
     empty = torch.empty(0, dtype=torch.uint8)
-    assert dequant.onnx.dequantize_linear(empty, 1.0).shape == dequant.Packed(empty, "int4", 0).shape == (0,)
+    assert dequant.onnx.dequantize_linear(empty, 1.0).shape == \
+        dequant.Packed(empty, "int4", 0).shape == (0,)
 
 
 def test_packed_takes_its_tensors(torch):
     held = torch.tensor([[0x21, 0x43], [0x65, 0x07]], dtype=torch.uint8)
     want = np.float32([[1, 2, 3, 4], [5, 6, 7, 0]])
-    for data in (held, held.view(torch.int8), held.view(torch.float8_e4m3fn), held.view(torch.bool)):
+    for data in (held, held.view(torch.int8), held.view(torch.float8_e4m3fn),
+                 held.view(torch.bool)):
         same_bits(dequant.onnx.dequantize_linear(dequant.Packed(data, "int4", (2, 4)), 1.0), want)
     packed = dequant.Packed(held, "uint4", (2, 4))
     assert packed.data.ctypes.data == held.data_ptr()  # no copy
     with pytest.raises(ValueError, match="^data: packed bytes must be contiguous"):
         dequant.Packed(held.T, "int4", (2, 4))
-    for wrong in (held.view(torch.int16), held.view(torch.bfloat16), torch.ones(1, dtype=torch.int64)):
+    for wrong in (held.view(torch.int16), held.view(torch.bfloat16),
+                  torch.ones(1, dtype=torch.int64)):
         with pytest.raises(TypeError, match=f"^data: .*{str(wrong.dtype).removeprefix('torch.')}"):
             dequant.Packed(wrong, "int4", 8)
     with pytest.raises(TypeError, match="^data: "):

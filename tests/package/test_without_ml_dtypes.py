@@ -17,7 +17,8 @@ HIDE = "import sys\nsys.modules['ml_dtypes'] = None\nimport numpy as np, dequant
 @pytest.fixture
 def path(tmp_path):
     rng = np.random.default_rng(2)
-    return linear(tmp_path, random_codes(rng, "uint8", [5, 7]), floats(rng.random(7) * 4, "bfloat16"))
+    return linear(tmp_path, random_codes(rng, "uint8", [5, 7]),
+                  floats(rng.random(7) * 4, "bfloat16"))
 
 
 @pytest.fixture

@@ -10,15 +10,23 @@ from onnx import TensorProto, helper
 FLOATS = {  # types that numpy or ml_dtypes can view
     "float8e4m3fn": ml_dtypes.float8_e4m3fn, "float8e4m3fnuz": ml_dtypes.float8_e4m3fnuz,
     "float8e5m2": ml_dtypes.float8_e5m2, "float8e5m2fnuz": ml_dtypes.float8_e5m2fnuz,
+    "float6e2m3": ml_dtypes.float6_e2m3fn,
     "float8e8m0": ml_dtypes.float8_e8m0fnu, "float32": np.dtype("<f4"), "float16": np.dtype("<f2"),
     "bfloat16": ml_dtypes.bfloat16}
 BITS = {"uint8": 8, "int8": 8, "uint16": 16, "int16": 16, "int32": 32, "uint4": 4, "int4": 4,
-        "uint2": 2, "int2": 2, "float4e2m1": 4, "float8e4m3fn": 8, "float8e4m3fnuz": 8,
+        "uint2": 2, "int2": 2, "float4e2m1": 4, "float6e2m3": 6,
+        "float8e4m3fn": 8, "float8e4m3fnuz": 8,
         "float8e5m2": 8, "float8e5m2fnuz": 8, "float8e8m0": 8, "float32": 32, "float16": 16,
         "bfloat16": 16}
 INPUTS = ["uint8", "int8", "uint16", "int16", "int32", "uint4", "int4", "uint2", "int2",
-          "float4e2m1", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"]
+          "float4e2m1", "float6e2m3",
+          "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"]
 FLOAT4 = np.array([0, .5, 1, 1.5, 2, 3, 4, 6])
+
+
+def opset_of(element):
+    """An opset that has the element, and that ONNX Runtime has unless only the newest one does."""
+    return 28 if element.startswith("float6") else 25
 
 
 def onnx_code(element):
@@ -43,7 +51,7 @@ class Codes:
         if self.element == "float4e2m1":
             return np.where(codes & 8, -1.0, 1.0) * FLOAT4[codes & 7]
         if self.element in FLOATS:
-            unsigned = np.dtype(f"<u{BITS[self.element] // 8}")
+            unsigned = np.dtype(f"<u{max(BITS[self.element] // 8, 1)}")
             return self.codes.astype(unsigned).view(FLOATS[self.element]).astype(np.float64)
         width = BITS[self.element]
         if self.element.startswith("int"):
@@ -51,16 +59,14 @@ class Codes:
         return codes.astype(np.float64)
 
     def packed(self):
-        """The bytes of raw_data: little-endian, small elements from the low bits of each byte
-        on."""
+        """The bytes of raw_data: little-endian, small elements a stream of bits, the lowest
+        first."""
         width = BITS[self.element]
         codes = self.codes.reshape(-1).astype(np.uint64)
         if width >= 8:
             return codes.astype(f"<u{width // 8}").tobytes()
-        held = 8 // width
-        codes = np.append(codes, np.zeros(-codes.size % held, np.uint64)).reshape(-1, held)
-        shifts = np.arange(held, dtype=np.uint64) * np.uint64(width)
-        return (codes << shifts).sum(axis=1).astype(np.uint8).tobytes()
+        stream = codes[:, np.newaxis] >> np.arange(width, dtype=np.uint64) & np.uint64(1)
+        return np.packbits(stream.astype(np.uint8), bitorder="little").tobytes()
 
     def array(self):
         """As numpy has it: its own type, or codes in bytes or 16 bits."""

@@ -30,7 +30,8 @@ class Page:
             [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
              "--no-first-run", "--disable-extensions", "--disable-background-networking",
              f"--user-data-dir={self._folder}/profile", "--remote-debugging-pipe", "about:blank"],
-            env={**os.environ, "TMPDIR": self._folder}, preexec_fn=place, close_fds=False, start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            env={**os.environ, "TMPDIR": self._folder}, preexec_fn=place, close_fds=False,
+            start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
         os.close(commands)
         os.close(answers)
@@ -64,7 +65,8 @@ class Page:
         self._process.wait()
         os.close(self._to)
         os.close(self._from)
-        # Some of its processes have a group of their own, and write until they notice that it is gone.
+        # Some of its processes have a group of their own, and write until they notice that it is
+        # gone.
         for _ in range(100):
             shutil.rmtree(self._folder, ignore_errors=True)
             if not os.path.exists(self._folder):

@@ -7,19 +7,20 @@ import pytest
 
 SHARED = os.environ.get("DEQUANT_SHARED", "")
 
-# Under sanitizers, which make programs slow, only those run that read what is hostile or odd: all others judge
-# numbers, texts and what is left on the disk, which no sanitizer changes.
+# Under sanitizers, which make programs slow, only those run that read what is hostile or odd: all
+# others judge numbers, texts and what is left on the disk, which no sanitizer changes.
 if os.environ.get("DEQUANT_SANITIZED"):
     READERS = {"test_convert_external.py", "test_convert_graph.py", "test_extract.py",
                "test_hostile_external.py", "test_hostile_graph.py", "test_hostile_tensor.py",
-               "test_hostile_wire.py", "test_inspect.py", "test_inspect_page.py", "test_inspect_truth.py"}
+               "test_hostile_wire.py", "test_inspect.py", "test_inspect_page.py",
+               "test_inspect_truth.py"}
     collect_ignore = [path.name for path in pathlib.Path(__file__).parent.glob("test_*.py")
                       if path.name not in READERS]
 
 
 def pytest_collection_modifyitems(items):
-    """Large graphs show that time and memory grow as a line, which sanitizers change; smaller ones go the
-    same ways."""
+    """Large graphs show that time and memory grow as a line, which sanitizers change; smaller ones
+    go the same ways."""
     if os.environ.get("DEQUANT_SANITIZED"):
         items[:] = [i for i in items
                     if not i.name.startswith(("test_large_graphs_take_seconds[10^5",

@@ -1,5 +1,5 @@
-// Preloaded into the command by test_hostile_faults.py: a call of the C library fails, or does half of
-// what it was asked for. All of it is set in the environment:
+// Preloaded into the command by test_hostile_faults.py: a call of the C library fails, or does half
+// of what it was asked for. All of it is set in the environment:
 //   FAULT_CALL     its name; any: whichever it is
 //   FAULT_AT       which of its calls, counted from the opening of a model or folder
 //   FAULT_FROM_START  they are counted from the start of the process

@@ -1,4 +1,5 @@
-"""Hostile models, byte by byte: a protobuf writer that may lie, and the command run under limits."""
+"""Hostile models, byte by byte: a protobuf writer that may lie, and the command run under
+limits."""
 
 import os
 import pathlib
@@ -136,7 +137,8 @@ def convert(folder, data, *options, **limits):
     source = pathlib.Path(folder) / "hostile.onnx"
     if data is not None:
         source.write_bytes(data)
-    return run("convert", source, "-o", source.with_name("out.onnx"), "-q", "-T1", *options, **limits)
+    return run("convert", source, "-o", source.with_name("out.onnx"), "-q", "-T1",
+               *options, **limits)
 
 
 def listing(folder):

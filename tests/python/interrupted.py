@@ -1,5 +1,5 @@
-"""Conversions that a signal ends, and what they leave. As a program: a campaign of signals at random moments and
-at each call of the system in turn, counted.
+"""Conversions that a signal ends, and what they leave. As a program: a campaign of signals at
+random moments and at each call of the system in turn, counted.
 
     DEQUANT_CLI=build/dequant python tests/python/interrupted.py [--runs 1000]
 """
@@ -17,7 +17,10 @@ import subprocess
 import tempfile
 import time
 
-from hostile_support import CLI, FLOAT, INT8, MIB, external, initializer, model, node, tensor
+import pytest
+
+from hostile_support import (CLI, FLOAT, INT8, LIMITED, MIB, external, initializer, model,
+                             node, tensor)
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGXCPU)
@@ -29,14 +32,36 @@ OLD = b"old"
 NOTHING, COMPLETE = "nothing", "complete output"
 ORPHAN, TEMPORARY, TORN = "data file without its model", "temporary file", "torn output"
 
-resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))  # which takes long
+# which takes long
+resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+
+
+# For the tests of both kinds: of what is left, and of how it is removed.
+
+NEEDS = [
+    pytest.mark.skipif(COMPILER is None, reason="NO C COMPILER for the calls that are interrupted"),
+    pytest.mark.skipif(not LIMITED,
+                       reason="SANITIZED: the sanitizer's library must be the first one"),
+]
+
+
+@pytest.fixture(scope="module", name="shim")
+def shim(tmp_path_factory):
+    return build_shim(tmp_path_factory.mktemp("shim"))
+
+
+@pytest.fixture(name="folder")
+def folder(tmp_path):
+    (tmp_path / "f").mkdir()
+    return tmp_path / "f"
 
 
 def build_shim(folder):
     """fault_shim.c, to be preloaded."""
     library = pathlib.Path(folder) / "fault_shim.so"
     source = pathlib.Path(__file__).with_name("fault_shim.c")
-    subprocess.run([COMPILER, "-O1", "-shared", "-fPIC", "-w", "-o", library, source, "-ldl"], check=True)
+    subprocess.run([COMPILER, "-O1", "-shared", "-fPIC", "-w", "-o", library, source, "-ldl"],
+                   check=True)
     return library
 
 
@@ -48,8 +73,10 @@ class Conversion:
         self.target, self.data = self.folder / "out.onnx", self.folder / "out.onnx.data"
         self.hit = self.folder.parent / "hit"
         self.old = OLD if force else None
-        self.env = dict(os.environ, LD_PRELOAD=str(shim), FAULT_HIT=str(self.hit), FAULT_WITHOUT=without)
-        self.command = [CLI, "convert", "in.onnx", "-o", "out.onnx", "-q", *(["--force"] if force else [])]
+        self.env = dict(os.environ, LD_PRELOAD=str(shim), FAULT_HIT=str(self.hit),
+                        FAULT_WITHOUT=without)
+        self.command = [CLI, "convert", "in.onnx", "-o", "out.onnx", "-q",
+                        *(["--force"] if force else [])]
         self.set_threads(threads)
         (self.folder / "w").write_bytes(bytes(range(256)) * (size // 256))
         (self.folder / "in.onnx").write_bytes(
@@ -112,7 +139,8 @@ class Conversion:
             yield self.left()
 
     def at_random(self, number, seed):
-        """Sends the signal at some moment of the conversion; says whether it came in time, and what was left."""
+        """Sends the signal at some moment of the conversion; says whether it came in time, and what
+        was left."""
         process = self.start()
         time.sleep(random.Random(seed).uniform(0, self.span * 1.1))
         process.send_signal(number)
@@ -130,7 +158,8 @@ def count(ends):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--runs", type=int, default=1000, help="at random moments, of each signal; 4 threads")
+    parser.add_argument("--runs", type=int, default=1000,
+                        help="at random moments, of each signal; 4 threads")
     parser.add_argument("--systems", nargs="*", default=SYSTEMS[:2], metavar="LACKING")
     options = parser.parse_args()
     runs = options.runs
@@ -140,16 +169,19 @@ def main():
             folder = pathlib.Path(tempfile.mkdtemp(dir=scratch)) / "f"
             folder.mkdir()
             conversion = Conversion(folder, shim, without, force, size=MIB)
-            print(f"{'without ' + without if without else 'with all calls'}{', --force' if force else ''}: "
+            system = f"without {without}" if without else "with all calls"
+            print(f"{system}{', --force' if force else ''}: "
                   f"one conversion takes {conversion.span * 1000:.0f} ms")
             for number in (*HANDLED[:3], signal.SIGKILL):
                 ends = list(conversion.at_each_call(number))
-                print(f"  {number.name} before each of {len(ends)} calls: {count(ends)}", flush=True)
+                print(f"  {number.name} before each of {len(ends)} calls: {count(ends)}",
+                      flush=True)
                 conversion.set_threads(4)
                 tries = (conversion.at_random(number, seed) for seed in itertools.count())
                 ends = list(itertools.islice((left for in_time, left in tries if in_time), runs))
                 conversion.set_threads(1)
-                print(f"  {number.name} at {runs} random moments of conversions: {count(ends)}", flush=True)
+                print(f"  {number.name} at {runs} random moments of conversions: {count(ends)}",
+                      flush=True)
 
 
 if __name__ == "__main__":

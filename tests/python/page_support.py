@@ -67,6 +67,7 @@ def page_of(source, *options):
 
 def charts(text, label):
     """(begin, width, counts) of the large charts of a page."""
-    found = re.findall(rf"aria-label='{label}: [^']*' data-begin='([^']*)' data-width='([^']*)'( data-log)? "
+    found = re.findall(
+        rf"aria-label='{label}: [^']*' data-begin='([^']*)' data-width='([^']*)'( data-log)? "
                        r"data-counts='([^']*)'", text)
     return [(float(b), float(w), np.array(c.split(), int)) for b, w, _, c in found]

@@ -4,13 +4,14 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 
 import numpy as np
 import onnx
 import onnxruntime
 from onnx import helper
 
-from arithmetic import codes, codes_of, dequantized, element_of, floats, onnx_code
+from arithmetic import codes, codes_of, dequantized, element_of, floats, onnx_code, opset_of
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 
@@ -38,8 +39,9 @@ def model(nodes, inputs=(), outputs=("y",), initializers=(), opset=21, ir_versio
                              producer_name="tests")
 
 
-def linear(folder, x, scale, zero_point=None, opset=25, domain="", **attributes):
+def linear(folder, x, scale, zero_point=None, opset=None, domain="", **attributes):
     """A saved model with one DequantizeLinear of initializers, whose output is the graph's."""
+    opset = opset or opset_of(x.element)
     names = "x scale" + (" zero" if zero_point is not None else "")
     tensors = [x.tensor("x"), scale.tensor("scale")]
     if zero_point is not None:
@@ -47,7 +49,8 @@ def linear(folder, x, scale, zero_point=None, opset=25, domain="", **attributes)
     element = element_of(attributes.get("output_dtype") or onnx_code(scale.element))
     made = model([node("DequantizeLinear", names, "y", "dq", domain, **attributes)],
                  outputs=[value("y", element, x.codes.shape)], initializers=tensors, opset=opset,
-                 ir_version=13 if opset >= 25 else 12 if opset == 24 else 11 if opset == 23 else 10,
+                 ir_version=14 if opset >= 28 else 13 if opset >= 25 else
+                 12 if opset == 24 else 11 if opset == 23 else 10,
                  domains=[domain] if domain else [])
     return save(made, folder / "in.onnx")
 
@@ -80,6 +83,24 @@ def dequant(*arguments, code=0, cwd=None):
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
     assert done.returncode == code, f"exit code {done.returncode}\n{done.stderr}{done.stdout}"
     return done
+
+
+LAUNCHER = """
+import os, sys
+null = os.open(os.devnull, os.O_WRONLY)
+child = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ,
+                        file_actions=[(os.POSIX_SPAWN_DUP2, null, fd) for fd in (1, 2)])
+print(os.wait4(child, 0)[2].ru_maxrss)
+"""
+
+
+def peak_memory(folder, *arguments):
+    """The largest resident memory of a command, in bytes. A child begins with that of its parent,
+    which is small here."""
+    command = [sys.executable, "-S", "-c", LAUNCHER, os.environ["DEQUANT_CLI"],
+               *map(str, arguments)]
+    return int(subprocess.run(command, cwd=folder, check=True, capture_output=True,
+                              text=True).stdout) * 1024
 
 
 def convert(source, *options, to="out.onnx"):

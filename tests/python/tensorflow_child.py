@@ -1,6 +1,6 @@
-"""Runs TensorFlow's Dequantize for tensorflow_support.py, in a process of its own so that it can have
-a preloaded library. Reads one JSON object a line, a node and the files of its tensors; writes the
-output to a file and answers with a line: "done", or the name of the exception."""
+"""Runs TensorFlow's Dequantize for tensorflow_support.py, in a process of its own so that it can
+have a preloaded library. Reads one JSON object a line, a node and the files of its tensors; writes
+the output to a file and answers with a line: "done", or the name of the exception."""
 
 import json
 import os

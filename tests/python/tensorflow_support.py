@@ -45,8 +45,8 @@ class Scratch:
 
 @dataclasses.dataclass
 class Node:
-    """A Dequantize of arrays, by TensorFlow's own names. `each`: per tensor, once for each pair of ranges.
-    The output is float32; bfloat16 is widened to it."""
+    """A Dequantize of arrays, by TensorFlow's own names. `each`: per tensor, once for each pair of
+    ranges. The output is float32; bfloat16 is widened to it."""
     x: np.ndarray
     min_range: np.ndarray
     max_range: np.ndarray
@@ -105,8 +105,9 @@ class Dequant(Scratch):
     """The command line under test, at `dequant op tensorflow`."""
 
     def run(self, x, low, high, node, *options):
-        command = [os.environ["DEQUANT_CLI"], "op", "tensorflow", "--x", x, "--min", low, "--max", high,
-                   "--mode", node.mode, "--dtype", node.dtype, "-o", self.folder / "y.npy", "--force",
+        command = [os.environ["DEQUANT_CLI"], "op", "tensorflow", "--x", x, "--min", low,
+                   "--max", high, "--mode", node.mode, "--dtype", node.dtype, "-o",
+                   self.folder / "y.npy", "--force",
                    *(["--narrow-range"] if node.narrow_range else []), *options]
         if node.axis is not None:
             command.append(f"--{'python-' if node.interface == 'python' else ''}axis={node.axis}")
@@ -146,8 +147,9 @@ def edge_ranges():
     """Every pair of the values at which arithmetic tends to go wrong."""
     tiny = np.array([1, 0x80000001, 0x000F4240, 0x007FFFFF, 0x807FFFFF, 0x00800000, 0x00800001],
                     np.uint32).view(np.float32)
-    edges = np.float32([0.0, -0.0, *tiny, 3.4028235e38, -3.4028235e38, np.inf, -np.inf, np.nan, 1, -1,
-                        1e-3, 0.1, 123.456, -77.7, 1e30, -1e-30, -128, 127, -127, 255, 65535])
+    edges = np.float32([0.0, -0.0, *tiny, 3.4028235e38, -3.4028235e38, np.inf, -np.inf,
+                        np.nan, 1, -1, 1e-3, 0.1, 123.456, -77.7, 1e30, -1e-30, -128, 127, -127,
+                        255, 65535])
     return np.stack(np.meshgrid(edges, edges), -1).reshape(-1, 2)
 
 
@@ -158,7 +160,8 @@ def random_ranges(rng, count):
     plain = rng.normal(size=(count, 2)) * np.exp2(rng.integers(-20, 20, (count, 2)))
     kinds = np.stack([np.sort(plain.astype(np.float32), 1), -np.sort(-plain.astype(np.float32), 1),
                       np.repeat(plain[:, :1], 2, 1).astype(np.float32), bits(0xFFFFFFFF),
-                      bits(0x80FFFFFF), np.sort(rng.uniform(-8, 8, (count, 2)), 1).astype(np.float32)])
+                      bits(0x80FFFFFF),
+                      np.sort(rng.uniform(-8, 8, (count, 2)), 1).astype(np.float32)])
     return kinds[rng.integers(0, len(kinds), count), np.arange(count)]
 
 

@@ -1,4 +1,5 @@
-"""`dequant bench`: what it selects, reports and refuses. How fast the cells are is no test's business."""
+"""`dequant bench`: what it selects, reports and refuses. How fast the cells are is no test's
+business."""
 
 import json
 import os
@@ -57,7 +58,8 @@ def test_json_has_the_documented_keys_and_they_agree():
     for c in report["cells"]:
         assert list(c) == ["cell", "input", "output", "granularity", "rule", "elements", "threads",
                            "bytes", "seconds", "elements_per_second", "bytes_per_second", "ceiling",
-                           "ceiling_seconds", "percent_of_ceiling", "neighbour", "times_neighbour"]
+                           "ceiling_seconds", "percent_of_ceiling", "way", "neighbour",
+                           "times_neighbour"]
         assert (c["input"], c["output"], c["granularity"], c["rule"]) == (
             "int4", "float16", "blocked_32_last", "subtract_then_scale")
         # Codes, scales of two bytes, packed zero points, and the output.
@@ -66,6 +68,8 @@ def test_json_has_the_documented_keys_and_they_agree():
         assert c["bytes_per_second"] == pytest.approx(c["bytes"] / c["seconds"])
         assert c["percent_of_ceiling"] > 0 and c["ceiling_seconds"] > 0
         assert c["ceiling"] in ("plain stores", "streaming stores")
+        chunks = -(-c["elements"] * 2 // (1 << 18))
+        assert c["way"] == f"groups, {chunks} chunk{'s' * (chunks > 1)} on reference"
         assert c["neighbour"] is None and c["times_neighbour"] is None
 
 
@@ -131,7 +135,8 @@ def test_what_needs_too_much_memory_is_refused_before_anything_is_measured():
 
 
 def everything(master):
-    """What was written to a terminal that nobody has open any more; a read may bring a part of it."""
+    """What was written to a terminal that nobody has open any more; a read may bring a part of
+    it."""
     parts = []
     while True:
         try:

@@ -1,4 +1,5 @@
-"""The benchmark of whole models measures what it says, keeps to its memory, and leaves nothing behind."""
+"""The benchmark of whole models measures what it says, keeps to its memory, and leaves nothing
+behind."""
 
 import json
 import os
@@ -13,9 +14,10 @@ MIB = 1 << 20
 
 
 def bench(folder, *arguments):
-    return subprocess.run([sys.executable, SCRIPT, "--dequant", os.environ["DEQUANT_CLI"], "--dir", folder,
-                           "--size", "32Mi", "--rounds", "2", *arguments], text=True, check=False,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+    return subprocess.run([sys.executable, SCRIPT, "--dequant", os.environ["DEQUANT_CLI"],
+                           "--dir", folder, "--size", "32Mi", "--rounds", "2", *arguments],
+                          text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          timeout=120)
 
 
 def test_report_as_json(tmp_path):
@@ -31,7 +33,8 @@ def test_report_as_json(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("arguments, message", [(["--size", "1Mi"], "32Mi"), (["--dequant", "/bin/false"], "1")])
+@pytest.mark.parametrize("arguments, message",
+                         [(["--size", "1Mi"], "32Mi"), (["--dequant", "/bin/false"], "1")])
 def test_what_cannot_be_measured_is_an_error(arguments, message, tmp_path):
     done = bench(tmp_path, *arguments)
     assert done.returncode != 0 and message in done.stderr and done.stdout == ""

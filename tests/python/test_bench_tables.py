@@ -1,4 +1,5 @@
-"""bench/tables.py: every number of a report stands in the table, row and column that it belongs to."""
+"""bench/tables.py: every number of a report stands in the table, row and column that it belongs
+to."""
 
 import json
 import pathlib

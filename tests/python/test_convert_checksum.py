@@ -1,4 +1,5 @@
-"""`dequant convert` and others: the SHA-1 of a file of external data must be the one that a tensor names."""
+"""`dequant convert` and others: the SHA-1 of a file of external data must be the one that a tensor
+names."""
 
 import hashlib
 import os
@@ -17,10 +18,12 @@ WRONG = "0" * 40
 
 
 def network(folder, folded=None, kept=None, location="w.bin"):
-    """A folded weight and a float that stays, in one file; `folded` and `kept` are further entries of theirs."""
+    """A folded weight and a float that stays, in one file; `folded` and `kept` are further entries
+    of theirs."""
     (folder / "w.bin").write_bytes(DATA)
     tensors = [external("w", [3], TensorProto.INT8, location=location, offset=5, **(folded or {})),
-               external("k", [4], TensorProto.FLOAT, location=location, offset=12, length=16, **(kept or {})),
+               external("k", [4], TensorProto.FLOAT, location=location, offset=12, length=16,
+                        **(kept or {})),
                helper.make_tensor("s", TensorProto.FLOAT, [], [0.5])]
     return save(model([dq("w s", "y", "dq"), node("Identity", "k", "z")], [],
                       [value("y", shape=[3]), value("z", shape=[4])], tensors), folder / "in.onnx")
@@ -31,11 +34,13 @@ def test_a_right_checksum_was_not_verified(tmp_path, digest):
     source = network(tmp_path, {"checksum": digest}, {"checksum": digest})
     _, report = convert(source)
     assert report["warnings"] == []
-    assert "checksum" not in kept_bytes(tmp_path / "out.onnx", "k")[1]  # the output's file is another
+    # the output's file is another
+    assert "checksum" not in kept_bytes(tmp_path / "out.onnx", "k")[1]
 
 
-@pytest.mark.parametrize("entries, name", [(({"checksum": WRONG}, {}), "w"), (({}, {"checksum": WRONG}), "k"),
-                                           (({"checksum": SHA1}, {"checksum": WRONG}), "k")])
+@pytest.mark.parametrize("entries, name",
+                         [(({"checksum": WRONG}, {}), "w"), (({}, {"checksum": WRONG}), "k"),
+                          (({"checksum": SHA1}, {"checksum": WRONG}), "k")])
 @pytest.mark.parametrize("option", [[], ["--dry-run"]])
 def test_a_wrong_checksum_was_a_warning(tmp_path, entries, name, option):
     source = network(tmp_path, *entries)
@@ -56,7 +61,8 @@ def test_no_checksum_skips_it_with_a_warning(tmp_path):
     assert report["warnings"] == ["tensor w: the checksum of its external data is not verified",
                                   "tensor k: the checksum of its external data is not verified"]
     assert "checksum" not in kept_bytes(tmp_path / "out.onnx", "k")[1]
-    for one, other in zip(session(source).run(None, {}), session(tmp_path / "out.onnx").run(None, {}), strict=True):
+    for one, other in zip(session(source).run(None, {}),
+                          session(tmp_path / "out.onnx").run(None, {}), strict=True):
         np.testing.assert_array_equal(one, other)
 
 
@@ -82,7 +88,8 @@ def test_run_reads_no_data_with_a_wrong_checksum(tmp_path):
     made = model([dq("w s", "y")], [], [value("y", shape=[3])],
                  [external("w", [3], TensorProto.INT8, location="w.bin", checksum=WRONG),
                   helper.make_tensor("s", TensorProto.FLOAT, [], [0.5])])
-    assert SHA1 in dequant("run", save(made, tmp_path / "in.onnx"), "-o", tmp_path / "out", code=3).stderr
+    assert SHA1 in dequant("run", save(made, tmp_path / "in.onnx"), "-o", tmp_path / "out",
+                           code=3).stderr
 
 
 def test_a_file_is_hashed_once_however_many_tensors_and_names_it_has(tmp_path):
@@ -93,11 +100,14 @@ def test_a_file_is_hashed_once_however_many_tensors_and_names_it_has(tmp_path):
     digest = hashlib.sha1(bytes(size)).hexdigest()
     for i in range(10):
         (tmp_path / f"link{i}").symlink_to("big")
-    tensors = [external(f"t{i}", [4], 1, location="./" * (i // 10) + f"link{i % 10}", offset=16 * i, checksum=digest)
+    tensors = [external(f"t{i}", [4], 1, location="./" * (i // 10) + f"link{i % 10}", offset=16 * i,
+                        checksum=digest)
                for i in range(count)]
     kept = [node("Identity", t.name, f"{t.name}_out") for t in tensors]
-    source = save(model(kept, [], [value(f"t{i}_out", shape=[4]) for i in range(count)], tensors), tmp_path / "in.onnx")
-    outcome = run("convert", source, "-o", tmp_path / "out.onnx", "-q", "-T1", address_space=128 * MIB)
+    source = save(model(kept, [], [value(f"t{i}_out", shape=[4]) for i in range(count)], tensors),
+                  tmp_path / "in.onnx")
+    outcome = run("convert", source, "-o", tmp_path / "out.onnx", "-q", "-T1",
+                  address_space=128 * MIB)
     assert outcome.code == 0, outcome
 
 

@@ -1,5 +1,6 @@
-"""`dequant convert` folds a DequantizeLinear whose inputs are computed from constants: a pair of a float
-constant, as quantization-aware training leaves it, and scales that are dequantized themselves."""
+"""`dequant convert` folds a DequantizeLinear whose inputs are computed from constants: a pair of a
+float constant, as quantization-aware training leaves it, and scales that are dequantized
+themselves."""
 
 import json
 
@@ -10,8 +11,8 @@ from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
 from arithmetic import FLOATS, assert_same, codes, codes_of, dequantized, floats, onnx_code
-from support import (SCALE, X, Y, ZERO, assert_same_outputs, constant, convert, dequant, dq, initializer,
-                     model, names, node, op_types, q, reasons, save, session, value)
+from support import (SCALE, X, Y, ZERO, assert_same_outputs, constant, convert, dequant, dq,
+                     initializer, model, names, node, op_types, q, reasons, save, session, value)
 
 WEIGHT = floats([[0.26, -0.74, 3.3], [-200.0, 200.0, 0.1]])
 RNG = np.random.default_rng(3)
@@ -26,13 +27,16 @@ def pair(weight=WEIGHT, scale=floats(0.5), zero=codes("int8", 0), opset=21, dq_o
         back["output_dtype"] = onnx_code(weight.element)
     inputs = ["w s z", "wq s z"] if zero is not None else ["w s", "wq s"]
     nodes = [q(inputs[0], "wq", **quantize), dq(inputs[1], **back)]
-    tensors = [weight.tensor("w"), scale.tensor("s")] + ([zero.tensor("z")] if zero is not None else [])
-    return model(nodes, outputs=[value("y", weight.element, weight.codes.shape)], initializers=tensors,
-                 opset=opset, ir_version=more.get("ir_version", 10 if opset < 23 else 13))
+    tensors = [weight.tensor("w"), scale.tensor("s")] + ([zero.tensor("z")]
+                                                         if zero is not None else [])
+    return model(nodes, outputs=[value("y", weight.element, weight.codes.shape)],
+                 initializers=tensors, opset=opset,
+                 ir_version=more.get("ir_version", 10 if opset < 23 else 13))
 
 
 def computed(proto):
-    """What the model's output y is, by ONNX Runtime or, where that has no kernel, by the reference."""
+    """What the model's output y is, by ONNX Runtime or, where that has no kernel, by the
+    reference."""
     try:
         return session_of(proto)
     except Exception:  # noqa: BLE001  ONNX Runtime's exceptions have no common base of their own
@@ -85,8 +89,9 @@ def test_strip_computes_what_the_trained_network_did(tmp_path):
 
 INTEGERS = ["uint8", "int8", "uint16", "int16", "uint4", "int4"]
 FLOAT8 = ["float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"]
-HIGHEST = {"uint8": 255, "int8": 127, "uint16": 65535, "int16": 32767, "uint4": 15, "int4": 7, "uint2": 3,
-           "int2": 1, "float4e2m1": 6, "float8e4m3fn": 448, "float8e4m3fnuz": 240, "float8e5m2": 57344,
+HIGHEST = {"uint8": 255, "int8": 127, "uint16": 65535, "int16": 32767, "uint4": 15,
+           "int4": 7, "uint2": 3, "int2": 1, "float4e2m1": 6, "float8e4m3fn": 448,
+           "float8e4m3fnuz": 240, "float8e5m2": 57344,
            "float8e5m2fnuz": 57344}
 
 
@@ -118,12 +123,15 @@ def test_codes_are_those_of_others(element, scale, tmp_path):
 @pytest.mark.parametrize("element", ["uint8", "int16", "int4", "float8e4m3fn"])
 @pytest.mark.parametrize("shape, scales, attributes", [
     ([6, 10], [10], {}), ([6, 10], [6], {"axis": 0}), ([3, 7, 5], [7], {"axis": -2}),
-    ([6, 10], [6, 3], {"axis": 1, "block_size": 4}), ([6, 10], [2, 10], {"axis": 0, "block_size": 3}),
-    ([3, 7, 5], [3, 3, 5], {"axis": 1, "block_size": 3}), ([0, 10], [10], {}), ([10], [1], {"axis": 0})])
+    ([6, 10], [6, 3], {"axis": 1, "block_size": 4}),
+    ([6, 10], [2, 10], {"axis": 0, "block_size": 3}),
+    ([3, 7, 5], [3, 3, 5], {"axis": 1, "block_size": 3}), ([0, 10], [10], {}),
+    ([10], [1], {"axis": 0})])
 def test_granularities(element, shape, scales, attributes, tmp_path):
     weight = floats(RNG.normal(size=shape) * 5)
     scale = floats(RNG.uniform(0.05, 2, size=scales))
-    zero = codes(element, np.zeros(scales) if "float" in element else RNG.integers(0, 5, size=scales))
+    zero = codes(element,
+                 np.zeros(scales) if "float" in element else RNG.integers(0, 5, size=scales))
     same(pair(weight, scale, zero, **attributes), tmp_path)
 
 
@@ -150,8 +158,8 @@ def test_constant_stored_anywhere(field, tmp_path):
 
 
 def test_pair_through_identity_and_casts_to_its_own_type(tmp_path):
-    nodes = [node("Identity", "w", "i"), q("i s z", "wq"), node("Cast", "wq", "c", to=TensorProto.INT8),
-             node("Identity", "c", "d"), dq("d s z")]
+    nodes = [node("Identity", "w", "i"), q("i s z", "wq"),
+             node("Cast", "wq", "c", to=TensorProto.INT8), node("Identity", "c", "d"), dq("d s z")]
     proto = model(nodes, initializers=[WEIGHT.tensor("w"), floats(0.5).tensor("s"),
                                        codes("int8", 0).tensor("z")])
     converted, _ = same(proto, tmp_path)
@@ -218,16 +226,18 @@ def test_float16_division_rounds_to_the_same_codes_or_the_pair_stays(tmp_path):
     differ = np.rint(x32) != np.rint(x16.astype("f4"))
     assert differ.any()
     stays(pair(numbers, scale), tmp_path,
-          "wq is computed by QuantizeLinear: x / y_scale gives other codes in float16, as specified, than "
-          "in float32, as computed by others")
+          "wq is computed by QuantizeLinear: x / y_scale gives other codes in float16, as "
+          "specified, than in float32, as computed by others")
     numbers.codes[differ] = 0
     (tmp_path / "same").mkdir()
     same(pair(numbers, scale), tmp_path / "same")
 
 
 @pytest.mark.parametrize("weight, scale, more, reason", [
-    (floats([[1, 2]], "float16"), floats(0.5), dict(opset=21), "y_scale: float32, where x is float16"),
-    (codes("int32", [[1, 2]]), floats(0.5), dict(opset=23), "x: int32 is not float32, float16 or bfloat16")])
+    (floats([[1, 2]], "float16"), floats(0.5), dict(opset=21),
+     "y_scale: float32, where x is float16"),
+    (codes("int32", [[1, 2]]), floats(0.5), dict(opset=23),
+     "x: int32 is not float32, float16 or bfloat16")])
 def test_other_types_stay(weight, scale, more, reason, tmp_path):
     """The first is wrong, so onnx.checker is not asked."""
     proto = pair(weight, scale, **more)
@@ -241,7 +251,8 @@ def test_constant_that_can_be_overridden_stays_quantized(tmp_path):
     """Strip gave it back as it was before quantization."""
     proto = pair()
     proto.graph.input.append(value("w"))
-    stays(proto, tmp_path, "w is a graph input and can be overridden (assume-const takes its value)")
+    stays(proto, tmp_path,
+          "w is a graph input and can be overridden (assume-const takes its value)")
     converted, _ = convert(tmp_path / "in.onnx", "--assume-const", "--force")
     assert_same(initializer(converted, "y"), codes_of(computed(pair())))
 
@@ -294,8 +305,9 @@ def test_many_nested_scales_in_little_memory(memory, tmp_path):
     tensors = [codes("int8", x).tensor("x"), codes("float8e4m3fn", scales).tensor("sq"),
                floats(0.013).tensor("s")]
     proto = model(nodes, outputs=[value("y", shape=x.shape)], initializers=tensors)
-    expected = dequantized(codes("int8", x), dequantized(codes("float8e4m3fn", scales), floats(0.013)),
-                           axis=1, block_size=8)
+    expected = dequantized(codes("int8", x),
+                           dequantized(codes("float8e4m3fn", scales), floats(0.013)), axis=1,
+                           block_size=8)
     converted, _ = convert(save(proto, tmp_path / "in.onnx"), "--mem", memory)
     assert_same(initializer(converted, "y"), expected)
 
@@ -318,7 +330,8 @@ def test_inspect_and_extract_see_nested_scales_and_pairs(tmp_path):
 
 
 def test_chain_of_pairs_ends(tmp_path):
-    """Each pair takes the value of the one before: a few are computed, many are left with the reason."""
+    """Each pair takes the value of the one before: a few are computed, many are left with the
+    reason."""
     def chain(pairs):
         nodes = []
         for i in range(pairs):

@@ -254,11 +254,13 @@ def test_dry_run_names_the_data_file_that_is_free(tmp_path):
     for name in ("out.onnx.data", "out.onnx.data.1"):
         (tmp_path / name).write_text("precious")
     before = sorted(p.name for p in tmp_path.iterdir())
-    reports = [json.loads(dequant("convert", source, "-o", tmp_path / "out.onnx", "--json", *options).stdout)
+    reports = [json.loads(dequant("convert", source, "-o", tmp_path / "out.onnx", "--json",
+                                  *options).stdout)
                for options in (["--dry-run"], [])]
     assert reports[0]["totals"] == reports[1]["totals"]
     assert reports[0]["totals"]["data_file"] == "out.onnx.data.2"
-    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([*before, "out.onnx", "out.onnx.data.2"])
+    assert sorted(p.name for p in tmp_path.iterdir()) == \
+        sorted([*before, "out.onnx", "out.onnx.data.2"])
 
 
 def test_data_files_that_a_replaced_model_leaves_are_told(tmp_path):
@@ -271,7 +273,8 @@ def test_data_files_that_a_replaced_model_leaves_are_told(tmp_path):
     for options, left in ((["--external-data"], ["data"]), (["--dry-run"], ["data", "data.1"]),
                           ([], ["data", "data.1"])):
         found, printed = warnings("--force", *options)
-        assert found == [f"out.onnx.{name} stays, which the out.onnx that is replaced may have named"
+        assert found == [f"out.onnx.{name} stays, which the out.onnx that is replaced may have "
+                         "named"
                          for name in left]
         assert all(f"dequant: warning: {line}\n" in printed for line in found)
     for path in tmp_path.glob("out.onnx.data*"):

@@ -1,5 +1,5 @@
-"""`dequant convert` and how much of a file the data of a tensor takes: what its shape and type say, in
-files that hold more, as in ONNX Runtime."""
+"""`dequant convert` and how much of a file the data of a tensor takes: what its shape and type say,
+in files that hold more, as in ONNX Runtime."""
 
 import numpy as np
 import onnx
@@ -13,7 +13,8 @@ MATRIX = np.arange(48, dtype=np.float32).reshape(6, 8)
 
 
 def external(name, dims, data_type, **entries):
-    tensor = TensorProto(name=name, dims=dims, data_type=data_type, data_location=TensorProto.EXTERNAL)
+    tensor = TensorProto(name=name, dims=dims, data_type=data_type,
+                         data_location=TensorProto.EXTERNAL)
     for key, text in entries.items():
         tensor.external_data.add(key=key, value=str(text))
     return tensor
@@ -25,7 +26,8 @@ def keeping(*tensors, fold=True):
               helper.make_tensor("s", TensorProto.FLOAT, [], [0.5])]
     kept = [node("Identity", t.name, f"{t.name}_out") for t in tensors]
     outputs = [helper.make_tensor_value_info(f"{t.name}_out", t.data_type, t.dims) for t in tensors]
-    return model([dq("w s", "y"), *kept] if fold else kept, [], [value("y", shape=[3]), *outputs][not fold:],
+    return model([dq("w s", "y"), *kept] if fold else kept, [],
+                 [value("y", shape=[3]), *outputs][not fold:],
                  [*weight, *tensors][0 if fold else 2:])
 
 
@@ -46,7 +48,8 @@ def test_tensors_without_a_length_were_copied_with_the_rest_of_their_file(tmp_pa
     """ONNX Runtime loads the input, so it loads the output; and the data does not grow."""
     (tmp_path / "w.bin").write_bytes(MATRIX.tobytes() + (-MATRIX).tobytes())
     source = save(keeping(external("a", [6, 8], 1, location="w.bin"),
-                          external("b", [6, 8], 1, location="w.bin", offset=MATRIX.nbytes)), tmp_path / "in.onnx")
+                          external("b", [6, 8], 1, location="w.bin", offset=MATRIX.nbytes)),
+                  tmp_path / "in.onnx")
     dequant("convert", source, "-o", tmp_path / "out.onnx")
     for one, other in zip(outputs_of(source), outputs_of(tmp_path / "out.onnx"), strict=True):
         np.testing.assert_array_equal(one, other)
@@ -59,7 +62,8 @@ def test_tensors_without_a_length_were_copied_with_the_rest_of_their_file(tmp_pa
 def test_data_files_grew_with_the_square_of_the_number_of_tensors(tmp_path):
     count = 100
     (tmp_path / "w.bin").write_bytes(bytes(4096 * count))
-    tensors = [external(f"t{i}", [1024], 1, location="w.bin", offset=4096 * i) for i in range(count)]
+    tensors = [external(f"t{i}", [1024], 1, location="w.bin", offset=4096 * i)
+               for i in range(count)]
     dequant("convert", save(keeping(*tensors), tmp_path / "in.onnx"), "-o", tmp_path / "out.onnx")
     assert (tmp_path / "out.onnx.data").stat().st_size == 4096 * count
 
@@ -67,10 +71,12 @@ def test_data_files_grew_with_the_square_of_the_number_of_tensors(tmp_path):
 def test_folded_tensors_without_a_length_were_refused_unless_last_in_their_file(tmp_path):
     (tmp_path / "w.bin").write_bytes(bytes(range(200)))
     proto = model([dq("w s", "y")], [], [value("y", shape=[3])],
-                  [external("w", [3], 3, location="w.bin", offset=5), helper.make_tensor("s", 1, [], [0.5])])
+                  [external("w", [3], 3, location="w.bin", offset=5),
+                   helper.make_tensor("s", 1, [], [0.5])])
     source = save(proto, tmp_path / "in.onnx")
     dequant("convert", source, "-o", tmp_path / "out.onnx")
-    assert outputs_of(tmp_path / "out.onnx")[0].tolist() == outputs_of(source)[0].tolist() == [2.5, 3, 3.5]
+    assert outputs_of(tmp_path / "out.onnx")[0].tolist() == outputs_of(source)[0].tolist() == \
+        [2.5, 3, 3.5]
     dequant("inspect", source)
     dequant("extract", source, "y", "-o", tmp_path / "y.npy")
     assert np.load(tmp_path / "y.npy").tolist() == [2.5, 3, 3.5]
@@ -79,9 +85,9 @@ def test_folded_tensors_without_a_length_were_refused_unless_last_in_their_file(
 # Bytes of ten elements of each type that a file can hold.
 SIZES = {"FLOAT": 40, "UINT8": 10, "INT8": 10, "UINT16": 20, "INT16": 20, "INT32": 40, "INT64": 80,
          "BOOL": 10, "FLOAT16": 20, "DOUBLE": 80, "UINT32": 40, "UINT64": 80, "COMPLEX64": 80,
-         "COMPLEX128": 160, "BFLOAT16": 20, "FLOAT8E4M3FN": 10, "FLOAT8E4M3FNUZ": 10, "FLOAT8E5M2": 10,
-         "FLOAT8E5M2FNUZ": 10, "UINT4": 5, "INT4": 5, "FLOAT4E2M1": 5, "FLOAT8E8M0": 10, "UINT2": 3,
-         "INT2": 3, "FLOAT6E2M3": 8, "FLOAT6E3M2": 8}
+         "COMPLEX128": 160, "BFLOAT16": 20, "FLOAT8E4M3FN": 10, "FLOAT8E4M3FNUZ": 10,
+         "FLOAT8E5M2": 10, "FLOAT8E5M2FNUZ": 10, "UINT4": 5, "INT4": 5, "FLOAT4E2M1": 5,
+         "FLOAT8E8M0": 10, "UINT2": 3, "INT2": 3, "FLOAT6E2M3": 8, "FLOAT6E3M2": 8}
 
 
 def test_every_data_type_of_onnx_is_listed():
@@ -94,7 +100,8 @@ def test_elements_of_every_type_have_their_size(tmp_path, name):
         pytest.skip(f"NO {name}: this version of onnx does not know it")
     data_type, data = TensorProto.DataType.Value(name), bytes(i % 2 for i in range(200))
     (tmp_path / "w.bin").write_bytes(data)
-    source = save(keeping(external("k", [2, 5], data_type, location="w.bin", offset=7)), tmp_path / "in.onnx")
+    source = save(keeping(external("k", [2, 5], data_type, location="w.bin", offset=7)),
+                  tmp_path / "in.onnx")
     dequant("convert", source, "-o", tmp_path / "out.onnx")
     assert kept_bytes(tmp_path / "out.onnx", "k")[0] == data[7:7 + SIZES[name]]
     tensor = onnx.load(tmp_path / "out.onnx").graph.initializer
@@ -104,13 +111,15 @@ def test_elements_of_every_type_have_their_size(tmp_path, name):
 def verdicts(tmp_path, entries, dims=(4,)):
     """What ONNX Runtime and dequant say to a model that keeps a tensor with these entries."""
     (tmp_path / "w.bin").write_bytes(bytes(64))
-    source = save(keeping(external("k", dims, 1, location="w.bin", **entries), fold=False), tmp_path / "in.onnx")
+    source = save(keeping(external("k", dims, 1, location="w.bin", **entries), fold=False),
+                  tmp_path / "in.onnx")
     try:
         onnxruntime.InferenceSession(source, providers=["CPUExecutionProvider"])
         loads = True
     except Exception:  # pylint: disable=broad-except
         loads = False
-    done = dequant("convert", source, "-o", tmp_path / "out.onnx", "--force", code=0 if loads else 3)
+    done = dequant("convert", source, "-o", tmp_path / "out.onnx", "--force",
+                   code=0 if loads else 3)
     assert loads or "tensor k" in done.stderr
     if loads:
         outputs_of(tmp_path / "out.onnx")
@@ -130,7 +139,8 @@ def test_a_length_must_be_that_of_the_shape_as_in_onnx_runtime(tmp_path, entries
     (0, {}, 4, "data type 0"), (99, {}, 4, "data type 99")])
 def test_no_size_is_guessed_for_texts_and_unknown_types(tmp_path, data_type, entries, code, words):
     (tmp_path / "w.bin").write_bytes(bytes(64))
-    source = save(keeping(external("k", [4], data_type, location="w.bin", **entries)), tmp_path / "in.onnx")
+    source = save(keeping(external("k", [4], data_type, location="w.bin", **entries)),
+                  tmp_path / "in.onnx")
     stderr = dequant("convert", source, "-o", tmp_path / "out.onnx", code=code).stderr
     assert "tensor k" in stderr and words in stderr
     assert not (tmp_path / "out.onnx").exists()
@@ -138,17 +148,21 @@ def test_no_size_is_guessed_for_texts_and_unknown_types(tmp_path, data_type, ent
 
 def test_a_type_that_nobody_knows_yet_is_kept_with_its_length(tmp_path):
     (tmp_path / "w.bin").write_bytes(bytes(range(64)))
-    source = save(keeping(external("k", [4], 99, location="w.bin", offset=3, length=5)), tmp_path / "in.onnx")
+    source = save(keeping(external("k", [4], 99, location="w.bin", offset=3, length=5)),
+                  tmp_path / "in.onnx")
     dequant("convert", source, "-o", tmp_path / "out.onnx")
     assert kept_bytes(tmp_path / "out.onnx", "k")[0] == bytes(range(3, 8))
 
 
 def test_weights_that_onnx_runtime_packed_were_looked_for_at_their_old_place(tmp_path):
-    """Their place in the old data file is no place in the new one, where other weights may stand."""
-    source, weight = tmp_path / "in.onnx", np.random.default_rng(1).normal(size=[256, 256]).astype("f4")
+    """Their place in the old data file is no place in the new one, where other weights may
+    stand."""
+    source, weight = tmp_path / "in.onnx", \
+        np.random.default_rng(1).normal(size=[256, 256]).astype("f4")
     plain = model([node("MatMul", "x w", "y"), dq("q s", "z")], [value("x", shape=[4, 256])],
                   [value("y", shape=[4, 256]), value("z", shape=[3])],
-                  [onnx.numpy_helper.from_array(weight, "w"), helper.make_tensor("q", 3, [3], [1, 2, 3]),
+                  [onnx.numpy_helper.from_array(weight, "w"),
+                   helper.make_tensor("q", 3, [3], [1, 2, 3]),
                    helper.make_tensor("s", 1, [], [0.5])])
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -157,8 +171,10 @@ def test_weights_that_onnx_runtime_packed_were_looked_for_at_their_old_place(tmp
                       "optimized_model_external_initializers_file_name": "in.bin",
                       "optimized_model_external_initializers_min_size_in_bytes": "64"}.items():
         options.add_session_config_entry(f"session.{key}", text)
-    onnxruntime.InferenceSession(plain.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    before = {e.key for t in onnx.load(source, load_external_data=False).graph.initializer for e in t.external_data}
+    onnxruntime.InferenceSession(plain.SerializeToString(), options,
+                                 providers=["CPUExecutionProvider"])
+    before = {e.key for t in onnx.load(source, load_external_data=False).graph.initializer
+              for e in t.external_data}
     assert any(key.startswith("prepacked") for key in before)  # else this test tests nothing
     dequant("convert", source, "-o", tmp_path / "out.onnx")
     where = kept_bytes(tmp_path / "out.onnx", "w")[1]

@@ -1,6 +1,6 @@
-"""Tensors of many stretches, which several threads compute and write in no order: the bits are those that
-numpy computes, whatever the threads, the memory, and the way the input is stored. With --mem 8Mi a scale for
-each element is more than may be held whole."""
+"""Tensors of many stretches, which several threads compute and write in no order: the bits are
+those that numpy computes, whatever the threads, the memory, and the way the input is stored. With
+--mem 8Mi a scale for each element is more than may be held whole."""
 
 import numpy as np
 import onnx
@@ -44,7 +44,8 @@ def case(folder, element, sides, how, **attributes):
     scale = rng.random(sides, np.float32) + np.float32(0.01)
     tensors = [stored(folder, name, *what, how) for name, *what in
                (("x", element, x), ("scale", TensorProto.FLOAT, scale), ("zero", element, zero))]
-    made = model([node("DequantizeLinear", "x scale zero", "y", **attributes)], initializers=tensors,
+    made = model([node("DequantizeLinear", "x scale zero", "y", **attributes)],
+                 initializers=tensors,
                  outputs=[helper.make_tensor_value_info("y", TensorProto.FLOAT, (ROWS, COLUMNS))])
     source = save(made, folder / "in.onnx")
 
@@ -59,7 +60,8 @@ def case(folder, element, sides, how, **attributes):
     return source, differences * spread(scale)
 
 
-SIDES = {"per tensor": ((), {}), "per axis 0": ((ROWS,), {"axis": 0}), "per axis 1": ((COLUMNS,), {"axis": 1}),
+SIDES = {"per tensor": ((), {}), "per axis 0": ((ROWS,), {"axis": 0}),
+         "per axis 1": ((COLUMNS,), {"axis": 1}),
          "blocked on axis 0": ((ROWS // 128, COLUMNS), {"axis": 0, "block_size": 128}),
          "blocked on axis 1": ((ROWS, COLUMNS // 32), {"axis": 1, "block_size": 32}),
          "a scale for each": ((ROWS, COLUMNS), {"axis": 1, "block_size": 1})}

@@ -1,5 +1,5 @@
-"""ONNX Runtime's default optimizer quantizes float weights between activation pairs again: a converted
-model that it does this to comes with a warning, and no other."""
+"""ONNX Runtime's default optimizer quantizes float weights between activation pairs again: a
+converted model that it does this to comes with a warning, and no other."""
 
 import numpy as np
 import onnx
@@ -15,13 +15,15 @@ ANY = ["d0", "d1", "d2", "d3"]
 
 
 def network(op="Conv", weight=(4, 3, 3, 3), bias=(4,), shape=(1, 3, 8, 8), after=(), **attributes):
-    """in -> pair -> the operator -> `after` -> pair -> out, with an int8 weight and a float bias."""
+    """in -> pair -> the operator -> `after` -> pair -> out, with an int8 weight and a float
+    bias."""
     steps = list(after)
     last = steps[-1].output[0] if steps else "c"
     nodes = [dq("wq s z", "w", "dq_w"), q("in s z", "iq"), dq("iq s z", "x"),
              node(op, "x w b" if bias else "x w", "c", **attributes), *steps,
              q(f"{last} s z", "oq", "q2"), dq("oq s z", "out", "dq2")]
-    tensors = [codes("int8", RNG.integers(-128, 128, weight)).tensor("wq"), floats(0.02).tensor("s"),
+    tensors = [codes("int8", RNG.integers(-128, 128, weight)).tensor("wq"),
+               floats(0.02).tensor("s"),
                codes("int8", 0).tensor("z")]
     if bias:
         tensors.append(numpy_helper.from_array(RNG.normal(size=bias).astype("f4"), "b"))
@@ -117,9 +119,11 @@ def imports(proto):
 
 
 def contributed(*nodes, **more):
-    body = [q("a s z", "aq", **CONTRIBUTED), dq("aq s z", "b", **CONTRIBUTED), node("Neg", "b", "out"), *nodes]
+    body = [q("a s z", "aq", **CONTRIBUTED), dq("aq s z", "b", **CONTRIBUTED),
+            node("Neg", "b", "out"), *nodes]
     return model([node("Relu", "in", "a"), *body], ["in"], ["out"],
-                 [floats(0.5).tensor("s"), codes("uint8", 0).tensor("z")], domains=["com.microsoft", "unused"], **more)
+                 [floats(0.5).tensor("s"), codes("uint8", 0).tensor("z")],
+                 domains=["com.microsoft", "unused"], **more)
 
 
 def test_import_goes_with_the_last_node_of_its_domain(tmp_path):
@@ -131,17 +135,20 @@ def test_import_goes_with_the_last_node_of_its_domain(tmp_path):
 
 
 def test_import_of_what_is_left_stays(tmp_path):
-    stripped, _ = convert(save(contributed(node("Gelu", "b", "g", **CONTRIBUTED)), tmp_path / "in.onnx"),
-                          "--strip-qdq")
+    stripped, \
+        _ = convert(save(contributed(node("Gelu", "b", "g", **CONTRIBUTED)), tmp_path / "in.onnx"),
+                    "--strip-qdq")
     assert imports(stripped) == ["", "com.microsoft", "unused"]
 
 
 def test_import_of_a_body_stays_and_that_of_a_function_goes(tmp_path):
     nodes = [node("Constant", "", "s", value=floats(0.5).tensor("s")),
              node("Constant", "", "z", value=codes("uint8", 0).tensor("z")), relu("in", "a"),
-             q("a s z", "aq", **CONTRIBUTED), dq("aq s z", "b", **CONTRIBUTED), node("Neg", "b", "out")]
+             q("a s z", "aq", **CONTRIBUTED), dq("aq s z", "b", **CONTRIBUTED),
+             node("Neg", "b", "out")]
     body = helper.make_function("local", "Call", ["in"], ["out"], nodes,
-                                [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)])
+                                [helper.make_opsetid("", 21),
+                                 helper.make_opsetid("com.microsoft", 1)])
     call = node("Call", "in", "out", domain="local")
     proto = model([call], ["in"], ["out"], functions=[body], domains=["local", "com.microsoft"])
     stripped, _ = convert(save(proto, tmp_path / "in.onnx"), "--strip-qdq")
@@ -150,7 +157,8 @@ def test_import_of_a_body_stays_and_that_of_a_function_goes(tmp_path):
 
 def test_import_of_folded_nodes_goes(tmp_path):
     proto = model([dq("x s z", "y", **CONTRIBUTED)], initializers=[
-        codes("int8", [[1, 2, 3], [4, 5, 6]]).tensor("x"), floats(0.5).tensor("s"), codes("int8", 0).tensor("z")],
+        codes("int8", [[1, 2, 3], [4, 5, 6]]).tensor("x"), floats(0.5).tensor("s"),
+        codes("int8", 0).tensor("z")],
         domains=["com.microsoft"])
     converted, _ = convert(save(proto, tmp_path / "in.onnx"))
     assert imports(converted) == [""]

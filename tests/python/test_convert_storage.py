@@ -17,7 +17,7 @@ def typed(what, name, signed=False):
     tensor = TensorProto(name=name, data_type=onnx_code(what.element), dims=what.codes.shape)
     if what.element == "float32":
         tensor.float_data.extend(what.values().reshape(-1))
-    elif BITS[what.element] < 8:
+    elif BITS[what.element] in (2, 4):
         kind = np.int8 if signed else np.uint8
         tensor.int32_data.extend(np.frombuffer(what.packed(), kind).tolist())
     elif what.element.startswith("int"):
@@ -33,7 +33,7 @@ def convert_tensors(folder, x, scale, *zero):
     y = value("y", element_of(scale.data_type), x.dims)
     made = model([node("DequantizeLinear", names, "y", axis=0)], outputs=[y],
                  initializers=[x, scale, *zero],
-                 opset=25, ir_version=13)
+                 opset=28, ir_version=14)
     converted, report = convert(save(made, folder / "in.onnx"))
     assert report["totals"]["folded"] == 1
     return initializer(converted, "y")

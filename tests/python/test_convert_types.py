@@ -16,7 +16,8 @@ FLOAT8 = ["float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"]
 SMALL = ["uint16", "int16", "uint4", "int4"]
 TYPES = {10: INT8, 13: INT8, 19: INT8 + FLOAT8, 21: INT8 + FLOAT8 + SMALL,
          23: INT8 + FLOAT8 + SMALL + ["float4e2m1"], 24: INT8 + FLOAT8 + SMALL + ["float4e2m1"],
-         25: INT8 + FLOAT8 + SMALL + ["float4e2m1", "uint2", "int2"]}
+         25: INT8 + FLOAT8 + SMALL + ["float4e2m1", "uint2", "int2"],
+         28: INT8 + FLOAT8 + SMALL + ["float4e2m1", "uint2", "int2", "float6e2m3"]}
 SHAPE = [5, 7, 3]  # odd, so that rows of packed types do not start on bytes
 GRANULARITIES = {  # the shape of the scale, and attributes
     "per tensor": ([], {}),
@@ -84,25 +85,25 @@ def test_constant_has_the_bits_of_the_formula(opset, element, granularity, tmp_p
             assert_same(y, codes_of(ReferenceEvaluator(onnx.load(source)).run(None, {})[0]))
 
 
-@pytest.mark.parametrize("element", TYPES[25])
+@pytest.mark.parametrize("element", TYPES[28])
 @pytest.mark.parametrize("granularity", ["per tensor", "per axis 0", "blocked, short last block"])
 def test_zero_point_may_be_left_out(element, granularity, tmp_path):
     rng = np.random.default_rng(7)
     shape, attributes = GRANULARITIES[granularity]
     x = random_codes(rng, element, SHAPE)
-    source, y = check(tmp_path, x, some_scales(rng, "float32", shape), None, 25, **attributes)
+    source, y = check(tmp_path, x, some_scales(rng, "float32", shape), None, 28, **attributes)
     with np.errstate(all="ignore"):
         assert_same(y, codes_of(ReferenceEvaluator(onnx.load(source)).run(None, {})[0]))
 
 
-@pytest.mark.parametrize("element", TYPES[25])
+@pytest.mark.parametrize("element", TYPES[28])
 @pytest.mark.parametrize("scale", ["float16", "bfloat16"])
 @pytest.mark.parametrize("granularity", ["per tensor", "per axis 0", "blocked, short last block"])
 def test_output_has_the_type_of_the_scale(element, scale, granularity, tmp_path):
     rng = np.random.default_rng(8)
     shape, attributes = GRANULARITIES[granularity]
     x, zero = random_codes(rng, element, SHAPE), zero_points(rng, element, shape)
-    check(tmp_path, x, some_scales(rng, scale, shape), zero, 25, **attributes)
+    check(tmp_path, x, some_scales(rng, scale, shape), zero, 28, **attributes)
 
 
 @pytest.mark.parametrize("scale", ["float32", "float16", "bfloat16", "float8e8m0"])

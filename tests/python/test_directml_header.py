@@ -1,5 +1,5 @@
-"""include/dequant/directml/DirectML.h as users meet it: code written for DirectML compiles against it
-unchanged, in C and C++, and it stands aside where DirectML's own header is."""
+"""include/dequant/directml/DirectML.h as users meet it: code written for DirectML compiles against
+it unchanged, in C and C++, and it stands aside where DirectML's own header is."""
 
 import pathlib
 import shutil
@@ -18,7 +18,8 @@ WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
 
 # What DirectML's own header is recognized by, and something that ours has not.
 REAL = "#ifndef DIRECTML_H\n#define DIRECTML_H\n#define THE_REAL_ONE 1\n{}#endif\n"
-PROBE = "#if !defined(THE_REAL_ONE) || defined(DML_TARGET_VERSION)\n#error not the real one\n#endif\n"
+PROBE = ("#if !defined(THE_REAL_ONE) || defined(DML_TARGET_VERSION)\n"
+         "#error not the real one\n#endif\n")
 OURS_PROBE = "#if defined(THE_REAL_ONE) || !defined(DML_TARGET_VERSION)\n#error not ours\n#endif\n"
 
 
@@ -61,7 +62,8 @@ def test_cpp_users_compile(compiler, version, language, tmp_path):
 
 @pytest.mark.parametrize("compiler", CXX)
 @pytest.mark.parametrize("name", ["DML_TENSOR_DATA_TYPE_INT4", "DML_QUANTIZATION_TYPE_SCALE",
-                                  "DML_OPERATOR_DEQUANTIZE", "sizeof(DML_DEQUANTIZE_OPERATOR_DESC)"])
+                                  "DML_OPERATOR_DEQUANTIZE",
+                                  "sizeof(DML_DEQUANTIZE_OPERATOR_DESC)"])
 def test_names_come_with_their_version(compiler, name):
     source = f"#include <DirectML.h>\nstatic_assert({name} > 0, \"\");\n"
     good(compiled(compiler, "c++17", source, "-I", OURS, "-DDML_TARGET_VERSION=0x6300"))
@@ -121,6 +123,7 @@ def test_the_same_types_may_come_from_elsewhere(compiler, language, before):
 def test_the_library_compiles_the_same_beside_a_real_header(tmp_path):
     """The library's own sources never need the system's header, even an old one."""
     (tmp_path / "DirectML.h").write_text(REAL.format("#error the library must not read this\n"))
-    for source in ("directml.cc", "directml_names.cc", "directml_operators.cc", "directml_tensor.cc"):
+    for source in ("directml.cc", "directml_names.cc", "directml_operators.cc",
+                   "directml_tensor.cc"):
         good(compiled(CXX[0], "c++20", ROOT / "src" / "dialect" / source,
                       "-I", tmp_path, "-I", INCLUDE, "-I", ROOT / "src"))

@@ -1,8 +1,8 @@
 """Every console example of the documents is run, and prints what the document says.
 
-A block marked ```console holds commands after "$ " and their output. The blocks of a document run one
-after another in a folder that has a copy of examples/, and of each ```json block that the text before
-it gives a file name ("As `name.json`"). Run this file with --update to write the true
+A block marked ```console holds commands after "$ " and their output. The blocks of a document run
+one after another in a folder that has a copy of examples/, and of each ```json block that the text
+before it gives a file name ("As `name.json`"). Run this file with --update to write the true
 output into the documents.
 """
 

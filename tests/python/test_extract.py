@@ -150,12 +150,17 @@ def test_examples_come_out_as_numpy_computes_them(tmp_path):
 
 @pytest.mark.parametrize("options", [[], ["--raw"]])
 def test_all_of_nothing_says_so_and_what_there_is_instead(options, tmp_path):
-    nodes = [node("MatMulNBits", "in b s", "y", "mat", "com.microsoft", K=3, N=3, bits=4, block_size=16),
+    nodes = [node("MatMulNBits", "in b s", "y", "mat", "com.microsoft", K=3, N=3, bits=4,
+                  block_size=16),
              dq("in8 scale", "v", "open")]
-    tensors = [SCALE.tensor("scale"), codes("uint8", [[[1] * 8]] * 3).tensor("b"), floats([1, 1, 1]).tensor("s")]
-    proto = model(nodes, ["in", value("in8", "int8")], ["y", "v"], tensors, domains=["com.microsoft"])
-    done = dequant("extract", save(proto, tmp_path / "in.onnx"), "--all", "-o", tmp_path / "out", *options, code=4)
-    assert "in.onnx: no DequantizeLinear of constants, so there is nothing to extract" in done.stderr
+    tensors = [SCALE.tensor("scale"), codes("uint8", [[[1] * 8]] * 3).tensor("b"),
+               floats([1, 1, 1]).tensor("s")]
+    proto = model(nodes, ["in", value("in8", "int8")], ["y", "v"], tensors,
+                  domains=["com.microsoft"])
+    done = dequant("extract", save(proto, tmp_path / "in.onnx"), "--all", "-o", tmp_path / "out",
+                   *options, code=4)
+    assert "in.onnx: no DequantizeLinear of constants, so there is nothing to extract" \
+        in done.stderr
     assert "its quantized operators are 1 DequantizeLinear, 1 MatMulNBits" in done.stderr
     assert done.stdout == "" and [p.name for p in tmp_path.iterdir()] == ["in.onnx"]
 
@@ -188,9 +193,37 @@ def test_types_that_dequant_does_not_read_are_refused(tmp_path):
 
 def test_constants_of_one_name_in_several_graphs_are_refused(tmp_path):
     flag = helper.make_tensor_value_info("flag", onnx.TensorProto.BOOL, [])
-    both = {b: helper.make_graph([node("Identity", "held", b)], b, [], [value(b, "int8")], [X.tensor("held")])
+    both = {b: helper.make_graph([node("Identity", "held", b)], b, [], [value(b, "int8")],
+                                 [X.tensor("held")])
             for b in ("then", "else")}
     choice = node("If", "flag", "out", then_branch=both["then"], else_branch=both["else"])
     source = save(model([choice], [flag], [value("out", "int8")]), tmp_path / "in.onnx")
     message = dequant("extract", source, "held", "-o", tmp_path / "out.npy", code=2).stderr
     assert "constants of several graphs have that name" in message
+
+
+# --dtype.
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("natural", ["float32", "float16", "bfloat16"])
+def test_dtype_has_the_bits_of_a_node_of_that_output_type(natural, dtype, tmp_path):
+    x, scale = random_codes(np.random.default_rng(1), "int8", [30, 20]), floats(0.3, natural)
+    source = linear(tmp_path, x, scale)
+    expected = dequantized(x, scale, output=dtype).values().astype(
+        "f2" if dtype == "float16" else "f4")  # numpy has no bfloat16
+    dequant("extract", source, "y", "-o", tmp_path / "y.npy", "--dtype", dtype)
+    dequant("extract", source, "--all", "-o", tmp_path / "all", "--dtype", dtype)
+    for file in (tmp_path / "y.npy", tmp_path / "all" / "0000-y.npy"):
+        found = np.load(file)
+        assert found.dtype == expected.dtype
+        assert found.tobytes() == expected.tobytes()
+
+
+def test_dtype_is_of_what_is_dequantized(tmp_path):
+    source = linear(tmp_path, X, SCALE)
+    target = tmp_path / "y.npy"
+    error = dequant("extract", source, "scale", "-o", target, "--dtype", "float16", code=2).stderr
+    assert "scale: it is stored as float32; --dtype is of tensors that are dequantized" in error
+    assert "--raw" in dequant("extract", source, "x", "--raw", "-o", target, "--dtype", "float16",
+                              code=2).stderr
+    assert not target.exists()

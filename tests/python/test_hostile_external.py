@@ -1,5 +1,5 @@
-"""External data: wrong entries are malformed (3), forbidden and unreadable files are errors of paths (5),
-and what people really use is read."""
+"""External data: wrong entries are malformed (3), forbidden and unreadable files are errors of
+paths (5), and what people really use is read."""
 
 import concurrent.futures
 import os
@@ -59,7 +59,8 @@ ENTRIES = {
     "also raw_data": with_external(sub(9, CODES), location="w.bin", length="6"),
     "also empty raw_data": with_external(sub(9, b""), location="w.bin", length="6"),
     "no location": with_external(offset="0"),
-    "entries of inner data": quantized(x=tensor("x", [2, 3], INT8, entry("location", "w.bin"), raw=CODES)),
+    "entries of inner data": quantized(x=tensor("x", [2, 3], INT8, entry("location", "w.bin"),
+                                                raw=CODES)),
     "location twice": with_external(entry("location", "w6.bin"), location="w.bin", length="6"),
     "offset twice": with_external(entry("offset", "0"), location="w6.bin", offset="0", length="6"),
     "length twice": with_external(entry("length", "6"), location="w6.bin", length="6"),
@@ -92,19 +93,22 @@ def test_numbers_are_decimal_digits(folder, name, number):
     assert_refused(folder, with_external(**entries), 3, "tensor x", name)
 
 
-RANGES = [("11", "6"), ("5", "6"), ("0", "5"), ("0", "7"), ("0", "11"), ("9223372036854775807", "6"),
+RANGES = [("11", "6"), ("5", "6"), ("0", "5"), ("0", "7"), ("0", "11"),
+          ("9223372036854775807", "6"),
           ("9223372036854775807", "9223372036854775807"), ("6", "9223372036854775807")]
 
 
 @pytest.mark.parametrize("offset, length", RANGES)
 def test_ranges_lie_in_the_file_and_have_the_size_of_the_tensor(folder, offset, length):
-    assert_refused(folder, with_external(location="w.bin", offset=offset, length=length), 3, "tensor x")
+    assert_refused(folder, with_external(location="w.bin", offset=offset, length=length),
+                   3, "tensor x")
 
 
-FORBIDDEN = ["../w6.bin", "a/../../w6.bin", "junk/../../w6.bin", "junk/../w6.bin", "w6.bin/../w6.bin",
-             "..", "a/..", ".", "", "/etc/passwd", "//x", "C:\\x", "C:x", "\\\\srv\\x", "a\\..\\b",
-             "w6.bin\0y", "*/_ORT_MEM_ADDR_/*", "/proc/self/mem", "w6.bin/", "a/.", "%2e%2e/w6.bin",
-             "missing", "x" * 300, "x/" * 5000, "line\nbreak", "\x1b[31m", b"\xff\xfe", "~/w6.bin"]
+FORBIDDEN = ["../w6.bin", "a/../../w6.bin", "junk/../../w6.bin", "junk/../w6.bin",
+             "w6.bin/../w6.bin", "..", "a/..", ".", "", "/etc/passwd", "//x", "C:\\x", "C:x",
+             "\\\\srv\\x", "a\\..\\b", "w6.bin\0y", "*/_ORT_MEM_ADDR_/*", "/proc/self/mem",
+             "w6.bin/", "a/.", "%2e%2e/w6.bin", "missing", "x" * 300, "x/" * 5000, "line\nbreak",
+             "\x1b[31m", b"\xff\xfe", "~/w6.bin"]
 
 
 @pytest.mark.parametrize("location", FORBIDDEN, ids=[ascii(n)[:25] for n in FORBIDDEN])
@@ -112,8 +116,9 @@ def test_names_that_lead_elsewhere_or_nowhere_are_refused(folder, location):
     assert_refused(folder, at(location), 5, "tensor x", "external data")
 
 
-@pytest.mark.parametrize("location", ["weights..bin", "..data", "...", "..a/b..c/..d...", "./w6.bin",
-                                      "a//b", "%2e%2e", "name with space", "\u30c7\u30fc\u30bf", "-rf"])
+@pytest.mark.parametrize("location",
+                         ["weights..bin", "..data", "...", "..a/b..c/..d...", "./w6.bin",
+                          "a//b", "%2e%2e", "name with space", "\u30c7\u30fc\u30bf", "-rf"])
 def test_dots_and_signs_within_names_are_harmless(folder, location):
     path = folder / location
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -200,8 +205,8 @@ def test_what_is_no_file_is_refused_without_waiting(folder):
         places.append("zero")
     for location in places:
         (folder / "hostile.onnx").write_bytes(at(location))
-        assert_error(run("convert", folder / "hostile.onnx", "-o", folder / "out.onnx", timeout=1), 5,
-                     "tensor x", location)
+        assert_error(run("convert", folder / "hostile.onnx", "-o", folder / "out.onnx", timeout=1),
+                     5, "tensor x", location)
     listener.close()
 
 
@@ -225,7 +230,8 @@ def test_the_output_is_never_the_data_of_the_input(folder, option):
 def test_many_tensors_may_share_a_file(folder):
     (folder / "shared").write_bytes(bytes(range(250)))
     count = 20_000
-    parts = [initializer(external(f"x{i}", [1], INT8, location="shared", offset=str(i % 250), length="1"))
+    parts = [initializer(external(f"x{i}", [1], INT8, location="shared", offset=str(i % 250),
+                                  length="1"))
              for i in range(count)]
     parts += [node("DequantizeLinear", [f"x{i}", "s"], [f"y{i}"]) for i in range(count)]
     scale = initializer(tensor("s", [], 1, raw=b"\0\0\x80\x3f"))
@@ -241,8 +247,8 @@ def test_many_files_are_not_all_open_at_once(folder):
     parts += [node("DequantizeLinear", [f"x{i}", "s"], [f"y{i}"]) for i in range(count)]
     scale = initializer(tensor("s", [], 1, raw=b"\0\0\x80\x3f"))
     (folder / "hostile.onnx").write_bytes(model(scale, *parts))
-    done = subprocess.run(["prlimit", "--nofile=64", "--", CLI, "convert", folder / "hostile.onnx", "-o",
-                           folder / "out.onnx", "-q"], check=False)
+    done = subprocess.run(["prlimit", "--nofile=64", "--", CLI, "convert",
+                           folder / "hostile.onnx", "-o", folder / "out.onnx", "-q"], check=False)
     assert done.returncode == 0
 
 
@@ -262,7 +268,8 @@ def test_terabytes_of_zeros_are_refused_before_they_are_written(folder):
 
 
 def has_written(process):
-    """How many bytes the process has written by now: the sizes of its inputs are known before the first."""
+    """How many bytes the process has written by now: the sizes of its inputs are known before the
+    first."""
     counters = pathlib.Path(f"/proc/{process.pid}/io").read_text(encoding="ascii")
     return int(re.search(r"^wchar: (\d+)$", counters, re.MULTILINE).group(1))
 
@@ -275,8 +282,9 @@ def test_data_that_changes_while_it_is_read_is_noticed(folder, change):
         big.truncate(size)
     data = quantized(x=external("x", [size], INT8, location="big"))
     (folder / "hostile.onnx").write_bytes(data)
-    process = subprocess.Popen([CLI, "convert", folder / "hostile.onnx", "-o", folder / "out.onnx", "-q",
-                                "-T1", "--mem", "8Mi"], stderr=subprocess.PIPE)
+    process = subprocess.Popen([CLI, "convert", folder / "hostile.onnx", "-o",
+                                folder / "out.onnx", "-q", "-T1", "--mem", "8Mi"],
+                               stderr=subprocess.PIPE)
     while has_written(process) < MIB:
         assert process.poll() is None
     if change == "touched":
@@ -320,7 +328,8 @@ def test_a_file_swapped_for_a_link_never_lets_out_what_is_outside(folder):
 
 
 def test_survivors_of_the_input_are_copied_and_checked(folder):
-    """Float data that stays is copied to the output's own file, and must be where it is said to be."""
+    """Float data that stays is copied to the output's own file, and must be where it is said to
+    be."""
     kept = external("kept", [6], INT8, location="w.bin", offset="2", length="6")
     data = quantized(initializer(kept), node("Foo", ["kept"], ["foo"]))
     assert convert(folder, data).code == 0
@@ -328,5 +337,6 @@ def test_survivors_of_the_input_are_copied_and_checked(folder):
     for entries in ({"offset": "5", "length": "6"}, {"offset": "11"}):
         broken = external("kept", [6], INT8, location="w.bin", **entries)
         (folder / "sub").mkdir(exist_ok=True)
-        outcome = convert(folder, quantized(initializer(broken), node("Foo", ["kept"], ["foo"])), "--force")
+        outcome = convert(folder, quantized(initializer(broken), node("Foo", ["kept"], ["foo"])),
+                          "--force")
         assert_error(outcome, 3, "tensor kept")

@@ -1,5 +1,5 @@
-"""The system fails: each call in turn, once or from then on. Then there is an error and no output, or the
-output is there as if nothing had happened."""
+"""The system fails: each call in turn, once or from then on. Then there is an error and no output,
+or the output is there as if nothing had happened."""
 
 import errno
 import itertools
@@ -10,11 +10,12 @@ import onnx
 import pytest
 
 import interrupted
-from hostile_support import (CLI, FLOAT, INT8, LIMITED, MIB, assert_error, external, initializer, listing, model, node,
-                             quantized, run, tensor)
+from hostile_support import (CLI, FLOAT, INT8, LIMITED, MIB, assert_error, external, initializer,
+                             listing, model, node, quantized, run, tensor)
 
 pytestmark = [
-    pytest.mark.skipif(interrupted.COMPILER is None, reason="NO C COMPILER for the calls that fail"),
+    pytest.mark.skipif(interrupted.COMPILER is None,
+                       reason="NO C COMPILER for the calls that fail"),
     pytest.mark.skipif(not LIMITED, reason="SANITIZED: the sanitizer's own calls must not fail"),
 ]
 
@@ -48,7 +49,8 @@ class Faults:
         self.target = folder / "out.onnx"
         self.data = folder / "out.onnx.data"
         self.hit = folder.parent / "hit"
-        self.env = dict(os.environ, LD_PRELOAD=str(shim), FAULT_HIT=str(self.hit), FAULT_WITHOUT=without)
+        self.env = dict(os.environ, LD_PRELOAD=str(shim), FAULT_HIT=str(self.hit),
+                        FAULT_WITHOUT=without)
         self.new = self.once()[1]
         assert self.new is not None
 
@@ -60,8 +62,9 @@ class Faults:
             self.target.write_bytes(OLD)
         env = {**self.env, **{k: str(v) for k, v in fault.items() if v is not None}}
         command = [CLI, "convert", "in.onnx", "-o", "out.onnx", "-q", "-T1", "--mem", "8Mi"]
-        done = subprocess.run(command + (["--force"] if self.force else []), cwd=self.folder, env=env,
-                              stderr=subprocess.PIPE, timeout=20, check=False)
+        done = subprocess.run(command + (["--force"] if self.force else []),
+                              cwd=self.folder, env=env, stderr=subprocess.PIPE, timeout=20,
+                              check=False)
         return done, self.target.read_bytes() if self.target.exists() else None
 
     def assert_whole_or_nothing(self, done, output, codes=(5,), size=SIZE):
@@ -73,8 +76,10 @@ class Faults:
             proto = onnx.load(self.target)
             assert len(proto.graph.initializer[0].raw_data) == 4 * size
         else:
-            assert done.returncode in codes and output == (OLD if self.force else None), (done, output)
-            assert done.stderr.startswith(b"dequant: error: ") and done.stderr.count(b"\n") == 1, done
+            assert done.returncode in codes and output == (OLD if self.force else None), \
+                (done, output)
+            assert done.stderr.startswith(b"dequant: error: ") and done.stderr.count(b"\n") == 1, \
+                done
             assert left == ({"out.onnx"} if self.force else set()), (done, left)
 
     def every(self, call, error, codes=(5,), forever=False, size=SIZE):
@@ -91,13 +96,16 @@ class Faults:
 
 
 CALLS = {  # the errors that matter, and whether the command must notice
-    "open": [errno.EMFILE, errno.EACCES], "openat": [errno.ENOSPC, errno.EROFS], "openat2": [errno.EIO],
-    "pread": [errno.EIO], "pwrite": [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG],
-    "fsync": [errno.EIO, errno.ENOSPC], "fallocate": [errno.ENOSPC], "linkat": [errno.EXDEV, errno.EACCES],
-    "renameat": [errno.EXDEV, errno.EROFS], "renameat2": [errno.EACCES], "fstat": [errno.EIO],
-    "close": [errno.EIO], "flock": [errno.ENOLCK, errno.EWOULDBLOCK], "fchmod": [errno.EPERM],
+    "open": [errno.EMFILE, errno.EACCES], "openat": [errno.ENOSPC, errno.EROFS],
+    "openat2": [errno.EIO], "pread": [errno.EIO],
+    "pwrite": [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG],
+    "fsync": [errno.EIO, errno.ENOSPC], "fallocate": [errno.ENOSPC],
+    "linkat": [errno.EXDEV, errno.EACCES], "renameat": [errno.EXDEV, errno.EROFS],
+    "renameat2": [errno.EACCES], "fstat": [errno.EIO], "close": [errno.EIO],
+    "flock": [errno.ENOLCK, errno.EWOULDBLOCK], "fchmod": [errno.EPERM],
 }
-#: When what was written is flushed already, where a file system has no locks, and where it has no permissions.
+#: When what was written is flushed already, where a file system has no locks, and where it has no
+#: permissions.
 HARMLESS = {"close", "flock", "fchmod"}
 
 
@@ -109,13 +117,15 @@ def test_any_call_may_fail(shim, folder, call, without, force):
     for error in CALLS[call]:
         ends = faults.every(call, error)
         assert call in HARMLESS or 0 not in ends, ends
-    assert ends or call in ("linkat", "renameat", "renameat2", "fchmod")  # which of them it is, depends on the rest
+    # which of them it is, depends on the rest
+    assert ends or call in ("linkat", "renameat", "renameat2", "fchmod")
 
 
 @pytest.mark.parametrize("force", [False, True], ids=["new", "force"])
 @pytest.mark.parametrize("call, without", [("linkat", ""), ("renameat2", "tmpfile"),
                                            ("linkat", "tmpfile renameat2")])
-def test_the_name_of_the_data_file_was_refused_when_it_was_taken_meanwhile(shim, folder, call, without, force):
+def test_the_name_of_the_data_file_was_refused_when_it_was_taken_meanwhile(shim, folder, call,
+                                                                           without, force):
     faults = Faults(shim, folder, force, without)
     first = 2 if force and not without else 1  # after that of the model's temporary name
     done, output = faults.once(FAULT_CALL=call, FAULT_AT=first, FAULT_ERRNO=errno.EEXIST)
@@ -134,7 +144,8 @@ def test_a_system_that_says_of_every_name_that_it_is_taken_gives_an_end(shim, fo
 
 def test_a_temporary_file_that_cannot_be_removed_does_no_harm(shim, folder):
     faults = Faults(shim, folder, force=False, without="tmpfile")
-    done, output = faults.once(FAULT_CALL="unlinkat", FAULT_AT=1, FAULT_ERRNO=errno.EACCES, FAULT_FOREVER=1)
+    done, output = faults.once(FAULT_CALL="unlinkat", FAULT_AT=1, FAULT_ERRNO=errno.EACCES,
+                               FAULT_FOREVER=1)
     assert faults.hit.exists() and (done.returncode, output) == (0, faults.new)
     left = set(listing(folder)) - {"in.onnx", "w", "out.onnx", "out.onnx.data"}
     assert len(left) == 1 and left.pop().startswith(".dq-tmp-")  # with which the folder was checked
@@ -189,22 +200,27 @@ COMMANDS = {
 @pytest.mark.parametrize("forever", [False, True], ids=["once", "forever"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_any_allocation_may_fail_from_the_start_of_the_process(shim, folder, command, forever):
-    """Also before main. Each seventh, and the first and last ones of loading; every one is the same code."""
+    """Also before main. Each seventh, and the first and last ones of loading; every one is the same
+    code."""
     (folder / "in.onnx").write_bytes(quantized())  # whose output is one file
     (folder / "cases.json").write_text('{"format": "dequant-cases", "version": 1, "cases": []}')
     hit = folder.parent / "hit"
-    env = dict(os.environ, LD_PRELOAD=str(shim), FAULT_HIT=str(hit), FAULT_CALL="malloc", FAULT_ERRNO=str(errno.ENOMEM),
-               FAULT_FROM_START="1", **({"FAULT_FOREVER": "1"} if forever else {}))
-    line = [CLI, command, *COMMANDS[command], *(["-T1"] if COMMANDS[command] and command != "check" else [])]
-    wanted = subprocess.run(line, cwd=folder, check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    env = dict(os.environ, LD_PRELOAD=str(shim), FAULT_HIT=str(hit), FAULT_CALL="malloc",
+               FAULT_ERRNO=str(errno.ENOMEM), FAULT_FROM_START="1",
+               **({"FAULT_FOREVER": "1"} if forever else {}))
+    line = [CLI, command, *COMMANDS[command],
+            *(["-T1"] if COMMANDS[command] and command != "check" else [])]
+    wanted = subprocess.run(line, cwd=folder, check=False, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE)
     before = {name: (folder / name).read_bytes() for name in listing(folder)}
     sentences = {b"dequant: error: out of memory\n", b"dequant: error: in.onnx: out of memory\n",
                  b"dequant: error: cases.json: out of memory\n"}
     codes = []
     for k in itertools.chain(range(1, 40), itertools.count(40, 7)):
         hit.unlink(missing_ok=True)
-        done = subprocess.run(line, cwd=folder, env={**env, "FAULT_AT": str(k)}, check=False, timeout=20,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        done = subprocess.run(line, cwd=folder, env={**env, "FAULT_AT": str(k)},
+                              check=False, timeout=20, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE)
         if not hit.exists():
             break
         codes.append(done.returncode)
@@ -215,7 +231,8 @@ def test_any_allocation_may_fail_from_the_start_of_the_process(shim, folder, com
                                                                    wanted.stderr), (k, done)
         assert {name: (folder / name).read_bytes() for name in listing(folder)} == before, (k, done)
     assert codes.count(6) > 100
-    # The last allocations of a process may be such that it does without, as those for what it prints.
+    # The last allocations of a process may be such that it does without, as those for what it
+    # prints.
     assert not forever or set(codes[:-2]) == {6}
 
 
@@ -272,7 +289,8 @@ def test_little_memory_is_enough_or_an_error(tmp_path):
     least = next(m for m in range(1, 1000) if run("--version", address_space=m * MIB).code == 0)
     codes = []
     for mebibytes in range(least + 1, least + 80, 2):
-        outcome = run("convert", tmp_path / "in.onnx", "-o", tmp_path / "out.onnx", "-q", "-f", "-T1",
+        outcome = run("convert", tmp_path / "in.onnx", "-o", tmp_path / "out.onnx", "-q",
+                      "-f", "-T1",
                       address_space=mebibytes * MIB)
         codes.append(outcome.code)
         if outcome.code != 0:

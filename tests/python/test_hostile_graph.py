@@ -5,9 +5,9 @@ import json
 import onnx
 import pytest
 
-from hostile_support import (DEQUANTIZE, FLOAT, INT8, MIB, SCALE, X, ZERO, annotation, assert_refused,
-                             attribute, convert, external, graph, initializer, model, node, num,
-                             quantized, run, sub, tensor, value)
+from hostile_support import (DEQUANTIZE, FLOAT, INT8, MIB, SCALE, X, ZERO, annotation,
+                             assert_refused, attribute, convert, external, graph, initializer,
+                             model, node, num, quantized, run, sub, tensor, value)
 
 TENSORS = [initializer(X), initializer(SCALE), initializer(ZERO)]
 RELU = node("Relu", ["y"], ["out"])
@@ -38,26 +38,32 @@ BROKEN = {
     "one node with two outputs of one name": (quantized(node("Split", ["q"], ["a", "a"])), "a"),
     "an initializer and a sparse one": (quantized(sub(15, sub(1, X))), "x"),
     "a node without an operator": (quantized(sub(1, sub(2, "a"))), "operator"),
-    "an initializer without a name": (quantized(initializer(tensor("", [], FLOAT, raw=bytes(4)))), "name"),
+    "an initializer without a name": (quantized(initializer(tensor("", [], FLOAT, raw=bytes(4)))),
+                                      "name"),
     "a node that reads itself": (quantized(node("Relu", ["a"], ["a"])), "depends on itself"),
-    "a cycle of two": (quantized(node("Relu", ["a"], ["b"]), node("Relu", ["b"], ["a"])), "depends"),
-    "a cycle through Identity": (model(node("Identity", ["a"], ["s"]), node("Identity", ["s"], ["a"]),
-                                       DEQUANTIZE, initializer(X), initializer(ZERO)), "depends"),
+    "a cycle of two": (quantized(node("Relu", ["a"], ["b"]), node("Relu", ["b"], ["a"])),
+                       "depends"),
+    "a cycle through Identity": (model(node("Identity", ["a"], ["s"]),
+                                       node("Identity", ["s"], ["a"]), DEQUANTIZE, initializer(X),
+                                       initializer(ZERO)), "depends"),
     "a cycle through a subgraph": (quantized(node("If", ["c"], ["w"], subgraph(
         node("Relu", ["w"], ["q"])))), "depends"),
     "a cycle within a subgraph": (quantized(node("If", ["c"], ["w"], subgraph(
         node("Relu", ["p"], ["q"]), node("Relu", ["q"], ["p"])))), "depends"),
-    "a cycle within a function": (quantized(more=function("A", call("Relu", inputs="a", outputs="a"))),
+    "a cycle within a function": (
+        quantized(more=function("A", call("Relu", inputs="a", outputs="a"))),
                                   "depends"),
     "a cycle of 10^5": (model(*[node("Identity", [f"n{i}"], [f"n{(i + 1) % 10**5}"])
                                 for i in range(10**5)]), "depends"),
     "two inputs of one name in a function": (quantized(more=function("A", inputs="ii")), "i"),
     "two functions of one name": (quantized(more=function("A") + function("A")), "function A"),
-    "a function that calls itself": (quantized(more=function("A", call("A"))), "function A calls itself"),
+    "a function that calls itself": (quantized(more=function("A", call("A"))),
+                                     "function A calls itself"),
     "functions in a circle": (quantized(more=function("A", call("B")) + function("B", call("A"))),
                               "calls itself"),
     "a function that calls itself from a subgraph": (
-        quantized(more=function("A", call("If", subgraph(sub(1, call("A"))), domain=""))), "calls itself"),
+        quantized(more=function("A", call("If", subgraph(sub(1, call("A"))), domain=""))),
+        "calls itself"),
     "10^4 functions in a circle": (quantized(more=b"".join(
         function(f"F{i}", call(f"F{(i + 1) % 10**4}")) for i in range(10**4))), "calls itself"),
 }
@@ -72,11 +78,13 @@ def test_graphs_that_cannot_run_are_refused(tmp_path, name):
 @pytest.mark.parametrize("name", ["DequantizeLinear", "QuantizeLinear", "Identity", "Constant"])
 @pytest.mark.parametrize("domain", ["", "ai.onnx", "com.microsoft"])
 def test_functions_that_redefine_what_dequant_evaluates_are_not_supported(tmp_path, name, domain):
-    assert_refused(tmp_path, quantized(more=function(name, call("Neg", domain=""), domain=domain)), 4, name)
+    assert_refused(tmp_path, quantized(more=function(name, call("Neg", domain=""), domain=domain)),
+                   4, name)
 
 
 def test_functions_of_one_name_may_differ_by_domain_and_overload(tmp_path):
-    data = quantized(more=function("A") + function("A", domain="g") + function("A", more=sub(13, "2")) +
+    data = quantized(more=function("A") + function("A", domain="g")
+                     + function("A", more=sub(13, "2")) +
                      function("DequantizeLinear") +
                      function("B", call("A"), call("A", sub(8, "2"), outputs="p")))
     outcome = convert(tmp_path, data)
@@ -104,14 +112,16 @@ def reason(folder):
 
 COMPUTED = node("Relu", ["s0"], ["s"]) + initializer(tensor("s0", [], FLOAT, raw=bytes(4)))
 LEFT = {
-    "a scale that is an input": (model(DEQUANTIZE, RELU, TENSORS[0], TENSORS[2], value(11, "s"), OUT), "input"),
+    "a scale that is an input": (model(DEQUANTIZE, RELU, TENSORS[0], TENSORS[2], value(11, "s"),
+                                       OUT), "input"),
     "a scale that is nowhere": (model(DEQUANTIZE, RELU, TENSORS[0], TENSORS[2], OUT), "nowhere"),
     "a computed scale": (model(COMPUTED, DEQUANTIZE, RELU, TENSORS[0], TENSORS[2], OUT), "Relu"),
     "no scale": (quantized(dq=node("DequantizeLinear", ["x", ""], ["y"])), "inputs"),
     "no inputs": (quantized(dq=node("DequantizeLinear", [], ["y"])), "inputs"),
     "four inputs": (quantized(dq=node("DequantizeLinear", ["x", "s", "z", "z"], ["y"])), "inputs"),
     "no output": (quantized(dq=node("DequantizeLinear", ["x", "s", "z"], [])), "outputs"),
-    "two outputs": (quantized(dq=node("DequantizeLinear", ["x", "s", "z"], ["y", "y2"])), "outputs"),
+    "two outputs": (quantized(dq=node("DequantizeLinear", ["x", "s", "z"], ["y", "y2"])),
+                    "outputs"),
     "opset 9": (quantized(opset=9), "opset 9"),
     "opset 999": (quantized(opset=999), "opset 999"),
     "opset -1": (quantized(opset=-1), "opset -1"),
@@ -151,7 +161,8 @@ def dequantizers(count, *more):
     for i in range(count):
         parts += [initializer(tensor(f"x{i}", [4], INT8, raw=b"abcd")),
                   initializer(tensor(f"s{i}", [], FLOAT, raw=b"\0\0\0\x3f")),
-                  node("DequantizeLinear", [f"x{i}", f"s{i}"], [f"y{i}"]), node("Relu", [f"y{i}"], [f"o{i}"]),
+                  node("DequantizeLinear", [f"x{i}", f"s{i}"], [f"y{i}"]),
+                  node("Relu", [f"y{i}"], [f"o{i}"]),
                   *(m(i) for m in more)]
     return parts
 
@@ -161,7 +172,8 @@ LARGE = {
     "10^6 nodes": (chain(10**6), [], 1024),
     "10^6 nodes, the last first": (reversed(chain(10**6)), [], 1024),
     "10^5 DequantizeLinear": (dequantizers(10**5), ["--mem", "512Mi"], 512),
-    "10^5 DequantizeLinear, stripped": (dequantizers(10**5), ["--strip-qdq", "--mem", "512Mi"], 512),
+    "10^5 DequantizeLinear, stripped": (dequantizers(10**5),
+                                        ["--strip-qdq", "--mem", "512Mi"], 512),
     "10^4 inputs with values": (dequantizers(10**4, lambda i: value(11, f"x{i}", INT8)),
                                 ["--assume-const"], 128),
     "10^4 annotations": (dequantizers(10**4, lambda i: annotation(f"y{i}", f"x{i}")), [], 128),

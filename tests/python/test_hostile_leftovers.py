@@ -8,25 +8,10 @@ import time
 
 import pytest
 
-import interrupted
-from hostile_support import CLI, LIMITED, assert_error, listing, run
-from interrupted import COMPLETE, NOTHING, ORPHAN, TEMPORARY, Conversion
+from hostile_support import CLI, assert_error, listing, run
+from interrupted import COMPLETE, NEEDS, NOTHING, ORPHAN, TEMPORARY, Conversion, folder, shim
 
-pytestmark = [
-    pytest.mark.skipif(interrupted.COMPILER is None, reason="NO C COMPILER for the calls that are interrupted"),
-    pytest.mark.skipif(not LIMITED, reason="SANITIZED: the sanitizer's library must be the first one"),
-]
-
-
-@pytest.fixture(scope="module")
-def shim(tmp_path_factory):
-    return interrupted.build_shim(tmp_path_factory.mktemp("shim"))
-
-
-@pytest.fixture
-def folder(tmp_path):
-    (tmp_path / "f").mkdir()
-    return tmp_path / "f"
+pytestmark = NEEDS
 
 
 def clean(folder, *options, output="out.onnx"):
@@ -45,7 +30,8 @@ def leftover(shim, folder, **options):
 
 
 @pytest.mark.parametrize("force", [False, True], ids=["new", "force"])
-@pytest.mark.parametrize("without", ["", "tmpfile", "tmpfile renameat2"], ids=lambda w: f"without {w}")
+@pytest.mark.parametrize("without", ["", "tmpfile", "tmpfile renameat2"],
+                         ids=lambda w: f"without {w}")
 def test_what_killed_runs_left_stayed(shim, folder, without, force):
     conversion = Conversion(folder, shim, without, force)
     seen = set()
@@ -53,9 +39,11 @@ def test_what_killed_runs_left_stayed(shim, folder, without, force):
         seen |= left
         outcome = clean(folder)
         assert outcome.code == 0 and outcome.err == "", outcome
-        assert outcome.out.count("removed: the run that wrote it is dead") == outcome.out.count("\n")
+        assert outcome.out.count("removed: the run that wrote it is dead") == \
+            outcome.out.count("\n")
         after = conversion.left()
-        assert after == left - {TEMPORARY} or (left == {TEMPORARY} and after == {NOTHING}), (left, after)
+        assert after == left - {TEMPORARY} or (left == {TEMPORARY} and after == {NOTHING}), \
+            (left, after)
         assert (TEMPORARY in left) == (outcome.out != "")
     assert seen == {NOTHING, COMPLETE, ORPHAN} | ({TEMPORARY} if without or force else set())
 
@@ -63,7 +51,8 @@ def test_what_killed_runs_left_stayed(shim, folder, without, force):
 @pytest.mark.parametrize("force", [False, True], ids=["new", "force"])
 @pytest.mark.parametrize("without", ["", "tmpfile", "tmpfile flock"], ids=lambda w: f"without {w}")
 def test_files_of_a_run_that_is_alive_stay_whatever_it_is_about(shim, folder, without, force):
-    """Stopped before each call of the system in turn, it goes on after a cleaning as if nothing had been."""
+    """Stopped before each call of the system in turn, it goes on after a cleaning as if nothing had
+    been."""
     conversion = Conversion(folder, shim, without, force)
     temporary = 0
     for k in itertools.count(1):
@@ -102,10 +91,12 @@ def test_it_is_said_why_files_stay(shim, folder):
 
 
 def test_without_locks_nobody_knows_and_all_stays(shim, folder):
-    Conversion(folder, shim, "tmpfile flock").run(FAULT_CALL="pwrite", FAULT_AT=2, FAULT_KILL=int(signal.SIGKILL))
+    Conversion(folder, shim, "tmpfile flock").run(FAULT_CALL="pwrite", FAULT_AT=2,
+                                                  FAULT_KILL=int(signal.SIGKILL))
     before = listing(folder)
     outcome = clean(folder)
-    assert outcome.code == 0 and outcome.err.count("nothing tells whether the run that made it is alive") == 2
+    assert outcome.code == 0 and outcome.err.count("nothing tells whether the run that made it is "
+                                                   "alive") == 2
     assert outcome.out == "" and listing(folder) == before and len(before) == 4
 
 
@@ -116,7 +107,8 @@ def test_what_only_looks_alike_stays(shim, folder):
     os.rename(folder / name, folder / (name + ".npy"))
     (folder / name).symlink_to("in.onnx")
     (folder / name.replace("0", "1").replace("2", "3")).mkdir()
-    for like in (".dq-tmp-", ".dq-tmp-0", ".dq-tmp-" + "0" * 33, name.upper(), "out.onnx.data", ".dq-tmp-g" + name[9:]):
+    for like in (".dq-tmp-", ".dq-tmp-0", ".dq-tmp-" + "0" * 33, name.upper(), "out.onnx.data",
+                 ".dq-tmp-g" + name[9:]):
         (folder / like).write_bytes(b"mine")
     before = listing(folder)
     outcome = clean(folder)
@@ -126,12 +118,14 @@ def test_what_only_looks_alike_stays(shim, folder):
 
 def test_it_cleans_before_a_conversion_and_says_so(shim, folder):
     left = leftover(shim, folder)
-    outcome = run("convert", "in.onnx", "-o", "out.onnx", "--clean-temp", "--json", "--dry-run", cwd=folder)
+    outcome = run("convert", "in.onnx", "-o", "out.onnx", "--clean-temp", "--json",
+                  "--dry-run", cwd=folder)
     expected = [{"file": name, "bytes": os.stat(folder / name).st_size} for name in left]
     assert json.loads(outcome.out)["cleaned"] == expected and set(left) < set(listing(folder))
     outcome = run("convert", "in.onnx", "-o", "out.onnx", cwd=folder)
     assert outcome.code == 0 and "removed" not in outcome.out and set(left) < set(listing(folder))
-    outcome = run("convert", "in.onnx", "-o", "out.onnx", "--clean-temp", "--json", "-f", cwd=folder)
+    outcome = run("convert", "in.onnx", "-o", "out.onnx", "--clean-temp", "--json",
+                  "-f", cwd=folder)
     assert json.loads(outcome.out)["cleaned"] == expected
     assert listing(folder) == ["in.onnx", "out.onnx", "out.onnx.data", "out.onnx.data.1", "w"]
 
@@ -142,6 +136,7 @@ def test_a_folder_may_be_cleaned_without_a_model(shim, folder):
     assert [row["file"] for row in json.loads(outcome.out)["cleaned"]] == left and outcome.code == 0
     assert set(left) < set(listing(folder))
     outcome = clean(folder.parent, output="f/")
-    assert outcome.code == 0 and outcome.out.count("removed") == 2 and listing(folder) == ["in.onnx", "w"]
+    assert outcome.code == 0 and outcome.out.count("removed") == 2 and listing(folder) == \
+        ["in.onnx", "w"]
     assert_error(clean(folder, output="missing/out"), 5, "folder missing")
     assert_error(run("convert", "-o", "out", cwd=folder), 2, "MODEL is required")

@@ -1,5 +1,5 @@
-"""Where outputs go: whole or not at all, never in the place of what must stay, and exit code 5 when they
-cannot be written."""
+"""Where outputs go: whole or not at all, never in the place of what must stay, and exit code 5 when
+they cannot be written."""
 
 import os
 import pathlib
@@ -59,7 +59,8 @@ def test_extract_took_the_place_of_its_model(folder, target, words):
     (folder / "soft").symlink_to("in.onnx")
     before = (folder / "in.onnx").read_bytes()
     assert_error(run("extract", "in.onnx", "y", "-o", target, "--force", cwd=folder), 5, words)
-    assert (folder / "in.onnx").read_bytes() == before and (folder / "data").read_bytes() == b"123456"
+    assert (folder / "in.onnx").read_bytes() == before and (folder / "data").read_bytes() == \
+        b"123456"
 
 
 def test_an_existing_output_is_replaced_only_by_force(folder):
@@ -72,7 +73,8 @@ def test_an_existing_output_is_replaced_only_by_force(folder):
 
 
 @pytest.mark.parametrize("options", [[], ["--force"]], ids=["", "force"])
-@pytest.mark.parametrize("kind", ["directory", "fifo", "socket", "link", "dangling", "link to directory"])
+@pytest.mark.parametrize("kind", ["directory", "fifo", "socket", "link", "dangling",
+                                  "link to directory"])
 def test_only_regular_files_are_replaced(folder, kind, options):
     target = folder / "out.onnx"
     (folder / "other").write_bytes(b"old")
@@ -87,16 +89,18 @@ def test_only_regular_files_are_replaced(folder, kind, options):
     assert (folder / "other").read_bytes() == b"old" and listing(folder / "folder") == []
 
 
-@pytest.mark.parametrize("target", ["/dev/null", "/dev/full", "missing/out.onnx", "in.onnx/out.onnx", "",
-                                    "folder/", "folder/.", "..", "/", "x" * 256, "x/" * 3000 + "y"])
+@pytest.mark.parametrize("target",
+                         ["/dev/null", "/dev/full", "missing/out.onnx", "in.onnx/out.onnx", "",
+                          "folder/", "folder/.", "..", "/", "x" * 256, "x/" * 3000 + "y"])
 def test_places_where_no_file_can_be_are_errors(folder, target):
     (folder / "folder").mkdir()
     assert_error(convert_to(folder, target, "--force"), 5)
     assert listing(folder) == ["folder", "in.onnx"] and listing(folder / "folder") == []
 
 
-@pytest.mark.parametrize("name", ["x" * 255, "--help.onnx", "-", " ", "line\nbreak", "\\", "\u30e2\u30c7\u30eb",
-                                  b"\xff\xfe", "*", "out.onnx.data", ".dq-tmp-0"])
+@pytest.mark.parametrize("name", ["x" * 255, "--help.onnx", "-", " ", "line\nbreak", "\\",
+                                  "\u30e2\u30c7\u30eb", b"\xff\xfe", "*", "out.onnx.data",
+                                  ".dq-tmp-0"])
 @pytest.mark.parametrize("options", [[], ["--external-data"]], ids=["inner", "external"])
 def test_any_file_name_will_do(folder, name, options):
     (folder / "in.onnx").write_bytes(large(1))
@@ -133,7 +137,8 @@ def assert_found_before_reading(folder, command, target, *words):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_missing_folder_was_found_after_reading(folder, command):
     assert_found_before_reading(folder, command, "missing/out", "folder missing:", "No such file")
-    assert_found_before_reading(folder, command, "in.onnx/out", "folder in.onnx:", "Not a directory")
+    assert_found_before_reading(folder, command, "in.onnx/out", "folder in.onnx:",
+                                "Not a directory")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -144,8 +149,10 @@ def test_a_folder_without_permission_was_found_after_reading(folder, command):
     user = ["setpriv", "--reuid=65534", "--clear-groups"] if os.getuid() == 0 else []
     if user and subprocess.run([*user, CLI, "--version"], check=False, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL, cwd=folder).returncode != 0:
-        pytest.skip("ROOT: permissions do not hold root back, and setpriv or the command cannot run as another user")
-    done = subprocess.run([*user, CLI, *COMMANDS[command], "closed/out"], cwd=folder, stderr=subprocess.PIPE, check=False)
+        pytest.skip("ROOT: permissions do not hold root back, and setpriv or the command cannot "
+                    "run as another user")
+    done = subprocess.run([*user, CLI, *COMMANDS[command], "closed/out"], cwd=folder,
+                          stderr=subprocess.PIPE, check=False)
     assert done.returncode == 5 and b"folder closed: Permission denied" in done.stderr, done
 
 
@@ -155,7 +162,8 @@ def test_a_folder_for_outputs_without_permission_was_found_after_reading(folder,
     assert_found_before_reading(folder, command, "missing/out/", "folder missing")
     (folder / "there").mkdir()
     outcome = run(*COMMANDS[command], "there/", cwd=folder)
-    assert outcome.code in (3, 4) and listing(folder / "there") == [], outcome  # the folder is fine, the model is not
+    # the folder is fine, the model is not
+    assert outcome.code in (3, 4) and listing(folder / "there") == [], outcome
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -170,7 +178,8 @@ def test_foreign_data_files_are_never_overwritten(folder):
     (folder / "out.onnx.data").write_bytes(b"mine")
     (folder / "out.onnx.data.1").mkdir()
     (folder / "out.onnx.data.2").symlink_to("in.onnx")
-    outcome = run("convert", "in.onnx", "-o", "out.onnx", "--external-data", "--force", "--json", cwd=folder)
+    outcome = run("convert", "in.onnx", "-o", "out.onnx", "--external-data", "--force",
+                  "--json", cwd=folder)
     assert outcome.code == 0 and '"data_file": "out.onnx.data.3"' in outcome.out, outcome
     assert (folder / "out.onnx.data").read_bytes() == b"mine"
     assert (folder / "in.onnx").read_bytes() == large(1)
@@ -182,7 +191,8 @@ def test_foreign_data_files_are_never_overwritten(folder):
 def test_a_link_that_leads_nowhere_at_the_name_of_the_data_file_was_an_error(folder, options):
     (folder / "in.onnx").write_bytes(large(1))
     (folder / "out.onnx.data").symlink_to("missing")
-    outcome = run("convert", "in.onnx", "-o", "out.onnx", "--external-data", "--json", *options, cwd=folder)
+    outcome = run("convert", "in.onnx", "-o", "out.onnx", "--external-data", "--json",
+                  *options, cwd=folder)
     assert outcome.code == 0 and '"data_file": "out.onnx.data.1"' in outcome.out, outcome
     assert os.readlink(folder / "out.onnx.data") == "missing" and not (folder / "missing").exists()
     if options != ["--dry-run"]:
@@ -191,14 +201,17 @@ def test_a_link_that_leads_nowhere_at_the_name_of_the_data_file_was_an_error(fol
 
 def test_conversions_with_force_failed_because_another_took_the_name_of_the_data_file(folder):
     (folder / "in.onnx").write_bytes(large(1))
-    command = [CLI, "convert", "in.onnx", "-o", "out.onnx", "--external-data", "--force", "-q", "-T1"]
+    command = [CLI, "convert", "in.onnx", "-o", "out.onnx", "--external-data", "--force",
+               "-q", "-T1"]
     for count in (*[2] * 60, *[5] * 12):
-        racers = [subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE) for _ in range(count)]
+        racers = [subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE)
+                  for _ in range(count)]
         errors = [racer.communicate(timeout=60)[1] for racer in racers]
         assert [racer.returncode for racer in racers] == [0] * count, errors
         assert len(list(folder.glob("out.onnx.data*"))) == count
         onnx.load(folder / "out.onnx")
-        assert {p.name for p in folder.iterdir() if not p.name.startswith("out.onnx")} == {"in.onnx"}
+        assert {p.name for p in folder.iterdir() if not p.name.startswith("out.onnx")} == \
+            {"in.onnx"}
         for path in folder.glob("out.onnx*"):
             path.unlink()
 
@@ -250,7 +263,8 @@ def test_force_replaced_a_private_file_by_a_public_one(folder, mode, options):
     assert len(list(folder.glob("out.onnx*"))) == 1 + len(options)
 
 
-OTHERS = {"extract": ["extract", "in.onnx", "y", "-o", "out"], "inspect": ["inspect", "in.onnx", "--html", "out"],
+OTHERS = {"extract": ["extract", "in.onnx", "y", "-o", "out"],
+          "inspect": ["inspect", "in.onnx", "--html", "out"],
           "vectors": ["vectors", "microsoft", "-n0", "-o", "out"],
           "op": ["op", "onnx", "--x", "x.npy", "--scale", "s.npy", "-o", "out"]}
 
@@ -279,15 +293,18 @@ def test_a_full_disk_leaves_nothing(folder):
       [ -z "$3" ] || echo old > mnt/out.onnx || exit 98
       $2 convert in.onnx -o mnt/out.onnx -q -T1 $3 $4; code=$?
       if [ $code = 0 ]; then $2 inspect mnt/out.onnx > /dev/null || exit 97
-      elif [ -n "$3" ]; then [ "$(cat mnt/out.onnx)" = old ] && [ "$(ls -A mnt)" = out.onnx ] || exit 96
+      elif [ -n "$3" ]; then
+        [ "$(cat mnt/out.onnx)" = old ] && [ "$(ls -A mnt)" = out.onnx ] || exit 96
       else [ -z "$(ls -A mnt)" ] || exit 95; fi
       exit $code"""
     codes = []
     for size in range(4, 6 * 1024, 192):
         for force in ("", "--force"):
             for external_data in ("", "--external-data"):
-                done = subprocess.run(["unshare", "-m", "bash", "-c", script, "-", str(size), CLI, force,
-                                       external_data], cwd=folder, stderr=subprocess.PIPE, timeout=60,
+                done = subprocess.run(["unshare", "-m", "bash", "-c", script, "-",
+                                       str(size), CLI, force,
+                                       external_data], cwd=folder,
+                                      stderr=subprocess.PIPE, timeout=60,
                                       check=False)
                 assert done.returncode in (0, 5), (size, force, external_data, done)
                 assert (done.returncode == 5) == (b"No space left" in done.stderr), done
@@ -299,7 +316,8 @@ def test_the_file_size_limit_is_an_error_and_no_signal(folder):
     (folder / "in.onnx").write_bytes(large(1))
     target = folder / "out.onnx"
     for size in [0, 1, 100, 4096, *range(0, 4 * MIB + 65536, 262144)]:
-        done = subprocess.run(["prlimit", f"--fsize={size}", CLI, "convert", "in.onnx", "-o", "out.onnx",
+        done = subprocess.run(["prlimit", f"--fsize={size}", CLI, "convert", "in.onnx",
+                               "-o", "out.onnx",
                                "-q"], cwd=folder, stderr=subprocess.PIPE, check=False)
         assert done.returncode == (0 if size > 4 * MIB else 5), done
         assert done.returncode == 0 or b"File too large" in done.stderr, done
@@ -308,16 +326,17 @@ def test_the_file_size_limit_is_an_error_and_no_signal(folder):
 
 # Standard streams.
 
-@pytest.mark.parametrize("arguments", [["inspect", "in.onnx"], ["inspect", "in.onnx", "--json"], ["--help"],
-                                       ["--version"], ["convert", "--help"],
-                                       ["convert", "in.onnx", "-o", "out.onnx", "--json"]])
+@pytest.mark.parametrize("arguments",
+                         [["inspect", "in.onnx"], ["inspect", "in.onnx", "--json"], ["--help"],
+                          ["--version"], ["convert", "--help"],
+                          ["convert", "in.onnx", "-o", "out.onnx", "--json"]])
 @pytest.mark.parametrize("redirection", [">/dev/full", ">&-", "| true"])
 def test_results_that_reach_nobody_are_errors(folder, arguments, redirection):
     script = f'"$0" "$@" {redirection}; echo ${{PIPESTATUS[0]}} >&2'
     if redirection == "| true":  # a reader that is gone before anything is written
         script = '{ sleep 0.05; "$0" "$@"; echo $? >&2; } | true'
-    done = subprocess.run(["bash", "-c", script, CLI, *arguments], cwd=folder, stderr=subprocess.PIPE,
-                          check=False, timeout=10)
+    done = subprocess.run(["bash", "-c", script, CLI, *arguments], cwd=folder,
+                          stderr=subprocess.PIPE, check=False, timeout=10)
     *message, code = done.stderr.decode().splitlines()
     assert code == "5" and message == ["dequant: error: cannot write to standard output"], done
 
@@ -336,8 +355,8 @@ def test_nothing_is_printed_into_a_file_in_the_place_of_a_closed_stream(folder, 
     assert convert_to(folder, "expected.onnx").code == 0
     script = '"$0" convert in.onnx -o expected.onnx "$@"; "$0" convert in.onnx -o out.onnx "$@"'
     for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
-        subprocess.run(["bash", "-c", f"({script}) {closed}", CLI, *options], cwd=folder, check=False,
-                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        subprocess.run(["bash", "-c", f"({script}) {closed}", CLI, *options], cwd=folder,
+                       check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         proto = onnx.load(folder / "out.onnx")
         assert len(proto.graph.initializer[0].raw_data) == 4 * MIB
         for path in folder.glob("out.onnx*"):
@@ -348,12 +367,14 @@ def test_nothing_is_printed_into_a_file_in_the_place_of_a_closed_stream(folder, 
 
 def started_conversion(folder, *options):
     """A conversion of some seconds that has begun to write."""
-    process = subprocess.Popen([CLI, "convert", "in.onnx", "-o", "out.onnx", "-q", *options], cwd=folder,
+    process = subprocess.Popen([CLI, "convert", "in.onnx", "-o", "out.onnx", "-q", *options],
+                               cwd=folder,
                                stderr=subprocess.PIPE)
     fds = pathlib.Path(f"/proc/{process.pid}/fd")
     while process.poll() is None:
         try:
-            if any("deleted" in os.readlink(f) or "/.dq-tmp-" in os.readlink(f) for f in fds.iterdir()):
+            if any("deleted" in os.readlink(f) or "/.dq-tmp-" in os.readlink(f)
+                   for f in fds.iterdir()):
                 break
         except OSError:  # closed meanwhile
             continue
@@ -387,8 +408,9 @@ def test_conversions_that_race_for_one_output_have_one_winner(folder):
 def test_few_descriptors_are_enough_or_an_error(folder):
     codes = []
     for count in range(4, 16):
-        done = subprocess.run(["prlimit", f"--nofile={count}", CLI, "convert", "in.onnx", "-o", "out.onnx",
-                               "-q", "--force"], cwd=folder, stderr=subprocess.PIPE, check=False)
+        done = subprocess.run(["prlimit", f"--nofile={count}", CLI, "convert", "in.onnx",
+                               "-o", "out.onnx", "-q", "--force"], cwd=folder,
+                              stderr=subprocess.PIPE, check=False)
         codes.append(done.returncode)
         assert done.returncode in (0, 5, 127), done  # 127: the loader found no room for a library
     assert codes[-1] == 0

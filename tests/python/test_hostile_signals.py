@@ -1,4 +1,5 @@
-"""A signal at any moment: the output is there, whole, or nothing is, and the command dies by the signal."""
+"""A signal at any moment: the output is there, whole, or nothing is, and the command dies by the
+signal."""
 
 import itertools
 import signal
@@ -6,31 +7,18 @@ import signal
 import pytest
 
 import interrupted
-from hostile_support import CLI, LIMITED, MIB, listing, run
-from interrupted import COMPLETE, NOTHING, ORPHAN, TEMPORARY, Conversion
+from hostile_support import CLI, MIB, listing, run
+from interrupted import COMPLETE, NEEDS, NOTHING, ORPHAN, TEMPORARY, Conversion, folder, shim
 
-pytestmark = [
-    pytest.mark.skipif(interrupted.COMPILER is None, reason="NO C COMPILER for the calls that are interrupted"),
-    pytest.mark.skipif(not LIMITED, reason="SANITIZED: the sanitizer's library must be the first one"),
-]
-
-
-@pytest.fixture(scope="module")
-def shim(tmp_path_factory):
-    return interrupted.build_shim(tmp_path_factory.mktemp("shim"))
-
-
-@pytest.fixture
-def folder(tmp_path):
-    (tmp_path / "f").mkdir()
-    return tmp_path / "f"
+pytestmark = NEEDS
 
 
 @pytest.mark.parametrize("force", [False, True], ids=["new", "force"])
 @pytest.mark.parametrize("number, without",
                          [*itertools.product(interrupted.HANDLED, interrupted.SYSTEMS[:2]),
                           *((signal.SIGTERM, without) for without in interrupted.SYSTEMS[2:])])
-def test_an_interrupted_conversion_left_a_data_file_or_a_temporary_one(shim, folder, number, without, force):
+def test_an_interrupted_conversion_left_a_data_file_or_a_temporary_one(shim, folder, number,
+                                                                       without, force):
     ends = list(Conversion(folder, shim, without, force).at_each_call(number))
     assert all(left in ({NOTHING}, {COMPLETE}) for left in ends), ends
     assert ends[0] == {NOTHING} and ends[-1] == {COMPLETE}
@@ -43,7 +31,8 @@ def test_a_killed_conversion_tears_nothing(shim, folder, without, force):
     ends = list(Conversion(folder, shim, without, force).at_each_call(signal.SIGKILL))
     assert all(left <= {NOTHING, COMPLETE, ORPHAN, TEMPORARY} for left in ends), ends
     assert ends[0] == {NOTHING} and ends[-1] == {COMPLETE}
-    # Between the names of the two files; one call more where a name is moved by a link and an unlink.
+    # Between the names of the two files; one call more where a name is moved by a link and an
+    # unlink.
     assert sum(ORPHAN in left for left in ends) == (2 if "renameat2" in without else 1), ends
     if "tmpfile" not in without:  # a file that replaces another has a temporary name at the end
         assert sum(TEMPORARY in left for left in ends) == (2 if force else 0), ends

@@ -1,5 +1,5 @@
-"""Tensors whose type, shape and data contradict each other: exit code 3 before anything is written. And
-those that are legal, but not what dequant reads."""
+"""Tensors whose type, shape and data contradict each other: exit code 3 before anything is written.
+And those that are legal, but not what dequant reads."""
 
 import json
 import struct
@@ -9,9 +9,9 @@ import onnx
 import pytest
 
 from hostile_support import (COMPLEX64, DEQUANTIZE, FLOAT, FLOAT4, FLOAT16, INT2, INT4, INT8, INT32,
-                             MIB, STRING, UINT4, UINT8, assert_refused, convert, fixed32, initializer,
-                             int_attribute, listing, model, node, num, packed, quantized, run, sub,
-                             tensor, value)
+                             MIB, STRING, UINT4, UINT8, assert_refused, convert, fixed32,
+                             initializer, int_attribute, listing, model, node, num, packed,
+                             quantized, run, sub, tensor, value)
 
 SIX = bytes(6)
 
@@ -180,7 +180,8 @@ ATTRIBUTES = {
 
 @pytest.mark.parametrize("name", ATTRIBUTES)
 def test_broken_attributes_leave_the_node_and_fail_its_evaluation(tmp_path, name):
-    data = quantized(dq=node("DequantizeLinear", ["x", "s", "z"], ["y"], ATTRIBUTES[name]), opset=25)
+    data = quantized(dq=node("DequantizeLinear", ["x", "s", "z"], ["y"], ATTRIBUTES[name]),
+                     opset=25)
     assert convert(tmp_path, data).code == 0
     assert (tmp_path / "out.onnx").read_bytes() == data
     assert reason(tmp_path) != ""

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import interrupted
-from hostile_support import (CLI, FLOAT, INT8, LIMITED, MIB, assert_error, external, initializer, listing,
-                             model, node, run, tensor)
+from hostile_support import (CLI, FLOAT, INT8, LIMITED, MIB, assert_error, external,
+                             initializer, listing, model, node, run, tensor)
 
 pytestmark = [
-    pytest.mark.skipif(interrupted.COMPILER is None, reason="NO C COMPILER for the calls that fail"),
+    pytest.mark.skipif(interrupted.COMPILER is None,
+                       reason="NO C COMPILER for the calls that fail"),
     pytest.mark.skipif(not LIMITED, reason="SANITIZED: the sanitizer's own calls must not fail"),
 ]
 
@@ -52,8 +53,8 @@ COMMANDS = {
     "op": ["op", "onnx", "--x", "x.npy", "--scale", "s.npy", "-o", "OUT/y.npy"],
     "check": ["check", "cases.json"],
     "vectors": ["vectors", "webnn", "-n", "20", "-o", "OUT/v.json"],
-    "bench": ["bench", "--cell", "uint8/float32/per_tensor", "--elements", "1Mi", "-T", "all", "--repeat",
-              "1", "--json"],
+    "bench": ["bench", "--cell", "uint8/float32/per_tensor", "--elements", "1Mi", "-T",
+              "all", "--repeat", "1", "--json"],
 }
 
 
@@ -64,15 +65,16 @@ def outcome_of(folder, inputs, command, prefix=(), **environment):
     out.mkdir()
     out.chmod(0o777)
     line = [part.replace("OUT", str(out)) for part in COMMANDS[command]]
-    done = subprocess.run([*prefix, CLI, *line], cwd=inputs, env={**os.environ, **environment}, check=False,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+    done = subprocess.run([*prefix, CLI, *line], cwd=inputs, env={**os.environ, **environment},
+                          check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
     files = {name: (out / name).read_bytes() for name in listing(out)}
     printed = "" if command == "bench" else done.stdout
     return done.returncode, printed, done.stderr, files
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_where_no_thread_can_be_made_those_that_there_are_do_the_work(shim, inputs, tmp_path, command):
+def test_where_no_thread_can_be_made_those_that_there_are_do_the_work(shim, inputs,
+                                                                      tmp_path, command):
     hit = tmp_path / "hit"
     wanted = outcome_of(tmp_path, inputs, command)
     assert wanted[0] == 0, wanted
@@ -80,25 +82,29 @@ def test_where_no_thread_can_be_made_those_that_there_are_do_the_work(shim, inpu
     for k in range(1, PROCESSORS + 2):
         hit.unlink(missing_ok=True)
         found = outcome_of(tmp_path, inputs, command, LD_PRELOAD=str(shim), FAULT_HIT=str(hit),
-                           FAULT_FROM_START="1", FAULT_PROCESSORS=str(PROCESSORS), FAULT_FOREVER="1",
-                           FAULT_CALL="pthread_create", FAULT_AT=str(k), FAULT_ERRNO="11")
+                           FAULT_FROM_START="1", FAULT_PROCESSORS=str(PROCESSORS),
+                           FAULT_FOREVER="1", FAULT_CALL="pthread_create", FAULT_AT=str(k),
+                           FAULT_ERRNO="11")
         assert found == wanted, k
         if not hit.exists():
             break
         made.append(k - 1)
     # What has no use for threads asks for none; streams of one file need a few.
-    least = {"check": 0, "vectors": 0, "convert": 3, "extract": 7, "op": 7, "bench": 7}.get(command, 1)
+    least = {"check": 0, "vectors": 0, "convert": 3, "extract": 7, "op": 7,
+             "bench": 7}.get(command, 1)
     assert len(made) >= least and len(made) < PROCESSORS, made
 
 
 def as_nobody(folder):
-    """The start of a command line that runs as a user who may have one thread; None if that cannot be."""
-    prefix = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--inh-caps=-all",
-              "prlimit", "--nproc=1:1", "--"]
+    """The start of a command line that runs as a user who may have one thread; None if that cannot
+    be."""
+    prefix = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
+              "--inh-caps=-all", "prlimit", "--nproc=1:1", "--"]
     if os.getuid() != 0 or shutil.which("setpriv") is None:
         return None
     for path in (folder, *folder.parents):  # of pytest's folders, which others may not enter
-        if path.stat().st_uid == 0 and path.stat().st_mode & 0o005 != 0o005 and "pytest" in str(path):
+        if path.stat().st_uid == 0 and path.stat().st_mode & 0o005 != 0o005 \
+                and "pytest" in str(path):
             path.chmod(0o755)
     works = subprocess.run([*prefix, CLI, "--version"], check=False, stdout=subprocess.PIPE,
                            stderr=subprocess.PIPE)
@@ -118,20 +124,21 @@ def test_under_a_limit_of_one_process_one_thread_does_the_work(shim, inputs, tmp
 
 
 def test_with_little_address_space_fewer_threads_do_the_work(shim, tmp_path):
-    """From what the loader needs on, convert is out of memory or done; once done, with more memory too, as
-    with one thread."""
+    """From what the loader needs on, convert is out of memory or done; once done, with more memory
+    too, as with one thread."""
     (tmp_path / "in.onnx").write_bytes(model(
         node("DequantizeLinear", ["x", "s"], ["y"]),
         initializer(tensor("x", [SIZE], INT8, raw=bytes(SIZE))),
         initializer(tensor("s", [], FLOAT, raw=struct.pack("<f", 0.1)))))
     env = dict(os.environ, LD_PRELOAD=str(shim), FAULT_PROCESSORS="64")
-    least = next(m for m in range(1, 1000) if run("--version", address_space=m * MIB, env=env).code == 0)
+    least = next(m for m in range(1, 1000) if run("--version", address_space=m * MIB,
+                                                  env=env).code == 0)
     needed = {}
     for threads in ("1", "0"):
         codes = {}
         for mebibytes in [*range(least + 1, least + 40), *range(least + 40, least + 500, 13)]:
-            outcome = run("convert", tmp_path / "in.onnx", "-o", tmp_path / "out.onnx", "-q", "-f", "-T",
-                          threads, address_space=mebibytes * MIB, env=env)
+            outcome = run("convert", tmp_path / "in.onnx", "-o", tmp_path / "out.onnx",
+                          "-q", "-f", "-T", threads, address_space=mebibytes * MIB, env=env)
             codes[mebibytes] = outcome.code
             if outcome.code != 0:
                 assert_error(outcome, 6, "out of memory")

@@ -1,5 +1,5 @@
-"""Bytes that are no protobuf message, or one that nobody writes: refused with exit code 3, or read as
-protobuf reads them."""
+"""Bytes that are no protobuf message, or one that nobody writes: refused with exit code 3, or read
+as protobuf reads them."""
 
 import concurrent.futures
 import itertools
@@ -74,7 +74,8 @@ WRONG_TYPES = {
     "dims as fixed32": quantized(x=X + fixed32(1, 0)),
     "int32_data as fixed32": quantized(x=X_HEAD + fixed32(5, 0) * 6),
     "attribute number as fixed32": quantized(
-        dq=node("DequantizeLinear", ["x", "s", "z"], ["y"], attribute("axis", fixed32(3, 0), kind=2))),
+        dq=node("DequantizeLinear", ["x", "s", "z"], ["y"],
+                attribute("axis", fixed32(3, 0), kind=2))),
     "attribute float as a number": quantized(node("Foo", [], ["foo"], attribute("f", num(2, 0)))),
     "attribute name as a number": quantized(node("Foo", [], ["foo"], sub(5, num(1, 1)))),
     "function as a number": quantized(more=num(25, 1)),
@@ -98,7 +99,8 @@ def test_known_fields_of_the_wrong_wire_type_are_unknown_fields_as_in_protobuf(t
 
 def test_unknown_fields_of_the_wrong_wire_type_are_kept(tmp_path):
     odd = num(8, 7) + fixed32(4, 1.5)  # the domain and the doc string of an attribute, say
-    data = quantized(node("Foo", [], ["foo"], attribute("f", num(2, 0), odd)), sub(1, sub(4, "Foo"), num(7, 5)))
+    data = quantized(node("Foo", [], ["foo"], attribute("f", num(2, 0), odd)),
+                     sub(1, sub(4, "Foo"), num(7, 5)))
     assert convert(tmp_path, data).code == 0
     written = (tmp_path / "out.onnx").read_bytes()
     assert odd in written and sub(1, sub(4, "Foo"), num(7, 5)) in written
@@ -107,10 +109,12 @@ def test_unknown_fields_of_the_wrong_wire_type_are_kept(tmp_path):
 FIRST = [DEQUANTIZE, initializer(X), initializer(SCALE)]
 SECOND = [node("Relu", ["y"], ["out"]), initializer(ZERO), value(12, "out", dims=(2, 3))]
 LEGAL = {
-    "graph in two parts": num(1, 10) + sub(7, graph(*FIRST)) + sub(8, num(2, 21)) + sub(7, graph(*SECOND)),
+    "graph in two parts": num(1, 10) + sub(7, graph(*FIRST)) + sub(8, num(2, 21))
+    + sub(7, graph(*SECOND)),
     "scalar given twice": quantized(x=num(2, 99) + X),
     "raw_data given twice": quantized(x=sub(9, bytes(99)) + X),
-    "dims packed and not": quantized(x=num(1, 2) + packed(1, [3]) + num(2, INT8) + sub(8, "x") + sub(9, X[-6:])),
+    "dims packed and not": quantized(x=num(1, 2) + packed(1, [3]) + num(2, INT8) + sub(8, "x")
+                                     + sub(9, X[-6:])),
     "varint of 10 bytes": unknown(num(99, -1)),
     "varint with needless bytes": unknown(key(99, 0) + b"\x80\x80\0"),
     "varint of 65 bits": unknown(key(99, 0) + b"\xff" * 9 + b"\x02"),
@@ -172,9 +176,11 @@ def test_subgraphs_nest_as_deep_as_protobuf_reads(tmp_path, depth, code):
 
 # A model with some of everything that is read, for the tests that damage it.
 WHOLE = quantized(
-    node("Constant", [], ["c"], attribute("value", sub(5, tensor("", [], INT8, raw=b"\1")), kind=4)),
+    node("Constant", [], ["c"],
+         attribute("value", sub(5, tensor("", [], INT8, raw=b"\1")), kind=4)),
     node("If", ["out"], ["w"], attribute("then_branch", sub(6, graph(
-        node("DequantizeLinear", ["x", "s"], ["w"], int_attribute("axis", 0)), value(12, "w"))), kind=5)),
+        node("DequantizeLinear", ["x", "s"], ["w"], int_attribute("axis", 0)), value(12, "w"))),
+                                         kind=5)),
     initializer(tensor("f", [2], INT8, packed(5, [1, 2]))),
     node("DequantizeLinear", ["f", "fs"], ["ff"]),
     initializer(tensor("fs", [], 1, sub(4, struct.pack("<f", 2)))),
@@ -195,8 +201,8 @@ def converts_or_refuses(folder, name, data):
     """Exit code 0 with a loadable output, or 3, 4 or 5 without one."""
     source, target = folder / f"{name}.onnx", folder / f"{name}.out"
     source.write_bytes(data)
-    done = subprocess.run([CLI, "convert", source, "-o", target, "-q", "-T1"], timeout=10, check=False,
-                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    done = subprocess.run([CLI, "convert", source, "-o", target, "-q", "-T1"], timeout=10,
+                          check=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     assert done.returncode in (0, 3, 4, 5), (name, done)
     assert target.exists() == (done.returncode == 0), (name, done)
     if done.returncode == 0:
@@ -231,6 +237,7 @@ def test_an_input_that_is_no_file_is_refused_at_once(tmp_path):
     os.mkfifo(tmp_path / "fifo")
     for path in (tmp_path, tmp_path / "fifo", tmp_path / "missing", "/dev/zero", "/dev/stdin", ""):
         for command in ("inspect", "convert"):
-            outcome = run(command, path, *(["-o", tmp_path / "out.onnx"] if command == "convert" else []))
+            outcome = run(command, path,
+                          *(["-o", tmp_path / "out.onnx"] if command == "convert" else []))
             assert outcome.code == 5 and outcome.err.startswith("dequant: error: "), (path, outcome)
     assert listing(tmp_path) == ["fifo"]

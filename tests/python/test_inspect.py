@@ -29,7 +29,8 @@ def test_report_has_exactly_these_keys(tmp_path):
     assert list(report) == ["ir_version", "opset", "opsets", "nodes", "other_constants", "totals"]
     assert [list(n) for n in report["nodes"]] == [NODE + CONSTANT, NODE + COMPUTED]
     assert list(report["nodes"][0]["scale"]) == ["min", "max", "nan"]
-    assert [list(o) for o in report["other_constants"]] == [["name", "type", "shape", "bytes", "graph", "read_by"]]
+    assert [list(o) for o in report["other_constants"]] == \
+        [["name", "type", "shape", "bytes", "graph", "read_by"]]
     assert list(report["totals"]) == ["nodes", "constant", "elements", "bytes", "float_bytes"]
 
 

@@ -1,5 +1,5 @@
-"""The page of `dequant inspect --html` in Chromium, where that is installed: it unfolds, sorts, filters, and
-runs no script but its own."""
+"""The page of `dequant inspect --html` in Chromium, where that is installed: it unfolds, sorts,
+filters, and runs no script but its own."""
 
 import pathlib
 import tempfile
@@ -64,10 +64,12 @@ def test_titles_sort_and_sort_back(page):
     order = sorted(range(COUNT), key=lambda i: i * 37 % COUNT)
     with Page(page) as p:
         button = title(p, "Scale max")
-        for expected, state in ((order[:-6:-1], "descending"), (order[:5], "ascending"), (range(5), None)):
+        for expected, state in ((order[:-6:-1], "descending"), (order[:5], "ascending"),
+                                (range(5), None)):
             p.click(button)
             assert names(p) == [f"w{i}" for i in expected]
-            assert p.value(f"document.querySelector('{button}').parentNode.getAttribute('aria-sort')") == state
+            assert p.value(
+                f"document.querySelector('{button}').parentNode.getAttribute('aria-sort')") == state
         assert p.value(f"document.activeElement == document.querySelector('{button}')")
         p.press_enter()  # by the keyboard as well
         assert names(p) == [f"w{i}" for i in order[:-6:-1]]
@@ -110,7 +112,8 @@ def test_rows_unfold(script, page):
 
 def test_without_script_all_rows_are_there(page):
     with Page(page, script=False) as p:
-        assert p.value("[...document.querySelectorAll('#tensors > tbody')].every(b => b.offsetHeight > 0)")
+        assert p.value("[...document.querySelectorAll('#tensors > tbody')].every(b => "
+                       "b.offsetHeight > 0)")
         assert p.value("document.getElementById('tools').offsetHeight") == 0
 
 
@@ -126,7 +129,8 @@ def test_bar_under_the_pointer_is_told(page):
             return [box.x + box.width * (at + .5) / counts.length, box.y + box.height - 3,
                     chart.dataset.names.split(' ')[at], counts[at]]; })()""")
         p.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
-        told = p.value("document.querySelector('svg.c[data-names]').parentNode.querySelector('output').textContent")
+        told = p.value("document.querySelector('svg.c[data-names]').parentNode"
+                       ".querySelector('output').textContent")
         assert told.startswith(f"{name}: {count} (")
 
 
@@ -143,7 +147,8 @@ def test_dark_is_dark_and_narrow_fits(page):
 
 def test_a_name_of_any_length_scrolls_within_its_cell(tmp_path):
     long = "very_long_" * 10_000
-    proto = model([dq("x s", long, long)], [], [long], [codes("int8", [1]).tensor("x"), floats(1).tensor("s")])
+    proto = model([dq("x s", long, long)], [], [long],
+                  [codes("int8", [1]).tensor("x"), floats(1).tensor("s")])
     source = save(proto, tmp_path / "long.onnx")
     dequant("inspect", source, "--html", tmp_path / "long.html")
     with Page(tmp_path / "long.html") as p:

@@ -9,7 +9,8 @@ from onnx import TensorProto, helper
 import hostile_support as hostile
 from arithmetic import codes, dequantized, floats
 from page_support import Page, charts, page_of
-from support import (EXAMPLES, SCALE, TENSORS, X, ZERO, constant, dequant, dq, linear, model, node, q, save,
+from support import (EXAMPLES, SCALE, TENSORS, X, ZERO, constant, dequant, dq, linear, model,
+                     node, q, save,
                      value)
 
 ALL = codes("int8", np.arange(256))
@@ -26,7 +27,8 @@ def inspect(source):
     (floats(1000, "float16"), None),          # 125 of 256 values are infinite
     (floats(1e-9), TensorProto.FLOAT16),      # 5 different values
     (floats(6e-8, "float16"), None),          # subnormal ones
-    (floats(0.3, "bfloat16"), None), (floats(1e37), None), (floats(1e-44), None), (floats(0.3), None)])
+    (floats(0.3, "bfloat16"), None), (floats(1e37), None), (floats(1e-44), None),
+    (floats(0.3), None)])
 def test_histogram_is_of_values_that_rounded_or_overflowed(scale, output, tmp_path):
     options = {} if output is None else {"output_dtype": output}
     text = page_of(linear(tmp_path, ALL, scale, **options))
@@ -38,7 +40,8 @@ def test_histogram_is_of_values_that_rounded_or_overflowed(scale, output, tmp_pa
     assert begin <= y.min() and y.max() <= begin + width * len(counts) <= y.max() + 2 * width
 
 
-@pytest.mark.parametrize("element, first, last", [("int8", "-128", "127"), ("float8e4m3fn", "-448", "448")])
+@pytest.mark.parametrize("element, first, last",
+                         [("int8", "-128", "127"), ("float8e4m3fn", "-448", "448")])
 def test_label_of_codes_names_the_last_one(element, first, last, tmp_path):
     text = page_of(linear(tmp_path, codes(element, ALL.codes) if element == "int8" else
                           type(ALL)(element, ALL.codes), floats(0.5)))
@@ -54,7 +57,8 @@ def test_x_with_a_computed_scale_is_no_other_constant(tmp_path):
 
 def test_constant_nodes_and_subgraphs_are_listed_and_come_out(tmp_path):
     flag = helper.make_tensor_value_info("flag", TensorProto.BOOL, [])
-    branches = {name: helper.make_graph([node("Identity", f"w_{name}", f"o_{name}")], f"{name} graph", [],
+    branches = {name: helper.make_graph([node("Identity", f"w_{name}", f"o_{name}")],
+                                        f"{name} graph", [],
                                         [value(f"o_{name}", "int8")], [X.tensor(f"w_{name}")])
                 for name in ("then", "else")}
     choice = node("If", "flag", "out", then_branch=branches["then"], else_branch=branches["else"])
@@ -109,7 +113,8 @@ def test_scales_that_are_no_numbers_have_a_place(tmp_path):
 
 
 def ends(text):
-    return [part.split("<")[0] for part in text.split("<em>")[1:] if "at the ends" in part.split("<")[0]]
+    return [part.split("<")[0] for part in text.split("<em>")[1:] if "at the ends" in
+            part.split("<")[0]]
 
 
 def test_codes_cut_off_at_the_ends_are_remarked(tmp_path):
@@ -121,13 +126,15 @@ def test_codes_cut_off_at_the_ends_are_remarked(tmp_path):
 
 
 @pytest.mark.parametrize("x, scale, zero", [
-    (np.r_[np.zeros(50), np.arange(100)], 1, None),               # zeros of uint8, which 0 stands for
+    # zeros of uint8, which 0 stands for
+    (np.r_[np.zeros(50), np.arange(100)], 1, None),
     (np.r_[np.full(50, 255), np.arange(100)], 1, 255),
     (np.arange(100).clip(0, 9), 1, 5),                            # too few to tell
     (np.tile([255, 9, 8, 7, 0], (99, 1)), np.ones(99), np.full(99, 9))])  # two of each scale
 def test_codes_that_belong_at_the_ends_are_not(x, scale, zero, tmp_path):
     zero_point = None if zero is None else codes("uint8", zero)
-    assert ends(page_of(linear(tmp_path, codes("uint8", x), floats(scale), zero_point, axis=0))) == []
+    assert ends(page_of(linear(tmp_path, codes("uint8", x), floats(scale), zero_point,
+                               axis=0))) == []
 
 
 # Sums.
@@ -149,7 +156,8 @@ def test_nodes_that_take_the_same_differ_in_nothing(size, tmp_path):
     """Large tensors are measured once; those that are taken in another way, on their own."""
     x = codes("int8", np.resize(np.arange(100), (size, size)))
     s = floats(np.geomspace(1, 4, size))
-    proto = model([dq("x s", "a", axis=0), dq("x s", "b", axis=1), dq("x s", "c", axis=0)], [], list("abc"),
+    proto = model([dq("x s", "a", axis=0), dq("x s", "b", axis=1), dq("x s", "c", axis=0)], [],
+                  list("abc"),
                   [x.tensor("x"), s.tensor("s")])
     a, b, c = inspect(save(proto, tmp_path / "in.onnx"))["nodes"]
     for found, axis in ((a, 0), (b, 1), (c, 0)):
@@ -167,7 +175,8 @@ def test_nodes_that_take_the_same_differ_in_nothing(size, tmp_path):
 def test_one_tensor_of_many_nodes_is_measured_once(tmp_path):
     nodes = [dq("x scale", f"y{i}") for i in range(20_000)]
     x = codes("int8", np.zeros(500_000))
-    source = save(model(nodes, [], ["y0"], [x.tensor("x"), SCALE.tensor("scale")]), tmp_path / "in.onnx")
+    source = save(model(nodes, [], ["y0"], [x.tensor("x"), SCALE.tensor("scale")]),
+                  tmp_path / "in.onnx")
     assert inspect(source)["totals"]["elements"] == 20_000 * 500_000
 
 
@@ -198,7 +207,8 @@ def test_activations_are_told_by_their_parameters(x, zero, element, expected, tm
     [found] = inspect(source)["nodes"]
     scale = float(np.float32(0.3))
     assert found["scale"] == {"min": scale, "max": scale, "nan": 0} and found["scale_count"] == 1
-    assert found["zero_point"] == ({"min": zero.values(), "max": zero.values(), "nan": 0} if zero else None)
+    assert found["zero_point"] == \
+        ({"min": zero.values(), "max": zero.values(), "nan": 0} if zero else None)
     if expected is None:
         assert found["type"] is None and found["covered"] is None
         return
@@ -223,18 +233,21 @@ def test_activation_of_several_scales_covers_what_any_does(tmp_path):
 def test_parameters_come_from_attributes_and_in_parts(tmp_path):
     rng = np.random.default_rng(8)
     scales, zeros = floats(rng.random(70_001)), codes("int4", rng.integers(-8, 8, 70_001))
-    nodes = [node("Constant", "", "held", value_float=0.25), dq("in held", "u"), dq("in4 s z", "v", axis=0)]
+    nodes = [node("Constant", "", "held", value_float=0.25), dq("in held", "u"),
+             dq("in4 s z", "v", axis=0)]
     proto = model(nodes, [value("in", "uint8"), value("in4", "int4", [70_001])], ["u", "v"],
                   [scales.tensor("s"), zeros.tensor("z")])
     u, v = inspect(save(proto, tmp_path / "in.onnx"))["nodes"]
     assert u["covered"] == {"min": 0, "max": 63.75, "nan": 0} and u["scale_type"] == "float32"
-    ends = [dequantized(codes("int4", np.full(70_001, end)), scales, zeros, axis=0).values() for end in (-8, 7)]
+    ends = [dequantized(codes("int4", np.full(70_001, end)), scales, zeros, axis=0).values()
+            for end in (-8, 7)]
     assert v["covered"] == {"min": np.min(ends), "max": np.max(ends), "nan": 0}
     assert v["zero_point"] == {"min": -8, "max": 7, "nan": 0} and v["scale_count"] == 70_001
 
 
 def test_computed_parameters_are_not_told(tmp_path):
-    proto = model([dq("in s zero")], [value("in", "int8"), value("s", shape=[])], ["y"], [ZERO.tensor("zero")])
+    proto = model([dq("in s zero")], [value("in", "int8"), value("s", shape=[])], ["y"],
+                  [ZERO.tensor("zero")])
     [found] = inspect(save(proto, tmp_path / "in.onnx"))["nodes"]
     assert "covered" not in found and "scale" not in found
 
@@ -249,11 +262,13 @@ def test_page_has_all_digits_under_the_pointer(tmp_path):
 
 def test_json_has_all_operator_sets(tmp_path):
     proto = model([dq(domain="com.microsoft")], initializers=TENSORS, domains=["com.microsoft"])
-    assert inspect(save(proto, tmp_path / "in.onnx"))["opsets"] == {"ai.onnx": 21, "com.microsoft": 1}
+    assert inspect(save(proto, tmp_path / "in.onnx"))["opsets"] == \
+        {"ai.onnx": 21, "com.microsoft": 1}
 
 
 @pytest.mark.parametrize("options, code, word", [
-    (["--html", ""], 5, "no file name"), (["--force"], 2, "--html"), (["--force", "--json"], 2, "--html")])
+    (["--html", ""], 5, "no file name"), (["--force"], 2, "--html"),
+    (["--force", "--json"], 2, "--html")])
 def test_options_that_do_nothing_are_refused(options, code, word):
     done = dequant("inspect", EXAMPLES / "digits_qdq_int4.onnx", *options, code=code)
     assert word in done.stderr and done.stdout == ""

@@ -1,6 +1,7 @@
-"""Bytes that protobuf refuses as an ONNX model are refused with exit code 3, wherever in the model they are, and
-what protobuf accepts is not called malformed. The judge is the parser in Python's protobuf (upb), with which that
-of C++ agrees; the one written in Python is more lenient with numbers of too many bytes."""
+"""Bytes that protobuf refuses as an ONNX model are refused with exit code 3, wherever in the model
+they are, and what protobuf accepts is not called malformed. The judge is the parser in Python's
+protobuf (upb), with which that of C++ agrees; the one written in Python is more lenient with
+numbers of too many bytes."""
 
 import concurrent.futures
 import os
@@ -12,8 +13,9 @@ import pytest
 from google.protobuf.internal import api_implementation
 from onnx import helper
 
-from hostile_support import (CLI, INT8, annotation, attribute, fixed32, graph, initializer, int_attribute, key,
-                             node, num, packed, quantized, sub, tensor, value, varint)
+from hostile_support import (CLI, INT8, annotation, attribute, fixed32, graph, initializer,
+                             int_attribute, key, node, num, packed, quantized, sub, tensor,
+                             value, varint)
 from support import EXAMPLES
 
 assert api_implementation.Type() in ("upb", "cpp"), "this is not the parser that judges"
@@ -34,8 +36,8 @@ def judge(folder, name, data):
     """Asserts that dequant says what protobuf says; returns what that is."""
     source, target, good = folder / f"{name}.onnx", folder / f"{name}.out", accepted(data)
     source.write_bytes(data)
-    done = subprocess.run([CLI, "convert", source, "-o", target, "-q", "-T1"], timeout=60, check=False,
-                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    done = subprocess.run([CLI, "convert", source, "-o", target, "-q", "-T1"], timeout=60,
+                          check=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     malformed = "malformed protobuf" in done.stderr or "messages nested more than" in done.stderr
     assert "wire type" not in done.stderr or malformed, (name, done)
     assert malformed != good, (name, done)
@@ -78,14 +80,19 @@ BAD = key(99, 7)
 WORDS = sub(1, "key"), sub(2, "value")
 REFUSED = {
     "wire type 7 in metadata_props": quantized(more=sub(14, BAD)),
-    "wire type 6 in metadata_props of a node": quantized(node("Foo", [], [], sub(9, *WORDS, key(5, 6)))),
-    "length beyond its message in a node's doc string": quantized(node("Foo", [], [], key(6, 2) + varint(9))),
+    "wire type 6 in metadata_props of a node": quantized(node("Foo", [], [],
+                                                              sub(9, *WORDS, key(5, 6)))),
+    "length beyond its message in a node's doc string": quantized(node("Foo", [], [],
+                                                                       key(6, 2) + varint(9))),
     "length beyond its message in a dimension": quantized(
-        sub(11, sub(1, "v"), sub(2, sub(1, num(1, 1), sub(2, sub(1, key(2, 2) + varint(2) + b"N")))))),
+        sub(11, sub(1, "v"),
+            sub(2, sub(1, num(1, 1), sub(2, sub(1, key(2, 2) + varint(2) + b"N")))))),
     "truncated varint in a dimension": quantized(
         sub(11, sub(1, "v"), sub(2, sub(1, num(1, 1), sub(2, sub(1, key(1, 0) + b"\x80")))))),
-    "truncated varint in ints": quantized(node("Foo", [], [], attribute("a", sub(8, b"\1\x80"), kind=7))),
-    "varint of 11 bytes in ints": quantized(node("Foo", [], [], attribute("a", sub(8, b"\x80" * 10 + b"\1"), kind=7))),
+    "truncated varint in ints": quantized(node("Foo", [], [],
+                                               attribute("a", sub(8, b"\1\x80"), kind=7))),
+    "varint of 11 bytes in ints": quantized(
+        node("Foo", [], [], attribute("a", sub(8, b"\x80" * 10 + b"\1"), kind=7))),
     "floats of 7 bytes": quantized(node("Foo", [], [], attribute("a", sub(7, bytes(7)), kind=6))),
     "double_data of 12 bytes": quantized(initializer(tensor("t", [1], 11, sub(10, bytes(12))))),
     "int64_data cut": quantized(initializer(tensor("t", [1], 7, sub(7, b"\xff")))),
@@ -95,7 +102,8 @@ REFUSED = {
     "binding of a training graph": quantized(more=sub(20, sub(3, BAD))),
     "attribute of a function": quantized(more=sub(25, sub(1, "F"), sub(10, "f"), sub(11, BAD))),
     "metadata of a function": quantized(more=sub(25, sub(1, "F"), sub(10, "f"), sub(14, BAD))),
-    "type in an attribute": quantized(node("Foo", [], [], attribute("a", sub(14, sub(5, sub(2, BAD)))))),
+    "type in an attribute": quantized(node("Foo", [], [],
+                                           attribute("a", sub(14, sub(5, sub(2, BAD)))))),
     "device configuration": quantized(more=sub(26, BAD)),
     "sharding of a node": quantized(node("Foo", [], [], sub(10, sub(2, sub(4, sub(2, BAD)))))),
     "segment": quantized(initializer(tensor("t", [1], 1, sub(3, BAD)))),
@@ -137,7 +145,8 @@ def test_what_protobuf_accepts_is_accepted(tmp_path, name):
 
 
 def paths():
-    """Of each kind of message the field numbers that lead to it from the model, and its descriptor."""
+    """Of each kind of message the field numbers that lead to it from the model, and its
+    descriptor."""
     found, queue = {}, [((), onnx.ModelProto.DESCRIPTOR)]
     while queue:
         path, kind = queue.pop(0)
@@ -160,7 +169,8 @@ CONTENTS = {
     "three bytes": lambda n: sub(n, b"\1\1\1"), "twelve bytes": lambda n: sub(n, bytes([8, 0] * 6)),
     "a length beyond its message": lambda n: key(n, 2) + b"\1", "a number": lambda n: num(n, 1),
     "a fixed32": lambda n: fixed32(n, 1), "a fixed64": lambda n: key(n, 1) + bytes(8),
-    "a group": lambda n: key(n, 3) + key(n, 4), "a group with a broken field": lambda n: key(n, 3) + BAD + key(n, 4)}
+    "a group": lambda n: key(n, 3) + key(n, 4), "a group with a broken field": lambda n: key(n, 3)
+    + BAD + key(n, 4)}
 
 
 def test_every_field_of_every_message_is_held_against_protobuf(tmp_path):
@@ -183,7 +193,8 @@ def fill(message, depth):
                 fill(inner.add() if field.is_repeated else inner, depth - 1)
                 continue
             continue
-        one = {field.CPPTYPE_STRING: "text", field.CPPTYPE_FLOAT: 1.5, field.CPPTYPE_DOUBLE: 2.5}.get(field.cpp_type, 1)
+        one = {field.CPPTYPE_STRING: "text", field.CPPTYPE_FLOAT: 1.5,
+               field.CPPTYPE_DOUBLE: 2.5}.get(field.cpp_type, 1)
         one = one.encode() if field.type == field.TYPE_BYTES else one
         if field.is_repeated:
             getattr(message, field.name).extend([one, one])
@@ -193,18 +204,22 @@ def fill(message, depth):
 
 
 def everything():
-    """A model that is converted, with metadata, types, functions, sparse tensors, training and unknown fields."""
+    """A model that is converted, with metadata, types, functions, sparse tensors, training and
+    unknown fields."""
     proto = onnx.ModelProto.FromString(quantized(
         node("If", ["out"], ["w"], attribute("then_branch", sub(6, graph(
-            node("DequantizeLinear", ["x", "s"], ["w"], int_attribute("axis", 0)), value(12, "w"))), kind=5)),
-        initializer(tensor("f", [2], INT8, packed(5, [1, 2]))), value(13, "ff", dims=(2,)), annotation("y", "z"),
-        value(11, "in"), more=sub(25, sub(1, "F"), sub(5, "o"), sub(7, sub(2, "o"), sub(4, "Foo")),
-                                  sub(9, num(2, 21)), sub(10, "f")) + num(99, 5) + groups(2)))
+            node("DequantizeLinear", ["x", "s"], ["w"], int_attribute("axis", 0)), value(12, "w"))),
+                                             kind=5)),
+        initializer(tensor("f", [2], INT8, packed(5, [1, 2]))), value(13, "ff", dims=(2,)),
+        annotation("y", "z"), value(11, "in"),
+        more=sub(25, sub(1, "F"), sub(5, "o"), sub(7, sub(2, "o"), sub(4, "Foo")),
+sub(9, num(2, 21)), sub(10, "f")) + num(99, 5) + groups(2)))
     kept = proto.graph.node.add(op_type="Foo", output=["foo"])
     fill(kept.device_configurations.add(), 5)
     kept.metadata_props.add(key="k", value="v")
     kept.attribute.extend(helper.make_attribute(k, v) for k, v in {
-        "f": 1.5, "i": 3, "s": "text", "fs": [1.0, 2.0], "is": [1, -2, 300], "ss": ["a", "b"]}.items())
+        "f": 1.5, "i": 3, "s": "text", "fs": [1.0, 2.0], "is": [1, -2, 300],
+        "ss": ["a", "b"]}.items())
     fill(kept.attribute.add(name="t", type=onnx.AttributeProto.TYPE_PROTO).tp, 4)
     fill(proto.graph.value_info.add(name="deep").type, 5)
     fill(proto.graph.sparse_initializer.add(dims=[2]).values, 0).ClearField("data_location")
@@ -218,7 +233,8 @@ def everything():
 
 def data_of(message):
     """The payloads of raw_data in a model."""
-    return [t.raw_data for t in onnx.ModelProto.FromString(message).graph.initializer if len(t.raw_data) > 8]
+    return [t.raw_data for t in onnx.ModelProto.FromString(message).graph.initializer
+            if len(t.raw_data) > 8]
 
 
 def structure(message):
@@ -253,7 +269,8 @@ def mutant(message, places, rng):
     return bytes(out)
 
 
-SEEDS = {"everything": everything(), "digits_int4": (EXAMPLES / "digits_qdq_int4.onnx").read_bytes(),
+SEEDS = {"everything": everything(),
+         "digits_int4": (EXAMPLES / "digits_qdq_int4.onnx").read_bytes(),
          "digits_int8": (EXAMPLES / "digits_qdq_int8.onnx").read_bytes()}
 
 

@@ -16,7 +16,8 @@ def test_directml_element_wise(op, rng):
     shape = [2, 3, 1, 5]
     x, zero = rng.integers(-99, 99, [2, *shape]).astype("i2")
     scale = rng.normal(size=shape).astype("f2")
-    y = op("directml", "--operator=ELEMENT_WISE_DEQUANTIZE_LINEAR", x=x, scale=scale, zero_point=zero)
+    y = op("directml", "--operator=ELEMENT_WISE_DEQUANTIZE_LINEAR", x=x, scale=scale,
+           zero_point=zero)
     same_bits(y, linear(x, scale, zero))
     y = op("directml", "--operator=ELEMENT_WISE_DEQUANTIZE_LINEAR", "--feature-level=6_2", x=x,
            scale=scale)
@@ -27,7 +28,8 @@ def test_directml_element_wise(op, rng):
 def test_directml_dequantize_in_blocks(element, op, rng):
     """Without a zero point the middle of an unsigned type is subtracted."""
     low, high = {"uint8": (0, 256), "int8": (-128, 128), "uint4": (0, 16), "int4": (-8, 8)}[element]
-    x, zero = (rng.integers(low, high, shape).astype(element[0] + "1") for shape in ([4, 6], [2, 3]))
+    x, zero = (rng.integers(low, high, shape).astype(element[0] + "1")
+               for shape in ([4, 6], [2, 3]))
     scale = rng.normal(size=[2, 3]).astype("f4")
     options = ("directml", "--operator=DEQUANTIZE")
     y = op(*options, "--quantization-type=SCALE_ZERO_POINT", x=x, scale=scale, zero_point=zero,
@@ -97,7 +99,8 @@ def test_directml_description_must_fit(change, arrays, code, word, op):
     (["--operator=DEQUANTIZE", "--quantization-type=SCALE_ZERO_POINT"], 2,
      "QuantizationTensorCount"),
     (["--operator=DEQUANTIZE", "--quantization-type=SCALE", "--feature-level=6_2"], 4, "6_3"),
-    (["--operator=DEQUANTIZE", "--desc=op.json"], 2, "excludes"), (["--desc=none.json"], 5, "none.json"),
+    (["--operator=DEQUANTIZE", "--desc=op.json"], 2, "excludes"),
+    (["--desc=none.json"], 5, "none.json"),
     (["--desc=op.json", "--x-type=uint8"], 2, "excludes"), (["--feature-level=7_0"], 2, "7_0"),
     (["--operator=ELEMENT_WISE_DEQUANTIZE_LINEAR", "--feature-level=2_1"], 4,
      "DimensionCount")])

@@ -153,7 +153,8 @@ def test_the_output_is_never_the_description(op):
 
 
 @pytest.mark.parametrize("target, words", [
-    (".", "\".\" is no file name"), ("none/y.npy", "folder none: No such"), ("x.npy/y.npy", "folder x.npy: Not a")])
+    (".", "\".\" is no file name"), ("none/y.npy", "folder none: No such"),
+    ("x.npy/y.npy", "folder x.npy: Not a")])
 def test_outputs_that_cannot_be_written_are_named(target, words, op):
     webnn(op, "--dry-run")
     before = listing(op.folder)
@@ -182,7 +183,8 @@ def npy(header, data=b"\0\0\0"):
 
 
 @pytest.mark.parametrize("content, code", [
-    (b"", 3), (b"\x93NUMPY", 3), (npy(HEADER)[:40], 3), (npy(HEADER, b"\0\0"), 3), (b"PK\3\4zip", 4),
+    (b"", 3), (b"\x93NUMPY", 3), (npy(HEADER)[:40], 3), (npy(HEADER, b"\0\0"), 3),
+    (b"PK\3\4zip", 4),
     (b"nothing at all", 3), (npy(HEADER.replace("|i1", "<f8")), 4),
     (npy(HEADER.replace("|i1", "|O")), 4), (npy(HEADER.replace("3,", "-3,")), 3),
     (npy(HEADER.replace("3,", "9" * 30 + ",")), 3), (npy(HEADER.replace("3,", "1 << 62,")), 3),
@@ -215,7 +217,8 @@ def test_an_output_beyond_memory_is_an_error(op):
     """Zero strides make 4 GiB of one element."""
     sizes = [1 << 15, 1 << 15]
     zero = {"Sizes": sizes, "Strides": [0, 0]}
-    desc = {"InputTensor": {"DataType": "UINT8"} | zero, "ScaleTensor": {"DataType": "FLOAT32"} | zero,
+    desc = {"InputTensor": {"DataType": "UINT8"} | zero,
+            "ScaleTensor": {"DataType": "FLOAT32"} | zero,
             "OutputTensor": {"DataType": "FLOAT32", "Sizes": sizes}}
     (op.folder / "op.json").write_text(
         json.dumps({"Type": "ELEMENT_WISE_DEQUANTIZE_LINEAR", "Desc": desc}))

@@ -78,7 +78,8 @@ def test_tensorflow_types_go_by_both_names(name, op):
 @pytest.mark.parametrize("options, code, word", [
     (["--axis=2"], 2, "axis"), (["--axis=-2"], 2, "axis"), (["--python-axis=-2"], 2, "axis"),
     (["--mode=MIN_FIRST", "--axis=0", "--min=0,0", "--max=1,1"], 4, "MIN_FIRST"),
-    (["--mode=SCALED", "--dtype=bfloat16"], 2, "bfloat16"), (["--version=1.4", "--axis=0"], 2, "axis"),
+    (["--mode=SCALED", "--dtype=bfloat16"], 2, "bfloat16"),
+    (["--version=1.4", "--axis=0"], 2, "axis"),
     (["--version=1.4", "--narrow-range"], 2, "narrow_range"),
     (["--semantics=documented"], 2, "documented"), (["--axis=0", "--python-axis=0"], 2, "excludes"),
     (["--mode=MIN"], 2, "--mode"), (["--version=3"], 2, "--version"), (["--axis=x"], 2, "--axis"),

@@ -1,5 +1,5 @@
-"""A file of another format gets a sentence that says what it looks like and what is read; a damaged model stays a
-damaged model."""
+"""A file of another format gets a sentence that says what it looks like and what is read; a damaged
+model stays a damaged model."""
 
 import bz2
 import gzip
@@ -49,9 +49,11 @@ FORMATS = {
     "model.gguf": (b"GGUF" + struct.pack("<IQQ", 3, 0, 0), "a GGUF file"),
     "model.safetensors": (safetensors(), "a safetensors file"),
     "model.tflite": (struct.pack("<I", 28) + b"TFL3" + bytes(40), "a TensorFlow Lite model"),
-    "model.ort": (struct.pack("<I", 28) + b"ORTM" + bytes(40), "an ONNX Runtime (ORT format) model"),
+    "model.ort": (struct.pack("<I", 28) + b"ORTM" + bytes(40),
+                  "an ONNX Runtime (ORT format) model"),
     "model.zip": (zipped(**{"model.onnx": MODEL}), "a zip archive"),
-    "model.pt": (zipped(**{"archive/data.pkl": pickle.dumps({}), "archive/version": b"3\n"}), "a PyTorch file"),
+    "model.pt": (zipped(**{"archive/data.pkl": pickle.dumps({}), "archive/version": b"3\n"}),
+                 "a PyTorch file"),
     "weights.npz": (npz(), "a zip archive of NumPy arrays"),
     "weights.npy": (npy(), "a NumPy array"),
     "pointer.onnx": (LFS, "a Git LFS pointer"),
@@ -93,7 +95,8 @@ def test_every_command_that_reads_models_says_so(arguments, tmp_path):
 
 def test_a_pointer_of_git_lfs_comes_with_what_fetches_the_file(tmp_path):
     (tmp_path / "m.onnx").write_bytes(LFS)
-    assert "git lfs pull" in dequant("convert", tmp_path / "m.onnx", "-o", tmp_path / "o", code=4).stderr
+    assert "git lfs pull" in dequant("convert", tmp_path / "m.onnx", "-o", tmp_path / "o",
+                                     code=4).stderr
 
 
 @pytest.mark.parametrize("data, words", [

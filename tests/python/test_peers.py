@@ -1,4 +1,5 @@
-"""bench/peers: how ratios are made and shown, and that dequant is asked for what its peers are asked for."""
+"""bench/peers: how ratios are made and shown, and that dequant is asked for what its peers are
+asked for."""
 
 import importlib.util
 import json
@@ -24,8 +25,8 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def row(peer="other", cell="a -> b", size="256Ki", threads=1, ratio=2.0, **more):
-    return {"peer": peer, "cell": cell, "size": size, "threads": threads, "ratio": ratio, "low": ratio,
-            "high": ratio, "gelements": 5.0, "note": "", "version": "1", **more}
+    return {"peer": peer, "cell": cell, "size": size, "threads": threads, "ratio": ratio,
+            "low": ratio, "high": ratio, "gelements": 5.0, "note": "", "version": "1", **more}
 
 
 def test_a_ratio_is_the_median_of_pairs_and_not_of_sides():
@@ -104,7 +105,8 @@ def test_the_picture_is_well_formed_and_has_a_bar_for_each_row_of_one_thread():
     rows = [row("A & B", "x <- y", ratio=0.5), row("A & B", "x <- y", threads=2),
             row("C", "x <- y", ratio=300.0), row("C", "z", size="256Mi"),
             {"peer": "C", "cell": "none", "size": "256Ki", "threads": 1, "left_out": "cannot"}]
-    root = ElementTree.fromstring(picture.svg(rows, ["z", "x <- y"], "compare.py --all", "one < two"))
+    root = ElementTree.fromstring(picture.svg(rows, ["z", "x <- y"], "compare.py --all",
+                                              "one < two"))
     assert root.find(f"{SVG}desc").text == "Made by: compare.py --all. Machine: one < two"
     bars = [bar for bar in root.iter(f"{SVG}rect") if bar.find(f"{SVG}title") is not None]
     assert len(bars) == 3
@@ -174,7 +176,8 @@ def library():
     import engine
     folder = pathlib.Path(os.environ.get("DEQUANT_PEERS") or install.FOLDER)
     if not (folder / "libdequant.so").is_file():
-        pytest.skip(f"SHARED LIBRARY MISSING: no {folder}/libdequant.so; bench/peers/compare.py builds it")
+        pytest.skip(f"SHARED LIBRARY MISSING: no {folder}/libdequant.so; bench/peers/compare.py "
+                    "builds it")
     return engine.library()
 
 

@@ -1,5 +1,5 @@
-"""A model that stays quantized says so: every quantized operator of ONNX Runtime is told by name, with one line of
-warning, and --require-float refuses it."""
+"""A model that stays quantized says so: every quantized operator of ONNX Runtime is told by name,
+with one line of warning, and --require-float refuses it."""
 
 import json
 import re
@@ -10,13 +10,15 @@ from onnx import helper, numpy_helper
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
 from arithmetic import codes, floats
-from support import (EXAMPLES, TENSORS, constant, convert, dequant, dq, model, node, q, reasons, save, value)
+from support import (EXAMPLES, TENSORS, constant, convert, dequant, dq, model, node, q, reasons,
+                     save, value)
 
 QUANTIZED = "a quantized operator, which dequant does not rewrite"
 
 
 def bits(kind):
-    """Bits of the elements of "tensor(int8)" and the like; 0 of what is no integer and no small float."""
+    """Bits of the elements of "tensor(int8)" and the like; 0 of what is no integer and no small
+    float."""
     found = re.fullmatch(r"tensor\(u?(?:int|float)(\d+)\w*\)", kind)
     return int(found[1]) if found else 0
 
@@ -54,9 +56,11 @@ def schemas():
 
 def of_all(keys, tmp_path):
     """The report of a model with one node of each operator; the nodes need not be sound."""
-    nodes = [node(name, "in", f"o{i}", f"{domain}:{name}", domain) for i, (domain, name) in enumerate(keys)]
+    nodes = [node(name, "in", f"o{i}", f"{domain}:{name}", domain)
+             for i, (domain, name) in enumerate(keys)]
     proto = model(nodes, ["in"], ["o0"], domains=sorted({d for d, _ in keys if d}))
-    done = dequant("convert", save(proto, tmp_path / "all.onnx"), "-o", tmp_path / "out.onnx", "--json")
+    done = dequant("convert", save(proto, tmp_path / "all.onnx"), "-o",
+                   tmp_path / "out.onnx", "--json")
     return json.loads(done.stdout), done.stderr
 
 
@@ -65,10 +69,13 @@ def test_every_quantized_operator_of_onnx_runtime_is_left_by_name(tmp_path):
     known = schemas()
     report, _ = of_all(list(known), tmp_path)
     told = {(left["domain"], left["op_type"]) for left in report["left"]}
-    expected = {key for key, schema in known.items() if seems_quantized(schema)} - set(NOT_QUANTIZED)
+    expected = {key for key, schema in known.items() if seems_quantized(schema)} - set(
+        NOT_QUANTIZED)
     assert told == expected
-    assert {left["reason"] for left in report["left"] if "uantizeLinear" not in left["op_type"]} == {QUANTIZED}
-    assert len(told) > 45 and ("com.microsoft", "MatMulNBits") in told and ("", "QLinearConv") in told
+    assert {left["reason"] for left in report["left"] if "uantizeLinear" not in
+            left["op_type"]} == {QUANTIZED}
+    assert len(told) > 45 and ("com.microsoft", "MatMulNBits") in told \
+        and ("", "QLinearConv") in told
 
 
 @pytest.mark.parametrize("domain, op_type, told", [
@@ -87,23 +94,28 @@ def test_operators_of_other_domains_are_told_by_their_names(domain, op_type, tol
 def test_attention_is_quantized_where_its_cache_has_scales(op_type, scale, tmp_path):
     names = {i.name: k for k, i in enumerate(schemas()[("com.microsoft", op_type)].inputs)}
     assert (names["k_scale"], names["v_scale"]) == (scale, scale + 1)
-    for inputs, told in (["in"] * scale, 0), (["in"] * scale + ["in"], 1), (["in"] * scale + ["-", "in"], 1):
+    for inputs, told in (["in"] * scale, 0), (["in"] * scale + ["in"],
+                                              1), (["in"] * scale + ["-", "in"], 1):
         nodes = [node(op_type, " ".join(inputs), "y", "a", "com.microsoft")]
         source = save(model(nodes, ["in"], domains=["com.microsoft"]), tmp_path / "in.onnx")
-        report = json.loads(dequant("convert", source, "-o", tmp_path / "o.onnx", "--json", "-f").stdout)
-        assert reasons(report) == {"a": "its cache of keys and values is quantized"} if told else not report["left"]
+        report = json.loads(dequant("convert", source, "-o", tmp_path / "o.onnx", "--json",
+                                    "-f").stdout)
+        assert reasons(report) == \
+            {"a": "its cache of keys and values is quantized"} if told else not report["left"]
 
 
 # A model whose layers are of several kinds: some dequant folds, some stay.
 
 @pytest.fixture(name="mixed")
 def _mixed(tmp_path):
-    nodes = [dq(), *(node("MatMulNBits", "y b s", f"m{i}", f"mat{i}", "com.microsoft", K=3, N=3, bits=4, block_size=16)
+    nodes = [dq(), *(node("MatMulNBits", "y b s", f"m{i}", f"mat{i}", "com.microsoft", K=3, N=3,
+                          bits=4, block_size=16)
                      for i in range(3)),
              node("MatMulInteger", "c8 c8", "mi", "integers")]
     tensors = [*TENSORS, numpy_helper.from_array(codes("uint8", [[[1] * 8]] * 3).array(), "b"),
                floats([1, 1, 1]).tensor("s"), codes("int8", [[1]]).tensor("c8")]
-    proto = model(nodes, [], ["m0", "m1", "m2", value("mi", "int32")], tensors, domains=["com.microsoft"])
+    proto = model(nodes, [], ["m0", "m1", "m2", value("mi", "int32")], tensors,
+                  domains=["com.microsoft"])
     return save(proto, tmp_path / "in.onnx")
 
 
@@ -124,13 +136,16 @@ def test_people_read_it_in_the_table_too(mixed, tmp_path):
 
 def test_quiet_keeps_the_warning(mixed, tmp_path):
     done = dequant("convert", mixed, "-o", tmp_path / "out.onnx", "--quiet")
-    assert (done.stdout, done.stderr) == ("", "dequant: warning: still quantized: 3 MatMulNBits, 1 MatMulInteger\n")
+    assert (done.stdout, done.stderr) == ("", "dequant: warning: still quantized: 3 MatMulNBits, 1 "
+                                              "MatMulInteger\n")
 
 
 @pytest.mark.parametrize("options", [[], ["--dry-run"], ["--json"], ["--strip-qdq"]])
 def test_require_float_refuses_and_writes_nothing(mixed, options, tmp_path):
-    done = dequant("convert", mixed, "-o", tmp_path / "out.onnx", "--require-float", *options, code=4)
-    assert "in.onnx: still quantized" in done.stderr and "3 MatMulNBits, 1 MatMulInteger" in done.stderr
+    done = dequant("convert", mixed, "-o", tmp_path / "out.onnx", "--require-float",
+                   *options, code=4)
+    assert "in.onnx: still quantized" in done.stderr \
+        and "3 MatMulNBits, 1 MatMulInteger" in done.stderr
     assert done.stdout == "" and [p.name for p in tmp_path.iterdir()] == ["in.onnx"]
 
 
@@ -145,13 +160,16 @@ def test_require_float_counts_pairs_and_names_what_takes_them_off(tmp_path):
     error = dequant("convert", source, "-o", target, "--require-float", code=4).stderr
     assert "9 DequantizeLinear, 9 QuantizeLinear; strip-qdq takes pairs off activations" in error
     dequant("convert", source, "-o", target, "--require-float", "--strip-qdq")
-    assert not {"QuantizeLinear", "DequantizeLinear"} & {n.op_type for n in onnx.load(target).graph.node}
-    dequant("convert", EXAMPLES / "digits_qdq_int4.onnx", "-o", tmp_path / "int4.onnx", "--require-float")
+    assert not {"QuantizeLinear", "DequantizeLinear"} & {n.op_type
+                                                         for n in onnx.load(target).graph.node}
+    dequant("convert", EXAMPLES / "digits_qdq_int4.onnx", "-o", tmp_path / "int4.onnx",
+            "--require-float")
 
 
 def test_require_float_counts_what_include_and_exclude_leave(tmp_path):
     source = EXAMPLES / "digits_qdq_int4.onnx"
-    error = dequant("convert", source, "-o", tmp_path / "o", "--require-float", "--exclude", "fc1*", code=4).stderr
+    error = dequant("convert", source, "-o", tmp_path / "o", "--require-float", "--exclude", "fc1*",
+                    code=4).stderr
     assert "1 DequantizeLinear" in error
 
 
@@ -165,15 +183,18 @@ def test_a_quantizer_alone_is_left_too(tmp_path):
 
 def test_quantized_nodes_of_bodies_and_functions_are_told(tmp_path):
     flag = helper.make_tensor_value_info("flag", onnx.TensorProto.BOOL, [])
-    both = {b: helper.make_graph([node("MatMulInteger", "x8 x8", f"{b}_i", b), node("Cast", f"{b}_i", b, to=1)], b,
+    both = {b: helper.make_graph([node("MatMulInteger", "x8 x8", f"{b}_i", b),
+                                  node("Cast", f"{b}_i", b, to=1)], b,
                                  [], [value(b)]) for b in ("then", "else")}
     nodes = [node("If", "flag", "out", then_branch=both["then"], else_branch=both["else"]),
              node("FakeQuant", "out", "y", "call", "local")]
     body = helper.make_function("local", "FakeQuant", ["a"], ["b"], [
         constant("s", floats(0.5)), q("a s", "aq", "inner q"), dq("aq s", "b", "inner dq")],
         [helper.make_opsetid("", 21)])
-    proto = model(nodes, [flag], ["y"], [codes("int8", [[1]]).tensor("x8")], functions=[body], domains=["local"])
-    report = json.loads(dequant("convert", save(proto, tmp_path / "in.onnx"), "-o", tmp_path / "o", "--json").stdout)
+    proto = model(nodes, [flag], ["y"], [codes("int8", [[1]]).tensor("x8")], functions=[body],
+                  domains=["local"])
+    report = json.loads(dequant("convert", save(proto, tmp_path / "in.onnx"), "-o", tmp_path / "o",
+                                "--json").stdout)
     # The call is none: what its function does is told where it stands.
     assert {left["node"] for left in report["left"]} == {"then", "else", "inner q", "inner dq"}
     assert report["warnings"] == ["still quantized: 2 MatMulInteger"]

@@ -12,7 +12,8 @@ from support import EXAMPLES
 ROW = re.compile(r"^\|([^|]*)\|([^|]+)\|([^|]+)\|([^|]+)\|([^|]+)\|$")
 INTEGERS = ["uint8", "int8", "uint16", "int16", "uint32", "int32"]
 PACKED = ["uint4", "int4", "uint2", "int2"]
-FLOATS = ["float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "float4e2m1"]
+FLOATS = ["float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "float4e2m1",
+          "float6e2m3"]
 SCALES = ["float32", "float16", "bfloat16", "float8e8m0"]
 QUANTIZED = ["quint8", "qint8", "quint16", "qint16", "qint32"]
 LEVELS = "1_0 2_0 2_1 3_0 3_1 4_0 4_1 5_0 5_1 5_2 6_0 6_1 6_2 6_3 6_4".split()
@@ -61,7 +62,8 @@ def files(tmp_path_factory):
     """An array for each type, [1, 1, 1, 2] and a single one, as numpy can hold them."""
     folder = tmp_path_factory.mktemp("types")
     stored = {"float32": "f4", "float16": "f2", "bfloat16": "u2", "float8e8m0": "u1"}
-    stored |= {name: name for name in INTEGERS} | {name: "i1" if name[0] == "i" else "u1" for name in PACKED}
+    stored |= {name: name for name in INTEGERS} | {name: "i1" if name[0] == "i" else "u1"
+                                                   for name in PACKED}
     stored |= {name: "u1" for name in FLOATS} | {name: name[1:] for name in QUANTIZED}
     paths = {}
     for name, dtype in stored.items():
@@ -72,7 +74,8 @@ def files(tmp_path_factory):
 
 
 def accepts(files, dialect, x, scale, kind, *options, zero_point=False) -> bool:
-    command = ["op", dialect, "--dry-run", "-o", "y.npy", "--x", files[x, "tensor"], "--x-type", x, *options]
+    command = ["op", dialect, "--dry-run", "-o", "y.npy", "--x", files[x, "tensor"], "--x-type",
+               x, *options]
     if dialect == "tensorflow":
         command += ["--min", "0", "--max", "1"]
     else:
@@ -81,7 +84,8 @@ def accepts(files, dialect, x, scale, kind, *options, zero_point=False) -> bool:
             command += ["--scale-type", scale]
     if zero_point:
         command += ["--zero-point", files[x, kind]]
-    done = subprocess.run([os.environ["DEQUANT_CLI"], *map(str, command)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([os.environ["DEQUANT_CLI"], *map(str, command)], capture_output=True,
+                          text=True, timeout=60)
     assert done.returncode in (0, 2, 4), done.stderr
     return done.returncode == 0
 
@@ -119,7 +123,8 @@ def test_tensorflow(files):
     rows = table()["TensorFlow `Dequantize`"]
     for version in ("1.4", "2"):
         want = row_of(rows, version, ["1.4", "2"])["x"]
-        accepted = {x for x in QUANTIZED if accepts(files, "tensorflow", x, "", "", "--version", version)}
+        accepted = {x for x in QUANTIZED if accepts(files, "tensorflow", x, "", "",
+                                                    "--version", version)}
         assert accepted == want
 
 
@@ -136,7 +141,8 @@ def test_directml_element_wise(files):
 
 def test_directml_dequantize(files):
     def probe(level, x, scale):
-        options = ["--operator", "DEQUANTIZE", "--feature-level", level, "--quantization-type", "SCALE"]
+        options = ["--operator", "DEQUANTIZE", "--feature-level", level,
+                   "--quantization-type", "SCALE"]
         return accepts(files, "directml", x, scale, "tensor", *options)
 
     check(table()["DirectML `DEQUANTIZE`"], LEVELS, INTEGERS + PACKED, probe)

@@ -10,7 +10,7 @@ from onnx import TensorProto, numpy_helper
 
 import wire
 from arithmetic import (INPUTS, assert_same, codes, codes_of, dequantized, element_of, floats,
-                        onnx_code, random_codes)
+                        onnx_code, opset_of, random_codes)
 from support import SCALE, TENSORS, X, Y, ZERO, convert, dequant, dq, model, node, save, value
 
 def write(folder, kind, **tensors):
@@ -32,7 +32,7 @@ def linear_of_inputs(folder, x, scale, zero=None, **attributes):
     infos = [value(name, what.element, what.codes.shape) for name, what in given.items()]
     output = element_of(attributes.get("output_dtype") or onnx_code(scale.element))
     made = model([dq(" ".join(given), **attributes)], infos, [value("y", output, x.codes.shape)],
-                 opset=25, ir_version=13)
+                 opset=opset_of(x.element), ir_version=14)
     attributes.pop("output_dtype", None)
     return save(made, folder / "in.onnx"), given, dequantized(x, scale, zero, output=output,
                                                               **attributes)
@@ -99,7 +99,8 @@ def test_a_tensor_file_with_malformed_metadata_was_read(tmp_path):
     options = write(tmp_path, "pb", **given)
     path = tmp_path / "x.pb"
     path.write_bytes(path.read_bytes() + wire.field(16, b"\x0f"))  # a wire type that does not exist
-    assert "malformed protobuf" in dequant("run", source, *options, "-o", tmp_path / "out", code=3).stderr
+    assert "malformed protobuf" in dequant("run", source, *options, "-o", tmp_path / "out",
+                                           code=3).stderr
 
 
 @pytest.mark.parametrize("attribute", [{"value_float": 0.3}, {"value": SCALE.tensor("any")}])
@@ -222,7 +223,8 @@ def test_check_passes_all_conformance_cases(target, shared, monkeypatch):
     assert refused.startswith('dequant: error: DEQUANT_FORCE_TARGET: target: "none" is not one of ')
     monkeypatch.setenv("DEQUANT_FORCE_TARGET", target)
     if target not in re.findall(r"\w+", refused.partition("one of")[2]):
-        assert f'"{target}" is not one of' in dequant("check", shared / "conformance", code=2).stderr
+        assert f'"{target}" is not one of' in dequant("check", shared / "conformance",
+                                                      code=2).stderr
         return
     lines = dequant("check", shared / "conformance").stdout.splitlines()
     assert len(lines) == 1 and lines[0].endswith(" passed, 0 failed, 0 skipped")

@@ -1,5 +1,6 @@
 """`dequant convert --strip-qdq` takes pairs of QuantizeLinear and DequantizeLinear off activations,
-and leaves what would change more than the rounding. What becomes of their ranges: test_strip_clip.py."""
+and leaves what would change more than the rounding. What becomes of their ranges:
+test_strip_clip.py."""
 
 import pytest
 from onnx import TensorProto, helper
@@ -249,19 +250,23 @@ def test_input_read_by_equal_nodes_becomes_float(tmp_path):
 def test_changed_inputs_and_outputs_are_told(tmp_path):
     """Their types changed without a word."""
     nodes = [dq("in s z", "b"), node("Neg", "b", "c"), q("c s2 low", "out")]
-    stripped, report = strip(tmp_path, nodes, inputs=[value("in", "uint8")], outputs=[value("out", "uint8")])
+    stripped, report = strip(tmp_path, nodes, inputs=[value("in", "uint8")],
+                             outputs=[value("out", "uint8")])
     assert report["inputs_changed"] == [{"name": "in", "old_type": "uint8", "new_type": "float32",
                                          "scale": 0.5, "zero_point": 128, "axis": None}]
     assert report["outputs_changed"] == [{"name": "out", "old_type": "uint8", "new_type": "float32",
                                           "scale": 0.25, "zero_point": 0, "axis": None}]
-    text = dequant("convert", tmp_path / "in.onnx", "-o", tmp_path / "out.onnx", "--strip-qdq", "-n", "-f").stdout
+    text = dequant("convert", tmp_path / "in.onnx", "-o", tmp_path / "out.onnx", "--strip-qdq",
+                   "-n", "-f").stdout
     rows = [line.split() for line in text.splitlines() if line.split()[1:3] == ["uint8", "float32"]]
-    assert rows == [["in", "uint8", "float32", "0.5", "128"], ["out", "uint8", "float32", "0.25", "0"]]
+    assert rows == [["in", "uint8", "float32", "0.5", "128"],
+                    ["out", "uint8", "float32", "0.25", "0"]]
 
 
 def test_changed_input_with_a_scale_for_each_slice(tmp_path):
     tensors = [floats([0.5, 0.25]).tensor("s"), codes("int8", [0, 3]).tensor("z")]
-    _, report = strip(tmp_path, [dq("in s z", "b", axis=0), node("Neg", "b", "out")], initializers=tensors,
+    _, report = strip(tmp_path, [dq("in s z", "b", axis=0), node("Neg", "b", "out")],
+                      initializers=tensors,
                       inputs=[value("in", "int8")])
     assert report["inputs_changed"] == [{"name": "in", "old_type": "int8", "new_type": "float32",
                                          "scale": [0.5, 0.25], "zero_point": [0, 3], "axis": 0}]
@@ -275,8 +280,10 @@ def test_unchanged_inputs_and_outputs_are_not_told(tmp_path):
 def test_quantizer_whose_dequantizer_is_not_chosen_says_so(tmp_path):
     """"its output is used as it is, quantized": but only a DequantizeLinear reads it."""
     _, report = strip(tmp_path, around(node("Neg", "b", "out")), "--exclude", "dq")
-    assert reasons(report)["q"] == "dq, which dequantizes it, stays: not selected by include and exclude"
-    between = [node("Neg", "in", "a"), q("a s z", "aq"), node("Identity", "aq", "i"), dq("i s2 z", "b"),
+    assert reasons(report)["q"] == \
+        "dq, which dequantizes it, stays: not selected by include and exclude"
+    between = [node("Neg", "in", "a"), q("a s z", "aq"), node("Identity", "aq", "i"),
+               dq("i s2 z", "b"),
                node("Neg", "b", "out")]
     _, report = strip(tmp_path, between, "--force")
     assert reasons(report)["q"].startswith("dq, which dequantizes it, stays: its scale")

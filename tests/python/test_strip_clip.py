@@ -1,5 +1,5 @@
-"""`dequant convert --strip-qdq` puts a Clip where a pair cut off numbers: quantizers drop a Relu or Clip
-before a QuantizeLinear whose range does the same."""
+"""`dequant convert --strip-qdq` puts a Clip where a pair cut off numbers: quantizers drop a Relu or
+Clip before a QuantizeLinear whose range does the same."""
 
 import itertools
 
@@ -9,7 +9,8 @@ import pytest
 from onnx import TensorProto, numpy_helper
 
 from arithmetic import codes, floats
-from support import (constant, convert, dequant, dq, model, node, op_types, q, reasons, save, session,
+from support import (constant, convert, dequant, dq, model, node, op_types, q, reasons,
+                     save, session,
                      value)
 
 SCALE = floats(0.5)
@@ -149,14 +150,17 @@ def decibels(truth, other):
 @pytest.mark.parametrize("low, high", [(-1, 1), (-3, 0), (0, 2), (0.5, 3)])
 @pytest.mark.parametrize("kind", ["QUInt8", "QInt8"])
 def test_clip_that_the_quantizer_folded_is_kept(low, high, kind, tmp_path):
-    """Clip(-1, 1) and Clip(-3, 0) after a Conv were lost: -22 dB and -16 dB against the float model."""
-    from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
+    """Clip(-1, 1) and Clip(-3, 0) after a Conv were lost: -22 dB and -16 dB against the float
+    model."""
+    from onnxruntime.quantization import (CalibrationDataReader, QuantFormat, QuantType,
+                                          quantize_static)
     weight = CALIBRATION.normal(size=[4, 3, 3, 3]).astype("f4")
     nodes = [node("Conv", "in w", "c"), node("Clip", "c lo hi", "k"), node("Conv", "k v", "out")]
     tensors = [numpy_helper.from_array(weight, "w"), numpy_helper.from_array(np.float32(low), "lo"),
                numpy_helper.from_array(np.float32(high), "hi"),
                numpy_helper.from_array(CALIBRATION.normal(size=[2, 4, 1, 1]).astype("f4"), "v")]
-    proto = model(nodes, [value("in", shape=[1, 3, 8, 8])], [value("out", shape=[1, 2, 6, 6])], tensors)
+    proto = model(nodes, [value("in", shape=[1, 3, 8, 8])],
+                  [value("out", shape=[1, 2, 6, 6])], tensors)
     source = save(proto, tmp_path / "float.onnx")
     images = CALIBRATION.normal(size=[8, 1, 3, 8, 8]).astype("f4")
 
@@ -204,7 +208,8 @@ def test_value_that_stays_in_range_needs_no_clip(before, tmp_path):
     more = [floats(1).tensor("one"), floats(2).tensor("two"), floats([1, 2, 3]).tensor("bias"),
             numpy_helper.from_array(np.ones([2, 3], bool), "flag")]
     if before[-1].op_type == "Slice":
-        more[:2] = [numpy_helper.from_array(np.array([i], "i8"), n) for i, n in ((0, "one"), (2, "two"))]
+        more[:2] = [numpy_helper.from_array(np.array([i], "i8"), n)
+                    for i, n in ((0, "one"), (2, "two"))]
     if before[-1].op_type == "MaxPool":
         before = [node("Unsqueeze", "in zero", "u"), node("Relu", "u", "r"),
                   node("MaxPool", "r", "m", kernel_shape=[1]), node("Squeeze", "m zero", "a")]
@@ -241,7 +246,8 @@ def test_range_of_the_pair_before_needs_no_second_clip(tmp_path):
              q("t s low", "tq", "q2"), dq("tq s low", "u", "dq2"), node("Transpose", "u", "out")]
     proto = model(nodes, ["in"], ["out"], [SCALE.tensor("s"), codes("uint8", 9).tensor("low")])
     stripped, _ = convert(save(proto, tmp_path / "in.onnx"), "--strip-qdq")
-    assert [o for o in op_types(stripped) if o != "Constant"] == ["Neg", "Clip", "Transpose", "Transpose"]
+    assert [o for o in op_types(stripped) if o != "Constant"] == \
+        ["Neg", "Clip", "Transpose", "Transpose"]
 
 
 def test_narrower_pair_behind_a_clip_needs_its_own(tmp_path):
@@ -259,8 +265,10 @@ def test_doubled_sums_are_bounded_in_time(tmp_path):
 
 
 def test_long_chains_stay_off_the_stack(tmp_path):
-    chain = [node("Identity" if i % 2 else "Transpose", f"x{i}", f"x{i + 1}") for i in range(100000)]
-    stripped, _ = strip(tmp_path, [node("Relu", "in", "x0"), *chain, node("Identity", "x100000", "a")])
+    chain = [node("Identity" if i % 2 else "Transpose", f"x{i}", f"x{i + 1}")
+             for i in range(100000)]
+    stripped, \
+        _ = strip(tmp_path, [node("Relu", "in", "x0"), *chain, node("Identity", "x100000", "a")])
     assert clips(stripped) == 0
 
 
@@ -275,8 +283,8 @@ def test_always_and_never(tmp_path):
 
 
 def test_clip_is_for_strip_alone(tmp_path):
-    assert "--strip-qdq" in dequant("convert", tmp_path / "in.onnx", "-o", tmp_path / "out.onnx", "--clip",
-                                    "always", code=2).stderr
+    assert "--strip-qdq" in dequant("convert", tmp_path / "in.onnx", "-o",
+                                    tmp_path / "out.onnx", "--clip", "always", code=2).stderr
     assert "sometimes" in dequant("convert", tmp_path / "in.onnx", "-o", tmp_path / "out.onnx",
                                   "--strip-qdq", "--clip", "sometimes", code=2).stderr
 
@@ -288,7 +296,8 @@ def test_constant_that_was_computed_stays_quantized(tmp_path):
     more = [floats([[1.3, 2], [3, 4], [5, 6]]).tensor("w")]
     nodes = [node("Transpose", "w", "a"), q("a s low", "aq"), dq("aq s low", "b"),
              node("Add", "b in", "out")]
-    proto = model(nodes, ["in"], ["out"], [SCALE.tensor("s"), codes("uint8", 0).tensor("low"), *more])
+    proto = model(nodes, ["in"], ["out"],
+                  [SCALE.tensor("s"), codes("uint8", 0).tensor("low"), *more])
     _, report = convert(save(proto, tmp_path / "in.onnx"), "--strip-qdq")
     assert reasons(report)["dq"] == "a is computed from constants, and quantized would be others"
     assert (tmp_path / "out.onnx").read_bytes() == (tmp_path / "in.onnx").read_bytes()
@@ -297,7 +306,8 @@ def test_constant_that_was_computed_stays_quantized(tmp_path):
 def test_weight_that_was_quantized_before_it_was_moved_loses_the_second_pair(tmp_path):
     """As ONNX Runtime's quantizer writes a transposed weight."""
     more = [codes("int8", [[1, 2], [3, -4], [5, -128]]).tensor("w"), codes("int8", 0).tensor("z")]
-    nodes = [dq("w s z", "d", "dq_w"), node("Transpose", "d", "a"), q("a s z", "aq"), dq("aq s z", "b"),
+    nodes = [dq("w s z", "d", "dq_w"), node("Transpose", "d", "a"), q("a s z", "aq"),
+             dq("aq s z", "b"),
              node("Add", "b in", "out")]
     proto = model(nodes, ["in"], ["out"], [SCALE.tensor("s"), *more])
     stripped, report = convert(save(proto, tmp_path / "in.onnx"), "--strip-qdq")
@@ -325,7 +335,8 @@ def test_pair_that_no_single_clip_can_replace_stays_with_the_reason(tmp_path):
 @pytest.mark.parametrize("before, options", [
     ([NEG], ["--clip", "never"]), ([node("Relu", "in", "a")], []), ([node("Tanh", "in", "a")], [])])
 def test_pair_of_several_scales_goes_where_nothing_is_cut_off(before, options, tmp_path):
-    stripped, report = strip(tmp_path, before, **{**SEVERAL, "low": codes("uint8", [3, 5])}, options=options)
+    stripped, report = strip(tmp_path, before, **{**SEVERAL, "low": codes("uint8", [3, 5])},
+                             options=options)
     assert (clips(stripped), report["left"]) == (0, [])
 
 
@@ -371,16 +382,21 @@ def test_names_of_limits_are_new(tmp_path):
             if n.op_type == "Constant"] == ["b_min_", "b_max_"]
 
 
-@pytest.mark.parametrize("order", itertools.permutations(range(5)), ids=lambda o: "".join(map(str, o)))
-def test_clip_read_a_name_that_was_gone_when_its_pair_stood_before_the_one_it_reads(order, tmp_path):
+@pytest.mark.parametrize("order", itertools.permutations(range(5)),
+                         ids=lambda o: "".join(map(str, o)))
+def test_clip_read_a_name_that_was_gone_when_its_pair_stood_before_the_one_it_reads(
+    order, tmp_path):
     """The first pair goes without a trace, and the Clip in the place of the second must follow."""
     nodes = [node("Sigmoid", "in", "s1"), q("s1 s low", "aq"), dq("aq s low", "a"),
              q("a s high", "bq"), dq("bq s high", "b")]
-    tensors = [floats(0.1).tensor("s"), codes("uint8", 0).tensor("low"), codes("uint8", 255).tensor("high")]
+    tensors = [floats(0.1).tensor("s"), codes("uint8", 0).tensor("low"),
+               codes("uint8", 255).tensor("high")]
     proto = model([nodes[i] for i in order] + [node("Identity", "b", "out")],
-                  [value("in", "float32")], [value("out", "float32")], tensors, opset=21, ir_version=10)
+                  [value("in", "float32")], [value("out", "float32")], tensors, opset=21,
+                  ir_version=10)
     # onnx.checker wants nodes in order, ONNX Runtime does not.
-    dequant("convert", save(proto, tmp_path / "in.onnx"), "-o", tmp_path / "out.onnx", "--strip-qdq", "-q")
+    dequant("convert", save(proto, tmp_path / "in.onnx"), "-o", tmp_path / "out.onnx",
+            "--strip-qdq", "-q")
     [clip] = [n for n in onnx.load(tmp_path / "out.onnx").graph.node if n.op_type == "Clip"]
     assert clip.input[0] == "s1"
     session(tmp_path / "out.onnx")

@@ -37,7 +37,8 @@ def test_digits_get_back_the_relus_that_their_quantizer_dropped(tmp_path):
     assert "Relu" not in op_types(onnx.load(EXAMPLES / "digits_qdq_int8.onnx"))
     stripped, report = strip(EXAMPLES / "digits_qdq_int8.onnx", tmp_path / "plain.onnx")
     assert makers_of(original, "Relu") == ["Conv", "Conv", "Add"]
-    assert makers_of(stripped, "Clip") == ["image", "Conv", "Conv", "MatMul", "Add", "MatMul", "Add"]
+    assert makers_of(stripped, "Clip") == ["image", "Conv", "Conv", "MatMul", "Add",
+                                           "MatMul", "Add"]
     assert report["totals"]["left"] == 0
 
 

@@ -1,4 +1,5 @@
-"""The structure of a model takes memory by its bytes, or the model is refused as over a limit that an option raises."""
+"""The structure of a model takes memory by its bytes, or the model is refused as over a limit that
+an option raises."""
 
 import os
 import pathlib
@@ -10,18 +11,20 @@ import pytest
 from hostile_support import assert_error, model, run, sub
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "bench" / "model" / "structure.py"
-KINDS = ["relu", "names", "dequantize", "pairs", "many pairs", "nodes", "initializers", "attributes",
-         "outputs", "values", "subgraphs", "floats"]
+KINDS = ["relu", "names", "dequantize", "pairs", "many pairs", "nodes", "initializers",
+         "attributes", "outputs", "values", "subgraphs", "floats"]
 EMPTY_VALUES = model(sub(13) * 3_000_000)
 
 
 def test_three_million_nodes_took_a_gibibyte():
-    """Every kind of part that a few bytes make, by the script that measures them, in fifths of its numbers."""
+    """Every kind of part that a few bytes make, by the script that measures them, in fifths of its
+    numbers."""
     if os.environ.get("DEQUANT_SANITIZED"):
         pytest.skip("SANITIZED: sanitizers take memory of their own")
-    done = subprocess.run([sys.executable, SCRIPT, "--dequant", os.environ["DEQUANT_CLI"], "--scale", "0.2",
-                           "--only", *KINDS],
-                          text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
+    done = subprocess.run([sys.executable, SCRIPT, "--dequant", os.environ["DEQUANT_CLI"],
+                           "--scale", "0.2", "--only", *KINDS],
+                          text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          timeout=300)
     assert done.returncode == 0, done.stdout
 
 
@@ -29,7 +32,8 @@ def test_the_limit_names_the_option_that_raises_it(tmp_path):
     (tmp_path / "in.onnx").write_bytes(EMPTY_VALUES)
     for command in (["convert", "in.onnx", "-o", "out.onnx"], ["inspect", "in.onnx"],
                     ["extract", "in.onnx", "x", "-o", "y"]):
-        assert_error(run(*command, cwd=tmp_path), 3, "in.onnx", "the structure takes more than", "mem allows more")
+        assert_error(run(*command, cwd=tmp_path), 3, "in.onnx", "the structure takes more than",
+                     "mem allows more")
     outcome = run("convert", "in.onnx", "-o", "out.onnx", "--quiet", "--mem", "512Mi", cwd=tmp_path)
     assert outcome.code == 0, outcome
     assert (tmp_path / "out.onnx").read_bytes() == EMPTY_VALUES

@@ -1,13 +1,14 @@
-"""The bits of dequant are those of TensorFlow's own CPU kernel: every code of 8 and 16 bits, 2^20 codes
-of qint32, over ranges of every kind. As a program it prints the table of what was compared."""
+"""The bits of dequant are those of TensorFlow's own CPU kernel: every code of 8 and 16 bits, 2^20
+codes of qint32, over ranges of every kind. As a program it prints the table of what was
+compared."""
 
 import sys
 
 import numpy as np
 import pytest
 
-from tensorflow_support import (MISSING, SMALLEST_NORMAL, TYPES, Dequant, Node, TensorFlow, all_codes,
-                                different, edge_ranges, random_ranges)
+from tensorflow_support import (MISSING, SMALLEST_NORMAL, TYPES, Dequant, Node,
+                                TensorFlow, all_codes, different, edge_ranges, random_ranges)
 
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)
 
@@ -33,8 +34,8 @@ def node_of(name, mode, narrow_range, each, dtype, count=None):
     ranges = np.concatenate([random_ranges(rng, count), edges[rng.permutation(len(edges))[:count]]])
     if not each:
         x = np.broadcast_to(x, (len(ranges), x.size)).copy()
-    return Node(x, ranges[:, 0].copy(), ranges[:, 1].copy(), name, mode, -1 if each else 0, narrow_range,
-                dtype, each=each)
+    return Node(x, ranges[:, 0].copy(), ranges[:, 1].copy(), name, mode, -1 if each else 0,
+                narrow_range, dtype, each=each)
 
 
 def undefined(node):
@@ -113,7 +114,8 @@ def test_as_shipped_tensorflow_differs_only_where_it_flushes_subnormals(shipped,
     assert (apart & expected).any(), "TensorFlow no longer flushes: say so in docs/numerics.md"
 
 
-def test_onednn_divides_the_minimum_by_one_where_narrow_range_says_nothing(shipped, kernel, dequant):
+def test_onednn_divides_the_minimum_by_one_where_narrow_range_says_nothing(shipped,
+                                                                           kernel, dequant):
     x = np.uint8([1, 2, 255])
     node = Node(x, np.float32(3), np.float32(255), "quint8", "SCALED", narrow_range=True)
     assert kernel.dequantize(node).tolist() == [1, 2, 255]
@@ -133,7 +135,8 @@ def assert_same_verdict(kernel, dequant, node):
 
 
 def qint8(shape, low, high, **attributes):
-    return Node(np.zeros(shape, np.int8), np.zeros(low, np.float32), np.ones(high, np.float32), "qint8",
+    return Node(np.zeros(shape, np.int8), np.zeros(low, np.float32),
+                np.ones(high, np.float32), "qint8",
                 **attributes)
 
 
@@ -145,7 +148,8 @@ def test_axes_and_sizes_are_refused_where_the_kernel_refuses_them(kernel, dequan
             for size in ((), (0,), (1,), (2,), (3,)):
                 node = qint8(shape, size, size, mode=mode, axis=axis)
                 seen.add(assert_same_verdict(kernel, dequant, node))
-    assert seen == {"done", "InvalidArgumentError", *(["UnimplementedError"] * (mode == "MIN_FIRST"))}
+    assert seen == {"done", "InvalidArgumentError",
+                    *(["UnimplementedError"] * (mode == "MIN_FIRST"))}
 
 
 def test_ranges_of_unequal_sizes_are_refused_as_by_the_kernel(kernel, dequant):
@@ -180,8 +184,8 @@ def test_the_axis_of_python_counts_from_the_back(kernel, dequant):
             node = qint8((2, 3), size, size, axis=axis, interface="python")
             assert_same_verdict(kernel, dequant, node)
     rng = np.random.default_rng(1)
-    node = Node(rng.integers(-128, 128, (2, 3), np.int8), np.float32([-1, -2, -3]), np.float32([4, 5, 6]),
-                "qint8", axis=-1, interface="python")
+    node = Node(rng.integers(-128, 128, (2, 3), np.int8), np.float32([-1, -2, -3]),
+                np.float32([4, 5, 6]), "qint8", axis=-1, interface="python")
     assert not different(kernel.dequantize(node), dequant.dequantize(node)).any()
 
 

@@ -1,12 +1,13 @@
-"""The documented semantics against the formulas of TensorFlow's r1.4 page, in float64 and rounded once.
-As a program it prints where and how far they are from the kernel's."""
+"""The documented semantics against the formulas of TensorFlow's r1.4 page, in float64 and rounded
+once. As a program it prints where and how far they are from the kernel's."""
 
 import sys
 
 import numpy as np
 import pytest
 
-from tensorflow_support import MODES, TYPES, Dequant, Node, all_codes, different, edge_ranges, random_ranges
+from tensorflow_support import (MODES, TYPES, Dequant, Node, all_codes, different, edge_ranges,
+                                random_ranges)
 
 DOCUMENTED = ("--version=1.4", "--semantics=documented")
 
@@ -56,8 +57,8 @@ def test_documented_semantics_are_those_of_the_page(dequant, name, mode):
 
 
 def distance(dequant, name, mode, count):
-    """Share of codes whose bits differ between kernel and page, and the largest difference in steps of
-    the page, over ranges that hold zero."""
+    """Share of codes whose bits differ between kernel and page, and the largest difference in steps
+    of the page, over ranges that hold zero."""
     rng = np.random.default_rng([*name.encode(), *mode.encode()])
     x = all_codes(name, rng)
     low, high = (np.float32(rng.uniform(*ends, count)) for ends in ((-8, 0), (0, 8)))

@@ -1,6 +1,6 @@
-"""`dequant vectors`: its numbers are those of models written independently, `check` passes them, and
-ONNX Runtime agrees where it has the type; the page about them is true. Run this file with --update to
-write the true output into the page."""
+"""`dequant vectors`: its numbers are those of models written independently, `check` passes them,
+and ONNX Runtime agrees where it has the type; the page about them is true. Run this file with
+--update to write the true output into the page."""
 
 import json
 import os
@@ -192,8 +192,10 @@ def test_nothing_is_overwritten_without_force(tmp_path):
 
 @pytest.mark.parametrize("arguments,message", [
     (["caffe", "-o", "v.json"], "dialect: caffe is not one of onnx"),
-    (["onnx", "--version", "9", "-o", "v.json"], "version: 9 is none of onnx, which has opsets 10 to 28"),
-    (["directml", "--version", "9_9", "-o", "v.json"], "9_9 is none of directml, which has feature levels 1_0 to 6_4"),
+    (["onnx", "--version", "9", "-o", "v.json"],
+     "version: 9 is none of onnx, which has opsets 10 to 28"),
+    (["directml", "--version", "9_9", "-o", "v.json"],
+     "9_9 is none of directml, which has feature levels 1_0 to 6_4"),
     (["directml", "--version", "7_0", "-o", "v.json"], "version: 7_0"),
     (["onnx", "-n", "10001", "-o", "v.json"], "10001 is outside [0, 10000]"),
     (["onnx", "-n", "-1", "-o", "v.json"], "-1 is outside"),

@@ -1,5 +1,5 @@
-"""Wrong implementations, each with one mistake that back ends make: the systematic vectors alone find
-every one of them."""
+"""Wrong implementations, each with one mistake that back ends make: the systematic vectors alone
+find every one of them."""
 
 import json
 
@@ -46,7 +46,8 @@ def half_up(y, output):
 
 
 def saturated(y, output):
-    largest = {"float32": 3.4028234663852886e38, "float16": 65504, "bfloat16": 3.3895313892515355e38}
+    largest = {"float32": 3.4028234663852886e38, "float16": 65504,
+               "bfloat16": 3.3895313892515355e38}
     return models.encode(output, np.clip(y, -F(largest[output]), F(largest[output])))
 
 
@@ -74,8 +75,8 @@ ARITHMETIC = {
     "subtracts in 16 bits": lambda x, s, z, o: models.encode(o, wrapped(x, z, 16) * s.astype(F)),
     "subtracts in 8 bits": lambda x, s, z, o: models.encode(o, wrapped(x, z, 8) * s.astype(F)),
 }
-# Halves are up only in bfloat16, which only onnx has; once or twice is the same for all but one in 10^5
-# products of a zero point and a float16 scale.
+# Halves are up only in bfloat16, which only onnx has; once or twice is the same for all but one in
+# 10^5 products of a zero point and a float16 scale.
 NOT_IN = {"rounds halves up": ("microsoft", "webnn", "directml"),
           "rounds once, from double": ("webnn",)}
 

@@ -7,8 +7,8 @@
 
 namespace dequant::testing {
 
-/// Calls visit(calls) for every sequence of at most as many calls as there are tasks, of the numbers of
-/// all tasks and the first that is none.
+/// Calls visit(calls) for every sequence of at most as many calls as there are tasks, of the
+/// numbers of all tasks and the first that is none.
 template <class Visit>
 void every_sequence_of_calls(std::size_t tasks, const Visit& visit) {
   std::vector<std::size_t> calls;

@@ -1,5 +1,5 @@
-// Whole dequantizations with random data, and what they must yield: the specification's index formula
-// on N-dimensional indices and the scalar reference, element by element.
+// Whole dequantizations with random data, and what they must yield: the specification's index
+// formula on N-dimensional indices and the scalar reference, element by element.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -52,13 +52,13 @@ inline Bytes random_scales(Random& random, Element element, int64_t count) {
   return pack(element, codes);
 }
 
-/// Any integers; of floats only zeros, the negative ones included.
+/// Any integers; of floats only zeros, the negative ones included where they may be given.
 inline Bytes random_zero_points(Random& random, Element x, int64_t count) {
   if (kind(x) != Kind::floating) return random_bytes(random, bytes_for(x, count));
   const uint32_t minus_zero = uint32_t{1} << (bits(x) - 1);
   std::vector<uint32_t> codes(static_cast<size_t>(count));
   for (uint32_t& code : codes)
-    code = random.coin() && is_zero_float(x, minus_zero) ? minus_zero : 0;
+    code = random.coin() && is_floating_zero_point(x, minus_zero) ? minus_zero : 0;
   return pack(x, codes);
 }
 

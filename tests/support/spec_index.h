@@ -27,9 +27,9 @@ inline int64_t count_of(const Dims& dims) {
   return count;
 }
 
-/// The index, in the flattened x_scale, of the scale of element i of the flattened x: with the index
-/// (i0, ..., in) of the element, per tensor 0, per axis i[axis], blocked that of (i0, ..., i[axis] /
-/// block, ..., in). Row-major, so the last index runs fastest.
+/// The index, in the flattened x_scale, of the scale of element i of the flattened x: with the
+/// index (i0, ..., in) of the element, per tensor 0, per axis i[axis], blocked that of (i0, ...,
+/// i[axis] / block, ..., in). Row-major, so the last index runs fastest.
 inline int64_t spec_scale_index(const Granular& g, int64_t i) {
   const auto rank = static_cast<int64_t>(g.x.size());
   const int64_t axis = g.axis < 0 ? g.axis + rank : g.axis;
@@ -80,6 +80,7 @@ inline Dims random_dims(Random& random, int64_t max_rank, int64_t max_dim) {
 inline onnx::DequantizeLinear node_of(const Granular& g, Element x, Element scale, Element output,
                                       bool zero_point) {
   onnx::DequantizeLinear node;
+  node.opset = onnx::kNewestOpset;
   node.x = {x, g.x};
   node.x_scale = {scale, g.scale};
   if (zero_point) node.x_zero_point = {x, g.scale};

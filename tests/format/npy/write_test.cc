@@ -113,39 +113,5 @@ TEST(WriteNpy, ReplacesAFileOnlyWhenAsked) {
   EXPECT_EQ(scratch.read("a.npy").size(), 129u);
 }
 
-TEST(Codes, AreFoundWhereTheyArePacked) {
-  Random random(3);
-  for (const Element element : elements()) {
-    const testing::Bytes packed = testing::random_bytes(random, 64);
-    testing::Bytes copy(packed.size());
-    const int64_t count = 64 * 8 / bits(element);
-    for (int64_t i = 0; i < count; ++i) {
-      const uint32_t code = load_code(element, packed, i);
-      EXPECT_EQ(code, testing::code_at(element, packed, i)) << name(element) << i;
-      store_code(element, copy, i, code);
-    }
-    EXPECT_EQ(copy, packed);
-  }
-}
-
-TEST(Codes, StoringOneLeavesItsNeighbours) {
-  testing::Bytes packed(1, std::byte{0xFF});
-  store_code(Element::int2, packed, 1, 0xFFFFFFF0);
-  EXPECT_EQ(packed[0], std::byte{0xF3});
-}
-
-TEST(Codes, UnpackToBytesExtendsTheSignOfIntegersOnly) {
-  const testing::Bytes packed{std::byte{0x8F}, std::byte{0x01}};
-  testing::Bytes out(3);
-  unpack_to_bytes(Element::int4, packed, out);
-  EXPECT_EQ(out, (testing::Bytes{std::byte{0xFF}, std::byte{0xF8}, std::byte{1}}));
-  unpack_to_bytes(Element::uint4, packed, out);
-  EXPECT_EQ(out, (testing::Bytes{std::byte{15}, std::byte{8}, std::byte{1}}));
-  unpack_to_bytes(Element::float4e2m1, packed, out);
-  EXPECT_EQ(out, (testing::Bytes{std::byte{15}, std::byte{8}, std::byte{1}}));
-  unpack_to_bytes(Element::int2, packed, out);
-  EXPECT_EQ(out, (testing::Bytes{std::byte{0xFF}, std::byte{0xFF}, std::byte{0}}));
-}
-
 }  // namespace
 }  // namespace dequant::format

@@ -1,4 +1,5 @@
-// Which files are protobuf messages. tests/python/test_malformed_protobuf.py holds the same against protobuf itself.
+// Which files are protobuf messages. tests/python/test_malformed_protobuf.py holds the same against
+// protobuf itself.
 #include "format/onnx/check_message.h"
 
 #include <fmt/format.h>

@@ -1,8 +1,9 @@
 // Conversion hears from its caller: progress can stop it, and then nothing is written.
-#include "format/onnx/convert.h"
+#include "format/model/convert.h"
 
 #include <gtest/gtest.h>
 
+#include "format/formats.h"
 #include "format/npy/scratch.h"
 #include "quantized_model.h"
 #include "support/expect_error.h"
@@ -23,9 +24,9 @@ class ConvertProgressTest : public ::testing::TestWithParam<bool> {
 
   Result<ConvertReport> convert(Progress progress) {
     ConvertOptions options;
-    options.external_data = GetParam();
-    options.progress = std::move(progress);
-    return onnx::convert(in_, scratch_.path("out.onnx"), options);
+    options.open.own.set_if(GetParam(), "external-data");
+    options.write.progress = std::move(progress);
+    return format::convert(formats(), in_, scratch_.path("out.onnx"), options);
   }
 
   /// How many files there are besides the input.

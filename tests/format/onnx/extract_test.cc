@@ -1,5 +1,5 @@
 // Tensors of a model in memory: the right one, on any thread, and none of a file that has changed.
-#include "format/onnx/extract.h"
+#include "format/model/extract.h"
 
 #include <gtest/gtest.h>
 
@@ -7,6 +7,7 @@
 #include <cstring>
 #include <thread>
 
+#include "format/formats.h"
 #include "format/npy/scratch.h"
 #include "quantized_model.h"
 #include "support/expect_error.h"
@@ -28,10 +29,15 @@ std::vector<float> halves(int64_t size) {
   return out;
 }
 
+Result<std::unique_ptr<Extractor>> open_extractor(const std::string& path) {
+  DEQUANT_TRY(auto file, open_model(formats(), path, {}));
+  return Extractor::open(std::move(file));
+}
+
 class ExtractorReadTest : public ::testing::TestWithParam<bool> {
  protected:
   std::unique_ptr<Extractor> open(int64_t size, int nodes = 1) {
-    return Extractor::open(scratch_.write("m.onnx", quantized_model(size, nodes, GetParam())))
+    return open_extractor(scratch_.write("m.onnx", quantized_model(size, nodes, GetParam())))
         .value();
   }
 
@@ -41,7 +47,7 @@ class ExtractorReadTest : public ::testing::TestWithParam<bool> {
 Result<std::vector<float>> read(Extractor& extractor, size_t index, int64_t size,
                                 const Executor& executor = default_executor()) {
   std::vector<float> y(static_cast<size_t>(size), -1);
-  DEQUANT_CHECK(extractor.read(extractor.dequantizations()[index], {.executor = executor},
+  DEQUANT_CHECK(extractor.read(extractor.tensors()[index], {.executor = executor},
                                std::as_writable_bytes(std::span(y))));
   return y;
 }
@@ -56,8 +62,8 @@ TEST_P(ExtractorReadTest, ComputesTheWholeOutputOnOneThreadAndOnAll) {
 
 TEST_P(ExtractorReadTest, AnotherOutputIsRoundedOnceToThat) {
   const auto extractor = open(100);
-  Dequantization d = extractor->dequantizations()[0];
-  d.plan.output = Element::bfloat16;
+  DenseTensor d = extractor->tensors()[0];
+  d.recipe->plan.output = Element::bfloat16;
   std::vector<uint16_t> y(100);
   ASSERT_TRUE(succeeds(extractor->read(d, {}, std::as_writable_bytes(std::span(y)))));
   for (uint32_t i = 0; i < 100; ++i) {
@@ -77,7 +83,8 @@ TEST_P(ExtractorReadTest, ManyThreadsReadAtOnce) {
     threads.emplace_back([&, t] {
       const auto y = read(*extractor, t % 4, kSize, t % 2 == 0 ? default_executor() : Executor{});
       std::vector<std::byte> codes(kSize);
-      const auto status = extractor->read(extractor->dequantizations()[t % 4].x, codes);
+      const auto status =
+          format::read(extractor->file(), extractor->tensors()[t % 4].stored, codes);
       if (y && *y == expected && status && codes[5] == std::byte{5}) ++right;
     });
   }
@@ -97,9 +104,9 @@ INSTANTIATE_TEST_SUITE_P(RawAndTyped, ExtractorReadTest, ::testing::Bool());
 
 TEST(ExtractorIndexTest, OutputNodeAndXNameATensor) {
   const Scratch scratch;
-  const auto one = Extractor::open(scratch.write("1.onnx", quantized_model(3))).value();
+  const auto one = open_extractor(scratch.write("1.onnx", quantized_model(3))).value();
   for (const char* name : {"y0", "dq0", "x"}) EXPECT_EQ(one->index_of(name).value(), 0U);
-  const auto two = Extractor::open(scratch.write("2.onnx", quantized_model(3, 2))).value();
+  const auto two = open_extractor(scratch.write("2.onnx", quantized_model(3, 2))).value();
   EXPECT_EQ(two->index_of("dq1").value(), 1U);
   EXPECT_TRUE(fails(two->index_of("x"), ErrorCode::invalid_argument,
                     "several tensors have that name: the outputs y0, y1"));
@@ -111,7 +118,7 @@ TEST(ExtractorIndexTest, ManyNodesAreFoundWithoutLookingAtAll) {
   constexpr int kNodes = 50'000;
   const Scratch scratch;
   const auto extractor =
-      Extractor::open(scratch.write("m.onnx", quantized_model(3, kNodes))).value();
+      open_extractor(scratch.write("m.onnx", quantized_model(3, kNodes))).value();
   const auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < kNodes; ++i) {
     const auto index = static_cast<size_t>(i);
@@ -127,7 +134,7 @@ TEST(ExtractorIndexTest, AnEmptyNameNamesNothing) {
   const std::string bytes = quantized_model(3);
   std::string nameless = bytes;
   nameless.replace(nameless.find(sub(3, "dq0")), 5, sub(6, "dq0"));  // no node name
-  const auto extractor = Extractor::open(scratch.write("m.onnx", nameless)).value();
+  const auto extractor = open_extractor(scratch.write("m.onnx", nameless)).value();
   EXPECT_EQ(extractor->index_of("y0").value(), 0U);
   EXPECT_TRUE(fails(extractor->index_of(""), ErrorCode::invalid_argument, "no constant"));
 }
@@ -139,7 +146,7 @@ TEST(ExtractorIndexTest, SaysWhyANodeIsNoTensor) {
       1, sub(1, "in") + sub(1, "in") + sub(2, "out") + sub(3, "node") + sub(4, "DequantizeLinear"));
   const std::string bytes =
       testing::num(1, 10) + sub(7, node + sub(11, sub(1, "in"))) + sub(8, testing::num(2, 21));
-  const auto extractor = Extractor::open(scratch.write("m.onnx", bytes)).value();
+  const auto extractor = open_extractor(scratch.write("m.onnx", bytes)).value();
   for (const char* name : {"in", "out", "node"}) {
     EXPECT_TRUE(fails(extractor->index_of(name), ErrorCode::invalid_argument,
                       "is not of constants: in is an input of the graph"));

@@ -1,4 +1,5 @@
-// Rounding to codes: every number of a type is its own code, and ties between two go to the even one.
+// Rounding to codes: every number of a type is its own code, and ties between two go to the even
+// one.
 #include "format/onnx/quantization.h"
 
 #include <gtest/gtest.h>

@@ -13,8 +13,8 @@ inline std::string tensor_message(std::string_view name, Element element, int64_
   return num(1, size) + num(2, onnx_code(element)) + sub(8, name) + sub(9, raw);
 }
 
-/// int8 codes 0, 1, 2, ... as "x", a scale of 0.5 as "s" and y = x / 2; nodes "dq0", "dq1", ... with
-/// outputs "y0", "y1", ... The codes are raw, or, `typed`, a field of numbers.
+/// int8 codes 0, 1, 2, ... as "x", a scale of 0.5 as "s" and y = x / 2; nodes "dq0", "dq1", ...
+/// with outputs "y0", "y1", ... The codes are raw, or, `typed`, a field of numbers.
 inline std::string quantized_model(int64_t size, int nodes = 1, bool typed = false) {
   std::string codes;
   for (int64_t i = 0; i < size; ++i) codes += static_cast<char>(i % 100);

@@ -1,5 +1,5 @@
-// Models under random damage: read or refused, within a memory that the file earns, and edited without
-// a byte that was not there.
+// Models under random damage: read or refused, within a memory that the file earns, and edited
+// without a byte that was not there.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -57,8 +57,8 @@ std::string whole_model() {
          sub(14, sub(1, "key") + sub(2, "kept"));
 }
 
-/// Everything a conversion looks at before it decides. False if the model was refused, with a message of
-/// one line and the code of a broken file.
+/// Everything a conversion looks at before it decides. False if the model was refused, with a
+/// message of one line and the code of a broken file.
 bool survives(std::string_view bytes) {
   return with_model(bytes, [&](Result<std::unique_ptr<Model>> model) {
     Status status;

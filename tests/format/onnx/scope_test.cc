@@ -1,4 +1,5 @@
-// Names lead through Identity nodes to what they stand for, however long the way and whatever the order.
+// Names lead through Identity nodes to what they stand for, however long the way and whatever the
+// order.
 #include "format/onnx/scope.h"
 
 #include <gtest/gtest.h>

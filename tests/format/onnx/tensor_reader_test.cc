@@ -1,4 +1,5 @@
-// The data of tensors: every storage of every type, and nothing that is too short, too long or other.
+// The data of tensors: every storage of every type, and nothing that is too short, too long or
+// other.
 #include "format/onnx/tensor_reader.h"
 
 #include <gtest/gtest.h>
@@ -76,6 +77,7 @@ const TypedCase kTyped[]{
     {Element::float8e5m2, 5, 2, 0, 255, {"\x00\xFF", 2}},
     {Element::float8e5m2fnuz, 5, 2, 0, 255, {"\x00\xFF", 2}},
     {Element::float8e8m0, 5, 2, 0, 255, {"\x00\xFF", 2}},
+    {Element::float6e2m3, 5, 2, 0, 63, "\xC0\x0F"},
     {Element::float16, 5, 2, 0, 65535, {"\x00\x00\xFF\xFF", 4}},
     {Element::bfloat16, 5, 2, 0, 65535, {"\x00\x00\xFF\xFF", 4}},
 };
@@ -235,7 +237,8 @@ TEST(TensorReaderTest, ReadsInPartsOfAnySize) {
     std::string seen(expected.size(), '?');
     for (size_t at = 0, step = 1; at < seen.size(); at += step, step = step * 3 + 1) {
       const size_t size = std::min(step, seen.size() - at);
-      ASSERT_TRUE(succeeds(reader.read(std::as_writable_bytes(std::span(seen).subspan(at, size)))));
+      ASSERT_TRUE(succeeds(reader.read(static_cast<int64_t>(size),
+                                       std::as_writable_bytes(std::span(seen).subspan(at, size)))));
     }
     EXPECT_TRUE(seen == expected);
     EXPECT_TRUE(succeeds(reader.finish()));

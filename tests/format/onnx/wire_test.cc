@@ -39,6 +39,7 @@ std::string fields_of(std::string_view message) {
         out += fmt::format("{}b{} ", f.number, source.text(f.payload).value());
         break;
       case Wire::group: out += fmt::format("{}g{} ", f.number, f.whole.size()); break;
+      case Wire::group_end: return out + "the end of a group";
     }
   }
 }

@@ -21,7 +21,8 @@ packed = dequant.Packed(b"\x21\x43\x65", "uint4", (2, 3))
 
 assert_type(onnx.dequantize_linear(x, scale), Array)
 assert_type(onnx.dequantize_linear(x, scale, like="numpy"), Array)
-assert_type(onnx.dequantize_linear(x, scale, out=wide), np.ndarray[tuple[int, int], np.dtype[np.float32]])
+assert_type(onnx.dequantize_linear(x, scale, out=wide),
+            np.ndarray[tuple[int, int], np.dtype[np.float32]])
 assert_type(onnx.dequantize_linear(x, 0.5, 3, axis=0, block_size=0, opset=21, threads=2), Array)
 onnx.dequantize_linear(packed, np.float32(2), np.uint8(3))
 onnx.dequantize_linear(b"\x01", 2)
@@ -35,7 +36,8 @@ onnx.dequantize_linear(x, scale, output_dtype="bfloat16")
 onnx.dequantize_linear(x, scale, output_dtype=16)
 microsoft.dequantize_linear(x, scale, x_zero_point=None, axis=None)
 webnn.dequantize_linear(x, scale[None], x[:1])
-tensorflow.dequantize(x, 0, 1.0, "SCALED", "name", None, True, np.float32, version="r2", semantics="kernel")
+tensorflow.dequantize(x, 0, 1.0, "SCALED", "name", None, True, np.float32, version="r2",
+                      semantics="kernel")
 directml.dequantize(x, scale[None], feature_level="6_3")
 directml.element_wise_dequantize_linear(x, wide, x, out=wide)
 

@@ -1,0 +1,202 @@
+// From JSON to cases. Every key is known or an error: a misspelled one must not weaken a test.
+#include "conformance/cases/cases.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "format/io/errors.h"
+#include "format/io/file.h"
+#include "format/json/json.h"
+
+namespace dequant::conformance {
+
+using format::bad;
+using format::check_object;
+using format::escaped;
+using format::in;
+using format::integer;
+using format::integers;
+using format::member;
+using format::parse_json;
+using format::read_small_file;
+using format::shown;
+using format::text_member;
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<std::string_view, 5> kDialects{"onnx", "microsoft", "tensorflow", "directml",
+                                                    "webnn"};
+
+Result<CaseTensor> parse_tensor(const json& value) {
+  DEQUANT_CHECK(check_object(value, {"type", "shape", "bits", "strides"}));
+  CaseTensor tensor;
+  DEQUANT_TRY(tensor.type, text_member(value, "type"));
+  DEQUANT_TRY(tensor.shape, integers<int64_t>(value, "shape"));
+  DEQUANT_TRY(tensor.bits, integers<uint64_t>(value, "bits"));
+  if (value.contains("strides")) {
+    DEQUANT_TRY(tensor.strides, integers<int64_t>(value, "strides"));
+  }
+  return tensor;
+}
+
+Result<CaseAttribute> parse_attribute(const json& value) {
+  if (value.is_boolean()) return CaseAttribute(value.get<bool>());
+  if (value.is_string()) return CaseAttribute(value.get<std::string>());
+  if (value.is_number_float()) return CaseAttribute(value.get<double>());
+  DEQUANT_TRY(const int64_t number, integer<int64_t>(value));
+  return CaseAttribute(number);
+}
+
+Result<std::string> parse_version(const json& value) {
+  const json* version = member(value, "version");
+  if (version == nullptr) return bad("there is no \"version\"");
+  if (version->is_string()) return version->get_ref<const std::string&>();
+  DEQUANT_TRY(const int64_t number, integer<int64_t>(*version));
+  return std::to_string(number);
+}
+
+/// Parses each member of the object `key`, if there is one.
+template <class T>
+Status parse_map(const json& value, const char* key, Result<T> (*parse)(const json&),
+                 std::map<std::string, T>& out) {
+  const json* object = member(value, key);
+  if (object == nullptr) return {};
+  if (!object->is_object()) return bad("{}: {} is not an object", key, shown(*object));
+  for (const auto& [name, content] : object->items()) {
+    auto parsed = parse(content);
+    if (!parsed) return in(fmt::format("{}.{}", key, escaped(name)), std::move(parsed).error());
+    out.emplace(name, *std::move(parsed));
+  }
+  return {};
+}
+
+Status parse_expect(const json& value, Case& c) {
+  const json* expect = member(value, "expect");
+  if (expect == nullptr) return bad("there is no \"expect\"");
+  if (Status known = check_object(*expect, {"y", "error"}); !known) {
+    return in("expect", std::move(known).error());
+  }
+  const json* y = member(*expect, "y");
+  const json* error = member(*expect, "error");
+  if ((y == nullptr) == (error == nullptr)) return bad("expect: neither or both of y and error");
+  if (error != nullptr) {
+    if (*error == true) return {};
+    return bad("expect.error: {} is not true", shown(*error));
+  }
+  auto tensor = parse_tensor(*y);
+  if (!tensor) return in("expect.y", std::move(tensor).error());
+  if (tensor->strides) return bad("expect.y: y has no strides");
+  c.expect = *std::move(tensor);
+  return {};
+}
+
+Status parse_tolerance(const json& value, Case& c) {
+  if (const json* ulp = member(value, "ulp")) {
+    auto number = integer<int64_t>(*ulp);
+    if (!number) return in("ulp", std::move(number).error());
+    if (*number < 0) return bad("ulp: {} is negative", *number);
+    c.ulp = *number;
+  }
+  if (const json* ignore = member(value, "ignore_zero_sign")) {
+    if (!ignore->is_boolean()) return bad("ignore_zero_sign: {} is not a boolean", shown(*ignore));
+    c.ignore_zero_sign = ignore->get<bool>();
+  }
+  return {};
+}
+
+/// What only one dialect has must not stand in another's case, where it would be passed over.
+Status check_dialect(const json& value, const Case& c) {
+  if (std::find(kDialects.begin(), kDialects.end(), c.dialect) == kDialects.end()) {
+    return bad("dialect: \"{}\" is not one of {}", escaped(c.dialect), fmt::join(kDialects, ", "));
+  }
+  const bool directml = c.dialect == "directml";
+  if (value.contains("operator") != directml) {
+    return bad("operator: {}", directml ? "directml needs one" : "only directml has one");
+  }
+  for (const auto& [name, tensor] : c.inputs) {
+    if (tensor.strides && !directml) {
+      return bad("inputs.{}: strides: only directml has them", escaped(name));
+    }
+  }
+  return {};
+}
+
+Status parse_body(const json& value, Case& c) {
+  DEQUANT_CHECK(check_object(value, {"name", "dialect", "version", "operator", "attributes",
+                                     "inputs", "expect", "ulp", "ignore_zero_sign"}));
+  DEQUANT_TRY(c.dialect, text_member(value, "dialect"));
+  DEQUANT_TRY(c.version, parse_version(value));
+  DEQUANT_CHECK(parse_map(value, "attributes", parse_attribute, c.attributes));
+  if (!value.contains("inputs")) return bad("there is no \"inputs\"");
+  DEQUANT_CHECK(parse_map(value, "inputs", parse_tensor, c.inputs));
+  DEQUANT_CHECK(check_dialect(value, c));
+  if (value.contains("operator")) {
+    DEQUANT_TRY(c.operator_name, text_member(value, "operator"));
+  }
+  DEQUANT_CHECK(parse_expect(value, c));
+  return parse_tolerance(value, c);
+}
+
+Result<Case> parse_case(const json& value, size_t index) {
+  const auto numbered = [&](Error error) {
+    return in(fmt::format("cases[{}]", index), std::move(error));
+  };
+  if (!value.is_object()) return numbered(bad("{} is not an object", shown(value)));
+  auto name = text_member(value, "name");
+  if (!name) return numbered(std::move(name).error());
+  Case c;
+  c.name = *std::move(name);
+  if (Status body = parse_body(value, c); !body) {
+    return in(fmt::format("case \"{}\"", escaped(c.name)), std::move(body).error());
+  }
+  return c;
+}
+
+/// The frame says what the file is; only then do its other keys mean anything.
+Status check_frame(const json& root) {
+  const json* format = root.is_object() ? member(root, "format") : nullptr;
+  if (format == nullptr || *format != "dequant-cases") {
+    return bad("not a case file: no \"format\": \"dequant-cases\"");
+  }
+  const json* version = member(root, "version");
+  if (version == nullptr || !version->is_number_unsigned() || *version != 1u) {
+    return bad("version: {} is not 1", version == nullptr ? "nothing" : shown(*version));
+  }
+  DEQUANT_CHECK(check_object(root, {"format", "version", "about", "cases"}));
+  const json* cases = member(root, "cases");
+  if (cases == nullptr || !cases->is_array()) return bad("there is no array \"cases\"");
+  return {};
+}
+
+}  // namespace
+
+Result<CaseFile> parse_cases(std::string_view text) {
+  DEQUANT_TRY(const json root, parse_json(text));
+  DEQUANT_CHECK(check_frame(root));
+  CaseFile file;
+  if (root.contains("about")) {
+    DEQUANT_TRY(file.about, text_member(root, "about"));
+  }
+  const json& cases = *member(root, "cases");
+  std::set<std::string> names;
+  for (size_t i = 0; i < cases.size(); ++i) {
+    DEQUANT_TRY(Case c, parse_case(cases[i], i));
+    if (!names.insert(c.name).second) {
+      return bad("cases[{}]: a case before it is named \"{}\" as well", i, escaped(c.name));
+    }
+    file.cases.push_back(std::move(c));
+  }
+  return file;
+}
+
+Result<CaseFile> read_cases(const std::string& path) {
+  DEQUANT_TRY(const std::string text, read_small_file(path, kMaxCaseFile));
+  auto file = parse_cases(text);
+  if (!file) return in(escaped(path), std::move(file).error());
+  return file;
+}
+
+}  // namespace dequant::conformance

@@ -1,0 +1,79 @@
+// The dialects whose operator is a DequantizeLinear of x, scale and zero point.
+#include <charconv>
+
+#include "conformance/cases/dialects/dialects.h"
+#include "conformance/cases/dialects/read.h"
+#include "dequant/microsoft.h"
+#include "dequant/onnx.h"
+#include "dequant/webnn.h"
+#include "format/io/errors.h"
+
+namespace dequant::conformance {
+
+using format::escaped;
+using format::failure;
+
+namespace {
+
+Result<int64_t> version_number(const Case& c) {
+  int64_t number = 0;
+  const char* end = c.version.data() + c.version.size();
+  const auto [stop, problem] = std::from_chars(c.version.data(), end, number);
+  if (problem == std::errc() && stop == end) return number;
+  return failure(ErrorCode::malformed, "version: \"{}\" is not a number", escaped(c.version));
+}
+
+/// The attribute as the node takes it: integers, and output_dtype by the name of a type.
+template <class Node>
+Status set(Node& node, const std::string& name, const CaseAttribute& value) {
+  Node copy = node;
+  DEQUANT_CHECK(set_attribute(copy, name, 0));  // an unknown name is refused, whatever its value
+  if (name == "output_dtype") {
+    DEQUANT_TRY(const Element element, element_attribute(name, value));
+    return set_attribute(node, name, onnx_code(element));
+  }
+  DEQUANT_TRY(const int64_t number, integer_attribute(name, value));
+  return set_attribute(node, name, number);
+}
+
+/// What ai.onnx and com.microsoft have in common.
+template <class Node>
+Result<Plan> plan_linear(const Case& c, Node node) {
+  DEQUANT_CHECK(check_inputs(c, {"x", "scale"}, "zero_point"));
+  DEQUANT_TRY(node.x, tensor_type("x", c.inputs.at("x")));
+  DEQUANT_TRY(node.x_scale, tensor_type("scale", c.inputs.at("scale")));
+  if (const auto zero = c.inputs.find("zero_point"); zero != c.inputs.end()) {
+    DEQUANT_TRY(node.x_zero_point, tensor_type("zero_point", zero->second));
+  }
+  for (const auto& [name, value] : c.attributes) DEQUANT_CHECK(set(node, name, value));
+  return dequantize_linear(node);
+}
+
+}  // namespace
+
+Result<Plan> plan_onnx(const Case& c) {
+  onnx::DequantizeLinear node;
+  DEQUANT_TRY(node.opset, version_number(c));
+  return plan_linear(c, node);
+}
+
+Result<Plan> plan_microsoft(const Case& c) {
+  microsoft::DequantizeLinear node;
+  DEQUANT_TRY(node.version, version_number(c));
+  return plan_linear(c, node);
+}
+
+Result<Plan> plan_webnn(const Case& c) {
+  if (c.version != "1") {
+    return failure(ErrorCode::malformed, "version: \"{}\": webnn has only 1", escaped(c.version));
+  }
+  DEQUANT_CHECK(check_inputs(c, {"x", "scale", "zero_point"}));
+  webnn::DequantizeLinear node;
+  DEQUANT_TRY(node.input, tensor_type("x", c.inputs.at("x")));
+  DEQUANT_TRY(node.scale, tensor_type("scale", c.inputs.at("scale")));
+  DEQUANT_TRY(node.zero_point, tensor_type("zero_point", c.inputs.at("zero_point")));
+  for (const auto& [name, value] : c.attributes) return no_attribute(name, "dequantizeLinear");
+  return webnn::dequantize_linear(node);
+}
+
+}  // namespace dequant::conformance

@@ -1,0 +1,43 @@
+// An operator of DirectML from types, shapes and strides, without DirectML's structures.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dequant/directml.h"
+#include "dequant/tensor.h"
+
+namespace dequant::conformance::directml {
+
+struct NodeTensor {
+  TensorType type;
+  std::optional<Shape> strides;   ///< none: packed
+  std::optional<int64_t> stored;  ///< elements of its buffer; none: as many as it takes
+};
+
+/// The output has the sizes of x and the type of the scale, packed.
+struct Node {
+  DML_OPERATOR_TYPE type = DML_OPERATOR_ELEMENT_WISE_DEQUANTIZE_LINEAR;
+  DML_QUANTIZATION_TYPE quantization = DML_QUANTIZATION_TYPE_NONE;  ///< of DEQUANTIZE only
+  NodeTensor x;
+  NodeTensor scale;
+  std::optional<NodeTensor> zero_point;
+};
+
+/// Compiles the node. Fails as dequant::directml::compile() does, and with invalid_argument on
+/// types that DirectML has not and on sizes and strides beyond 32 bits.
+Result<dequant::directml::Operator> compile(const Node& node, DML_FEATURE_LEVEL level);
+
+/// The numbers behind DirectML's names, without their prefixes: "6_2", "DEQUANTIZE", "SCALE". The
+/// operators are those that dequantize.
+std::optional<DML_FEATURE_LEVEL> feature_level_from_name(std::string_view name);
+std::optional<DML_OPERATOR_TYPE> operator_from_name(std::string_view name);
+std::optional<DML_QUANTIZATION_TYPE> quantization_from_name(std::string_view name);
+
+/// All that feature_level_from_name() knows, oldest first.
+std::vector<std::string> feature_levels();
+
+}  // namespace dequant::conformance::directml

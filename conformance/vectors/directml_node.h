@@ -1,0 +1,66 @@
+// What a feature level allows, and tensors placed in memory by strides.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "conformance/vectors/collect.h"
+#include "conformance/vectors/values.h"
+
+namespace dequant::conformance::vectors {
+
+/// One of the two operators at a feature level.
+struct DirectmlRules {
+  std::string_view operator_name;  ///< of case files
+  std::string_view title;          ///< of names: "element_wise", "dequantize"
+  std::vector<Element> x;          ///< uint8 first
+  std::vector<Element> scale;      ///< float32 first
+  bool any_rank = true;            ///< 1 to 8; otherwise 4
+  bool needs_zero_point = false;
+  bool blocks = false;  ///< scales have sizes of their own
+};
+
+/// The operators that the level has; the other one, if it comes later, is to be refused.
+std::vector<DirectmlRules> directml_rules(const std::string& level);
+
+/// Sizes, and strides where they are not those of a packed tensor.
+struct Placed {
+  Sizes sizes;
+  std::optional<Sizes> strides = {};
+};
+
+struct DirectmlShapes {
+  Placed x;
+  Placed scale;
+  Placed zero_point;  ///< not used where there is none
+};
+
+/// Elements from the first in memory to the last that strides reach.
+int64_t reach(const Sizes& sizes, const Sizes& strides);
+
+/// A tensor whose storage holds what `next` yields.
+template <class Next>
+CaseTensor placed(Element element, const Placed& where, const Next& next) {
+  if (!where.strides) return tensor_of(element, where.sizes, next);
+  CaseTensor tensor = tensor_of(element, {reach(where.sizes, *where.strides)}, next);
+  tensor.shape = where.sizes;
+  tensor.strides = where.strides;
+  return tensor;
+}
+
+/// A node of random codes and scales. DEQUANTIZE gets the quantization type that goes with them.
+Case directml_case(const Collector& out, std::string name, const DirectmlRules& rules, Element x,
+                   Element scale, const DirectmlShapes& shapes, bool zero_point);
+
+/// Sizes of not many elements, sides that fit them, and any strides.
+DirectmlShapes random_shapes(Random& random, const DirectmlRules& rules, int64_t rank);
+
+/// Each rule of the level, broken.
+void add_directml_refusals(Collector& out, const DirectmlRules& rules);
+
+/// An operator that comes with a later level.
+void refuse_directml_operator(Collector& out, const DirectmlRules& rules);
+
+}  // namespace dequant::conformance::vectors

@@ -1,0 +1,50 @@
+// A dense tensor from front to back.
+#include "format/diff/bands.h"
+
+#include "format/io/errors.h"
+
+namespace dequant::format {
+
+Result<std::unique_ptr<Bands>> Bands::open(ModelFile& file, const DenseTensor& tensor,
+                                           const StreamOptions& options, int64_t most) {
+  std::unique_ptr<Bands> bands(new Bands(options));
+  bands->element_bytes_ = static_cast<size_t>(bits(tensor.type().element)) / 8;
+  if (!tensor.recipe) {
+    DEQUANT_TRY(bands->stored_, file.open(tensor.stored, options.memory));
+    return bands;
+  }
+  DEQUANT_TRY(RecipeReaders readers, open_readers(file, tensor, options));
+  const auto bytes = static_cast<int64_t>(bands->element_bytes_) * most;
+  bands->chunks_.emplace(tensor.recipe->plan, std::move(readers), bytes, parameter_memory(options),
+                         options.phases);
+  DEQUANT_CHECK(bands->chunks_->open());
+  return bands;
+}
+
+Result<std::span<const std::byte>> Bands::next(int64_t count) {
+  if (stored_) return stored_->next(count);
+  const size_t bytes = static_cast<size_t>(count) * element_bytes_;
+  DEQUANT_CHECK(fill(bytes));
+  taken_ = bytes;
+  return std::span<const std::byte>(bytes_).first(bytes);
+}
+
+/// Drops the last band and computes chunks until so many bytes are there.
+Status Bands::fill(size_t bytes) {
+  bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(taken_));
+  taken_ = 0;
+  while (bytes_.size() < bytes) {
+    DEQUANT_TRY(const bool more, chunks_->next(chunk_));
+    if (!more) return failure(ErrorCode::malformed, "the tensor is shorter than its shape");
+    const size_t before = bytes_.size();
+    const auto elements = static_cast<size_t>(chunk_.elements.end - chunk_.elements.begin);
+    bytes_.resize(before + elements * element_bytes_);
+    DEQUANT_CHECK(chunks_->compute(chunk_, std::span(bytes_).subspan(before),
+                                   {options_.executor, Stores::cached}));
+  }
+  return {};
+}
+
+Status Bands::finish() { return stored_ ? stored_->finish() : chunks_->finish(); }
+
+}  // namespace dequant::format

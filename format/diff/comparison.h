@@ -1,0 +1,84 @@
+// Two tensors, compared band by band.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "dequant/executor.h"
+#include "dequant/tensor.h"
+#include "format/diff/difference.h"
+
+namespace dequant::format {
+
+/// What one block of elements adds to the whole.
+struct BlockDifference {
+  /// An element by its place in the tensor, in row-major order.
+  struct Pair {
+    int64_t place = 0;
+    float a = 0;
+    float b = 0;
+  };
+  int64_t identical = 0;
+  int64_t nans = 0;
+  int64_t infinities = 0;
+  std::optional<Pair> first_mismatch;
+  double largest = 0;  ///< error
+  std::optional<Pair> largest_at;
+  double errors = 0;  ///< sum
+  double noise = 0;   ///< sum of squared errors
+  double signal = 0;  ///< sum of squares of a
+  uint32_t max_ulp = 0;
+  std::array<int64_t, kStepBins> ulp{};
+};
+
+/// Adds up what is different in two tensors of one shape, both float32, float16 or bfloat16. The
+/// result does not depend on the sizes of bands, nor on the executor.
+class Comparison {
+ public:
+  /// Bands have a multiple of this number of elements, but for the last.
+  static constexpr int64_t kBlock = int64_t{1} << 15;
+
+  /// `axis` is one of the shape's, or none. Memory for channels: memory_for_channels().
+  Comparison(Element a, Element b, Shape shape, std::optional<int64_t> axis);
+
+  /// Bytes that a Comparison takes for the channels of an axis.
+  static int64_t memory_for_channels(Shape shape, std::optional<int64_t> axis);
+
+  /// Takes the next band: packed bytes of as many elements of both.
+  void add(std::span<const std::byte> a, std::span<const std::byte> b, const Executor& executor);
+
+  /// What there is to say once all is added; at most `worst` channels.
+  Difference result(size_t worst, bool skip_mismatches) const;
+
+ private:
+  /// Sums of one slice of the axis.
+  struct Channel {
+    double largest = 0;
+    double noise = 0;
+    double signal = 0;
+    int64_t mismatches = 0;
+  };
+  struct Band;
+
+  void add_blocks(const Band& band, const Executor& executor);
+  void add_channels(const Band& band, const Executor& executor);
+  void add_channels(const Band& band, int64_t first, int64_t last);
+  void add_slice(const Band& band, int64_t begin, int64_t end);
+  void merge(const BlockDifference& block);
+  std::vector<ChannelDifference> worst_channels(size_t worst, bool skip_mismatches) const;
+  ElementPair pair(const BlockDifference::Pair& at) const;
+
+  const Element a_type_;
+  const Element b_type_;
+  const std::vector<int64_t> shape_;
+  const std::optional<int64_t> axis_;
+  int64_t size_ = 1;
+  int64_t inner_ = 1;  ///< elements of a channel that are next to each other
+  int64_t done_ = 0;   ///< elements
+  BlockDifference total_;
+  std::vector<BlockDifference> blocks_;  ///< of a band
+  std::vector<Channel> channels_;
+};
+
+}  // namespace dequant::format

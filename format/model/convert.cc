@@ -1,0 +1,43 @@
+// From a quantized model file to a float one.
+#include "format/model/convert.h"
+
+#include <chrono>
+
+#include "format/io/errors.h"
+#include "format/model/model_file.h"
+
+namespace dequant::format {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+Result<std::vector<Leftover>> clean(const std::string& output, const ConvertOptions& options) {
+  if (!options.clean_temp) return std::vector<Leftover>();
+  return remove_leftovers(folder_of(output),
+                          options.write.dry_run ? Removal::pretended : Removal::done);
+}
+
+}  // namespace
+
+Result<ConvertReport> convert(Formats formats, const std::string& input, const std::string& output,
+                              const ConvertOptions& options) {
+  const auto started = Clock::now();
+  DEQUANT_CHECK(OutputFile::check_folder(output));  // before the work
+  DEQUANT_TRY(auto leftovers, clean(output, options));
+  DEQUANT_TRY(const auto file, open_model(formats, input, options.open));
+  DEQUANT_CHECK(file->check_output(output));
+  const double opened = seconds_since(started);
+  DEQUANT_TRY(ConvertReport report, file->write(output, options.write));
+  report.words = file->format().words;
+  report.seconds.decide += opened;
+  report.seconds.total = seconds_since(started);
+  warn_of_kept(leftovers, report.warnings);
+  report.cleaned = std::move(leftovers);
+  return report;
+}
+
+}  // namespace dequant::format

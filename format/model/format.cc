@@ -1,0 +1,65 @@
+// Recognising a model file, and refusing options that its format does not have.
+#include "format/model/format.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "format/io/errors.h"
+#include "format/io/file.h"
+#include "format/model/model_file.h"
+
+namespace dequant::format {
+namespace {
+
+constexpr size_t kHead = 64;
+
+/// The first bytes of a file; of a folder none.
+Result<std::string> head_of(const std::string& path, bool is_folder) {
+  if (is_folder) return std::string();
+  DEQUANT_TRY(const InputFile file, InputFile::open(path));
+  std::string head(static_cast<size_t>(std::min<int64_t>(file.size(), kHead)), '\0');
+  DEQUANT_CHECK(file.read(0, std::as_writable_bytes(std::span(head))));
+  return head;
+}
+
+/// Null where no format does.
+Result<const Format*> recognised(Formats formats, const std::string& path) {
+  struct stat s {};
+  const bool is_folder = ::stat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode);
+  DEQUANT_TRY(const std::string head, head_of(path, is_folder));
+  const Probe probe{path, head, is_folder};
+  const auto found = std::find_if(formats.begin(), formats.end(),
+                                  [&](const Format* f) { return f->recognises(probe); });
+  return found == formats.end() ? nullptr : *found;
+}
+
+bool reads(const Format& format, std::string_view option) {
+  return std::find(format.options.begin(), format.options.end(), option) != format.options.end();
+}
+
+/// "GGUF files and ONNX models".
+std::string files_with(Formats formats, std::string_view option) {
+  std::string text;
+  for (const Format* f : formats) {
+    if (reads(*f, option)) text += fmt::format("{}{}", text.empty() ? "" : " and ", f->files);
+  }
+  return text.empty() ? "no format" : text;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ModelFile>> open_model(Formats formats, const std::string& path,
+                                              const OpenOptions& options) {
+  DEQUANT_TRY(const Format* format, recognised(formats, path));
+  if (format == nullptr)
+    return failure(ErrorCode::unsupported, "{}: the format is not known", escaped(path));
+  for (const auto& [name, value] : options.own.given()) {
+    if (reads(*format, name)) continue;
+    return failure(ErrorCode::invalid_argument, "{}: {} is an option of {}, not of {}",
+                   escaped(path), name, files_with(formats, name), format->files);
+  }
+  return format->open(path, options);
+}
+
+}  // namespace dequant::format

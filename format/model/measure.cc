@@ -1,0 +1,91 @@
+// What is found in the data of one dense tensor.
+#include "format/model/measure.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "format/io/numbers.h"
+
+namespace dequant::format {
+namespace {
+
+/// Elements looked at in one go; a multiple of 8.
+constexpr int64_t kStep = int64_t{1} << 18;
+
+/// Calls visit(Group&) for the scales that are told one by one.
+template <class Visit>
+void for_each_listed(ScaleProfile& scale, Visit visit) {
+  for (Group& g : scale.least) visit(g);
+  for (Group& g : scale.greatest) visit(g);
+}
+
+}  // namespace
+
+Result<Measured> Measurer::measure(const DenseTensor& tensor, bool all) {
+  const Recipe& recipe = *tensor.recipe;
+  Measured found;
+  DEQUANT_CHECK(read(recipe.scale, [&](double scale) { found.scale.add(scale, all); }));
+  for_each_listed(found.scale, [&](Group& g) { g.zero_point = recipe.plan.implicit_zero_point; });
+  if (recipe.zero_point) DEQUANT_CHECK(read_zero_points(*recipe.zero_point, found));
+  Profiler profiler(recipe.plan, all);
+  DEQUANT_TRY(RecipeReaders readers, open_readers(file_, tensor, options_));
+  DEQUANT_CHECK(scatter_.visit(recipe.plan, std::move(readers), [&](const Chunk& chunk) -> Status {
+    profiler.add(chunk.elements, chunk.codes, chunk.output);
+    advance_(static_cast<int64_t>(chunk.output.size()));
+    return {};
+  }));
+  found.profile = profiler.finish();
+  if (found.profile.has_groups) {
+    for_each_listed(found.scale, [&](Group& g) { g.largest = profiler.largest(g.index); });
+  }
+  return found;
+}
+
+/// Zero points have the indices of the scales.
+Status Measurer::read_zero_points(const StoredTensor& zero_point, Measured& found) {
+  std::unordered_map<int64_t, double> listed;
+  for_each_listed(found.scale, [&](Group& g) { listed[g.index] = 0; });
+  int64_t index = 0;
+  DEQUANT_CHECK(read(zero_point, [&](double value) {
+    found.zero_point.add(value);
+    const auto at = listed.find(index++);
+    if (at != listed.end()) at->second = value;
+  }));
+  for_each_listed(found.scale, [&](Group& g) { g.zero_point = listed[g.index]; });
+  return {};
+}
+
+/// Hands all numbers of a stored tensor to `add`.
+template <class Add>
+Status Measurer::read(const StoredTensor& tensor, Add add) {
+  DEQUANT_TRY(const auto reader, file_.open(tensor, options_.memory));
+  while (reader->left() > 0) {
+    const int64_t count = std::min(kStep, reader->left());
+    DEQUANT_TRY(const auto part, reader->next(count));
+    for_each_number(reader->element(), part, add, count);
+  }
+  return reader->finish();
+}
+
+Remembered::Inputs Remembered::inputs_of(const DenseTensor& tensor) {
+  const Recipe& recipe = *tensor.recipe;
+  return {tensor.stored.identity, recipe.scale.identity,
+          recipe.zero_point ? recipe.zero_point->identity : nullptr};
+}
+
+const Measured* Remembered::find(const DenseTensor& tensor) const {
+  const auto [begin, end] = found_.equal_range(inputs_of(tensor));
+  for (auto at = begin; at != end; ++at) {
+    if (at->second.plan == tensor.recipe->plan) return &at->second.measured;
+  }
+  return nullptr;
+}
+
+void Remembered::add(const DenseTensor& tensor, const Measured& measured, bool all) {
+  const Plan& plan = tensor.recipe->plan;
+  if (element_count(plan) < kLeastElements || !tensor.shared) return;
+  if (found_.size() < (all ? kMostProfiles : kMost))
+    found_.emplace(inputs_of(tensor), Entry{plan, measured});
+}
+
+}  // namespace dequant::format

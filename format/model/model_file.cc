@@ -1,0 +1,49 @@
+// Reading the tensors of a model file.
+#include "format/model/model_file.h"
+
+#include <algorithm>
+
+namespace dequant::format {
+
+Result<RecipeReaders> open_readers(ModelFile& file, const DenseTensor& tensor,
+                                   const StreamOptions& options) {
+  const int64_t memory = parameter_memory(options);
+  const Recipe& recipe = *tensor.recipe;
+  RecipeReaders readers;
+  DEQUANT_TRY(readers.codes, file.open(tensor.stored, memory));
+  DEQUANT_TRY(readers.scale, file.open(recipe.scale, memory));
+  if (recipe.zero_point) {
+    DEQUANT_TRY(readers.zero_point, file.open(*recipe.zero_point, memory));
+  }
+  return readers;
+}
+
+Status stream(ModelFile& file, const DenseTensor& tensor, const StreamOptions& options,
+              const Sink& sink) {
+  if (tensor.recipe) {
+    DEQUANT_TRY(RecipeReaders readers, open_readers(file, tensor, options));
+    return stream(tensor.recipe->plan, std::move(readers), options, sink);
+  }
+  constexpr int64_t kStep = int64_t{1} << 20;  // elements
+  DEQUANT_TRY(const auto reader, file.open(tensor.stored, options.memory));
+  while (reader->left() > 0) {
+    DEQUANT_TRY(const auto part, reader->next(std::min(kStep, reader->left())));
+    DEQUANT_CHECK(sink(part));
+  }
+  return reader->finish();
+}
+
+Status read(ModelFile& file, const DenseTensor& tensor, const StreamOptions& options,
+            std::span<std::byte> y) {
+  if (!tensor.recipe) return read(file, tensor.stored, y);
+  DEQUANT_TRY(RecipeReaders readers, open_readers(file, tensor, options));
+  return fill(tensor.recipe->plan, std::move(readers), options, y);
+}
+
+Status read(ModelFile& file, const StoredTensor& tensor, std::span<std::byte> bytes) {
+  DEQUANT_TRY(const auto reader, file.open(tensor, StreamOptions().memory));
+  DEQUANT_CHECK(reader->read(reader->left(), bytes));
+  return reader->finish();
+}
+
+}  // namespace dequant::format

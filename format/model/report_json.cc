@@ -1,0 +1,135 @@
+// What a conversion reports, as JSON.
+#include "format/model/report_json.h"
+
+#include "format/model/plan_words.h"
+
+namespace dequant::format {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json converted(const ConvertReport& report) {
+  const Words& words = report.words;
+  ordered_json list = ordered_json::array();
+  for (const Converted& c : report.converted) {
+    ordered_json j = ordered_json::object();
+    if (words.has_graph) j["node"] = c.node;
+    j[words.scheme_key] = c.scheme;
+    j[words.name_key] = c.name;
+    if (words.has_graph) j["constant"] = c.constant;
+    j[words.source_key] = c.source;
+    j["type"] = name(c.plan.input);
+    j["scale_type"] = name(c.plan.scale);
+    j["output_type"] = name(c.plan.output);
+    j["shape"] = c.shape;
+    j["granularity"] = granularity_key(c.plan);
+    j["axis"] = c.axis ? ordered_json(*c.axis) : ordered_json();
+    j["block_size"] = block_size(c.plan);
+    j["bytes"] = c.bytes_before;
+    j["float_bytes"] = c.bytes_after;
+    list.push_back(std::move(j));
+  }
+  return list;
+}
+
+ordered_json stripped(const ConvertReport& report) {
+  ordered_json list = ordered_json::array();
+  for (const Stripped& s : report.stripped) {
+    list.push_back({{"node", s.node}, {"op_type", s.op_type}, {"replaced_by", s.how}});
+  }
+  return list;
+}
+
+/// One number alone, several as a list.
+ordered_json numbers(const Listed& listed) {
+  if (!listed.known) return {};
+  if (listed.numbers.size() == 1) return listed.numbers[0];
+  return listed.numbers;
+}
+
+ordered_json changed(const std::vector<ChangedValue>& values) {
+  ordered_json list = ordered_json::array();
+  for (const ChangedValue& c : values) {
+    list.push_back({{"name", c.name},
+                    {"old_type", name(c.from)},
+                    {"new_type", name(c.to)},
+                    {"scale", numbers(c.scale)},
+                    {"zero_point", numbers(c.zero_point)},
+                    {"axis", c.axis ? ordered_json(*c.axis) : ordered_json()}});
+  }
+  return list;
+}
+
+ordered_json left(const ConvertReport& report) {
+  const Words& words = report.words;
+  ordered_json list = ordered_json::array();
+  for (const Left& l : report.left) {
+    ordered_json j = ordered_json::object();
+    if (words.has_graph) {
+      j["node"] = l.node;
+      j["op_type"] = l.op_type;
+    }
+    j[words.scheme_key] = l.scheme;
+    j[words.name_key] = l.name;
+    j["reason"] = l.reason;
+    list.push_back(std::move(j));
+  }
+  return list;
+}
+
+ordered_json totals(const ConvertReport& report) {
+  const ConvertedBytes bytes = converted_bytes(report);
+  const bool graph = report.words.has_graph;
+  ordered_json j = ordered_json::object();
+  j[report.words.converted_key] = report.converted.size();
+  if (graph) j["stripped"] = report.stripped.size();
+  j["left"] = report.left.size();
+  if (graph) {
+    j["removed_initializers"] = report.removed_initializers;
+    j["removed_nodes"] = report.removed_nodes;
+  }
+  j["quantized_bytes"] = bytes.before;
+  j["float_bytes"] = bytes.after;
+  j["model_bytes_in"] = report.bytes_in;
+  j["model_bytes_out"] = report.bytes_out;
+  j["data_file"] = report.data_file;
+  j["data_bytes"] = report.data_bytes;
+  return j;
+}
+
+}  // namespace
+
+ordered_json to_json(const std::vector<Leftover>& cleaned) {
+  ordered_json list = ordered_json::array();
+  for (const Leftover& l : cleaned) list.push_back({{"file", l.name}, {"bytes", l.bytes}});
+  return list;
+}
+
+ordered_json to_json(const ConvertReport& report) {
+  const Seconds& s = report.seconds;
+  ordered_json j = ordered_json::object();
+  j[report.words.converted_key] = converted(report);
+  if (report.words.has_graph) {
+    j["stripped"] = stripped(report);
+    j["inputs_changed"] = changed(report.inputs_changed);
+    j["outputs_changed"] = changed(report.outputs_changed);
+  }
+  j["left"] = left(report);
+  j["totals"] = totals(report);
+  j["seconds"] = {{"total", s.total},           {"decide", s.decide}, {"read", s.read},
+                  {"dequantize", s.dequantize}, {"write", s.write},   {"flush", s.flush}};
+  j["cleaned"] = to_json(report.cleaned);
+  j["warnings"] = report.warnings;
+  return j;
+}
+
+ConvertedBytes converted_bytes(const ConvertReport& report) {
+  ConvertedBytes bytes;
+  for (const Converted& c : report.converted) {
+    bytes.before += c.bytes_first;
+    bytes.after += c.bytes_after;
+  }
+  return bytes;
+}
+
+}  // namespace dequant::format

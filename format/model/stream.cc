@@ -1,0 +1,161 @@
+// Computing a dense tensor of any size in bounded memory.
+#include "format/model/stream.h"
+
+#include <algorithm>
+#include <exception>
+#include <new>
+
+namespace dequant::format {
+namespace {
+
+constexpr int64_t kMiB = int64_t{1} << 20;
+/// Output bytes of a chunk that all threads share: enough for them, little enough to stay near the
+/// caches.
+constexpr int64_t kLargestShared = 32 * kMiB;
+/// Output bytes of a chunk that one thread computes: its own cache holds them until they are
+/// written.
+constexpr int64_t kOwn = kMiB / 4;
+/// Output bytes of a chunk that one thread computes where it is to stay.
+constexpr int64_t kPlaced = kMiB;
+/// More threads than this would wait for each other's reads.
+constexpr int64_t kMostReaders = 64;
+/// Larger outputs in memory do not stay in a cache, as Stores::automatic has it.
+constexpr size_t kStreamed = size_t{16} << 20;
+/// The most that a thread holds for a chunk of its own: the output, and codes twice as wide.
+constexpr int64_t kOwnMemory = 3 * kOwn;
+/// Less than this is not asked for: a chunk and its scales must fit.
+constexpr int64_t kLeastMemory = 8 * kMiB;
+
+/// Threads at work on the chunks of one dequantization, each with memory of its own. The first
+/// trouble ends the work of all, but a thread that finds no memory for its first chunk leaves the
+/// work to others.
+class Team {
+ public:
+  /// What is done with a chunk, on any thread.
+  using Work = std::function<Status(Chunk& chunk)>;
+
+  Team(Chunks& chunks, std::span<Chunk> memory, Holds what, Work work)
+      : chunks_(chunks), memory_(memory), what_(what), work_(std::move(work)) {}
+
+  Status run(const Executor& executor) {
+    chunks_.make_room(memory_[0], what_);  // before there are threads, which take memory too
+    if (memory_.size() > 1 && executor.parallel_for != nullptr)
+      executor.parallel_for(executor.self, memory_.size(), Team::task, this);
+    take_part(memory_[0]);  // whatever the others left
+    if (thrown_) std::rethrow_exception(thrown_);
+    return std::move(status_);
+  }
+
+ private:
+  /// One thread's work, an Executor::Task: as many chunks as it gets.
+  static void task(void* self, size_t i) {
+    auto& team = *static_cast<Team*>(self);
+    Chunk& memory = team.memory_[i];
+    if (i == 0 || team.has_room(memory)) team.take_part(memory);
+  }
+
+  bool has_room(Chunk& memory) noexcept {
+    try {
+      chunks_.make_room(memory, what_);
+      return true;
+    } catch (const std::bad_alloc&) {
+      memory = {};
+      return false;
+    }
+  }
+
+  void take_part(Chunk& memory) noexcept {
+    try {
+      if (auto status = work(memory); !status) stop(std::move(status), nullptr);
+    } catch (...) {  // no memory; a task may not throw
+      stop({}, std::current_exception());
+    }
+  }
+
+  Status work(Chunk& chunk) {
+    while (!stopped_.load(std::memory_order_relaxed)) {
+      DEQUANT_TRY(const bool more, chunks_.next(chunk));
+      if (!more) break;
+      DEQUANT_CHECK(work_(chunk));
+    }
+    return {};
+  }
+
+  void stop(Status status, std::exception_ptr thrown) {
+    if (stopped_.exchange(true)) return;
+    status_ = std::move(status);
+    thrown_ = std::move(thrown);
+  }
+
+  Chunks& chunks_;
+  const std::span<Chunk> memory_;
+  const Holds what_;
+  const Work work_;
+  std::atomic<bool> stopped_{false};
+  Status status_;
+  std::exception_ptr thrown_;
+};
+
+}  // namespace
+
+int64_t parameter_memory(const StreamOptions& options) {
+  return std::max(options.memory, kLeastMemory) / 4;
+}
+
+Status stream(const Plan& plan, RecipeReaders readers, const StreamOptions& options,
+              const Sink& sink) {
+  const int64_t memory = std::max(options.memory, kLeastMemory);
+  Chunks chunks(plan, std::move(readers), std::min(memory / 8, kLargestShared),
+                parameter_memory(options), options.phases);
+  DEQUANT_CHECK(chunks.open());
+  Chunk chunk;
+  for (;;) {
+    DEQUANT_TRY(const bool more, chunks.next(chunk));
+    if (!more) return chunks.finish();
+    DEQUANT_CHECK(chunks.compute(chunk, options.executor));
+    DEQUANT_CHECK(sink(chunk.output));
+  }
+}
+
+Status fill(const Plan& plan, RecipeReaders readers, const StreamOptions& options,
+            std::span<std::byte> y) {
+  Chunks chunks(plan, std::move(readers), kPlaced, parameter_memory(options), options.phases);
+  DEQUANT_CHECK(chunks.open());
+  const Stores stores = y.size() > kStreamed ? Stores::streaming : Stores::cached;
+  const auto element_bytes = static_cast<size_t>(bits(plan.output) / 8);
+  std::vector<Chunk> memory(static_cast<size_t>(std::min(chunks.side_by_side(), kMostReaders)));
+  Team team(chunks, memory, Holds::codes, [&](Chunk& chunk) {
+    const auto begin = static_cast<size_t>(chunk.elements.begin) * element_bytes;
+    const auto end = static_cast<size_t>(chunk.elements.end) * element_bytes;
+    return chunks.compute(chunk, y.subspan(begin, end - begin), {sequential_executor(), stores});
+  });
+  DEQUANT_CHECK(team.run(options.executor));
+  return chunks.finish();
+}
+
+Status Scatter::run(const Plan& plan, RecipeReaders readers, const PlacedSink& sink) {
+  const int64_t element_bytes = bits(plan.output) / 8;
+  return visit(plan, std::move(readers), [&](const Chunk& chunk) {
+    return sink(chunk.elements.begin * element_bytes, chunk.output);
+  });
+}
+
+Status Scatter::visit(const Plan& plan, RecipeReaders readers, const ChunkSink& sink) {
+  const int64_t memory = std::max(options_.memory, kLeastMemory);
+  Chunks chunks(plan, std::move(readers), kOwn, parameter_memory(options_), options_.phases);
+  DEQUANT_CHECK(chunks.open());
+  const auto threads = static_cast<size_t>(std::min(
+      {chunks.side_by_side(), memory / 2 / kOwnMemory, static_cast<int64_t>(kMostThreads)}));
+  Team team(chunks, std::span(memory_).first(threads), Holds::codes_and_output,
+            [&](Chunk& chunk) -> Status {
+              DEQUANT_CHECK(chunks.compute(chunk, sequential_executor()));
+              return sink(chunk);
+            });
+  auto status = team.run(options_.executor);
+  for (Chunk& c : memory_)
+    c.scale = c.zero_point = {};  // their room may be needed to hold the next
+  DEQUANT_CHECK(std::move(status));
+  return chunks.finish();
+}
+
+}  // namespace dequant::format

@@ -1,0 +1,43 @@
+// ONNX models as a format of model files.
+#include "format/onnx/format.h"
+
+#include "format/onnx/onnx_file.h"
+#include "format/onnx/options.h"
+
+namespace dequant::format::onnx {
+namespace {
+
+constexpr Words kWords{
+    .has_graph = true,
+    .all = "DequantizeLinear",
+    .dense = "of constants",
+    .dense_title = "DequantizeLinear of constants",
+    .left_title = "Other DequantizeLinear",
+    .others_title = "Quantized constants without a DequantizeLinear",
+    .name_title = "output",
+    .source_title = "x",
+    .left_because = "not constant because",
+    .scheme_title = "the operator set",
+    .implied_scheme = "ai.onnx",
+    .tensors_key = "nodes",
+    .others_key = "other_constants",
+    .name_key = "output",
+    .source_key = "x",
+    .scheme_key = "domain",
+    .dense_key = "constant",
+    .converted_key = "folded",
+    .converted_title = "became a constant",
+    .converted = "DequantizeLinear folded",
+    .none_of_name = "has no constant and no DequantizeLinear of constants of that name",
+    .several_of_name = "several tensors have that name: the outputs",
+    .stays_quantized = "its DequantizeLinear is not of constants",
+    .not_dequantized = "a constant that no DequantizeLinear takes as x",
+    .nothing_to_extract = "no DequantizeLinear of constants, so there is nothing to extract",
+};
+
+}  // namespace
+
+const Format kFormat{
+    "onnx", "ONNX models", kWords, kOptions, [](const Probe&) { return true; }, &OnnxFile::open};
+
+}  // namespace dequant::format::onnx

@@ -1,0 +1,84 @@
+// The tensors of an ONNX model that are stored as floats.
+#include "format/io/errors.h"
+#include "format/onnx/onnx_file.h"
+#include "format/onnx/original_name.h"
+#include "format/onnx/readers.h"
+
+namespace dequant::format::onnx {
+namespace {
+
+constexpr int64_t kDouble = 11;  ///< TensorProto.DOUBLE, which is no Element
+
+/// The node that alone reads a name, if it is a Cast to a float type.
+const Node* only_cast(const Scopes& scopes, const Graph& graph, std::string_view name) {
+  const Definition* d = scopes.find(graph, name);
+  if (d == nullptr) return nullptr;
+  const Node* reader = nullptr;
+  int64_t uses = 0;
+  scopes.for_each_use(*d, [&](const Use& use) {
+    if (use.annotation()) return;
+    ++uses;
+    reader = use.node;
+  });
+  if (uses != 1 || reader == nullptr || !reader->is("Cast") || reader->outputs.size() != 1)
+    return nullptr;
+  const Attribute* to = reader->attribute("to");
+  const auto element = to == nullptr ? std::nullopt : element_from_onnx(to->i);
+  return element && is_output(*element) ? reader : nullptr;
+}
+
+}  // namespace
+
+Status OnnxFile::visit_floats(const TensorVisitor& visitor) {
+  for (const Graph* graph : scopes_.graphs()) {
+    for (const Initializer& i : graph->initializers)
+      DEQUANT_CHECK(visit_float(*graph, i.tensor.name, {&i.tensor, {}}, visitor));
+    for (const Node& node : graph->nodes) {
+      if (!node.is("Constant") || node.outputs.empty()) continue;
+      Resolved r = onnx::constant_of(node);
+      if (r.constant)
+        DEQUANT_CHECK(visit_float(*graph, node.outputs[0].text, *std::move(r.constant), visitor));
+    }
+  }
+  return {};
+}
+
+/// True for scales, and for what a QuantizeLinear takes: their tensors are those that are computed.
+bool OnnxFile::only_quantizers_read(const Graph& graph, std::string_view name) const {
+  bool read = false;
+  bool by_others = false;
+  Readers(scopes_, graph, name).for_each([&](const Reader& r) {
+    read = true;
+    by_others = by_others || !(r.node.is_quantize() || r.node.is_dequantize());
+  });
+  return read && !by_others;
+}
+
+Status OnnxFile::visit_float(const Graph& graph, Text name, Constant constant,
+                             const TensorVisitor& visitor) const {
+  const Tensor* stored = constant.tensor;
+  const bool is_double = stored != nullptr && stored->data_type == kDouble;
+  const bool is_float = stored == nullptr || (stored->element() && is_output(*stored->element()));
+  if ((!is_float && !is_double) || name.empty() || only_quantizers_read(graph, name)) return {};
+  TensorFacts facts;
+  facts.name = name;
+  facts.graph = name_of(graph);
+  facts.original = original_name(name);
+  if (const Node* cast = only_cast(scopes_, graph, name); cast != nullptr) {
+    facts.name = cast->output(0);  // as whoever reads it knows it
+    facts.source = name;
+    facts.node = cast->name;
+    if (facts.original.empty()) facts.original = original_name(facts.name);
+  }
+  if (is_double) {
+    LeftTensor left;
+    static_cast<TensorFacts&>(left) = facts;
+    left.reason = "float64 is not one dequant reads";
+    return visitor.left(left);
+  }
+  DenseTensor tensor = copied_tensor(std::make_shared<const Constant>(std::move(constant)));
+  static_cast<TensorFacts&>(tensor) = facts;
+  return visitor.dense(tensor);
+}
+
+}  // namespace dequant::format::onnx

@@ -1,0 +1,322 @@
+// What the codes and the values of one tensor look like.
+#include "format/profile/profile.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "dequant/codes.h"
+#include "format/profile/group_runs.h"
+
+namespace dequant::format {
+namespace {
+
+constexpr uint32_t kMagnitude = 0x7FFFFFFF;
+constexpr uint32_t kInfinity = 0x7F800000;
+
+// Codes.
+
+/// Adds how often each byte occurs. Four counts of each, added up at the end: bytes that are alike
+/// follow one another often, and an addition would have to wait for the one before.
+void count_bytes(std::span<const std::byte> bytes, std::span<int64_t, 256> counts) {
+  std::array<std::array<uint32_t, 256>, 4> places{};
+  for (size_t i = 0; i < bytes.size(); ++i) ++places[i % 4][std::to_integer<size_t>(bytes[i])];
+  for (const auto& place : places) {
+    for (size_t code = 0; code < 256; ++code) counts[code] += place[code];
+  }
+}
+
+/// Adds how often each code of less than a byte occurs.
+void count_small(Element element, std::span<const std::byte> packed, int64_t count,
+                 std::span<int64_t> counts) {
+  const auto width = static_cast<size_t>(bits(element));
+  std::array<int64_t, 256> bytes{};
+  int64_t done = 0;
+  if (8 % width == 0) {
+    // Bytes are counted, and what lies in them afterwards: there are fewer of them.
+    const size_t whole = static_cast<size_t>(count) * width / 8;  // the last byte may have a gap
+    count_bytes(packed.first(whole), bytes);
+    for (size_t byte = 0; byte < bytes.size(); ++byte) {
+      for (size_t shift = 0; shift < 8; shift += width) {
+        counts[byte >> shift & (counts.size() - 1)] += bytes[byte];
+      }
+    }
+    done = static_cast<int64_t>(whole * 8 / width);
+    bytes.fill(0);
+  }
+  std::array<std::byte, 4096> codes;
+  while (done < count) {
+    const auto n = static_cast<size_t>(std::min<int64_t>(codes.size(), count - done));
+    unpack_codes(bits(element), packed, done, std::span(codes).first(n)).value();
+    count_bytes(std::span(codes).first(n), bytes);
+    done += static_cast<int64_t>(n);
+  }
+  for (size_t code = 0; code < counts.size(); ++code) counts[code] += bytes[code];
+}
+
+/// Adds how often each code of at most 16 bits occurs.
+void count_codes(Element element, std::span<const std::byte> packed, int64_t count,
+                 std::span<int64_t> counts) {
+  if (bits(element) < 8) return count_small(element, packed, count, counts);
+  const auto n = static_cast<size_t>(count);
+  if (bits(element) == 8) return count_bytes(packed.first(n), counts.first<256>());
+  for (size_t i = 0; i < 2 * n; i += 2) {
+    ++counts[std::to_integer<size_t>(packed[i]) | std::to_integer<size_t>(packed[i + 1]) << 8];
+  }
+}
+
+/// Each code's place and how often it occurs, lowest first; zeros of both signs are one.
+CodeProfile profile_of(Element element, std::span<const int64_t> counts) {
+  CodeProfile profile;
+  std::vector<std::pair<int64_t, int64_t>> places;
+  for (size_t code = 0; code < counts.size(); ++code) {
+    if (const auto place = place_of(element, static_cast<uint32_t>(code))) {
+      places.emplace_back(*place, counts[code]);
+    }
+  }
+  std::sort(places.begin(), places.end());
+  profile.lowest = places.front().first;
+  profile.highest = places.back().first;
+  profile.possible = profile.highest - profile.lowest + 1;
+  profile.used = 0;
+  bool same = false;  // as the place before, and that occurs
+  for (size_t i = 0; i < places.size(); ++i) {
+    const auto [place, times] = places[i];
+    same = same && places[i - 1].first == place;
+    if (times > 0) {
+      profile.add(place, times);
+      if (!same) ++*profile.used;
+      same = true;
+    }
+  }
+  return profile;
+}
+
+// Values.
+
+/// The number of a float16: what value_of() says, for one element in millions.
+float half(uint16_t code) {
+  const uint32_t magnitude = code & 0x7FFFU;
+  const float number = magnitude >= 0x7C00 ? std::bit_cast<float>(magnitude << 13 | 0x7F800000U)
+                       : magnitude < 0x0400
+                           ? static_cast<float>(magnitude) * 0x1p-24F
+                           : std::bit_cast<float>((magnitude << 13) + (112U << 23));
+  return code >> 15 ? -number : number;
+}
+
+/// The numbers that output bytes stand for.
+void widen(Element element, std::span<const std::byte> bytes, std::vector<float>& floats) {
+  const size_t count = bytes.size() * 8 / static_cast<size_t>(bits(element));
+  floats.resize(count);
+  if (element == Element::float32) {
+    std::memcpy(floats.data(), bytes.data(), bytes.size());
+    return;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    uint16_t code = 0;
+    std::memcpy(&code, bytes.data() + 2 * i, 2);
+    floats[i] = element == Element::float16
+                    ? half(code)
+                    : std::bit_cast<float>(static_cast<uint32_t>(code) << 16);
+  }
+}
+
+/// An integer in the order of the numbers that floats are, and back.
+constexpr int32_t in_order(uint32_t bits) {
+  const auto number = static_cast<int32_t>(bits);
+  return number ^ (number >> 31 & 0x7FFFFFFF);
+}
+constexpr float out_of_order(int32_t key) {
+  return std::bit_cast<float>(key ^ (key >> 31 & 0x7FFFFFFF));
+}
+
+void add_values(std::span<const float> floats, bool histogram, ValueProfile& profile) {
+  // In integers, which compilers turn into vectors.
+  int32_t least = INT32_MAX;
+  int32_t greatest = INT32_MIN;
+  uint32_t zeros = 0;
+  uint32_t odd = 0;
+  for (const float value : floats) {
+    const auto bits = std::bit_cast<uint32_t>(value);
+    const int32_t key = in_order(bits);
+    least = std::min(least, key);
+    greatest = std::max(greatest, key);
+    zeros += (bits & kMagnitude) == 0 ? 1 : 0;
+    odd += (bits & kMagnitude) >= kInfinity ? 1 : 0;
+  }
+  profile.zeros += zeros;
+  if (odd == 0) {
+    profile.extent.widen(out_of_order(least), out_of_order(greatest),
+                         static_cast<int64_t>(floats.size()));
+    if (histogram) profile.finite.add(floats, out_of_order(least), out_of_order(greatest));
+    return;
+  }
+  for (const float value : floats) {
+    profile.extent.add(value);
+    if (std::isinf(value)) ++profile.infinities;
+    if (histogram && std::isfinite(value)) profile.finite.add(value);
+  }
+}
+
+/// Makes a number at least as large as another, while other threads do too.
+void raise(uint32_t& number, uint32_t to) {
+  const std::atomic_ref shared(number);
+  uint32_t now = shared.load(std::memory_order_relaxed);
+  while (to > now && !shared.compare_exchange_weak(now, to, std::memory_order_relaxed)) {
+  }
+}
+
+}  // namespace
+
+std::optional<int64_t> place_of(Element element, uint32_t code) {
+  if (kind(element) == Kind::floating) {
+    if (!std::isfinite(value_of(element, code))) return {};
+    const uint32_t sign = 1u << (bits(element) - 1);
+    const int64_t magnitude = code & (sign - 1);
+    return (code & sign) != 0 ? -magnitude : magnitude;
+  }
+  return static_cast<int64_t>(value_of(element, code));
+}
+
+double number_at(Element element, int64_t place) {
+  if (kind(element) != Kind::floating) return static_cast<double>(place);
+  const uint32_t sign = place < 0 ? 1u << (bits(element) - 1) : 0;
+  return value_of(element, sign | static_cast<uint32_t>(std::abs(place)));
+}
+
+void CodeProfile::add(int64_t place, int64_t times) {
+  if (times == 0) return;
+  places.add(static_cast<double>(place), times);
+  add_ends(place, times, place, times, times);
+}
+
+void CodeProfile::add(const CodeProfile& other) {
+  if (other.elements == 0) return;
+  places.add(other.places);
+  add_ends(other.least, other.at_least, other.greatest, other.at_greatest, other.elements);
+}
+
+void CodeProfile::add_ends(int64_t low, int64_t at_low, int64_t high, int64_t at_high,
+                           int64_t count) {
+  if (elements == 0 || low < least) {
+    least = low;
+    at_least = 0;
+  }
+  if (elements == 0 || high > greatest) {
+    greatest = high;
+    at_greatest = 0;
+  }
+  if (low == least) at_least += at_low;
+  if (high == greatest) at_greatest += at_high;
+  elements += count;
+}
+
+void ValueProfile::add(const ValueProfile& other) {
+  extent.add(other.extent);
+  zeros += other.zeros;
+  infinities += other.infinities;
+  finite.add(other.finite);
+}
+
+/// What one thread at a time counts in.
+struct Profiler::Part {
+  std::vector<int64_t> counts;  ///< of each code, up to 16 bits
+  CodeProfile codes;            ///< of larger ones
+  ValueProfile values;
+  std::vector<float> floats;
+
+  void add_codes(Element element, std::span<const std::byte> packed, int64_t count) {
+    if (bits(element) <= 16) {
+      counts.resize(size_t{1} << bits(element));
+      count_codes(element, packed, count, counts);
+      return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      codes.add(*place_of(element, load_code(element, packed, i)), 1);
+    }
+  }
+};
+
+Profiler::Profiler(const Plan& plan, bool all) : plan_(plan), all_(all) {
+  const int64_t groups = scale_count(plan);
+  if (all && groups > 1 && groups <= kMostGroups) largest_.resize(static_cast<size_t>(groups));
+}
+
+Profiler::~Profiler() = default;
+
+void Profiler::add(Range elements, std::span<const std::byte> codes,
+                   std::span<const std::byte> results) {
+  std::unique_ptr<Part> part;
+  {
+    const std::lock_guard lock(turn_);
+    if (!parts_.empty()) {
+      part = std::move(parts_.back());
+      parts_.pop_back();
+    }
+  }
+  if (!part) part = std::make_unique<Part>();
+  if (all_) part->add_codes(plan_.input, codes, elements.end - elements.begin);
+  widen(plan_.output, results, part->floats);
+  add_values(part->floats, all_, part->values);
+  if (!largest_.empty()) raise_largest(elements, part->floats);
+  const std::lock_guard lock(turn_);
+  parts_.push_back(std::move(part));
+}
+
+void Profiler::raise_largest(Range elements, std::span<const float> values) {
+  for_each_group_run(plan_, elements, [&](int64_t at, int64_t count, int64_t scale, int64_t step) {
+    const auto run = values.subspan(static_cast<size_t>(at), static_cast<size_t>(count));
+    uint32_t* largest = largest_.data() + scale;
+    uint32_t most = 0;
+    for (const float value : run) {
+      const uint32_t magnitude = std::bit_cast<uint32_t>(value) & kMagnitude;
+      if (step == 1) {
+        raise(*largest++, magnitude);
+      } else {
+        most = std::max(most, magnitude);
+      }
+    }
+    if (step == 0) raise(*largest, most);
+  });
+}
+
+Profile Profiler::finish() {
+  Part sum;
+  const bool counted = all_ && bits(plan_.input) <= 16;
+  if (counted) sum.counts.resize(size_t{1} << bits(plan_.input));
+  for (const auto& part : parts_) {
+    for (size_t code = 0; code < sum.counts.size(); ++code) sum.counts[code] += part->counts[code];
+    sum.codes.add(part->codes);
+    sum.values.add(part->values);
+  }
+  Profile profile;
+  profile.values = std::move(sum.values);
+  if (counted) {
+    profile.codes = profile_of(plan_.input, sum.counts);
+  } else {
+    profile.codes = std::move(sum.codes);
+    const bool is_signed = kind(plan_.input) == Kind::signed_integer;
+    profile.codes.lowest = is_signed ? INT32_MIN : 0;
+    profile.codes.highest = is_signed ? INT32_MAX : int64_t{UINT32_MAX};
+    profile.codes.possible = int64_t{1} << 32;
+  }
+  profile.has_groups = !largest_.empty() && element_count(plan_) != 0;
+  if (!profile.has_groups) return profile;  // of no elements none is 0
+  for (size_t scale = 0; scale < largest_.size(); ++scale) {
+    if (largest_[scale] != 0) continue;
+    if (profile.first_silent.size() < kListed) {
+      profile.first_silent.push_back(static_cast<int64_t>(scale));
+    }
+    ++profile.silent;
+  }
+  return profile;
+}
+
+float Profiler::largest(int64_t scale) const {
+  return std::bit_cast<float>(largest_[static_cast<size_t>(scale)]);
+}
+
+}  // namespace dequant::format

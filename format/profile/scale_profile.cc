@@ -1,0 +1,45 @@
+// What the scales of one tensor look like.
+#include "format/profile/scale_profile.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+namespace dequant::format {
+namespace {
+
+/// Keeps the first few of all groups in the order of their scales; of equal ones those that came
+/// first.
+template <class Before>
+void keep(std::vector<Group>& groups, const Group& group, Before before) {
+  if (groups.size() == ScaleProfile::kListed) {
+    if (!before(group.scale, groups.back().scale)) return;
+    groups.pop_back();
+  }
+  const auto behind = [&](double scale, const Group& g) { return before(scale, g.scale); };
+  groups.insert(std::upper_bound(groups.begin(), groups.end(), group.scale, behind), group);
+}
+
+}  // namespace
+
+void ScaleProfile::add(double scale, bool all) {
+  const int64_t index = extent.numbers + extent.nans;
+  extent.add(scale);
+  if (!all) return;
+  const auto note = [&](std::vector<int64_t>& first) {
+    if (first.size() < kListed) first.push_back(index);
+  };
+  if (std::isnan(scale)) return note(first_nans);
+  zeros += scale == 0 ? 1 : 0;
+  negatives += scale < 0 ? 1 : 0;
+  if (std::isinf(scale)) {
+    ++infinities;
+    return note(first_infinities);
+  }
+  linear.add(scale);
+  if (scale > 0) log2.add(std::log2(scale));
+  keep(least, {index, scale, 0, 0}, std::less<>());
+  keep(greatest, {index, scale, 0, 0}, std::greater<>());
+}
+
+}  // namespace dequant::format

@@ -1,0 +1,99 @@
+// Walking a tile, an entry of the group index for each element.
+#include "execute/indexed.h"
+
+#include <cstring>
+
+#include "element/codes.h"
+#include "execute/gather.h"
+#include "execute/parameters.h"
+
+namespace dequant {
+namespace {
+
+/// Calls visit(offset) for each index of a dimension and of all inside it, in order: where its
+/// scale or zero point lies.
+template <class Visit>
+class LoopOrder {
+ public:
+  LoopOrder(Dimensions dimensions, const Tile& tile, int64_t Dimension::*stride,
+            const std::byte* groups, int64_t group_stride, const Visit& visit)
+      : dimensions_(dimensions),
+        tile_(tile),
+        stride_(stride),
+        groups_(groups),
+        group_stride_(group_stride),
+        visit_(visit) {}
+
+  void go(size_t i, int64_t at, int64_t index) const {
+    const Dimension& d = dimensions_[i];
+    const int64_t size = tile_.size(dimensions_, i);
+    for (int64_t k = 0; k < size; ++k, at += d.*stride_, index += d.group_index) {
+      if (i + 1 != dimensions_.size()) {
+        go(i + 1, at, index);
+        continue;
+      }
+      int32_t group = 0;
+      std::memcpy(&group, groups_ + index * 4, sizeof group);
+      visit_(at + group * group_stride_);
+    }
+  }
+
+ private:
+  Dimensions dimensions_;
+  const Tile& tile_;
+  int64_t Dimension::*stride_;
+  const std::byte* groups_;
+  int64_t group_stride_;
+  const Visit& visit_;
+};
+
+/// Codes of T as they are stored, one after another; returns how many.
+template <class T>
+int64_t gather(const std::byte* data, const Plan& plan, const Buffers& buffers,
+               Dimensions dimensions, const Tile& tile, const Offsets& at, std::byte* out) {
+  T* to = reinterpret_cast<T*>(out);
+  const auto visit = [&](int64_t i) {
+    std::memcpy(to++, data + i * static_cast<int64_t>(sizeof(T)), sizeof(T));
+  };
+  LoopOrder(dimensions, tile, &Dimension::scale, buffers.group_index.data(),
+            plan.parameters.group_index.scale, visit)
+      .go(tile.outermost, at.scale, at.group_index);
+  return to - reinterpret_cast<T*>(out);
+}
+
+}  // namespace
+
+void gather_indexed_scales(const Plan& plan, const Buffers& buffers, Dimensions dimensions,
+                           const Tile& tile, const Offsets& at, float* out) noexcept {
+  alignas(64) std::byte codes[kParams * sizeof(float)];
+  const auto width = bits(plan.scale);
+  const auto how = width == 8 ? gather<uint8_t> : width == 16 ? gather<uint16_t> : gather<uint32_t>;
+  const int64_t count = how(buffers.scale.data(), plan, buffers, dimensions, tile, at, codes);
+  Buffers gathered = buffers;
+  gathered.scale = codes;
+  load_scales(plan, gathered, 0, 1, count, out);
+}
+
+void gather_indexed_zeros(const Plan& plan, const Buffers& buffers, Dimensions dimensions,
+                          const Tile& tile, const Offsets& at, int32_t* out) noexcept {
+  const Element zero = zero_point_element(plan);
+  const std::byte* data = buffers.zero_point.data();
+  const int width = bits(zero);
+  const bool finite_normal = kind(zero) != Kind::floating &&
+                             plan.parameters.zero_point_overflow != ZeroPointOverflow::carry;
+  const int unused = kind(zero) == Kind::signed_integer ? 32 - width : 0;
+  int32_t* to = out;
+  const auto visit = [&](int64_t i) {
+    if (finite_normal) {
+      *to++ = static_cast<int32_t>(load_code(width, data, i) << unused) >> unused;
+    } else {
+      load_zeros(plan, buffers, i, 1, 1, to++);
+    }
+  };
+  LoopOrder(dimensions, tile, &Dimension::zero_point, buffers.group_index.data(),
+            plan.parameters.group_index.zero_point, visit)
+      .go(tile.outermost, at.zero_point, at.group_index);
+  if (finite_normal) finish_zeros(plan, to - out, out);
+}
+
+}  // namespace dequant

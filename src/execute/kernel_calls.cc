@@ -1,0 +1,200 @@
+// Streaming wants results that start with a cache line. Where y does not, a few elements
+// before the first cache line are stored by ordinary stores; where groups start anywhere, results
+// take the way through a small buffer.
+#include "execute/kernel_calls.h"
+
+#include <algorithm>
+
+#include "checked.h"
+#include "execute/float_zero_points.h"
+#include "execute/ranges.h"
+#include "kernel/lut.h"
+
+namespace dequant {
+namespace {
+
+constexpr auto kCacheLineBytes = static_cast<int64_t>(kCacheLine);
+/// Results that take the way through a buffer at once.
+constexpr int64_t kBufferBytes = 8192;
+
+}  // namespace
+
+/// The arguments of call(), x as what the kernels take.
+struct KernelCalls::Call {
+  KernelFn kernel;
+  ScaleLayout scale_layout;
+  int64_t width;  ///< bits of a code
+  const float* lut;
+  const uint8_t* codes;
+  uint8_t* y;
+  int64_t count;
+  int64_t group;
+  Params params;
+  bool scales_of_y;
+  size_t prefetch_distance = kPrefetchDistanceX;
+
+  bool one_group() const { return scale_layout == ScaleLayout::per_group && group >= count; }
+
+  void operator()(bool stream) const {
+    kernel({.x = codes,
+            .y = y,
+            .count = static_cast<size_t>(count),
+            .group = static_cast<size_t>(group),
+            .scale = params.scale,
+            .zero = params.zero,
+            .lut = lut,
+            .stream = stream,
+            .prefetch_distance = prefetch_distance,
+            .finite_normal = params.finite_normal,
+            .scales_of_y = scales_of_y,
+            .offset = params.offset,
+            .scale16 = params.scale16,
+            .zero16 = params.zero16});
+  }
+
+  /// `n` elements from i on, which are whole groups or lie within one.
+  Call piece(int64_t i, int64_t n, int64_t y_size) const {
+    Call part = *this;
+    part.codes += i * width / 8;
+    part.y += i * y_size;
+    part.count = n;
+    part.params = advanced(params, scale_layout == ScaleLayout::per_element ? i : i / group);
+    return part;
+  }
+};
+
+KernelCalls::KernelCalls(const Job& job) noexcept
+    : job_(job),
+      adds_(adds_offset(job.plan.rule)),
+      scales_of_y_(job.plan.scale == job.plan.output && scales_are_stored(job.plan)),
+      float_zero_points_(has_float_zero_points(job.plan)),
+      y_size_(bits(job.plan.output) / 8) {}
+
+void KernelCalls::call(Element x, ScaleLayout scale_layout, const uint8_t* codes, uint8_t* y,
+                       int64_t count, int64_t group, const Params& params,
+                       size_t prefetch_distance) const noexcept {
+  if (float_zero_points_) {
+    return subtract_floats(job_.plan, job_.table, x, scale_layout, codes, y, count, group, params);
+  }
+  const Call c{kernel_of(x, scale_layout),
+               scale_layout,
+               bits(x),
+               lut_of(x),
+               codes,
+               y,
+               count,
+               group,
+               params,
+               scales_of_y_,
+               prefetch_distance};
+  job_.way.stream ? stream(c) : c(false);
+}
+
+void KernelCalls::call_cached(Element x, ScaleLayout scale_layout, const uint8_t* codes, uint8_t* y,
+                              int64_t count, int64_t group, const Params& params) const noexcept {
+  if (float_zero_points_) {
+    return subtract_floats(job_.plan, job_.table, x, scale_layout, codes, y, count, group, params);
+  }
+  Call{kernel_of(x, scale_layout),
+       scale_layout,
+       bits(x),
+       lut_of(x),
+       codes,
+       y,
+       count,
+       group,
+       params,
+       scales_of_y_}(false);
+}
+
+bool KernelCalls::can_share_from(const uint8_t* y) const noexcept {
+  return !job_.way.stream || reinterpret_cast<uintptr_t>(y) % kCacheLine == 0;
+}
+
+void KernelCalls::shared(const uint8_t* codes, uint8_t* y, int64_t count, int64_t rows, Apart apart,
+                         const Params& params) const noexcept {
+  const Element x = job_.plan.input;
+  const int64_t x_row = apart.x * bits(x) / 8;
+  // Codes of short rows, a line at least, are asked for some rows ahead.
+  const int64_t part = std::max(count * bits(x) / 8, kCacheLineBytes);
+  const int64_t prefetch_distance = ceil_div(int64_t{kPrefetchDistanceX}, part) * x_row;
+  job_.table.shared_at(
+      x, job_.plan.output)({.x = codes,
+                            .y = y,
+                            .count = static_cast<size_t>(count),
+                            .scale = params.scale,
+                            .zero = params.zero,
+                            .lut = lut_of(x),
+                            .stream = job_.way.stream,
+                            .prefetch_distance = static_cast<size_t>(prefetch_distance),
+                            .finite_normal = params.finite_normal,
+                            .scales_of_y = scales_of_y_,
+                            .rows = static_cast<size_t>(rows),
+                            .x_row = static_cast<size_t>(x_row),
+                            .y_row = static_cast<size_t>(apart.y * y_size_)});
+}
+
+KernelFn KernelCalls::kernel_of(Element x, ScaleLayout scale_layout) const noexcept {
+  const Element y = job_.plan.output;
+  return adds_ ? job_.table.range_at(x, y, scale_layout) : job_.table.at(x, y, scale_layout);
+}
+
+void KernelCalls::stream(const Call& c) const noexcept {
+  const int64_t past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(c.y) % kCacheLine);
+  const bool free = c.scale_layout == ScaleLayout::per_element || c.one_group();
+  // Groups of a step or less follow one another without a seam.
+  const bool seamless = free || c.group * y_size_ % kCacheLineBytes == 0 ||
+                        c.group <= 2 * static_cast<int64_t>(job_.table.lanes);
+  if (past == 0 && seamless) return c(true);
+  const int64_t head = (kCacheLineBytes - past) / y_size_;
+  const bool reachable = past % y_size_ == 0 && head * c.width % 8 == 0;
+  if (free && reachable) {
+    if (head >= c.count) return c(false);
+    c.piece(0, head, y_size_)(false);
+    return c.piece(head, c.count - head, y_size_)(true);
+  }
+  if (!free && c.group >= kLongGroup) {
+    for (int64_t i = 0; i < c.count; i += c.group) {
+      stream(c.piece(i, std::min(c.group, c.count - i), y_size_));
+    }
+    return;
+  }
+  bounce(c);
+}
+
+void KernelCalls::formula(Element x, const uint8_t* codes, uint8_t* y, int64_t count,
+                          const AffineFormula& formula) const noexcept {
+  // Codes of whole bytes and results of four: the first cache line can always be reached.
+  const auto past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(y) % kCacheLine);
+  const bool split = job_.way.stream && past != 0 && past % y_size_ == 0;
+  const int64_t head = split ? std::min(count, (kCacheLineBytes - past) / y_size_) : 0;
+  const KernelFn kernel = job_.table.formula_at(x);
+  const auto call_part = [&](int64_t from, int64_t n) {
+    if (n == 0) return;
+    KernelArgs args{codes + from * bits(x) / 8, y + from * y_size_, static_cast<size_t>(n)};
+    args.stream = job_.way.stream;
+    args.formula = &formula;
+    kernel(args);
+  };
+  call_part(0, head);
+  call_part(head, count - head);
+}
+
+void KernelCalls::bounce(const Call& c) const noexcept {
+  alignas(64) uint8_t buffer[kBufferBytes];
+  const int64_t capacity = kBufferBytes / y_size_;
+  int64_t count = 0;
+  for (int64_t i = 0; i < c.count; i += count) {
+    count = std::min(capacity, c.count - i);
+    if (c.scale_layout == ScaleLayout::per_group) {
+      count = c.group <= capacity ? std::min(capacity / c.group * c.group, c.count - i)
+                                  : std::min(count, c.group - i % c.group);
+    }
+    Call part = c.piece(i, count, y_size_);
+    part.y = buffer;
+    part(false);
+    job_.table.helpers.stream(buffer, c.y + i * y_size_, static_cast<size_t>(count * y_size_));
+  }
+}
+
+}  // namespace dequant

@@ -1,0 +1,134 @@
+// `dequant diff`: how far the tensors of one file are from those of another.
+#include "format/diff/models.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "format/formats.h"
+#include "format/io/errors.h"
+#include "tools/commands.h"
+#include "tools/common.h"
+#include "tools/diff_report.h"
+#include "tools/memory.h"
+
+namespace dequant::tools {
+namespace {
+
+using format::Difference;
+using format::escaped;
+using format::TensorDifference;
+
+struct Options {
+  DiffReport report;
+  std::optional<int64_t> axis;
+  int worst = 5;
+  bool skip_mismatches = false;
+  bool no_checksum = false;
+  bool json = false;
+  bool quiet = false;
+  Resources resources;
+};
+
+Result<std::unique_ptr<format::ModelFile>> open(const std::string& path, const Options& o) {
+  at_work_on(path);
+  format::OpenOptions options{o.resources.structure_memory(), {}};
+  options.own.set_if(o.no_checksum, "no-checksum");
+  return format::open_model(format::formats(), path, options);
+}
+
+/// Stored tensors of quantized types that nothing dequantizes have no numbers to compare.
+Status warn_of_others(format::ModelFile& file) {
+  int64_t count = 0;
+  DEQUANT_CHECK(file.visit_others([&](const format::OtherTensor&) -> Status {
+    ++count;
+    return {};
+  }));
+  if (count == 0) return {};
+  fmt::print(stderr,
+             "dequant: warning: {}: {} quantized {} that nothing dequantizes {} not compared\n",
+             escaped(file.path()), count, count == 1 ? "constant" : "constants",
+             count == 1 ? "is" : "are");
+  return {};
+}
+
+Result<int> run(Options& o) {
+  DEQUANT_TRY(const auto a, open(o.report.a, o));
+  DEQUANT_TRY(const auto b, open(o.report.b, o));
+  for (const auto& file : {a.get(), b.get()}) DEQUANT_CHECK(warn_of_others(*file));
+  format::DiffOptions options;
+  options.axis = o.axis;
+  options.worst = static_cast<size_t>(o.worst);
+  options.skip_mismatches = o.skip_mismatches;
+  options.stream = o.resources.stream_options();
+  auto progress = std::make_unique<Progress>("comparing");
+  options.progress = [&](int64_t done, int64_t total) -> Status {
+    progress->update(done, total);
+    return {};
+  };
+  DEQUANT_TRY(o.report.difference, format::diff(*a, *b, options));
+  progress.reset();
+  if (o.json) {
+    print_json(o.report);
+  } else if (!o.quiet) {
+    print_text(o.report);
+  }
+  return within(o.report) ? kDone : kDifferences;
+}
+
+}  // namespace
+
+bool within(const DiffLimits& limits, const Difference& d) {
+  if (d.exact()) return true;
+  if (!limits.given()) return false;
+  return (!limits.max_abs || d.max_abs <= *limits.max_abs) &&
+         (!limits.max_ulp || d.max_ulp <= *limits.max_ulp) &&
+         (!limits.min_sqnr || d.sqnr_db >= *limits.min_sqnr);
+}
+
+bool within(const DiffReport& report) {
+  const format::ModelDifference& d = report.difference;
+  return d.skipped.empty() && d.only_in_a.empty() && d.only_in_b.empty() &&
+         std::all_of(d.tensors.begin(), d.tensors.end(), [&](const TensorDifference& t) {
+           return within(report.limits, t.difference);
+         });
+}
+
+void add_diff(const Command& app, int& exit_code) {
+  auto o = std::make_shared<Options>();
+  const Command c = app.add_subcommand("diff", "Compare the tensors of two models");
+  c.add_option("A", o->report.a, "Model, the reference").required();
+  c.add_option("B", o->report.b, "Model that is compared with it").required();
+  c.add_option("--axis", o->axis,
+               "List the worst channels along this axis, of tensors that have it");
+  c.add_option("--worst", o->worst, "How many channels are listed; default 5").between(0, 1 << 20);
+  c.add_flag("--skip-mismatches", o->skip_mismatches,
+             "Count NaN and infinities that the other side lacks, and leave them out of errors");
+  c.add_option("--max-abs", o->report.limits.max_abs,
+               "Tensors with no larger error than this are no difference");
+  c.add_option("--max-ulp", o->report.limits.max_ulp,
+               "Tensors with no element more steps (ULP) apart are no difference");
+  c.add_option("--min-sqnr", o->report.limits.min_sqnr,
+               "Tensors with at least this signal-to-noise ratio in dB are no difference");
+  c.add_flag("--no-checksum", o->no_checksum,
+             "Do not hold external data against the checksums that tensors name");
+  c.add_flag("-q,--quiet", o->quiet, "Print nothing but errors and warnings");
+  c.add_flag("--json", o->json, "Print the report as one JSON object");
+  o->resources.add_to(c);
+  c.footer(
+      "Examples:\n"
+      "  dequant diff float.onnx quantized.onnx\n"
+      "  dequant diff float.onnx quantized.onnx --axis 0 --worst 3\n"
+      "  dequant diff quantized.onnx converted.onnx --json\n"
+      "  dequant diff float.onnx half.onnx --min-sqnr 60\n"
+      "\n"
+      "Quantized tensors are dequantized, floats compared as they are stored. The exit code is 1 "
+      "where\n"
+      "a tensor differs, cannot be compared, or is in one file only.");
+  c.callback([o, &exit_code] {
+    auto code = run(*o);
+    exit_code = code ? *code : report(code.error());
+  });
+}
+
+}  // namespace dequant::tools

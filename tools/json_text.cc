@@ -1,0 +1,23 @@
+// JSON that is printed piece by piece.
+#include "tools/json_text.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace dequant::tools {
+
+using nlohmann::ordered_json;
+
+std::string json_text(const ordered_json& value, size_t indent) {
+  const std::string all = value.dump(2, ' ', false, ordered_json::error_handler_t::replace);
+  std::string out;
+  for (const char c : all) {
+    out += c;
+    if (c == '\n') out.append(indent, ' ');  // newlines within strings are escaped
+  }
+  return out;
+}
+
+const char* before_entry(bool& first) { return std::exchange(first, false) ? "\n" : ",\n"; }
+
+}  // namespace dequant::tools
