@@ -81,7 +81,8 @@ typedef enum dequant_element {
   DEQUANT_FLOAT8E8M0 = 24,
   DEQUANT_UINT2 = 25,
   DEQUANT_INT2 = 26,
-  DEQUANT_FLOAT6E2M3 = 27
+  DEQUANT_FLOAT6E2M3 = 27,
+  DEQUANT_FLOAT6E3M2 = 28
 } dequant_element;
 
 /* The name of an element, "uint8", ..., valid until the process ends; NULL for any other number. */

@@ -163,7 +163,7 @@ LinearRules onnx_rules(int64_t opset) {
   rules.output_dtype = opset >= 23;
   if (opset >= 24) append(rules.scale, {float8e8m0});
   if (opset >= 25) append(rules.x, {int2, uint2});
-  if (opset >= 28) append(rules.x, {float6e2m3});
+  if (opset >= 28) append(rules.x, {float6e2m3, float6e3m2});
   return rules;
 }
 

@@ -19,7 +19,6 @@ int width(int64_t data_type) {
     case 13: return 64;   // UINT64
     case 14: return 64;   // COMPLEX64
     case 15: return 128;  // COMPLEX128
-    case 28: return 6;    // FLOAT6E3M2
     default: return 0;
   }
 }

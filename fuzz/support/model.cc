@@ -26,6 +26,7 @@ Format format_of(Element element) {
     case Element::float8e5m2fnuz: return {5, 2, 16, kNone, kNone, true};
     case Element::float4e2m1: return {2, 1, 1, kNone, kNone};
     case Element::float6e2m3: return {2, 3, 1, kNone, kNone};
+    case Element::float6e3m2: return {3, 2, 3, kNone, kNone};
     case Element::float16: return {5, 10, 15, 0x7C01, 0x7C00};
     case Element::bfloat16: return {8, 7, 127, 0x7F81, 0x7F80};
     default: return {8, 23, 127, 0x7F80'0001, 0x7F80'0000};

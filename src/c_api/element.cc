@@ -45,6 +45,7 @@ constexpr std::array kNamed{
     Named{uint2, DEQUANT_UINT2},
     Named{int2, DEQUANT_INT2},
     Named{float6e2m3, DEQUANT_FLOAT6E2M3},
+    Named{float6e3m2, DEQUANT_FLOAT6E3M2},
 };
 
 /// Every element of elements.def is named once, by its number there, and none has the number 0,

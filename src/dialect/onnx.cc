@@ -14,7 +14,7 @@ constexpr ElementSet kFloat8{float8e4m3fn, float8e4m3fnuz, float8e5m2, float8e5m
 constexpr ElementSet kInts21{int16, uint16, int4, uint4};
 constexpr ElementSet kFloat4{float4e2m1};
 constexpr ElementSet kInts25{int2, uint2};
-constexpr ElementSet kFloat6{float6e2m3};
+constexpr ElementSet kFloat6{float6e2m3, float6e3m2};
 constexpr ElementSet kFloat{float32};
 constexpr ElementSet kFloats{float32, float16, bfloat16};
 constexpr ElementSet kExponent{float8e8m0};

@@ -24,7 +24,7 @@ constexpr Known kOnnx[] = {
     {17, "float8e4m3fn", 8},   {18, "float8e4m3fnuz", 8}, {19, "float8e5m2", 8},
     {20, "float8e5m2fnuz", 8}, {21, "uint4", 4},          {22, "int4", 4},
     {23, "float4e2m1", 4},     {24, "float8e8m0", 8},     {25, "uint2", 2},
-    {27, "float6e2m3", 6},     {26, "int2", 2},
+    {27, "float6e2m3", 6},     {28, "float6e3m2", 6},     {26, "int2", 2},
 };
 
 TEST(CElement, NumbersAreThoseOfOnnx) {

@@ -24,7 +24,7 @@ Elements x_types(int64_t version) {
   if (version >= 21) types.merge(Elements{int16, uint16, int4, uint4});
   if (version >= 23) types.merge(Elements{float4e2m1});
   if (version >= 25) types.merge(Elements{int2, uint2});
-  if (version >= 28) types.merge(Elements{float6e2m3});
+  if (version >= 28) types.merge(Elements{float6e2m3, float6e3m2});
   return types;
 }
 

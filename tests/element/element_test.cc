@@ -38,6 +38,7 @@ constexpr Row kRows[] = {
     {float8e5m2fnuz, "float8e5m2fnuz", 20, 8, Kind::floating},
     {float4e2m1, "float4e2m1", 23, 4, Kind::floating},
     {float6e2m3, "float6e2m3", 27, 6, Kind::floating},
+    {float6e3m2, "float6e3m2", 28, 6, Kind::floating},
     {float8e8m0, "float8e8m0", 24, 8, Kind::floating},
     {float16, "float16", 10, 16, Kind::floating},
     {bfloat16, "bfloat16", 16, 16, Kind::floating},

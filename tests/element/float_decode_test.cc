@@ -104,6 +104,13 @@ TEST(FloatCode, Float6e2m3HasTheEndsOfItsSpecification) {
   EXPECT_EQ(float_value(float6e2m3, 0x21), -0.125F);
 }
 
+TEST(FloatCode, Float6e3m2HasTheEndsOfItsSpecification) {
+  EXPECT_EQ(float_value(float6e3m2, 0x1F), 28.0F);
+  EXPECT_EQ(float_value(float6e3m2, 0x04), 0.25F);
+  EXPECT_EQ(float_value(float6e3m2, 0x03), 0.1875F);
+  EXPECT_EQ(float_value(float6e3m2, 0x21), -0.0625F);
+}
+
 TEST(ValueOf, IsTheNumberOfACodeInDouble) {
   for (const FloatDefinition& f : kSmallFloats) {
     for (uint32_t code = 0; code < (uint32_t{1} << f.bits); ++code) {

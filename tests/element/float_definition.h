@@ -34,6 +34,7 @@ inline constexpr FloatDefinition kSmallFloats[] = {
     {Element::float8e5m2fnuz, 8, 5, 2, 16, true, kNoCode, kNoCode},
     {Element::float4e2m1, 4, 2, 1, 1, false, kNoCode, kNoCode},
     {Element::float6e2m3, 6, 2, 3, 1, false, kNoCode, kNoCode},
+    {Element::float6e3m2, 6, 3, 2, 3, false, kNoCode, kNoCode},
     {Element::float16, 16, 5, 10, 15, false, 0x7C01, 0x7C00},
     {Element::bfloat16, 16, 8, 7, 127, false, 0x7F81, 0x7F80},
 };

@@ -12,7 +12,8 @@ from arithmetic import BITS, FLOATS, Codes
 
 ONE_PER_BYTE = {"int4": ml_dtypes.int4, "uint4": ml_dtypes.uint4, "int2": ml_dtypes.int2,
                 "uint2": ml_dtypes.uint2,
-                "float4e2m1": ml_dtypes.float4_e2m1fn, "float6e2m3": ml_dtypes.float6_e2m3fn}
+                "float4e2m1": ml_dtypes.float4_e2m1fn, "float6e2m3": ml_dtypes.float6_e2m3fn,
+                "float6e3m2": ml_dtypes.float6_e3m2fn}
 # Where arithmetic tends to go wrong, as float32.
 EDGES = np.concatenate([
     np.float32([1, -1, 0.1, 0.0, -0.0, np.inf, -np.inf, np.nan, 3.4028235e38, 1e-30, 123.456,

@@ -111,7 +111,7 @@ def test_quantized_arrays_of_tensorflow_are_read(name):
 
 
 ML_DTYPES = {"float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float4_e2m1fn",
-             "float6_e2m3fn", "int2", "int4", "uint2", "uint4"}
+             "float6_e2m3fn", "float6_e3m2fn", "int2", "int4", "uint2", "uint4"}
 KNOWN_ELSEWHERE = {"bfloat16", "float8_e8m0fnu"}  # a scale, but no x
 
 

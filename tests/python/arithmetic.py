@@ -10,16 +10,16 @@ from onnx import TensorProto, helper
 FLOATS = {  # types that numpy or ml_dtypes can view
     "float8e4m3fn": ml_dtypes.float8_e4m3fn, "float8e4m3fnuz": ml_dtypes.float8_e4m3fnuz,
     "float8e5m2": ml_dtypes.float8_e5m2, "float8e5m2fnuz": ml_dtypes.float8_e5m2fnuz,
-    "float6e2m3": ml_dtypes.float6_e2m3fn,
+    "float6e2m3": ml_dtypes.float6_e2m3fn, "float6e3m2": ml_dtypes.float6_e3m2fn,
     "float8e8m0": ml_dtypes.float8_e8m0fnu, "float32": np.dtype("<f4"), "float16": np.dtype("<f2"),
     "bfloat16": ml_dtypes.bfloat16}
 BITS = {"uint8": 8, "int8": 8, "uint16": 16, "int16": 16, "int32": 32, "uint4": 4, "int4": 4,
-        "uint2": 2, "int2": 2, "float4e2m1": 4, "float6e2m3": 6,
+        "uint2": 2, "int2": 2, "float4e2m1": 4, "float6e2m3": 6, "float6e3m2": 6,
         "float8e4m3fn": 8, "float8e4m3fnuz": 8,
         "float8e5m2": 8, "float8e5m2fnuz": 8, "float8e8m0": 8, "float32": 32, "float16": 16,
         "bfloat16": 16}
 INPUTS = ["uint8", "int8", "uint16", "int16", "int32", "uint4", "int4", "uint2", "int2",
-          "float4e2m1", "float6e2m3",
+          "float4e2m1", "float6e2m3", "float6e3m2",
           "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"]
 FLOAT4 = np.array([0, .5, 1, 1.5, 2, 3, 4, 6])
 

@@ -17,7 +17,7 @@ SMALL = ["uint16", "int16", "uint4", "int4"]
 TYPES = {10: INT8, 13: INT8, 19: INT8 + FLOAT8, 21: INT8 + FLOAT8 + SMALL,
          23: INT8 + FLOAT8 + SMALL + ["float4e2m1"], 24: INT8 + FLOAT8 + SMALL + ["float4e2m1"],
          25: INT8 + FLOAT8 + SMALL + ["float4e2m1", "uint2", "int2"],
-         28: INT8 + FLOAT8 + SMALL + ["float4e2m1", "uint2", "int2", "float6e2m3"]}
+         28: INT8 + FLOAT8 + SMALL + ["float4e2m1", "uint2", "int2", "float6e2m3", "float6e3m2"]}
 SHAPE = [5, 7, 3]  # odd, so that rows of packed types do not start on bytes
 GRANULARITIES = {  # the shape of the scale, and attributes
     "per tensor": ([], {}),

@@ -12,7 +12,8 @@ from onnx.reference import ReferenceEvaluator
 from arithmetic import codes, floats
 from support import convert, dequant, initializer, linear, model, node, save, value
 
-TYPES = {"float6e2m3": (TensorProto.FLOAT6E2M3, ml_dtypes.float6_e2m3fn)}
+TYPES = {"float6e2m3": (TensorProto.FLOAT6E2M3, ml_dtypes.float6_e2m3fn),
+         "float6e3m2": (TensorProto.FLOAT6E3M2, ml_dtypes.float6_e3m2fn)}
 
 
 def tensor(element, values, raw):

@@ -13,7 +13,7 @@ ROW = re.compile(r"^\|([^|]*)\|([^|]+)\|([^|]+)\|([^|]+)\|([^|]+)\|$")
 INTEGERS = ["uint8", "int8", "uint16", "int16", "uint32", "int32"]
 PACKED = ["uint4", "int4", "uint2", "int2"]
 FLOATS = ["float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "float4e2m1",
-          "float6e2m3"]
+          "float6e2m3", "float6e3m2"]
 SCALES = ["float32", "float16", "bfloat16", "float8e8m0"]
 QUANTIZED = ["quint8", "qint8", "quint16", "qint16", "qint32"]
 LEVELS = "1_0 2_0 2_1 3_0 3_1 4_0 4_1 5_0 5_1 5_2 6_0 6_1 6_2 6_3 6_4".split()

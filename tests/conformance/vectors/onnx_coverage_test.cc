@@ -25,7 +25,7 @@ std::vector<OnnxVersion> onnx_versions() {
   const Names x21 = x19 + Names{"uint16", "int16", "uint4", "int4"};
   const Names x23 = x21 + Names{"float4e2m1"};
   const Names x25 = x23 + Names{"uint2", "int2"};
-  const Names x28 = x25 + Names{"float6e2m3"};
+  const Names x28 = x25 + Names{"float6e2m3", "float6e3m2"};
   const Names floats{"float32", "float16", "bfloat16"};
   const Names f32{"float32"};
   const Names whole{"per_tensor"};

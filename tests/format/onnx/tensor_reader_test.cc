@@ -78,6 +78,7 @@ const TypedCase kTyped[]{
     {Element::float8e5m2fnuz, 5, 2, 0, 255, {"\x00\xFF", 2}},
     {Element::float8e8m0, 5, 2, 0, 255, {"\x00\xFF", 2}},
     {Element::float6e2m3, 5, 2, 0, 63, "\xC0\x0F"},
+    {Element::float6e3m2, 5, 2, 0, 63, "\xC0\x0F"},
     {Element::float16, 5, 2, 0, 65535, {"\x00\x00\xFF\xFF", 4}},
     {Element::bfloat16, 5, 2, 0, 65535, {"\x00\x00\xFF\xFF", 4}},
 };
