@@ -1,4 +1,5 @@
-// The checks of run(): cheap questions about plain numbers, each with the sentence for a no.
+// The checks of run() and run_range(): of a plan, of a range, and of the caller's buffers. Each
+// failed check has a sentence that names the field or buffer and its value.
 #include "execute/check.h"
 
 #include <algorithm>
@@ -25,20 +26,22 @@ bool holds(Bytes given, int bits, int64_t count) {
          (count == 0 || given.data() != nullptr);
 }
 
-bool apart(Bytes input, Bytes y) {
+/// True if the two have no byte in common.
+bool are_disjoint(Bytes input, Bytes y) {
   const auto begin = [](Bytes b) { return reinterpret_cast<uintptr_t>(b.data()); };
   return input.empty() || y.empty() || begin(input) + input.size() <= begin(y) ||
          begin(y) + y.size() <= begin(input);
 }
 
+/// An input tensor: what the plan demands, and the caller's buffer.
 struct Input {
-  bool wanted;  ///< by the plan
+  bool wanted;  ///< the plan has this tensor
   Bytes given;
   Element element;
-  int64_t count;  ///< of elements, if wanted
+  int64_t count;  ///< elements that the buffer must hold if the plan has this tensor
 };
 
-/// Calls visit(name, Input) for one input after another as long as it returns true.
+/// Calls visit(name, Input) for each input until visit returns false. Returns true if no call did.
 template <class Visit>
 bool every_input(const Plan& plan, const Extents& counts, const Buffers& b, const Visit& visit) {
   const bool ranges = takes_ranges(plan.rule);
@@ -54,12 +57,12 @@ bool every_input(const Plan& plan, const Extents& counts, const Buffers& b, cons
                                Element::int32, counts.group_index});
 }
 
-/// An input that the plan has is large enough and apart from y; one that it has not is not given.
-/// An empty tensor needs no memory, not even for a scale: `nothing` says so.
-bool is_good(const Input& i, Bytes y, bool nothing) {
+/// The buffer of an input that the plan has is large enough and does not overlap y; the buffer of
+/// any other input is empty. If y has no elements, every buffer may be null, that of a scale too.
+bool is_good(const Input& i, Bytes y, bool y_is_empty) {
   if (!i.wanted) return i.given.empty();
-  return (nothing && i.given.data() == nullptr) ||
-         (holds(i.given, width_of(i.element), i.count) && apart(i.given, y));
+  return (y_is_empty && i.given.data() == nullptr) ||
+         (holds(i.given, width_of(i.element), i.count) && are_disjoint(i.given, y));
 }
 
 /// Why a span does not hold `count` elements.
@@ -70,7 +73,7 @@ Error too_small(std::string_view what, Bytes given, Element element, int64_t cou
                  " elements of ", name(element));
 }
 
-/// Why an input is not good.
+/// Why is_good() is false for an input.
 Error bad_input(std::string_view what, const Input& i) {
   if (!i.wanted) return invalid(what, ": ", i.given.size(), " bytes given for a plan without one");
   if (!holds(i.given, width_of(i.element), i.count)) {
@@ -79,7 +82,7 @@ Error bad_input(std::string_view what, const Input& i) {
   return invalid("y: overlaps ", what, "; give it memory of its own");
 }
 
-/// Which of the buffers is not good, and why.
+/// The error of the first buffer for which is_good() is false; else that of y.
 [[gnu::cold, gnu::noinline]] Error bad_buffers(const Plan& plan, const Extents& counts,
                                                const Buffers& buffers) {
   Error error = too_small("y", buffers.y, plan.output, counts.y);
@@ -91,12 +94,12 @@ Error bad_input(std::string_view what, const Input& i) {
   return error;
 }
 
-/// Codes at the front of packed floats that are all seen to be zeros at once: a code is zero if all
-/// its bits are, or all but the sign where the format has a negative zero. All in whole bytes, or
-/// none.
+/// How many of the first zero points of a float type one pass over whole bytes shows to be zeros:
+/// all that fill whole bytes, or 0. A code is zero if all of its bits are zero, or all but the sign
+/// bit where the type has a negative zero.
 int64_t zeros_at_front(Element x, Bytes codes, int64_t count) {
   const int width = width_of(x);
-  if (width > 8 || 8 % width != 0) return 0;  // bytes differ in which of their bits are signs
+  if (width > 8 || 8 % width != 0) return 0;  // sign bits differ from byte to byte
   const uint32_t sign = uint32_t{1} << (width - 1);
   const uint32_t code = (sign << 1) - (is_floating_zero_point(x, sign) ? sign + 1 : 1);
   uint32_t mask = 0;
@@ -109,7 +112,7 @@ int64_t zeros_at_front(Element x, Bytes codes, int64_t count) {
   return (seen & mask) == 0 ? count / each * each : 0;
 }
 
-/// Zero points of floats have no meaning but zero.
+/// Every zero point of a float x is zero.
 Status check_float_zeros(const Plan& plan, Bytes zero_point, int64_t count) {
   if (traits(plan.input).kind != Kind::floating || count == 0) return {};
   for (int64_t i = zeros_at_front(plan.input, zero_point, count); i < count; ++i) {
@@ -126,7 +129,7 @@ bool is_scale(Element element) {
   return is_output(element) || element == Element::float8e8m0 || element == Element::float8e4m3fn;
 }
 
-/// Every entry of a group index is a group.
+/// Every entry of a group index is a number from 0 to groups - 1.
 Status check_group_index(const Plan& plan, Bytes index, int64_t count) {
   const int64_t groups = plan.parameters.group_index.groups;
   for (int64_t i = 0; i < count; ++i) {
@@ -139,7 +142,7 @@ Status check_group_index(const Plan& plan, Bytes index, int64_t count) {
   return {};
 }
 
-/// The element must be one, and one that may stand where it does.
+/// The elements of x, y and scale are in elements.def, and may be an input, an output, a scale.
 Status check_elements(const Plan& plan) {
   const auto known = [](Element e) { return static_cast<size_t>(e) < kTraits.size(); };
   const auto number = [](auto e) { return static_cast<int>(e); };
@@ -227,8 +230,9 @@ Status check_stored_zero_points(const Plan& plan) {
   return {};
 }
 
-/// True if nothing is asked for; in few instructions, for the sake of small tensors.
-bool is_finite_normal(const Parameters& p) {
+/// True if all parameters have their defaults. Few instructions: run() asks this for every small
+/// tensor.
+bool are_defaults(const Parameters& p) {
   const int64_t index = p.group_index.groups | p.group_index.scale | p.group_index.zero_point;
   return (index | p.zero_point_offset | static_cast<int>(p.tensor_scale) |
           static_cast<int>(p.zero_point_overflow) | int{p.infinite_e8m0} |
@@ -237,7 +241,7 @@ bool is_finite_normal(const Parameters& p) {
 
 Status check_parameters(const Plan& plan) {
   const Parameters& p = plan.parameters;
-  if (is_finite_normal(p)) return {};
+  if (are_defaults(p)) return {};
   if (takes_ranges(plan.rule)) {
     return invalid("parameters: ", name(plan.rule), " has none");
   }
@@ -325,7 +329,7 @@ bool is_simple(const Plan& plan, const Buffers& b) noexcept {
                       (plan.output == Element::float32 || plan.output == Element::float16 ||
                        plan.output == Element::bfloat16);
   const bool scales = plan.rule == Rule::subtract_then_scale && plan.implicit_zero_point == 0 &&
-                      is_finite_normal(plan.parameters);
+                      are_defaults(plan.parameters);
   if (!one_scale || !integers || !floats || !scales) return false;
 
   const auto holds_bytes = [](Bytes given, int64_t bytes) {
@@ -333,13 +337,13 @@ bool is_simple(const Plan& plan, const Buffers& b) noexcept {
   };
   const int64_t x_bits = width_of(plan.input);
   const int64_t y_bytes = plan.output == Element::float32 ? 4 : 2;
-  const bool zero_point =
-      plan.has_zero_point ? holds_bytes(b.zero_point, (x_bits + 7) / 8) && apart(b.zero_point, b.y)
-                          : b.zero_point.empty();
-  return zero_point && holds_bytes(b.x, (plan.inner * x_bits + 7) / 8) && apart(b.x, b.y) &&
-         holds_bytes(b.scale, 4) && apart(b.scale, b.y) && holds_bytes(b.y, plan.inner * y_bytes) &&
-         b.min_range.empty() && b.max_range.empty() && b.tensor_scale.empty() &&
-         b.group_index.empty();
+  const bool zero_point = plan.has_zero_point ? holds_bytes(b.zero_point, (x_bits + 7) / 8) &&
+                                                    are_disjoint(b.zero_point, b.y)
+                                              : b.zero_point.empty();
+  return zero_point && holds_bytes(b.x, (plan.inner * x_bits + 7) / 8) && are_disjoint(b.x, b.y) &&
+         holds_bytes(b.scale, 4) && are_disjoint(b.scale, b.y) &&
+         holds_bytes(b.y, plan.inner * y_bytes) && b.min_range.empty() && b.max_range.empty() &&
+         b.tensor_scale.empty() && b.group_index.empty();
 }
 
 Status check_zero_points(const Plan& plan, Bytes zero_point) {

@@ -1,23 +1,25 @@
-// What run() asks of a plan and of the caller's memory before its first write. The checks of a
-// small tensor cost more than its elements, so that sentences are made out of the way.
+// What run() and run_range() check before their first write. For a small tensor the checks take
+// longer than its elements, so error messages are made in functions that are not inlined.
 #pragma once
 
 #include "dequant/plan.h"
 
 namespace dequant {
 
-/// Dialects make sound plans; this is for the others. The counts of a sound plan cannot overflow.
+/// Refuses a plan whose fields break a rule of include/dequant/plan.h. The plans of dialects pass;
+/// a program may make any. Counts and bytes of a plan that passes do not overflow int64_t.
 Status check_plan(const Plan& plan);
 
-/// Elements of a range lie within the tensor.
+/// Refuses a range that does not lie within the elements of the plan.
 Status check_range(const Plan& plan, Range elements);
 
-/// `counts` are the elements that each buffer must hold.
+/// Refuses buffers that are too small, null, unwanted or overlap y, and zero points and group
+/// indices of values that no kernel handles. `counts`: the elements that each buffer must hold.
 Status check_buffers(const Plan& plan, const Extents& counts, const Buffers& buffers);
 
-/// True only if all of these checks pass: a short answer for the plan that most small tensors have,
-/// one float32 scale for at most kSimpleElements integers. Where it is false the checks have the
-/// word.
+/// True only if all checks above pass and the plan is that of most small tensors: at most
+/// kSimpleElements integers with one float32 scale. False says nothing: other plans and wrong
+/// buffers go through the checks above.
 bool is_simple(const Plan& plan, const Buffers& buffers) noexcept;
 
 inline constexpr int64_t kSimpleElements = int64_t{1} << 16;

@@ -1,5 +1,4 @@
-// Visiting the elements of a chunk: each granularity in the way that costs least besides the
-// kernels.
+// The loops of packed plans over the elements of a chunk: one for each value of Loop.
 #include "execute/chunk.h"
 
 #include <algorithm>
@@ -22,17 +21,17 @@
 namespace dequant {
 namespace {
 
-/// Elements handled at once where packed codes start within a byte; a multiple of kAligned.
+/// Elements unpacked at once where packed codes start within a byte; a multiple of kAligned.
 constexpr int64_t kTile = 2048;
-/// Elements that fill bytes and cache lines whatever the types.
+/// As many elements of any type fill whole bytes in x and whole cache lines in y.
 constexpr int64_t kAligned = 64;
 
 class Chunk {
  public:
-  Chunk(const Job& job, Range part) noexcept
+  Chunk(const Job& job, Range elements) noexcept
       : job_(job),
         calls_(job),
-        part_(part),
+        elements_(elements),
         way_(job.way),
         layout_(layout_of(job.plan)),
         width_(bits(job.plan.input)),
@@ -41,19 +40,19 @@ class Chunk {
   void run() noexcept {
     switch (way_.loop) {
       case Loop::formula: return run_formula();
-      case Loop::repeated: return run_periodic();
+      case Loop::repeated: return run_repeated();
       case Loop::groups: return run_groups();
       case Loop::rows: return run_rows();
       default: return run_expanded();
     }
   }
 
-  /// These columns of all rows of the part.
+  /// Some columns of all rows that have elements in the chunk.
   void run_all_rows(Range columns) noexcept {
     ExpandedParams expanded(layout_, job_.table.helpers, window_);
     const int64_t count = columns.end - columns.begin;
-    const int64_t start = part_.begin / layout_.row * layout_.row + columns.begin;
-    run_tile(start, count, expanded.of(start, count), part_);
+    const int64_t start = elements_.begin / layout_.row * layout_.row + columns.begin;
+    run_tile(start, count, expanded.of(start, count), elements_);
   }
 
  private:
@@ -67,8 +66,8 @@ class Chunk {
   }
   bool on_byte(int64_t element) const { return (element - job_.elements.begin) * width_ % 8 == 0; }
 
-  /// One call, or, of codes that start within a byte, one for each tile of unpacked codes. These
-  /// are varying or have one scale.
+  /// One kernel call or, if the first code starts within a byte, one for each tile of unpacked
+  /// codes. Unpacked codes have ScaleLayout::per_element, or all have one scale.
   void call(ScaleLayout scale_layout, int64_t begin, int64_t count, int64_t group, Params params,
             size_t prefetch_distance = kPrefetchDistanceX) const noexcept {
     const Element x = job_.plan.input;
@@ -86,12 +85,12 @@ class Chunk {
     }
   }
 
-  /// Long groups, and short ones that kernels like.
+  /// Groups for which suits_kernels() of way.cc is true.
   void run_groups() noexcept {
-    for_each_scale_span(layout_, part_.begin, part_.end, [&](ScaleSpan s) {
+    for_each_scale_span(layout_, elements_.begin, elements_.end, [&](ScaleSpan s) {
       while (s.count > 0) {
         const int64_t group = std::min(s.group, s.count);
-        // A group that starts within a byte gets kernel calls of its own.
+        // A group whose first code starts within a byte has kernel calls of its own.
         const bool single = !on_byte(s.begin) || group == s.count;
         const int64_t groups = single ? 1 : std::min(s.count / group, way_.tile);
         const int64_t count = single ? group : groups * group;
@@ -105,13 +104,13 @@ class Chunk {
     });
   }
 
-  /// A scale for each element of a row. Rows that share theirs are done a tile of columns after the
-  /// other, whose parameters stay in the nearest cache for all of these rows.
+  /// A scale for each element of a row. Rows that share scales are done tile by tile of columns:
+  /// the parameters of a tile stay in the nearest cache for all of these rows.
   void run_rows() noexcept {
     const int64_t row = layout_.row;
-    for (int64_t begin = part_.begin; begin < part_.end;) {
+    for (int64_t begin = elements_.begin; begin < elements_.end;) {
       const int64_t r = begin / row;
-      int64_t end = std::min((r + rows_from(r)) * row, part_.end);
+      int64_t end = std::min((r + rows_from(r)) * row, elements_.end);
       Range columns{0, row};
       if (end - begin < 2 * row) {
         end = std::min(end, (r + 1) * row);
@@ -131,18 +130,19 @@ class Chunk {
     }
   }
 
-  /// How many rows from r on share their scales.
+  /// How many rows from row r on share their scales.
   int64_t rows_from(int64_t r) const {
-    if (layout_.rows_share_scales) return ceil_div(part_.end, layout_.row) - r;
+    if (layout_.rows_share_scales) return ceil_div(elements_.end, layout_.row) - r;
     const int64_t in_axis = r % layout_.axis;
     return std::min(layout_.block - in_axis % layout_.block, layout_.axis - in_axis);
   }
 
-  /// `columns` elements of each row from `start` on, as far as they lie within `range`.
+  /// A tile of `columns` columns, the first of which has its first element at `start`: the elements
+  /// of all rows that lie within `range`.
   void run_tile(int64_t start, int64_t columns, const Params& params, Range range) noexcept {
     const int64_t row = layout_.row;
     while (start < range.end) {
-      // Rows that have all of these columns.
+      // Rows that lie within the range with all columns of the tile.
       const int64_t rows =
           way_.shares_rows && start >= range.begin ? (range.end - start - columns + row) / row : 0;
       if (rows >= kSharedRows) {
@@ -153,7 +153,7 @@ class Chunk {
       const int64_t from = std::max(start, range.begin);
       const int64_t n = std::min(start + columns, range.end) - from;
       if (n > 0 && way_.stream && n < row && range.end - range.begin > row) {
-        call_part(from, n, advanced(params, from - start));
+        stream_columns(from, n, advanced(params, from - start));
       } else if (n > 0) {
         call(ScaleLayout::per_element, from, n, 1, advanced(params, from - start));
       }
@@ -161,34 +161,34 @@ class Chunk {
     }
   }
 
-  /// Part of a row that is streamed. Its codes are followed by those of the same part of the next
-  /// row.
-  [[gnu::noinline]] void call_part(int64_t begin, int64_t count,
-                                   const Params& params) const noexcept {
-    const int64_t apart = (layout_.row - count) * width_ / 8;
+  /// Streams some columns of one row. The codes that are loaded next are those of the same columns
+  /// of the next row: the last elements prefetch them.
+  [[gnu::noinline]] void stream_columns(int64_t begin, int64_t count,
+                                        const Params& params) const noexcept {
+    const int64_t to_next_row = (layout_.row - count) * width_ / 8;
     const auto prefetch_distance =
         std::min(static_cast<int64_t>(kPrefetchDistanceX), count * width_ / 8);
     const int64_t first = (count - prefetch_distance * 8 / width_) / kAligned * kAligned;
     if (first > 0) call(ScaleLayout::per_element, begin, first, 1, params);
     call(ScaleLayout::per_element, begin + first, count - first, 1, advanced(params, first),
-         static_cast<size_t>(apart + prefetch_distance));
+         static_cast<size_t>(to_next_row + prefetch_distance));
   }
 
-  void run_periodic() noexcept {
+  void run_repeated() noexcept {
     const int64_t period = way_.tile;
     ExpandedParams expanded(layout_, job_.table.helpers, window_);
-    const int64_t first = std::min(period, part_.end - part_.begin);
+    const int64_t first = std::min(period, elements_.end - elements_.begin);
     NarrowParams narrow(job_);
-    const Params params = narrow.of(expanded.of_equal_rows(part_.begin, first), first);
-    for (int64_t begin = part_.begin; begin < part_.end; begin += period) {
-      call(ScaleLayout::per_element, begin, std::min(period, part_.end - begin), 1, params);
+    const Params params = narrow.of(expanded.of_equal_rows(elements_.begin, first), first);
+    for (int64_t begin = elements_.begin; begin < elements_.end; begin += period) {
+      call(ScaleLayout::per_element, begin, std::min(period, elements_.end - begin), 1, params);
     }
   }
 
   void run_expanded() noexcept {
     ExpandedParams expanded(layout_, job_.table.helpers, window_);
-    for (int64_t begin = part_.begin; begin < part_.end; begin += way_.tile) {
-      const int64_t count = std::min(way_.tile, part_.end - begin);
+    for (int64_t begin = elements_.begin; begin < elements_.end; begin += way_.tile) {
+      const int64_t count = std::min(way_.tile, elements_.end - begin);
       call(ScaleLayout::per_element, begin, count, 1, expanded.of(begin, count));
     }
   }
@@ -201,33 +201,34 @@ class Chunk {
     const Element x = job_.plan.input;
     const AffineFormula formula =
         documented_formula(job_.plan.rule, x, range(b.min_range), range(b.max_range));
-    calls_.formula(x, x_at(part_.begin), y_at(part_.begin), part_.end - part_.begin, formula);
+    calls_.formula(x, x_at(elements_.begin), y_at(elements_.begin), elements_.end - elements_.begin,
+                   formula);
   }
 
   const Job& job_;
   KernelCalls calls_;
-  Range part_;
+  Range elements_;  ///< of the chunk
   const Way& way_;
   Layout layout_;
   int width_;
   ParamWindow window_;
 };
 
-/// The only scale and zero point of a plan, and the bytes of some of its elements.
+/// The scale and the zero point of a plan that has one of each, and where some elements lie.
 struct OneScale {
   float scale = 0;
   int32_t zero = 0;
   const uint8_t* x;
   uint8_t* y;
 
-  /// `from` counts from the first element of the buffers.
+  /// x and y of the element `from`, counted from the first one in the buffers.
   OneScale(const Plan& plan, const Buffers& buffers, int64_t from) noexcept
       : x(reinterpret_cast<const uint8_t*>(buffers.x.data()) +
           from * traits(plan.input).format.bits / 8),
         y(reinterpret_cast<uint8_t*>(buffers.y.data()) +
           from * traits(plan.output).format.bits / 8) {}
 
-  /// Of a plan that is_simple(): both as they are stored.
+  /// Loads both for a plan that is_simple() accepts: a float32 scale, an integer zero point.
   void load_simple(const Plan& plan, const Buffers& buffers) noexcept {
     std::memcpy(&scale, buffers.scale.data(), sizeof scale);
     if (!plan.has_zero_point) return;
@@ -247,8 +248,8 @@ struct OneScale {
   }
 };
 
-/// One kernel call: no segments, and no window for parameters, which would cost a small tensor more
-/// than its elements.
+/// One kernel call, without scale spans and without a ParamWindow: setting these up takes longer
+/// than the elements of a small tensor.
 void call_kernel(const Plan& plan, const Table& table, const OneScale& one,
                  int64_t count) noexcept {
   const auto n = static_cast<size_t>(count);
@@ -264,18 +265,20 @@ void call_kernel(const Plan& plan, const Table& table, const OneScale& one,
        .scales_of_y = plan.scale == plan.output && scales_are_stored(plan)});
 }
 
-void run_one_scale(const Job& job, Range part) noexcept {
+void run_one_scale(const Job& job, Range elements) noexcept {
   const Plan& plan = job.plan;
-  OneScale one(plan, job.buffers, part.begin - job.elements.begin);
+  OneScale one(plan, job.buffers, elements.begin - job.elements.begin);
   one.load(plan, job.buffers);
-  const int64_t count = part.end - part.begin;
+  const int64_t count = elements.end - elements.begin;
   const bool simple = !job.way.stream && !has_float_zero_points(plan);
   if (simple) return call_kernel(plan, job.table, one, count);
   KernelCalls(job).call(plan.input, ScaleLayout::per_group, one.x, one.y, count, count,
                         {&one.scale, &one.zero, nullptr, one.finite_normal(plan.input)});
 }
 
-[[gnu::noinline]] void run_packed(const Job& job, Range part) noexcept { Chunk(job, part).run(); }
+[[gnu::noinline]] void run_packed(const Job& job, Range elements) noexcept {
+  Chunk(job, elements).run();
+}
 
 }  // namespace
 
@@ -295,13 +298,13 @@ void run_chunk(const Job& job, size_t i) noexcept {
     Chunk(job, job.elements).run_all_rows({first, std::min(first + way.chunk, row)});
   } else {
     const int64_t begin = job.elements.begin + first;
-    const Range part{begin, std::min(begin + way.chunk, job.elements.end)};
+    const Range elements{begin, std::min(begin + way.chunk, job.elements.end)};
     if (way.loop == Loop::one_scale) {
-      run_one_scale(job, part);
+      run_one_scale(job, elements);
     } else if (way.loop == Loop::strided) {
-      run_strided(job, part);
+      run_strided(job, elements);
     } else {
-      run_packed(job, part);
+      run_packed(job, elements);
     }
   }
   if (way.stream) flush_streams();

@@ -1,4 +1,4 @@
-// One chunk of a dequantization: where a plan meets the kernels.
+// A chunk: the part of a call that one thread dequantizes at once, by calls of the kernels.
 #pragma once
 
 #include "dequant/plan.h"
@@ -8,25 +8,23 @@
 
 namespace dequant {
 
-/// All that the chunks of one call share. `elements` is what the buffers x and y hold,
-/// `first_scale` the index of the first scale they hold. Of a strided plan: the elements of
-/// `region`, counted from 0.
+/// What all chunks of one call share.
 struct Job {
   const Plan& plan;
   const Buffers& buffers;
   const Table& table;
-  Range elements;
-  int64_t first_scale;
+  Range elements;       ///< of the tensor, in the buffers x and y; strided: of `region`, from 0 on
+  int64_t first_scale;  ///< index of the first scale, or range, in the buffers
   const Way& way;
-  const Region* region = nullptr;
+  const Region* region = nullptr;  ///< of a strided plan
 };
 
-/// Dequantizes chunk i of way.chunks: elements of job.elements from front to back, or columns of
-/// all of their rows.
+/// Dequantizes chunk i of way.chunks: way.chunk consecutive elements of job.elements or, by
+/// Loop::columns, way.chunk columns of all rows.
 void run_chunk(const Job& job, size_t i) noexcept;
 
-/// Dequantizes the whole of a small tensor with one scale, which is_simple() has found sound,
-/// through the caches: Loop::one_scale without what chunks need.
+/// Dequantizes a whole tensor whose plan and buffers is_simple() accepts: one kernel call with
+/// ordinary stores, without a Way or a Job.
 void run_simple(const Plan& plan, const Buffers& buffers, const Table& table) noexcept;
 
 }  // namespace dequant

@@ -1,4 +1,4 @@
-// The default executors: the pool of this process, and the pool with a limit.
+// The executors of the library: the thread pool of the process, with or without a limit.
 #include "dequant/executor.h"
 
 #include <pthread.h>
@@ -13,29 +13,28 @@ namespace {
 
 constinit Pool pool;
 
-/// Where this process stands with the pool. The child of a process that had begun to use it is
-/// without: the pool's threads are not there, and its locks may be held by threads that are not
-/// there either.
-enum class Standing { kUnused, kUsed, kWithout };
-std::atomic<Standing> standing = Standing::kUnused;
+/// A child forked from a process that has used the pool has none: the pool's threads do not exist
+/// in the child, and a thread of the parent may hold its locks.
+enum class PoolState { kUnused, kUsed, kLostInFork };
+std::atomic<PoolState> pool_state = PoolState::kUnused;
 
-/// Asked for when the library is loaded: a fork while the first call asks would be one that nobody
-/// is told of.
+/// Registered when the library is loaded: a fork during the first call would go unnoticed.
 const bool watches_forks = pthread_atfork(nullptr, nullptr, [] {
-                             if (standing == Standing::kUsed) standing = Standing::kWithout;
+                             if (pool_state == PoolState::kUsed)
+                               pool_state = PoolState::kLostInFork;
                            }) == 0;
 
-/// Whether the pool may be used; says first that it is.
-bool pool_is_here() noexcept {
+/// True if this process may use the pool, which then counts as used.
+bool use_pool() noexcept {
   if (!watches_forks) return false;  // for lack of memory
-  const Standing now = standing.load(std::memory_order_relaxed);
-  if (now == Standing::kUnused) standing = Standing::kUsed;
-  return now != Standing::kWithout;
+  const PoolState now = pool_state.load(std::memory_order_relaxed);
+  if (now == PoolState::kUnused) pool_state = PoolState::kUsed;
+  return now != PoolState::kLostInFork;
 }
 
-/// `limit` threads at most; 0: all processors.
+/// Runs the tasks on at most `limit` threads; 0: one for each processor.
 void run_all(std::size_t count, Executor::Task task, void* context, std::size_t limit) noexcept {
-  const std::size_t threads = pool_is_here() ? processors() : 1;
+  const std::size_t threads = use_pool() ? processors() : 1;
   pool.run(count, task, context, limit != 0 ? std::min(threads, limit) : threads);
 }
 

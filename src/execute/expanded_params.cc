@@ -1,4 +1,4 @@
-// Giving each element of a tile its parameters.
+// Copying parameters of groups and of rows to each element of a tile.
 #include "execute/expanded_params.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ Params ExpandedParams::of_equal_rows(int64_t begin, int64_t count) noexcept {
   finite_normal_ = true;
   const int64_t row = std::min(layout_.row, count);
   put_groups(begin, row);
-  echo(0, row, count);
+  repeat_from(0, row, count);
   return params();
 }
 
@@ -25,8 +25,8 @@ Params ExpandedParams::params() const noexcept {
   return {scale_, zero_, adds_ ? offset_ : nullptr, finite_normal_};
 }
 
-/// From `at` on the first `period` of `count` entries are there; makes the others repeat them.
-void ExpandedParams::echo(int64_t at, int64_t period, int64_t count) noexcept {
+/// The entries from `at` on: copies the first `period` of them until `count` are set.
+void ExpandedParams::repeat_from(int64_t at, int64_t period, int64_t count) noexcept {
   for (int64_t done = period; done < count;) {
     const int64_t n = std::min(done, count - done);
     std::copy_n(scale_ + at, n, scale_ + at + done);
@@ -36,7 +36,7 @@ void ExpandedParams::echo(int64_t at, int64_t period, int64_t count) noexcept {
   }
 }
 
-/// Row by row, each a group after the other.
+/// Layouts of groups: the groups of each row.
 void ExpandedParams::put_groups(int64_t begin, int64_t count) noexcept {
   const int64_t group = std::max<int64_t>(layout_.group, 1);
   for (int64_t done = 0; done < count;) {
@@ -49,7 +49,7 @@ void ExpandedParams::put_groups(int64_t begin, int64_t count) noexcept {
   }
 }
 
-/// Rows of a block share the parameters of a row.
+/// Layouts of one scale for each element of a row, which the rows of a block share.
 void ExpandedParams::put_rows_of_blocks(int64_t begin, int64_t count) noexcept {
   const int64_t row = layout_.row;
   for (int64_t done = 0; done < count;) {
@@ -58,19 +58,19 @@ void ExpandedParams::put_rows_of_blocks(int64_t begin, int64_t count) noexcept {
     const int64_t in_axis = r % layout_.axis;
     const int64_t rows = std::min(layout_.block - in_axis % layout_.block, layout_.axis - in_axis);
     const int64_t n = std::min(rows * row - within, count - done);
-    // The rest of this row and, if that is not all, its first part.
+    // The rest of the row and, if more elements follow, the row's first elements.
     const int64_t rest = std::min(row - within, n);
     put(layout_.row_scale(r) + within, 1, 0, rest, done);
     if (n > rest) {
       put(layout_.row_scale(r), 1, 0, std::min(within, n - rest), done + rest);
-      echo(done, row, n);
+      repeat_from(done, row, n);
     }
     done += n;
   }
 }
 
-/// Puts the parameters from `scale` on, `group` times each but for the first, `into` times less, at
-/// `at`.
+/// Sets `count` entries from `at` on to the parameters from index `scale` on, each `group` times,
+/// the first `into` times less.
 void ExpandedParams::put(int64_t scale, int64_t group, int64_t into, int64_t count,
                          int64_t at) noexcept {
   const Params params = window_.load(scale, ceil_div(count + into, group));
@@ -87,7 +87,7 @@ void ExpandedParams::put(int64_t scale, int64_t group, int64_t into, int64_t cou
                           reinterpret_cast<uint32_t*>(to + at)};
   };
   add(params.scale, scale_);
-  // Rules with offsets have one shift for all.
+  // Rules that add an offset have a constant in place of zero points.
   if (!zeros_set_) add(params.zero, zero_);
   if (adds_) add(params.offset, offset_);
   if (group == 1) {

@@ -1,4 +1,4 @@
-// The way of a plan, in words.
+// explain(): the name of the way of a plan, the number of chunks and the target.
 #include "dequant/explain.h"
 
 #include "dequant/isa.h"

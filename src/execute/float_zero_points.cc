@@ -1,4 +1,5 @@
-// A tile of codes as float32, and from there by the scalar definition.
+// Decodes a tile of codes to float32 by a kernel, then applies the scalar definition of
+// src/element/reference.h to each element.
 #include "execute/float_zero_points.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Gathering rows that lie apart.
+// Copies between strided and contiguous memory, row by row.
 #include "execute/gather.h"
 
 #include <bit>
@@ -13,21 +13,23 @@ namespace {
 
 constexpr auto kCacheLineBytes = static_cast<int64_t>(kCacheLine);
 
-/// Copies kPart to 2 * kPart - 1 bytes: the first and the last, which may overlap.
-template <size_t kPart, class From, class To>
+/// Copies rows of kBytes to 2 * kBytes - 1 bytes: the first kBytes and the last kBytes, which may
+/// overlap.
+template <size_t kBytes, class From, class To>
 void copy_short(int64_t rows, size_t bytes, const From& from, const To& to) {
-  if (bytes == kPart) {
-    for (int64_t r = 0; r < rows; ++r) std::memcpy(to(r), from(r), kPart);
+  if (bytes == kBytes) {
+    for (int64_t r = 0; r < rows; ++r) std::memcpy(to(r), from(r), kBytes);
     return;
   }
-  const size_t last = bytes - kPart;
+  const size_t last = bytes - kBytes;
   for (int64_t r = 0; r < rows; ++r) {
-    std::memcpy(to(r), from(r), kPart);
-    std::memcpy(to(r) + last, from(r) + last, kPart);
+    std::memcpy(to(r), from(r), kBytes);
+    std::memcpy(to(r) + last, from(r) + last, kBytes);
   }
 }
 
-/// Copies rows of so many bytes each, short ones without a call.
+/// Copies `rows` rows of `row_bytes` bytes, row r from from(r) to to(r). Rows below 128 bytes are
+/// copied without a call of memcpy.
 template <class From, class To>
 void copy_rows(int64_t rows, int64_t row_bytes, const From& from, const To& to) {
   const auto bytes = static_cast<size_t>(row_bytes);
@@ -44,8 +46,8 @@ void copy_rows(int64_t rows, int64_t row_bytes, const From& from, const To& to) 
   }
 }
 
-/// The rows of a tile that is gathered next. They are prefetched one by one while others are
-/// copied: together they would hold up the results that are written meanwhile.
+/// The rows of the tile that is gathered next. Each is prefetched while one row of this tile is
+/// copied: prefetching all rows at once delays the stores of results.
 class NextRows {
  public:
   NextRows(const std::byte* x, int64_t at, int64_t width, const RowOffsets& offsets,
@@ -54,9 +56,9 @@ class NextRows {
         width_(width),
         offsets_(offsets),
         bytes_(offsets.row(tile) * width / 8) {
-    // A row that starts in the cache line in which another ends need not prefetch it again.
-    const int64_t apart = std::abs(offsets.apart()) * width / 8;
-    start_ = apart - bytes_ < kCacheLineBytes ? 1 : 0;
+    // The cache line in which one row ends and the next starts is prefetched once.
+    const int64_t stride = std::abs(offsets.second_row()) * width / 8;
+    start_ = stride - bytes_ < kCacheLineBytes ? 1 : 0;
   }
 
   [[gnu::always_inline]] void fetch(int64_t r) const noexcept {
@@ -71,25 +73,27 @@ class NextRows {
   int64_t width_;
   const RowOffsets& offsets_;
   int64_t bytes_;
-  int64_t start_;
+  int64_t start_;  ///< the lowest offset within a row that is prefetched
 };
 
-/// Makes `times` rows of one.
+/// Copies a row of `bytes` bytes behind itself until it stands there `times` times.
 [[gnu::noinline]] void repeat_bytes(std::byte* row, int64_t bytes, int64_t times) {
   copy_rows(
       times - 1, bytes, [row](int64_t) { return row; },
       [row, bytes](int64_t k) { return row + (k + 1) * bytes; });
 }
 
-/// The codes of one tensor for a tile, of which inner dimensions may be left out.
+/// Scales or zero points of a tile, one for each index of `dimensions`. Load copies some that
+/// have a constant stride.
 template <class T, class Load>
 class ParamCodes {
  public:
   ParamCodes(Dimensions dimensions, int64_t Dimension::*stride, const Tile& tile, const Load& load)
       : dimensions_(dimensions), stride_(stride), tile_(tile), load_(load) {}
 
-  /// Those of a dimension and all inside it, `at` being the first; returns how many. What a
-  /// dimension repeats is copied. Not inlined into itself, which would only be larger.
+  /// Fills `out` for dimension i and all dimensions inside it, the first value being entry `at`;
+  /// returns how many. A dimension of stride 0 repeats values: they are copied. Not inlined, as
+  /// inlining the recursion only makes the code larger.
   [[gnu::noinline]] int64_t fill(size_t i, int64_t at, T* out) const {
     const int64_t stride = dimensions_[i].*stride_;
     const int64_t size = tile_.size(dimensions_, i);
@@ -114,7 +118,7 @@ class ParamCodes {
       std::fill_n(out, times, *out);
       return;
     }
-    // Of bytes, whatever the type: one function for all.
+    // As bytes, so that all types have one function.
     repeat_bytes(reinterpret_cast<std::byte*>(out), count * static_cast<int64_t>(sizeof(T)), times);
   }
 
@@ -124,7 +128,7 @@ class ParamCodes {
   const Load& load_;
 };
 
-/// Codes of whole bytes as they are stored; returns how many.
+/// Copies parameters of whole bytes as they are stored; returns how many.
 template <class T>
 int64_t gather_params(const std::byte* data, Dimensions dimensions, int64_t Dimension::*stride,
                       const Tile& tile, int64_t at, void* out) {
@@ -141,7 +145,7 @@ int64_t gather_params(const std::byte* data, Dimensions dimensions, int64_t Dime
       .fill(tile.outermost, at, static_cast<T*>(out));
 }
 
-/// Codes of whole bytes, of unpacked(x).
+/// Copies parameters as codes of unpacked(x); returns how many.
 int64_t gather_params(Element x, const std::byte* data, Dimensions dimensions,
                       int64_t Dimension::*stride, const Tile& tile, int64_t at, void* out) {
   switch (bits(x)) {
@@ -176,7 +180,7 @@ void RowOffsets::set(Dimensions dimensions, int64_t Dimension::*stride, const Ti
   int64_t rows = 1;
   at_[0] = 0;
   any_ = 0;
-  apart_ = row_;
+  second_row_ = row_;
   for (; i > tile.outermost; --i) {
     const int64_t step = dimensions[i - 1].*stride;
     const int64_t size = tile.size(dimensions, i - 1);
@@ -184,7 +188,7 @@ void RowOffsets::set(Dimensions dimensions, int64_t Dimension::*stride, const Ti
     for (int64_t k = 1; k < size; ++k) {
       for (int64_t r = 0; r < rows; ++r) at_[k * rows + r] = at_[r] + k * step;
     }
-    if (rows == 1) apart_ = step;
+    if (rows == 1) second_row_ = step;
     rows *= size;
     any_ |= step;
   }

@@ -1,5 +1,5 @@
-// Gathering what lies apart: the codes, scales and zero points of a tile of a strided plan put next
-// to each other, and results put in their places.
+// Tiles of strided plans: codes, scales and zero points are gathered from strided memory into
+// contiguous buffers, and results are scattered from a contiguous buffer to y.
 #pragma once
 
 #include <cstdint>
@@ -12,26 +12,29 @@ namespace dequant {
 /// Elements of the largest tile that is gathered.
 inline constexpr int64_t kTile = 1024;
 
-/// Where the elements of a tile lie in x or in y: rows of neighbours, and how far each lies from
-/// the first. It serves every tile of the same dimensions that is not longer.
+/// Where the elements of a tile lie in x or in y: rows, and the offset of each row from the first.
+/// The offsets of one tile are those of every tile of the same outermost dimension that is not
+/// longer. All in elements.
 class RowOffsets {
  public:
-  /// Rows are what lies together; if they are to be of one dimension at least, its elements may lie
-  /// apart.
+  /// A row is as many elements as are contiguous. With `of_dimensions` a row is all of the
+  /// innermost dimension at least, even if that dimension's elements lie step() apart.
   void set(Dimensions dimensions, int64_t Dimension::*stride, const Tile& tile,
            bool of_dimensions) noexcept;
 
+  /// Elements of a row.
   int64_t row(const Tile& tile) const noexcept { return std::min(row_, tile.elements); }
+  /// Rows of the tile.
   int64_t rows(const Tile& tile) const noexcept { return whole_ ? 1 : tile.count * per_index_; }
-  /// True if all of the tile lies together.
-  bool together(const Tile& tile) const noexcept { return step_ == 1 && row_ >= tile.elements; }
-  /// From one element of a row to the next.
+  /// True if all of the tile is contiguous.
+  bool contiguous(const Tile& tile) const noexcept { return step_ == 1 && row_ >= tile.elements; }
+  /// The distance from one element of a row to the next.
   int64_t step() const noexcept { return step_; }
-  /// The second row from the first.
-  int64_t apart() const noexcept { return apart_; }
+  /// The offset of the second row from the first.
+  int64_t second_row() const noexcept { return second_row_; }
+  /// The offset of a row from the first.
   int64_t operator[](int64_t row) const noexcept { return at_[row]; }
-  /// True if every row starts on a multiple of so many elements, a power of two, where the first
-  /// one does.
+  /// True if the offset of every row is a multiple of `multiple`, a power of two.
   bool all_on(int64_t multiple) const noexcept { return (any_ & (multiple - 1)) == 0; }
 
  private:
@@ -39,27 +42,30 @@ class RowOffsets {
   int64_t per_index_ = 1;  ///< rows of an index of the outermost dimension
   int64_t row_ = 0;
   int64_t step_ = 1;
-  int64_t any_ = 0;
-  int64_t apart_ = 0;
+  int64_t any_ = 0;  ///< the bitwise or of all offsets' summands
+  int64_t second_row_ = 0;
   int64_t at_[kTile];
 };
 
-/// Codes of a tile that starts at element `at` of x, one after another: as they are stored, which
-/// needs rows of whole bytes on bytes, or as those of unpacked(x). Prefetches those of the next
-/// tile meanwhile.
+/// Copies the codes of a tile that starts at element `at` of x to `out`, contiguous:
+/// gather_codes() as they are stored, for rows of whole bytes that start on bytes, each code of
+/// `width` bits; gather_unpacked() as codes of unpacked(x), for any rows. Both prefetch the codes
+/// of the next tile, which starts at element `next`.
 void gather_codes(const std::byte* x, int64_t at, int64_t next, int64_t width,
                   const RowOffsets& offsets, const Tile& tile, uint8_t* out) noexcept;
 void gather_unpacked(Element x, const std::byte* data, int64_t at, int64_t next,
                      const RowOffsets& offsets, const Tile& tile, uint8_t* out) noexcept;
 
-/// Results of a tile, of so many bytes, from one after another to their places from y on.
+/// Copies the contiguous results of a tile, `size` bytes each, to y, where the tile starts.
 void scatter_results(const uint8_t* results, int64_t size, const RowOffsets& offsets,
                      const Tile& tile, uint8_t* y) noexcept;
 
-/// Scales as float32 and zero points as int32, from an index of the tensor on: one for each index
-/// of the dimensions of a tile, of which inner ones may be left out. At most kParams; zero points
-/// of integers.
+/// Most scales or zero points of a tile.
 inline constexpr int64_t kParams = 4096;
+
+/// Loads one scale as float32, or one zero point of an integer x as int32, for each index of
+/// `dimensions`, the outer dimensions of a tile, at most kParams. The first one is entry `at` of
+/// its tensor.
 void gather_scales(const Plan& plan, const Buffers& buffers, Dimensions dimensions,
                    const Tile& tile, int64_t at, float* out) noexcept;
 void gather_zeros(const Plan& plan, const Buffers& buffers, const Helpers& helpers,

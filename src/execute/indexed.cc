@@ -1,4 +1,4 @@
-// Walking a tile, an entry of the group index for each element.
+// Scales and zero points of a tile, read through the group index element by element.
 #include "execute/indexed.h"
 
 #include <cstring>
@@ -10,13 +10,13 @@
 namespace dequant {
 namespace {
 
-/// Calls visit(offset) for each index of a dimension and of all inside it, in order: where its
-/// scale or zero point lies.
+/// Calls visit(i) for each element of a tile in row-major order; i is the index of the element's
+/// scale or zero point in its tensor.
 template <class Visit>
-class LoopOrder {
+class IndexedElements {
  public:
-  LoopOrder(Dimensions dimensions, const Tile& tile, int64_t Dimension::*stride,
-            const std::byte* groups, int64_t group_stride, const Visit& visit)
+  IndexedElements(Dimensions dimensions, const Tile& tile, int64_t Dimension::*stride,
+                  const std::byte* groups, int64_t group_stride, const Visit& visit)
       : dimensions_(dimensions),
         tile_(tile),
         stride_(stride),
@@ -24,12 +24,12 @@ class LoopOrder {
         group_stride_(group_stride),
         visit_(visit) {}
 
-  void go(size_t i, int64_t at, int64_t index) const {
+  void visit_from(size_t i, int64_t at, int64_t index) const {
     const Dimension& d = dimensions_[i];
     const int64_t size = tile_.size(dimensions_, i);
     for (int64_t k = 0; k < size; ++k, at += d.*stride_, index += d.group_index) {
       if (i + 1 != dimensions_.size()) {
-        go(i + 1, at, index);
+        visit_from(i + 1, at, index);
         continue;
       }
       int32_t group = 0;
@@ -47,7 +47,8 @@ class LoopOrder {
   const Visit& visit_;
 };
 
-/// Codes of T as they are stored, one after another; returns how many.
+/// Copies the stored scale of each element of a tile to `out`; returns how many. T has the bytes of
+/// a scale.
 template <class T>
 int64_t gather(const std::byte* data, const Plan& plan, const Buffers& buffers,
                Dimensions dimensions, const Tile& tile, const Offsets& at, std::byte* out) {
@@ -55,9 +56,9 @@ int64_t gather(const std::byte* data, const Plan& plan, const Buffers& buffers,
   const auto visit = [&](int64_t i) {
     std::memcpy(to++, data + i * static_cast<int64_t>(sizeof(T)), sizeof(T));
   };
-  LoopOrder(dimensions, tile, &Dimension::scale, buffers.group_index.data(),
-            plan.parameters.group_index.scale, visit)
-      .go(tile.outermost, at.scale, at.group_index);
+  IndexedElements(dimensions, tile, &Dimension::scale, buffers.group_index.data(),
+                  plan.parameters.group_index.scale, visit)
+      .visit_from(tile.outermost, at.scale, at.group_index);
   return to - reinterpret_cast<T*>(out);
 }
 
@@ -79,21 +80,21 @@ void gather_indexed_zeros(const Plan& plan, const Buffers& buffers, Dimensions d
   const Element zero = zero_point_element(plan);
   const std::byte* data = buffers.zero_point.data();
   const int width = bits(zero);
-  const bool finite_normal = kind(zero) != Kind::floating &&
-                             plan.parameters.zero_point_overflow != ZeroPointOverflow::carry;
+  const bool offset_is_separate = kind(zero) != Kind::floating &&
+                                  plan.parameters.zero_point_overflow != ZeroPointOverflow::carry;
   const int unused = kind(zero) == Kind::signed_integer ? 32 - width : 0;
   int32_t* to = out;
   const auto visit = [&](int64_t i) {
-    if (finite_normal) {
+    if (offset_is_separate) {
       *to++ = static_cast<int32_t>(load_code(width, data, i) << unused) >> unused;
     } else {
       load_zeros(plan, buffers, i, 1, 1, to++);
     }
   };
-  LoopOrder(dimensions, tile, &Dimension::zero_point, buffers.group_index.data(),
-            plan.parameters.group_index.zero_point, visit)
-      .go(tile.outermost, at.zero_point, at.group_index);
-  if (finite_normal) finish_zeros(plan, to - out, out);
+  IndexedElements(dimensions, tile, &Dimension::zero_point, buffers.group_index.data(),
+                  plan.parameters.group_index.zero_point, visit)
+      .visit_from(tile.outermost, at.zero_point, at.group_index);
+  if (offset_is_separate) finish_zeros(plan, to - out, out);
 }
 
 }  // namespace dequant

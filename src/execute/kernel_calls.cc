@@ -1,6 +1,6 @@
-// Streaming wants results that start with a cache line. Where y does not, a few elements
-// before the first cache line are stored by ordinary stores; where groups start anywhere, results
-// take the way through a small buffer.
+// A kernel that streams needs results that start with a cache line. Where y does not, the elements
+// before the first cache line are stored by ordinary stores. Where that is impossible, because
+// groups start within cache lines, results go through a small buffer.
 #include "execute/kernel_calls.h"
 
 #include <algorithm>
@@ -14,12 +14,12 @@ namespace dequant {
 namespace {
 
 constexpr auto kCacheLineBytes = static_cast<int64_t>(kCacheLine);
-/// Results that take the way through a buffer at once.
+/// Results that stream_through_buffer() buffers at once.
 constexpr int64_t kBufferBytes = 8192;
 
 }  // namespace
 
-/// The arguments of call(), x as what the kernels take.
+/// The arguments of call(), in the terms of KernelArgs.
 struct KernelCalls::Call {
   KernelFn kernel;
   ScaleLayout scale_layout;
@@ -52,14 +52,14 @@ struct KernelCalls::Call {
             .zero16 = params.zero16});
   }
 
-  /// `n` elements from i on, which are whole groups or lie within one.
-  Call piece(int64_t i, int64_t n, int64_t y_size) const {
-    Call part = *this;
-    part.codes += i * width / 8;
-    part.y += i * y_size;
-    part.count = n;
-    part.params = advanced(params, scale_layout == ScaleLayout::per_element ? i : i / group);
-    return part;
+  /// The call for `n` elements from element i on: whole groups, or elements of one group.
+  Call span(int64_t i, int64_t n, int64_t y_size) const {
+    Call out = *this;
+    out.codes += i * width / 8;
+    out.y += i * y_size;
+    out.count = n;
+    out.params = advanced(params, scale_layout == ScaleLayout::per_element ? i : i / group);
+    return out;
   }
 };
 
@@ -111,13 +111,13 @@ bool KernelCalls::can_share_from(const uint8_t* y) const noexcept {
   return !job_.way.stream || reinterpret_cast<uintptr_t>(y) % kCacheLine == 0;
 }
 
-void KernelCalls::shared(const uint8_t* codes, uint8_t* y, int64_t count, int64_t rows, Apart apart,
-                         const Params& params) const noexcept {
+void KernelCalls::shared(const uint8_t* codes, uint8_t* y, int64_t count, int64_t rows,
+                         RowStride stride, const Params& params) const noexcept {
   const Element x = job_.plan.input;
-  const int64_t x_row = apart.x * bits(x) / 8;
-  // Codes of short rows, a line at least, are asked for some rows ahead.
-  const int64_t part = std::max(count * bits(x) / 8, kCacheLineBytes);
-  const int64_t prefetch_distance = ceil_div(int64_t{kPrefetchDistanceX}, part) * x_row;
+  const int64_t x_row = stride.x * bits(x) / 8;
+  // Codes are prefetched whole rows ahead. A row takes a cache line at least.
+  const int64_t row_bytes = std::max(count * bits(x) / 8, kCacheLineBytes);
+  const int64_t prefetch_distance = ceil_div(int64_t{kPrefetchDistanceX}, row_bytes) * x_row;
   job_.table.shared_at(
       x, job_.plan.output)({.x = codes,
                             .y = y,
@@ -131,7 +131,7 @@ void KernelCalls::shared(const uint8_t* codes, uint8_t* y, int64_t count, int64_
                             .scales_of_y = scales_of_y_,
                             .rows = static_cast<size_t>(rows),
                             .x_row = static_cast<size_t>(x_row),
-                            .y_row = static_cast<size_t>(apart.y * y_size_)});
+                            .y_row = static_cast<size_t>(stride.y * y_size_)});
 }
 
 KernelFn KernelCalls::kernel_of(Element x, ScaleLayout scale_layout) const noexcept {
@@ -141,46 +141,49 @@ KernelFn KernelCalls::kernel_of(Element x, ScaleLayout scale_layout) const noexc
 
 void KernelCalls::stream(const Call& c) const noexcept {
   const int64_t past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(c.y) % kCacheLine);
-  const bool free = c.scale_layout == ScaleLayout::per_element || c.one_group();
-  // Groups of a step or less follow one another without a seam.
-  const bool seamless = free || c.group * y_size_ % kCacheLineBytes == 0 ||
-                        c.group <= 2 * static_cast<int64_t>(job_.table.lanes);
-  if (past == 0 && seamless) return c(true);
+  // A call may be split at any element if no group starts within it.
+  const bool no_groups = c.scale_layout == ScaleLayout::per_element || c.one_group();
+  // True if all steps of the kernel store whole cache lines. Groups of at most two vectors share
+  // steps.
+  const bool whole_lines = no_groups || c.group * y_size_ % kCacheLineBytes == 0 ||
+                           c.group <= 2 * static_cast<int64_t>(job_.table.lanes);
+  if (past == 0 && whole_lines) return c(true);
   const int64_t head = (kCacheLineBytes - past) / y_size_;
-  const bool reachable = past % y_size_ == 0 && head * c.width % 8 == 0;
-  if (free && reachable) {
+  // Elements that end with a cache line of y and with a byte of x.
+  const bool head_is_whole = past % y_size_ == 0 && head * c.width % 8 == 0;
+  if (no_groups && head_is_whole) {
     if (head >= c.count) return c(false);
-    c.piece(0, head, y_size_)(false);
-    return c.piece(head, c.count - head, y_size_)(true);
+    c.span(0, head, y_size_)(false);
+    return c.span(head, c.count - head, y_size_)(true);
   }
-  if (!free && c.group >= kLongGroup) {
+  if (!no_groups && c.group >= kLongGroup) {
     for (int64_t i = 0; i < c.count; i += c.group) {
-      stream(c.piece(i, std::min(c.group, c.count - i), y_size_));
+      stream(c.span(i, std::min(c.group, c.count - i), y_size_));
     }
     return;
   }
-  bounce(c);
+  stream_through_buffer(c);
 }
 
 void KernelCalls::formula(Element x, const uint8_t* codes, uint8_t* y, int64_t count,
                           const AffineFormula& formula) const noexcept {
-  // Codes of whole bytes and results of four: the first cache line can always be reached.
+  // Codes are whole bytes and results four: a call can always be split at the first cache line.
   const auto past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(y) % kCacheLine);
   const bool split = job_.way.stream && past != 0 && past % y_size_ == 0;
   const int64_t head = split ? std::min(count, (kCacheLineBytes - past) / y_size_) : 0;
   const KernelFn kernel = job_.table.formula_at(x);
-  const auto call_part = [&](int64_t from, int64_t n) {
+  const auto call_span = [&](int64_t from, int64_t n) {
     if (n == 0) return;
     KernelArgs args{codes + from * bits(x) / 8, y + from * y_size_, static_cast<size_t>(n)};
     args.stream = job_.way.stream;
     args.formula = &formula;
     kernel(args);
   };
-  call_part(0, head);
-  call_part(head, count - head);
+  call_span(0, head);
+  call_span(head, count - head);
 }
 
-void KernelCalls::bounce(const Call& c) const noexcept {
+void KernelCalls::stream_through_buffer(const Call& c) const noexcept {
   alignas(64) uint8_t buffer[kBufferBytes];
   const int64_t capacity = kBufferBytes / y_size_;
   int64_t count = 0;
@@ -190,9 +193,9 @@ void KernelCalls::bounce(const Call& c) const noexcept {
       count = c.group <= capacity ? std::min(capacity / c.group * c.group, c.count - i)
                                   : std::min(count, c.group - i % c.group);
     }
-    Call part = c.piece(i, count, y_size_);
-    part.y = buffer;
-    part(false);
+    Call buffered = c.span(i, count, y_size_);
+    buffered.y = buffer;
+    buffered(false);
     job_.table.helpers.stream(buffer, c.y + i * y_size_, static_cast<size_t>(count * y_size_));
   }
 }

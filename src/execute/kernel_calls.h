@@ -1,4 +1,5 @@
-// Calling the kernels of the table for one job: where streamed results have to go a longer way.
+// Kernel calls of one job. Kernels stream to whole cache lines only; KernelCalls brings results to
+// the edges of cache lines by ordinary stores or through a buffer.
 #pragma once
 
 #include "execute/chunk.h"
@@ -13,31 +14,33 @@ class KernelCalls {
   /// Bytes of a result.
   int64_t y_size() const noexcept { return y_size_; }
 
-  /// Dequantizes `count` codes of x into y. Groups of `group` elements have a scale each, or, with
-  /// ScaleLayout::per_element, elements. If results are streamed, codes are prefetched so many
-  /// bytes ahead.
+  /// Dequantizes `count` codes of type x, which start on a byte, into y. With
+  /// ScaleLayout::per_group each `group` elements have one entry of `params`, with per_element each
+  /// element. Stores are those of the way; if results are streamed, codes are prefetched
+  /// `prefetch_distance` bytes ahead.
   void call(Element x, ScaleLayout scale_layout, const uint8_t* codes, uint8_t* y, int64_t count,
             int64_t group, const Params& params,
             size_t prefetch_distance = kPrefetchDistanceX) const noexcept;
 
-  /// How many elements of x and y lie from the start of a row to that of the next one.
-  struct Apart {
+  /// From the start of a row to the start of the next, in elements of x and of y.
+  struct RowStride {
     int64_t x;
     int64_t y;
   };
 
-  /// True if shared() may store results from y on: streaming needs the start of a cache line.
+  /// True if shared() may store results from y on: ordinary stores, or y starts a cache line.
   bool can_share_from(const uint8_t* y) const noexcept;
 
-  /// `rows` rows which start on bytes and have the same scale for each of `count` elements.
-  void shared(const uint8_t* codes, uint8_t* y, int64_t count, int64_t rows, Apart apart,
+  /// Dequantizes `rows` rows of `count` elements by the kernel for rows that share scales: element
+  /// i of every row has entry i of `params`. Each row starts on a byte.
+  void shared(const uint8_t* codes, uint8_t* y, int64_t count, int64_t rows, RowStride stride,
               const Params& params) const noexcept;
 
-  /// call() for results that do not go to their place yet.
+  /// call() with ordinary stores, for results in a tile that is copied later.
   void call_cached(Element x, ScaleLayout scale_layout, const uint8_t* codes, uint8_t* y,
                    int64_t count, int64_t group, const Params& params) const noexcept;
 
-  /// The kernel of a documented rule.
+  /// Dequantizes `count` codes by the kernel of a documented rule.
   void formula(Element x, const uint8_t* codes, uint8_t* y, int64_t count,
                const AffineFormula& formula) const noexcept;
 
@@ -45,7 +48,7 @@ class KernelCalls {
   struct Call;
   KernelFn kernel_of(Element x, ScaleLayout scale_layout) const noexcept;
   void stream(const Call& call) const noexcept;
-  void bounce(const Call& call) const noexcept;
+  void stream_through_buffer(const Call& call) const noexcept;
 
   const Job& job_;
   bool adds_;

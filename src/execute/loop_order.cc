@@ -1,4 +1,5 @@
-// The dimensions of a plan put in order.
+// Choosing a loop order: which dimension is transposed with the innermost one, and which dimensions
+// change places so that parameters are loaded less often.
 #include "execute/loop_order.h"
 
 #include <algorithm>
@@ -10,9 +11,9 @@
 namespace dequant {
 namespace {
 
-/// Neighbours in y that are done before the next index of the other dimension.
+/// Elements of the innermost dimension in a block of a transpose.
 constexpr int64_t kBlock = 256;
-/// Fewer indices are not worth a transpose.
+/// Dimensions of fewer indices are not transposed.
 constexpr int64_t kFewest = 16;
 
 /// The dimensions in the order of the plan.
@@ -28,8 +29,8 @@ LoopOrder order_of_dimensions(const Plan& plan, const Region& region) {
   return order;
 }
 
-/// The dimension that lies densest in x, if the innermost one is to be transposed with it; else the
-/// innermost.
+/// The dimension to transpose with the innermost one: that of the smallest stride in x. The
+/// innermost one itself if there is nothing to transpose.
 size_t densest(const LoopOrder& order) {
   const size_t last = order.rank - 1;
   const Dimension& inner = order.list[last];
@@ -42,11 +43,11 @@ size_t densest(const LoopOrder& order) {
   return best;
 }
 
-/// Elements of y among which the order of dimensions may change: about those of a chunk.
+/// Most elements of y within which dimensions change places: about those of a chunk.
 constexpr int64_t kRegion = int64_t{256} << 10;
 
-/// Brings dimensions that repeat parameters inside others near them, so that parameters are made
-/// ready less often. What is done at once, a tile, stays as it is.
+/// Moves dimensions that repeat parameters inward past dimensions that do not, so that parameters
+/// are loaded less often. The dimensions of a tile keep their order.
 void keep_params(LoopOrder& order) {
   if (repeats_params(order.list[order.rank - 1])) return;
   const Tile tile = Odometer(order.dimensions(), {}, 0).largest_tile(kTile);
@@ -77,7 +78,7 @@ LoopOrder loop_order_of(const Plan& plan, const Region& region, Phase phase) noe
   Dimension& inner = order.list[last];
   order.transposes = chosen != last;
   if (order.transposes) {
-    // The others, then the two.
+    // The two transposed dimensions become the innermost.
     std::rotate(order.list.begin() + chosen, order.list.begin() + chosen + 1,
                 order.list.begin() + last);
   }
@@ -91,14 +92,14 @@ LoopOrder loop_order_of(const Plan& plan, const Region& region, Phase phase) noe
   }
   if (!order.transposes) keep_params(order);
   if (!cut) return order;
-  // Blocks come before the two.
-  const auto far = [&](int64_t stride) { return stride * kBlock; };
+  // The dimension of blocks is outside the two transposed dimensions.
+  const auto by_blocks = [&](int64_t stride) { return stride * kBlock; };
   const Dimension of_blocks{.size = blocks,
-                            .x = far(inner.x),
-                            .scale = far(inner.scale),
-                            .zero_point = far(inner.zero_point),
-                            .y = far(inner.y),
-                            .group_index = far(inner.group_index)};
+                            .x = by_blocks(inner.x),
+                            .scale = by_blocks(inner.scale),
+                            .zero_point = by_blocks(inner.zero_point),
+                            .y = by_blocks(inner.y),
+                            .group_index = by_blocks(inner.group_index)};
   inner.size = kBlock;
   order.list[last + 1] = inner;
   order.list[last] = order.list[last - 1];

@@ -1,5 +1,5 @@
-// In which order the elements of a region of a strided plan are done. Any order that does each once
-// is right; the parts of a plan that threads take are counted in it.
+// The loop order: in which order the elements of a region of a strided plan are dequantized. Chunks
+// are consecutive elements of this order.
 #pragma once
 
 #include <array>
@@ -8,25 +8,27 @@
 
 namespace dequant {
 
-/// True of a dimension whose indices all have the same parameters.
+/// True if all indices of a dimension have the same scale and zero point.
 inline bool repeats_params(const Dimension& d) noexcept {
   return d.scale == 0 && d.zero_point == 0 && d.group_index == 0;
 }
 
-/// Dimensions to be visited row-major from an offset on.
+/// Dimensions in loop order, visited row-major from `origin` on.
 struct LoopOrder {
   std::array<Dimension, kMostDimensions> list;
   size_t rank = 0;
   Offsets origin;
-  /// The innermost two are a transpose: neighbours in y lie apart in x, and the other way round.
+  /// The innermost two dimensions are transposed: the last is the densest in y, the one before it
+  /// the densest in x.
   bool transposes = false;
 
   Dimensions dimensions() const noexcept { return {list.data(), rank}; }
+  /// The product of all sizes.
   int64_t elements() const noexcept;
 };
 
-/// Where a plan transposes, neighbours in y are done in blocks, so that x and y both use whole
-/// cache lines: first all whole blocks, then what they leave, which may be nothing.
+/// Where a plan transposes, its innermost dimension is cut into blocks, so that x and y are both
+/// accessed by whole cache lines: first all whole blocks, then the rest, which may be empty.
 enum class Phase : uint8_t { blocks, rest };
 
 LoopOrder loop_order_of(const Plan& plan, const Region& region, Phase phase) noexcept;

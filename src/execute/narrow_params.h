@@ -1,5 +1,5 @@
-// Parameters that serve many rows, in 16 bits too where the target has kernels that compute in
-// them.
+// Parameters narrowed to 16 bits, for targets whose kernels compute in float16. Narrowing pays
+// where many rows use the same parameters.
 #pragma once
 
 #include "execute/chunk.h"
@@ -18,8 +18,8 @@ class NarrowParams {
                     ? job.table.helpers.narrow
                     : nullptr) {}
 
-  /// The same parameters, of `count` elements, at most kCapacity. What it adds stays until the next
-  /// call.
+  /// `params` of `count` <= kCapacity elements, with scale16 and zero16 added where the kernels of
+  /// the job take them; valid until the next call.
   Params of(Params params, int64_t count) noexcept {
     if (narrow_ == nullptr || !params.finite_normal || params.offset != nullptr) return params;
     narrow_(params.scale, params.zero, static_cast<size_t>(count), scale16_, zero16_);

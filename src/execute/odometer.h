@@ -1,4 +1,5 @@
-// Visiting the elements of a strided plan without computing an index for any of them.
+// The position in a strided plan: the index in each dimension and the offsets of all tensors,
+// advanced together without a division.
 #pragma once
 
 #include <algorithm>
@@ -12,20 +13,20 @@
 
 namespace dequant {
 
-/// Of a loop order: a dimension of the plan may be cut in two.
+/// Most dimensions of a loop order, which may cut one dimension of the plan in two.
 inline constexpr size_t kMostDimensions = kMaxDimensions + 1;
 
-/// Outermost first, at least one.
+/// The dimensions of a loop order, outermost first; at least one.
 using Dimensions = std::span<const Dimension>;
 
-/// Elements that follow one another in row-major order: so many indices of a dimension, and all of
-/// those inside it.
+/// Consecutive elements in row-major order: `count` indices of the dimension `outermost`, and all
+/// indices of the dimensions inside it.
 struct Tile {
   size_t outermost;
   int64_t count;
   int64_t elements;
 
-  /// Indices of one of its dimensions.
+  /// Indices of dimension i >= outermost in the tile.
   int64_t size(Dimensions dimensions, size_t i) const noexcept {
     return i == outermost ? count : dimensions[i].size;
   }
@@ -33,7 +34,8 @@ struct Tile {
 
 class Odometer {
  public:
-  /// Stands at an element, counted row-major over the dimensions.
+  /// Starts at an element, counted row-major over the dimensions. `origin` has the offsets of
+  /// element 0.
   Odometer(Dimensions dimensions, Offsets origin, int64_t element) noexcept
       : dimensions_(dimensions), offsets_(origin) {
     for (size_t i = dimensions.size(); i-- > 0;) {
@@ -43,20 +45,22 @@ class Odometer {
     }
   }
 
+  /// The offsets of the current element.
   const Offsets& offsets() const noexcept { return offsets_; }
 
-  /// Indices of a dimension from here to its end.
+  /// Indices of dimension i from the current one to the last.
   int64_t left(size_t i) const noexcept { return dimensions_[i].size - index_[i]; }
 
-  /// True if all dimensions inside this one stand at their first index.
-  bool stands_at(size_t i) const noexcept {
+  /// True if the current index of every dimension inside dimension i is 0.
+  bool at_start_of(size_t i) const noexcept {
     for (++i; i < dimensions_.size(); ++i) {
       if (index_[i] != 0) return false;
     }
     return true;
   }
 
-  /// Whole indices of a dimension from here on among so many elements; 0 within an index.
+  /// How many indices of dimension i the next `elements` elements cover as a whole; 0 if
+  /// at_start_of(i) is false.
   int64_t whole(size_t i, int64_t elements) const noexcept {
     for (size_t k = dimensions_.size() - 1; k > i; --k) {
       if (index_[k] != 0) return 0;
@@ -65,8 +69,8 @@ class Odometer {
     return std::min(left(i), elements);
   }
 
-  /// The largest tile from here on that has at most so many elements. Where a dimension is too
-  /// long, its tiles are about equal.
+  /// The largest tile from the current element on that has at most `most` elements. A dimension
+  /// that is cut has tiles of about equal lengths.
   Tile largest_tile(int64_t most) const noexcept {
     size_t i = dimensions_.size() - 1;
     int64_t inside = 1;
@@ -80,9 +84,9 @@ class Odometer {
     return {i, count, count * inside};
   }
 
-  /// Goes on by count <= left(i) indices of a dimension; those inside it stand at their first.
+  /// Advances by count <= left(i) indices of dimension i; demands at_start_of(i).
   void advance(size_t i, int64_t count) noexcept {
-    // At the end of a dimension all goes back to its start and one index further outside.
+    // The end of a dimension: its index becomes 0, and the next dimension outside advances by 1.
     for (; i > 0 && index_[i] + count == dimensions_[i].size; --i, count = 1) {
       if (index_[i] != 0) offsets_.step(dimensions_[i], -index_[i]);
       index_[i] = 0;
@@ -92,7 +96,8 @@ class Odometer {
   }
 
  private:
-  /// Pieces of a long dimension start on a byte and a cache line if the dimension does.
+  /// Tiles that cut the innermost dimension have multiples of this length, so that all start on a
+  /// byte of x and a cache line of y if the first does.
   static constexpr int64_t kAligned = 64;
 
   Dimensions dimensions_;

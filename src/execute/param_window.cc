@@ -57,7 +57,7 @@ bool ParamWindow::can_narrow(int64_t at, int64_t count) const noexcept {
   if (plan_.scale != Element::float16 || plan_.output != Element::float16) return false;
   if (!scales_are_stored(plan_) || !zero_points_are_stored(plan_)) return false;
   if (helpers_.narrow_zeros[static_cast<size_t>(plan_.input)] == nullptr) return false;
-  // Kernels read on behind the last one.
+  // Kernels load up to kNarrowSlack entries behind the last one.
   constexpr auto kSlack = static_cast<int64_t>(Helpers::kNarrowSlack);
   if ((at + count + kSlack) * 2 > static_cast<int64_t>(buffers_.scale.size())) return false;
   if (reinterpret_cast<uintptr_t>(buffers_.scale.data()) % alignof(uint16_t) != 0) return false;
@@ -94,11 +94,11 @@ void ParamWindow::load_zero_points(int64_t count) noexcept {
 }
 
 void ParamWindow::load_ranges(int64_t count) noexcept {
-  constexpr int64_t kPiece = 256;
-  float min[kPiece];
-  float max[kPiece];
-  for (int64_t done = 0; done < count; done += kPiece) {
-    const int64_t n = std::min(kPiece, count - done);
+  constexpr int64_t kBatch = 256;
+  float min[kBatch];
+  float max[kBatch];
+  for (int64_t done = 0; done < count; done += kBatch) {
+    const int64_t n = std::min(kBatch, count - done);
     const int64_t at = (begin_ - first_ + done) * 4;
     std::memcpy(min, buffers_.min_range.data() + at, static_cast<size_t>(n) * 4);
     std::memcpy(max, buffers_.max_range.data() + at, static_cast<size_t>(n) * 4);

@@ -1,5 +1,5 @@
-// A window of scales and zero points in the form the kernels take: float32 and int32, whatever they
-// are stored as; and of ranges, as scales and offsets.
+// A window of consecutive scales and zero points, converted to what kernels take: float32 and
+// int32. Ranges become scales and offsets.
 #pragma once
 
 #include <algorithm>
@@ -13,17 +13,18 @@
 
 namespace dequant {
 
-/// Scales, zero points and, of rules that add one, offsets of neighbours.
+/// Quantization parameters of consecutive groups or elements, as arrays.
 struct Params {
-  const float* scale;  ///< this and the next may be null where scale16 is not
+  const float* scale;  ///< scale and zero may be null where scale16 is not
   const int32_t* zero;
-  const float* offset;
-  bool finite_normal;                 ///< is_finite_normal() of all scales and offsets
-  const uint16_t* scale16 = nullptr;  ///< both or none: what Helpers::narrow makes of them
+  const float* offset;  ///< null for rules that add no offset
+  bool finite_normal;   ///< is_finite_normal() of all scales and offsets
+  /// Scales as float16 and zero points as int16, by Helpers::narrow; both or neither.
+  const uint16_t* scale16 = nullptr;
   const int16_t* zero16 = nullptr;
 };
 
-/// Those of the elements from the `by`th on.
+/// The same parameters without the first `by` entries.
 inline Params advanced(Params params, int64_t by) {
   if (params.scale != nullptr) params.scale += by, params.zero += by;
   if (params.offset != nullptr) params.offset += by;
@@ -36,21 +37,20 @@ class ParamWindow {
   /// Entries of a window; the window lives on the stack.
   static constexpr int64_t kCapacity = 4096;
 
-  /// `first` is the index of the first scale that the buffers hold.
+  /// `first` is the index of the first scale, or range, in the buffers.
   ParamWindow(const Plan& plan, const Buffers& buffers, const Helpers& helpers,
               int64_t first) noexcept;
 
-  /// The parameters from `begin` on, count <= kCapacity of them, until the next call. Keeps what is
-  /// there already.
+  /// The parameters with the indices from `begin` on, count <= kCapacity of them; valid until the
+  /// next call. Converts nothing if the window holds all of them.
   Params load(int64_t begin, int64_t count) noexcept;
 
-  /// The same for elements that each have their own, in 16 bits alone where kernels take them so:
-  /// stored scales where they are.
+  /// load() for ScaleLayout::per_element. Where kernels take float16 scales, `scale16` are the
+  /// stored scales themselves, and `scale` and `zero` are null.
   Params load_per_element(int64_t begin, int64_t count) noexcept;
 
-  /// Prefetches the stored parameters that are loaded next, `count` of them from `begin` on, as far
-  /// as there are any. Inlined, or the compiler takes it for a function without effects and leaves
-  /// it out.
+  /// Prefetches stored parameters, `count` of them from index `begin` on, as far as the buffers
+  /// have them. Always inlined: compilers remove calls of functions that only prefetch.
   [[gnu::always_inline]] void fetch(int64_t begin, int64_t count) const noexcept {
     for (const Stored& param : stored_) {
       const int64_t end = std::min((begin - first_ + count) * param.bits / 8, param.bytes);
@@ -61,16 +61,15 @@ class ParamWindow {
     }
   }
 
-  /// True if all zero points are the same, whatever is loaded.
+  /// True if the plan stores no zero points: all are one constant.
   bool constant_zeros() const noexcept { return constant_zeros_; }
 
  private:
-  /// Where parameters are read from: scales and zero points, or both ends of ranges. No bytes:
-  /// nowhere.
+  /// Stored scales, zero points, or ends of ranges; bytes is 0 where there are none.
   struct Stored {
     const std::byte* data;
     int64_t bytes;
-    int64_t bits;  ///< of each
+    int64_t bits;  ///< of one
   };
   static std::array<Stored, 2> stored(const Plan& plan, const Buffers& buffers) noexcept;
 
@@ -83,14 +82,14 @@ class ParamWindow {
   const Helpers& helpers_;
   int64_t first_;
   std::array<Stored, 2> stored_;
-  bool in_place_;          ///< scales are used where they are
-  bool constant_zeros_;    ///< the same for all elements
-  int64_t zeros_set_ = 0;  ///< how many of these there are
-  int64_t zeros16_set_ = 0;
+  bool in_place_;  ///< stored scales are float32 on multiples of 4 bytes: not copied
+  bool constant_zeros_;
+  int64_t zeros_set_ = 0;    ///< entries of zero_ that hold the constant zero point
+  int64_t zeros16_set_ = 0;  ///< the same for zero16_
   int64_t begin_ = 0;
   int64_t end_ = 0;
   bool finite_normal_ = false;
-  const float* scales_ = nullptr;  ///< that of begin_
+  const float* scales_ = nullptr;  ///< the scale of index begin_
   alignas(64) float scale_[kCapacity];
   alignas(64) int32_t zero_[kCapacity];
   alignas(64) float offset_[kCapacity];

@@ -1,4 +1,4 @@
-// Stored scales and zero points, decoded exactly, and then what their producer does to them.
+// Stored scales and zero points: decoded exactly, then the producer's own operations.
 #include "execute/parameters.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace dequant {
 namespace {
 
-/// Neighbouring integers as int32.
+/// Consecutive integers, from index i on, as int32.
 void widen(Element x, const std::byte* data, int64_t i, int64_t count, int32_t* out) {
   const int width = bits(x);
   if (width == 32) {
@@ -30,7 +30,7 @@ void widen(Element x, const std::byte* data, int64_t i, int64_t count, int32_t* 
       reinterpret_cast<const uint8_t*>(data + i * width / 8), static_cast<size_t>(count), out);
 }
 
-/// Neighbouring scales, or others, decoded.
+/// `count` floats of type `scale` as float32, the first at index i, the next at i + stride.
 void decode_scales(Element scale, const std::byte* data, int64_t i, int64_t stride, int64_t count,
                    float* out) {
   if (scale == Element::float32 && stride == 1) {
@@ -52,7 +52,7 @@ void decode_scales(Element scale, const std::byte* data, int64_t i, int64_t stri
   }
 }
 
-/// Zero points of words that got the offset as one integer each.
+/// Zero points of ZeroPointOverflow::carry: the offset is added to 32-bit words.
 void load_carried(const Plan& plan, const std::byte* data, int64_t i, int64_t stride, int64_t count,
                   int32_t* out) {
   const Element zero = zero_point_element(plan);
@@ -128,7 +128,7 @@ void load_scales(const Plan& plan, const Buffers& buffers, int64_t i, int64_t st
 
 void load_zeros(const Plan& plan, const Buffers& buffers, int64_t i, int64_t stride, int64_t count,
                 int32_t* out) noexcept {
-  // A zero point of a float is zero, checked at the entry point; its code is no number.
+  // The zero point of a float x is zero, as check_buffers() has seen.
   if (!has_zero_points(plan)) {
     std::fill_n(out, count, plan.implicit_zero_point);
     return;
@@ -136,10 +136,10 @@ void load_zeros(const Plan& plan, const Buffers& buffers, int64_t i, int64_t str
   const std::byte* data = buffers.zero_point.data();
   const Element zero = zero_point_element(plan);
   if (kind(zero) == Kind::floating) {
-    constexpr int64_t kPiece = 256;
-    float values[kPiece];
-    for (int64_t done = 0; done < count; done += kPiece) {
-      const int64_t n = std::min(kPiece, count - done);
+    constexpr int64_t kBatch = 256;
+    float values[kBatch];
+    for (int64_t done = 0; done < count; done += kBatch) {
+      const int64_t n = std::min(kBatch, count - done);
       decode_scales(zero, data, i + done * stride, stride, n, values);
       std::memcpy(out + done, values, static_cast<size_t>(n) * sizeof *values);
     }

@@ -1,5 +1,5 @@
-// From what is stored beside x to one float32 scale and one zero point each, by the operations of
-// Parameters. Kernels know nothing of these.
+// From stored scales and zero points to the float32 scales and int32 zero points of kernels, by the
+// operations of Parameters in include/dequant/plan.h.
 #pragma once
 
 #include <cstdint>
@@ -8,32 +8,32 @@
 
 namespace dequant {
 
-/// True for zero points that are floats: they are loaded as the bit patterns of float32, and
-/// subtracted by src/execute/float_zero_points.h.
+/// True if zero points are floats. load_zeros() gives them as bit patterns of float32, and
+/// subtract_floats() subtracts them.
 bool has_float_zero_points(const Plan& plan) noexcept;
 
-/// True where zero points are no constant: stored, and of an integer x.
+/// True if zero points are stored and x is an integer. Else all are plan.implicit_zero_point.
 bool has_zero_points(const Plan& plan) noexcept;
 
-/// True if scales are what is stored, so that a scale of y's element is a number that y has.
+/// True if scales are the stored ones, not products with a tensor scale.
 bool scales_are_stored(const Plan& plan) noexcept;
 
-/// The same of zero points, and that their element is that of x.
+/// True if zero points are the stored ones, of the element of x and without an offset.
 bool zero_points_are_stored(const Plan& plan) noexcept;
 
-/// `count` scales as float32, the first at index i, the others `stride` apart.
+/// `count` scales as float32: those at the indices i, i + stride, i + 2 * stride, ...
 void load_scales(const Plan& plan, const Buffers& buffers, int64_t i, int64_t stride, int64_t count,
                  float* out) noexcept;
 
-/// The same for zero points; where there are none, the plan's implicit one. Of uint32: bit
-/// patterns.
+/// `count` zero points as int32, at the same indices; plan.implicit_zero_point if none are stored.
+/// uint32 and float zero points as bit patterns.
 void load_zeros(const Plan& plan, const Buffers& buffers, int64_t i, int64_t stride, int64_t count,
                 int32_t* out) noexcept;
 
-/// What Parameters do to `count` scales that were decoded.
+/// Applies infinite_e8m0 and the tensor scale to `count` decoded scales.
 void finish_scales(const Plan& plan, const Buffers& buffers, int64_t count, float* scales) noexcept;
 
-/// The same of zero points that carry nothing into others.
+/// Adds the offset to `count` decoded zero points, by ZeroPointOverflow::keep or wrap.
 void finish_zeros(const Plan& plan, int64_t count, int32_t* zeros) noexcept;
 
 }  // namespace dequant

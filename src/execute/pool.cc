@@ -10,9 +10,9 @@
 namespace dequant {
 namespace {
 
-/// The tasks of a call, dealt out in spans, one for each thread that may take part, so that who
-/// calls again finds the same part of x and y in the same core's cache. Who is done with a span
-/// helps with the next one.
+/// The tasks of a call in spans of consecutive tasks, one for each thread that may take part: a
+/// repeated call finds the same elements of x and y in the same core's cache. A thread that has
+/// finished a span goes on with the next span.
 class TaskSpans {
  public:
   TaskSpans(Executor::Task task, void* context, std::size_t count, std::size_t threads) noexcept
@@ -23,7 +23,7 @@ class TaskSpans {
     }
   }
 
-  /// Runs tasks until there are none left, beginning with those of a span.
+  /// Runs tasks until none are left, those of span `first` first.
   void take(std::size_t first) noexcept {
     for (std::size_t k = 0; k < spans_; ++k) {
       TaskSpan& span = span_[(first + k) % spans_];
@@ -34,7 +34,7 @@ class TaskSpans {
  private:
   static constexpr std::size_t kMost = 64;
 
-  /// On a cache line of its own: threads count in it.
+  /// On a cache line of its own, as threads increment `next`.
   struct alignas(64) TaskSpan {
     std::atomic<std::size_t> next;
     std::size_t end;
@@ -50,16 +50,17 @@ class TaskSpans {
   std::array<TaskSpan, kMost> span_;
 };
 
-/// Of a thread: what a chunk needs, several times. Address space may be little.
+/// The stack of a thread: several times that of a chunk. Larger stacks fail where address space is
+/// limited.
 constexpr std::size_t kStackBytes = std::size_t{1} << 20;
-/// After a refusal by the system no thread is asked for during this time: asking costs as much as a
-/// tensor.
+/// After a failed pthread_create() none is tried for this time: a failure takes as long as
+/// dequantizing a tensor.
 constexpr std::chrono::seconds kPatience{1};
-/// How often a thread looks before it sleeps: who calls again at once does not wait for it to wake
-/// up.
+/// How often a thread polls before it sleeps, so that calls in quick succession do not wait for a
+/// thread to wake up.
 constexpr int kLooks = 100;
 
-/// Returns when the number is no longer the one that was seen.
+/// Returns when the number differs from `seen`.
 void wait_for_change(const std::atomic<uint32_t>& number, uint32_t seen) noexcept {
   for (int i = 0; i < kLooks; ++i) {
     if (number.load(std::memory_order_relaxed) != seen) return;
@@ -72,9 +73,10 @@ void wait_for_change(const std::atomic<uint32_t>& number, uint32_t seen) noexcep
 
 struct Pool::Call {
   TaskSpans spans;
-  std::size_t places;       ///< for more threads; guarded by the pool's lock, as all that follows
-  std::size_t helpers = 0;  ///< threads of the pool that are in it
-  bool waited_for = false;  ///< by its caller, who has run out of tasks
+  // Guarded by the pool's lock:
+  std::size_t places;       ///< how many more threads may help
+  std::size_t helpers = 0;  ///< threads of the pool that run tasks of this call
+  bool waited_for = false;  ///< the calling thread has no tasks left and waits for the helpers
   Call* next = nullptr;
 };
 
@@ -107,7 +109,7 @@ void Pool::begin(Call& call) noexcept {
   while (wanted-- > 0) begun_.notify_one();
 }
 
-/// Returns when no thread of the pool is in the call any more; the tasks are done then.
+/// Returns when no thread of the pool runs a task of the call: all tasks are done then.
 void Pool::end(Call& call) noexcept {
   std::unique_lock lock(lock_);
   Call** at = &calls_;
@@ -122,7 +124,7 @@ void Pool::end(Call& call) noexcept {
   }
 }
 
-/// Makes threads until there are so many, or until the system refuses one.
+/// Creates threads until the pool has `workers`, or until the system refuses one.
 void Pool::grow(std::size_t workers) noexcept {
   const auto now = std::chrono::steady_clock::now();
   if (now < next_try_) return;
@@ -140,10 +142,10 @@ void Pool::grow(std::size_t workers) noexcept {
   pthread_attr_destroy(&detached);
 }
 
-/// The life of a thread of the pool.
+/// What a thread of the pool runs: helps calls that have places, else waits for the next call.
 void Pool::help() noexcept {
   std::unique_lock lock(lock_);
-  const std::size_t first = ++helping_;  // 0 is the span of callers
+  const std::size_t first = ++helping_;  // the calling thread begins with span 0
   for (;;) {
     Call* call = calls_;
     while (call != nullptr && call->places == 0) call = call->next;
@@ -161,7 +163,7 @@ void Pool::help() noexcept {
     lock.lock();
     if (--call->helpers > 0 || !call->waited_for) continue;
     ended_.fetch_add(1, std::memory_order_relaxed);
-    ended_.notify_all();  // under the lock, since the call is gone after it
+    ended_.notify_all();  // under the lock: once it is free the call may be destroyed
   }
 }
 

@@ -1,5 +1,5 @@
-// From a pair of ranges to what the kernels take. Each statement of the kernel rules rounds once,
-// to float32; those of the documented rules to double.
+// Scales, offsets and formulas from min_range and max_range. Each operation of the kernel rules
+// rounds once to float32, each of the documented rules once to double.
 #include "execute/ranges.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ Codes codes_of(Element x) {
   return {lowest, lowest + count - 1, count};
 }
 
-/// One pair of ranges and what comes of them.
+/// The scale and the offset of one pair of ranges.
 struct ScaleAndOffset {
   float scale;
   float offset;
@@ -56,8 +56,8 @@ int32_t shift_of(Rule rule, Element x) noexcept {
 void range_params(Rule rule, Element x, int64_t count, const float* min_range,
                   const float* max_range, float* scale, float* offset) noexcept {
   const Codes codes = codes_of(x);
-  // A loop for each rule, which compilers turn into vector code.
-  const auto each = [&](const auto& params_of) {
+  // A loop for each rule, so that compilers vectorize it.
+  const auto for_each_range = [&](const auto& params_of) {
     for (int64_t k = 0; k < count; ++k) {
       const ScaleAndOffset s = params_of(min_range[k], max_range[k]);
       scale[k] = s.scale;
@@ -68,15 +68,17 @@ void range_params(Rule rule, Element x, int64_t count, const float* min_range,
   if (rule == Rule::min_combined) {
     // 255, 65535, or 2^32: the difference of the int32 limits as floats.
     const float span = highest - static_cast<float>(codes.lowest);
-    return each([=](float min, float max) { return ScaleAndOffset{(max - min) / span, min}; });
+    return for_each_range([=](float min, float max) {
+      return ScaleAndOffset{(max - min) / span, min};
+    });
   }
   if (rule == Rule::min_first) {
-    return each([&](float min, float max) { return min_first(codes, min, max); });
+    return for_each_range([&](float min, float max) { return min_first(codes, min, max); });
   }
   if (codes.lowest == 0)
-    return each([=](float, float max) { return ScaleAndOffset{max / highest, 0}; });
+    return for_each_range([=](float, float max) { return ScaleAndOffset{max / highest, 0}; });
   const auto lowest = static_cast<float>(codes.lowest + (rule == Rule::scaled_narrow_range));
-  each([=](float min, float max) {
+  for_each_range([=](float min, float max) {
     const float from_min = min / lowest;
     const float from_max = max / highest;
     // As std::max: the first unless it is less, so a NaN of min stays and one of max does not.

@@ -1,4 +1,5 @@
-// From a pair of ranges to what the kernels take, rule by rule: docs/numerics.md has the formulas.
+// Scales, offsets and formulas from TensorFlow's min_range and max_range, for each rule; the
+// formulas are in docs/numerics.md.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +12,11 @@ namespace dequant {
 /// True for the rules whose arithmetic is an AffineFormula.
 bool is_documented(Rule rule) noexcept;
 
-/// True for the rules that add the offset; the others stop at the product.
+/// True for the rules that add an offset to the product.
 bool adds_offset(Rule rule) noexcept;
 
-/// What is subtracted from a code before it is scaled: the lowest code for min_combined, else 0.
+/// The integer subtracted from a code before it is scaled: the lowest code for min_combined, else
+/// 0.
 int32_t shift_of(Rule rule, Element x) noexcept;
 
 /// Scales and offsets of min_combined, min_first, scaled and scaled_narrow_range, for `count` pairs

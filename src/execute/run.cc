@@ -1,4 +1,4 @@
-// The entry point of execution: every check before the first write, then chunks for the executor.
+// run() and run_range(): all checks before the first write, then chunks as tasks for the executor.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -17,7 +17,7 @@
 namespace dequant {
 namespace {
 
-/// How many elements the buffers of run_range() hold.
+/// The elements that each buffer of run_range() must hold.
 Extents lengths_of(const Slices& slices) {
   const auto length = [](Range r) { return r.end - r.begin; };
   return {.x = length(slices.x),
@@ -30,7 +30,7 @@ Extents lengths_of(const Slices& slices) {
           .group_index = length(slices.group_index)};
 }
 
-/// The first scale, or range, that the buffers of a packed plan hold.
+/// The index of the first scale, or range, in the buffers of a packed plan.
 int64_t first_scale(const Slices& slices) {
   return slices.scale == Range{} ? slices.min_range.begin : slices.scale.begin;
 }
@@ -38,9 +38,10 @@ int64_t first_scale(const Slices& slices) {
 /// Bytes of an element of y.
 int64_t y_width(const Plan& plan) { return traits(plan.output).format.bits / 8; }
 
-/// Hands several chunks to the caller's threads; what an executor left out would be garbage in y.
+/// Runs the chunks as tasks of the caller's executor. Fails if the executor left a task out: y then
+/// has elements that nobody wrote.
 Status run_parallel(const Job& job, const Executor& executor) {
-  // Executors may touch the state of this thread too; chunks care for their own threads.
+  // Restores the floating-point state of this thread, which an executor may change.
   const FloatEnvironment environment;
   const auto run_one = [](void* self, size_t i) { run_chunk(*static_cast<const Job*>(self), i); };
   Tasks tasks(run_one, const_cast<Job*>(&job), static_cast<size_t>(job.way.chunks));
@@ -51,22 +52,21 @@ Status run_parallel(const Job& job, const Executor& executor) {
                  " tasks; y is incomplete");
 }
 
-/// What chunks are made of: elements of a packed plan, which the buffers x and y hold, or a region
-/// of a strided one. `y_elements` are those that y spans in the whole call, gaps included.
-struct Part {
-  Range elements;
-  int64_t first_scale;
-  int64_t y_elements;
+/// What is divided into chunks: elements of a packed plan, or a region of a strided one.
+struct Work {
+  Range elements;       ///< in the buffers x and y; strided: of the region, from 0 on
+  int64_t first_scale;  ///< as in Job
+  int64_t y_elements;   ///< from the first to the last of y in the whole call, gaps included
   const Region* region = nullptr;
 };
 
-Status run_chunks(const Plan& plan, const Buffers& buffers, const Part& part,
+Status run_chunks(const Plan& plan, const Buffers& buffers, const Work& work,
                   const RunOptions& options) {
   const Table& table = active_table();
   const Way way = way_of(plan, table,
-                         {part.elements, part.y_elements * y_width(plan), options.stores,
-                          reinterpret_cast<uintptr_t>(buffers.y.data()), part.region});
-  const Job job{plan, buffers, table, part.elements, part.first_scale, way, part.region};
+                         {work.elements, work.y_elements * y_width(plan), options.stores,
+                          reinterpret_cast<uintptr_t>(buffers.y.data()), work.region});
+  const Job job{plan, buffers, table, work.elements, work.first_scale, way, work.region};
   if (way.chunks > 1 && options.executor.parallel_for != nullptr) {
     return run_parallel(job, options.executor);
   }
@@ -74,7 +74,7 @@ Status run_chunks(const Plan& plan, const Buffers& buffers, const Part& part,
   return {};
 }
 
-/// A range of a strided plan, region by region. `slices` is what the buffers hold.
+/// Runs a range of a strided plan, region by region. `slices` says what the buffers hold.
 Status run_regions(const Plan& plan, Range elements, const Slices& slices, int64_t y_elements,
                    const Buffers& buffers, const RunOptions& options) {
   Offsets start = origin_of(plan);
@@ -94,8 +94,8 @@ Status run_regions(const Plan& plan, Range elements, const Slices& slices, int64
   return done;
 }
 
-/// Of a packed plan: elements from one on whose code starts within a byte, as few as that takes.
-/// The elements before it in the byte are done, too, and left out of y.
+/// Runs elements of a packed plan whose first code starts within a byte, up to eight: all elements
+/// from the start of the byte on are dequantized to a buffer, and those of the range are copied.
 Status run_first_byte(const Plan& plan, Range elements, const Slices& slices,
                       const Buffers& buffers) {
   std::array<std::byte, 8 * sizeof(float)> y;
@@ -110,7 +110,7 @@ Status run_first_byte(const Plan& plan, Range elements, const Slices& slices,
   return {};
 }
 
-/// A range of a packed plan.
+/// Runs a range of a packed plan.
 Status run_packed_range(const Plan& plan, Range elements, const Slices& slices, int64_t y_elements,
                         const Buffers& buffers, const RunOptions& options) {
   Buffers rest = buffers;
@@ -119,14 +119,15 @@ Status run_packed_range(const Plan& plan, Range elements, const Slices& slices, 
     DEQUANT_CHECK(run_first_byte(plan, first, slices, buffers));
     elements.begin = first.end;
     if (elements.begin == elements.end) return {};
-    // Eight codes are as many bytes as one has bits.
+    // Eight codes of b bits are b bytes.
     rest.x = rest.x.subspan(static_cast<size_t>(traits(plan.input).format.bits));
     rest.y = rest.y.subspan(static_cast<size_t>((first.end - first.begin) * y_width(plan)));
   }
   return run_chunks(plan, rest, {elements, first_scale(slices), y_elements}, options);
 }
 
-/// Checked elements of a checked plan. `counts` is what the buffers must hold, from `slices` on.
+/// Checks the buffers and runs a range; plan and range are checked. `counts` are the elements that
+/// the buffers must hold, the first of them where `slices` begin.
 Status run_checked(const Plan& plan, Range elements, const Slices& slices, const Extents& counts,
                    const Buffers& buffers, const RunOptions& options) {
   DEQUANT_CHECK(check_buffers(plan, counts, buffers));
@@ -138,14 +139,14 @@ Status run_checked(const Plan& plan, Range elements, const Slices& slices, const
 }  // namespace
 
 Status run(const Plan& plan, const Buffers& buffers, const RunOptions& options) {
-  // Sixteen elements take a quarter of the time that the checks and the way of any plan take.
+  // Checks and way of a general plan take four times as long as sixteen elements.
   if (options.stores != Stores::streaming && is_simple(plan, buffers)) {
     run_simple(plan, buffers, active_table());
     return {};
   }
   DEQUANT_CHECK(check_plan(plan));
-  // Every scale is checked, also those of an empty tensor. Buffers of the whole begin as {} does,
-  // at 0.
+  // All zero points are checked, even if x is empty. Buffers of the whole tensor begin at index 0,
+  // as Slices{} does.
   return run_checked(plan, {0, element_count(plan)}, {}, extents(plan), buffers, options);
 }
 
@@ -153,7 +154,7 @@ Status run_range(const Plan& plan, Range elements, const Buffers& buffers,
                  const RunOptions& options) {
   DEQUANT_CHECK(check_plan(plan));
   DEQUANT_CHECK(check_range(plan, elements));
-  // Of a whole tensor every scale is checked, as run() does.
+  // For the whole tensor run() checks all zero points.
   if (elements == Range{0, element_count(plan)}) return run(plan, buffers, options);
   const Slices slices = slices_of(plan, elements);
   return run_checked(plan, elements, slices, lengths_of(slices), buffers, options);

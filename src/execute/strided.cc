@@ -1,6 +1,6 @@
-// Strided plans, tile by tile. The codes of a tile are gathered unless they are neighbours in x,
-// one kernel call does them all, and its results are put in their places unless they are neighbours
-// in y. Parameters are kept from tile to tile where strides repeat them. Transposes go through a
+// Strided plans, tile by tile. The codes of a tile are gathered unless they are contiguous in x,
+// one kernel call dequantizes the tile, and the results are scattered unless they are contiguous in
+// y. Parameters stay loaded from tile to tile where strides repeat them. Transposes go through a
 // tile of codes.
 #include "execute/strided.h"
 
@@ -21,19 +21,19 @@
 namespace dequant {
 namespace {
 
-/// Shorter groups cost more than a scale for each element.
+/// Shorter groups are slower than a scale for each element.
 constexpr int64_t kShortGroup = 16;
 /// Bytes of codes that are transposed at once.
 constexpr int64_t kTransposed = 16 << 10;
 constexpr auto kCacheLineBytes = static_cast<int64_t>(kCacheLine);
-/// Fewer rows are not worth a transpose.
+/// Fewer rows are gathered, not transposed.
 constexpr int64_t kFewRows = 8;
 
 static_assert(kParams <= NarrowParams::kCapacity);
 
 class Strided {
  public:
-  Strided(const Job& job, const StridedWay& way, const LoopOrder& order, Range part) noexcept
+  Strided(const Job& job, const StridedWay& way, const LoopOrder& order, Range elements) noexcept
       : job_(job),
         calls_(job),
         plan_(job.plan),
@@ -44,8 +44,8 @@ class Strided {
         has_zeros_(has_zero_points(job.plan)),
         width_(bits(job.plan.input)),
         code_size_(bits(unpacked(job.plan.input)) / 8),
-        here_(dimensions_, order.origin, part.begin),
-        left_(part.end - part.begin),
+        here_(dimensions_, order.origin, elements.begin),
+        left_(elements.end - elements.begin),
         narrow_(job) {
     if (!has_zeros_) std::fill_n(zero_, std::min(kParams, left_), plan_.implicit_zero_point);
   }
@@ -55,7 +55,7 @@ class Strided {
   }
 
  private:
-  /// The parameters of a tile: one for each group of elements, or for each element.
+  /// The parameters of a tile, for each group of elements or for each element.
   struct TileParams {
     ScaleLayout scale_layout = ScaleLayout::per_group;
     int64_t group = 0;
@@ -70,29 +70,29 @@ class Strided {
   }
   bool starts_on_byte() const { return here_.offsets().x * width_ % 8 == 0; }
 
-  /// Does some elements and says how many.
+  /// Dequantizes the next elements in the manner of the way; returns how many.
   int64_t step() noexcept {
     if (way_.transposes) {
       const int64_t most = std::max<int64_t>(kTransposed / (inner_.size * code_size_), 1);
       const int64_t rows = std::min(here_.whole(last_ - 1, left_), most);
       if (rows >= kFewRows) return run_transposed(rows);
     }
-    const int64_t piece = std::min(here_.left(last_), left_);
-    if (piece >= way_.in_place && starts_on_byte()) {
+    const int64_t row = std::min(here_.left(last_), left_);
+    if (row >= way_.in_place && starts_on_byte()) {
       const int64_t rows = way_.shares_rows ? here_.whole(last_ - 1, left_) : 0;
       if (rows >= kSharedRows && calls_.can_share_from(y_at(here_.offsets().y))) {
         return run_shared(rows);
       }
-      return run_piece(std::min(piece, way_.most_in_place));
+      return run_in_place(std::min(row, way_.most_in_place));
     }
-    if (usual_.elements == 0) usual_ = Odometer(dimensions_, {}, 0).largest_tile(kTile);
-    const bool usual = left_ >= usual_.elements && here_.left(usual_.outermost) >= usual_.count &&
-                       here_.stands_at(usual_.outermost);
-    return run_tile(usual ? usual_ : here_.largest_tile(std::min(kTile, left_)));
+    if (full_.elements == 0) full_ = Odometer(dimensions_, {}, 0).largest_tile(kTile);
+    const bool fits = left_ >= full_.elements && here_.left(full_.outermost) >= full_.count &&
+                      here_.at_start_of(full_.outermost);
+    return run_tile(fits ? full_ : here_.largest_tile(std::min(kTile, left_)));
   }
 
-  /// Neighbours in x and y.
-  int64_t run_piece(int64_t count) noexcept {
+  /// Dequantizes `count` elements that are contiguous in x and in y.
+  int64_t run_in_place(int64_t count) noexcept {
     const Offsets at = here_.offsets();
     const TileParams s = load_params({last_, count, count}, at);
     calls_.call(plan_.input, s.scale_layout, x_at(at.x), y_at(at.y), count, s.group, s.params);
@@ -100,7 +100,7 @@ class Strided {
     return count;
   }
 
-  /// Rows of neighbours that have the same parameters.
+  /// Dequantizes rows that are contiguous in x and in y and share parameters.
   int64_t run_shared(int64_t rows) noexcept {
     const Offsets at = here_.offsets();
     const Params params = load_params({last_, inner_.size, inner_.size}, at).params;
@@ -110,18 +110,19 @@ class Strided {
     return rows * inner_.size;
   }
 
+  /// Gathers, dequantizes and scatters a tile.
   int64_t run_tile(const Tile& tile) noexcept {
-    if (tile.outermost != shape_.outermost || tile.count > shape_.count) {
+    if (tile.outermost != offsets_tile_.outermost || tile.count > offsets_tile_.count) {
       x_offsets_.set(dimensions_, &Dimension::x, tile, width_ < 8);
       y_offsets_.set(dimensions_, &Dimension::y, tile, false);
-      shape_ = tile;
+      offsets_tile_ = tile;
     }
     const Offsets at = here_.offsets();
     const TileParams s = load_params(tile, at);
     Element x = plan_.input;
     here_.advance(tile.outermost, tile.count);
     const uint8_t* codes = load_codes(tile, at.x, s, x);
-    if (y_offsets_.together(tile)) {
+    if (y_offsets_.contiguous(tile)) {
       calls_.call(x, s.scale_layout, codes, y_at(at.y), tile.elements, s.group, s.params);
     } else {
       calls_.call_cached(x, s.scale_layout, codes, spare_, tile.elements, s.group, s.params);
@@ -130,16 +131,17 @@ class Strided {
     return tile.elements;
   }
 
-  /// The codes of a tile at given offsets, one after another, and what element they are of.
+  /// The codes of the tile that starts at element `at` of x, contiguous. Sets `x` to their element,
+  /// plan_.input or unpacked(plan_.input).
   const uint8_t* load_codes(const Tile& tile, int64_t at, const TileParams& s,
                             Element& x) noexcept {
     const int64_t next = here_.offsets().x;
     const std::byte* data = job_.buffers.x.data();
-    // Kernels want groups that start on bytes.
+    // Kernels demand groups that start on bytes.
     const bool as_stored = width_ >= 8 || (at * width_ % 8 == 0 &&
                                            (s.scale_layout == ScaleLayout::per_element ||
                                             s.group == tile.elements || s.group * width_ % 8 == 0));
-    if (as_stored && x_offsets_.together(tile)) return x_at(at);
+    if (as_stored && x_offsets_.contiguous(tile)) return x_at(at);
     const bool on_bytes = width_ >= 8 || (x_offsets_.step() == 1 &&
                                           x_offsets_.all_on(8 / std::gcd(width_, int64_t{8})) &&
                                           x_offsets_.row(tile) * width_ % 8 == 0);
@@ -152,8 +154,8 @@ class Strided {
     return codes_;
   }
 
-  /// The parameters of a tile at given offsets. Those of the last one serve again if this one has
-  /// the same.
+  /// The parameters of a tile at given offsets. Loads nothing if the tile has the parameters of the
+  /// tile before.
   TileParams load_params(const Tile& tile, const Offsets& at) noexcept {
     size_t i = last_ + 1;
     int64_t group = 1;
@@ -185,19 +187,19 @@ class Strided {
       params_tile_ = tile;
       params_at_ = at;
     } else if (!groups && params_.scale16 == nullptr) {
-      params_ = narrow_.of(params_, params_count_);  // worth it from the second time on
+      params_ = narrow_.of(params_, params_count_);  // pays from the second use on
     }
     return {groups ? ScaleLayout::per_group : ScaleLayout::per_element, groups ? group : 1,
             params_};
   }
 
-  /// Some indices of the dimension before the innermost.
+  /// Dequantizes `rows` indices of the dimension before the innermost through transposed codes.
   int64_t run_transposed(int64_t rows) noexcept {
     transpose_codes(rows);
     const Dimension& outer = dimensions_[last_ - 1];
-    const bool follow = outer.y == inner_.size;
+    const bool contiguous = outer.y == inner_.size;
     const bool one_scale = repeats_params(inner_);
-    const int64_t at_once = one_scale ? rows : follow ? kParams / inner_.size : 1;
+    const int64_t at_once = one_scale ? rows : contiguous ? kParams / inner_.size : 1;
     Offsets at = here_.offsets();
     here_.advance(last_ - 1, rows);
     for (int64_t done = 0; done < rows;) {
@@ -209,11 +211,11 @@ class Strided {
     return rows * inner_.size;
   }
 
-  /// `count` of the rows in codes_, whose results start at y.
+  /// Dequantizes `count` of the `rows` rows in codes_, from row `first` on, to element y.
   void run_rows(TileParams s, int64_t y, int64_t first, int64_t count, int64_t rows) noexcept {
     const Dimension& outer = dimensions_[last_ - 1];
-    const bool follow = outer.y == inner_.size;
-    const int64_t n = follow ? count : 1;
+    const bool contiguous = outer.y == inner_.size;
+    const int64_t n = contiguous ? count : 1;
     for (int64_t r = 0; r < count; r += n) {
       if (job_.way.stream) fetch(first + r, n, rows);
       calls_.call(unpacked(plan_.input), s.scale_layout,
@@ -223,7 +225,8 @@ class Strided {
     }
   }
 
-  /// Prefetches a part of the codes that are transposed next, while others are dequantized.
+  /// Prefetches codes of the next transpose while `count` of `of` rows are dequantized: the same
+  /// fraction of them.
   [[gnu::always_inline]] void fetch(int64_t first, int64_t count, int64_t of) const noexcept {
     const int64_t end = (first + count) * inner_.size / of;
     for (int64_t k = first * inner_.size / of; k < end; ++k) {
@@ -232,7 +235,7 @@ class Strided {
     }
   }
 
-  /// Puts so many rows of codes in codes_, which lie across in x.
+  /// Transposes the codes of `rows` indices of the dimension before the innermost to codes_.
   void transpose_codes(int64_t rows) noexcept {
     const Dimension& outer = dimensions_[last_ - 1];
     const int64_t at = here_.offsets().x;
@@ -243,13 +246,13 @@ class Strided {
                        .rows = static_cast<size_t>(inner_.size),
                        .columns = static_cast<size_t>(rows)};
     if (outer.x != 1 || width_ < 8) {
-      // Without gaps all of it is one span.
-      const bool together = outer.x == 1 && inner_.x == rows;
-      const int64_t stretches = together ? 1 : inner_.size;
-      const int64_t stretch = rows * inner_.size / stretches;
-      for (int64_t k = 0; k < stretches; ++k) {
-        unpack(plan_.input, job_.buffers.x.data(), at + k * inner_.x, outer.x, stretch,
-               spare_ + k * stretch * code_size_);
+      // Codes without gaps are unpacked by one call.
+      const bool contiguous = outer.x == 1 && inner_.x == rows;
+      const int64_t spans = contiguous ? 1 : inner_.size;
+      const int64_t span = rows * inner_.size / spans;
+      for (int64_t k = 0; k < spans; ++k) {
+        unpack(plan_.input, job_.buffers.x.data(), at + k * inner_.x, outer.x, span,
+               spare_ + k * span * code_size_);
       }
       args.from = spare_;
       args.from_stride = rows * code_size_;
@@ -270,10 +273,10 @@ class Strided {
   const int64_t code_size_;
   Odometer here_;
   int64_t left_;
-  Tile usual_{0, 0, 0};        ///< the largest from a start on
-  Tile shape_{0, 0, 0};        ///< the offsets are those of
-  Tile params_tile_{0, 0, 0};  ///< the parameters are those of, from params_at_ on
-  Offsets params_at_;
+  Tile full_{0, 0, 0};          ///< the largest tile from index 0 of all dimensions on
+  Tile offsets_tile_{0, 0, 0};  ///< the tile of x_offsets_ and y_offsets_
+  Tile params_tile_{0, 0, 0};   ///< the tile of params_
+  Offsets params_at_;           ///< where that tile starts
   Params params_{};
   int64_t params_count_ = 0;
   NarrowParams narrow_;
@@ -288,15 +291,15 @@ class Strided {
 
 }  // namespace
 
-void run_strided(const Job& job, Range part) noexcept {
+void run_strided(const Job& job, Range elements) noexcept {
   int64_t begin = 0;
   for (const Phase phase : {Phase::blocks, Phase::rest}) {
     const StridedWay& way = job.way.strided[static_cast<size_t>(phase)];
     const int64_t end = begin + way.elements;
-    const Range own{std::max(part.begin, begin) - begin, std::min(part.end, end) - begin};
+    const Range own{std::max(elements.begin, begin) - begin, std::min(elements.end, end) - begin};
     if (own.begin < own.end)
       Strided(job, way, loop_order_of(job.plan, *job.region, phase), own).run();
-    if (part.end <= end) return;
+    if (elements.end <= end) return;
     begin = end;
   }
 }

@@ -1,11 +1,11 @@
-// Strided plans: tensors that lie in memory as their strides say.
+// Strided plans: tensors with a stride in memory for each dimension.
 #pragma once
 
 #include "execute/chunk.h"
 
 namespace dequant {
 
-/// Dequantizes the elements of a range, counted row-major over the plan's dimensions.
-void run_strided(const Job& job, Range part) noexcept;
+/// Dequantizes elements of job.region: a chunk, as a range of the loop orders of both phases.
+void run_strided(const Job& job, Range elements) noexcept;
 
 }  // namespace dequant

@@ -1,4 +1,5 @@
-// The chunks of one call, as tasks for an executor that may do anything with them.
+// The chunks of one call as tasks for an executor, which may run a task twice, from two threads, or
+// not at all.
 #pragma once
 
 #include <array>
@@ -10,13 +11,12 @@
 
 namespace dequant {
 
-/// Each task is run once, however often and by however many threads it is called for: two threads
-/// in the same one would write the same bytes. Numbers that are no task do nothing. What run()
-/// hands an executor as context is one of these.
+/// Runs each task once, however often and by however many threads an executor calls it: two threads
+/// in one task would write the same bytes. A number that is no task does nothing. run() passes a
+/// Tasks object to the executor as the context.
 class Tasks {
  public:
-  /// Flags for more would cost the stack of every call; of more chunks than these a task has
-  /// several.
+  /// Most tasks of a call, as their flags are on the stack. Of more chunks a task has several.
   static constexpr std::size_t kMost = 4096;
 
   /// Chunk i is done by chunk(context, i).
@@ -30,7 +30,7 @@ class Tasks {
     return chunks_ == 0 ? 0 : (chunks_ - 1) / chunks_of_a_task_ + 1;
   }
 
-  /// Tasks that have run to their end. What they wrote is seen by who has read it here.
+  /// Tasks that have run to their end. Their writes happen before the return of this function.
   std::size_t finished() const noexcept { return finished_.load(std::memory_order_acquire); }
 
   /// An Executor::Task.

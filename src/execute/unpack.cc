@@ -1,4 +1,4 @@
-// Packed codes as whole bytes, and codes that lie apart as neighbours.
+// Unpacking by tables, and copying codes of whole bytes with a stride.
 #include "execute/unpack.h"
 
 #include <array>
@@ -10,7 +10,7 @@
 namespace dequant {
 namespace {
 
-/// Codes of kBytes bytes, `stride` of them apart.
+/// Copies `count` codes of kBytes bytes, each `stride` codes after the one before.
 template <size_t kBytes>
 void gather(const std::byte* data, int64_t stride, int64_t count, uint8_t* out) {
   const int64_t step = stride * static_cast<int64_t>(kBytes);
@@ -19,7 +19,7 @@ void gather(const std::byte* data, int64_t stride, int64_t count, uint8_t* out) 
   }
 }
 
-/// The float8e4m3fn code of every code of a float that is packed: it holds them all.
+/// For each code of a packed float the float8e4m3fn code of the same value.
 template <Element kX>
 constexpr auto kFloat8Of = [] {
   constexpr FloatFormat narrow = traits(kX).format;
@@ -39,7 +39,7 @@ constexpr auto kFloat8Of = [] {
   return codes;
 }();
 
-/// The byte of unpacked(kX) that has the number of a code.
+/// The code of unpacked(kX) that has the value of a code of kX.
 template <Element kX>
 constexpr uint8_t byte_of(unsigned code) {
   if constexpr (traits(kX).kind == Kind::floating) return kFloat8Of<kX>[code];
@@ -49,7 +49,7 @@ constexpr uint8_t byte_of(unsigned code) {
   return static_cast<uint8_t>(code);
 }
 
-/// Codes of less than a byte.
+/// unpack() of an element of fewer than 8 bits.
 template <Element kX>
 void unpack_bytes(const std::byte* data, int64_t i, int64_t stride, int64_t count, uint8_t* out) {
   constexpr int kWidth = traits(kX).format.bits;

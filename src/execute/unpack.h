@@ -1,4 +1,4 @@
-// Packed codes as whole bytes of the same value, for places that no kernel can start at.
+// Packed codes unpacked to bytes of the same value: kernels start on bytes only.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,11 @@
 
 namespace dequant {
 
-/// The element of whole bytes that holds the codes of a packed one after unpack(); itself if it is
-/// not packed.
+/// The element of 8 bits that has all values of a packed element; x itself if x is not packed.
 Element unpacked(Element x) noexcept;
 
-/// Reads `count` codes of an element, the first at index i, the others `stride` apart, and writes
-/// them one after another as codes of unpacked(x).
+/// Reads the `count` codes at the indices i, i + stride, i + 2 * stride, ... and writes them to
+/// `out`, contiguous, as codes of unpacked(x).
 void unpack(Element x, const std::byte* data, int64_t i, int64_t stride, int64_t count,
             uint8_t* out) noexcept;
 

@@ -1,4 +1,4 @@
-// The decisions of way_of(), each beside the constant that it turns on.
+// The decisions of way_of() and the constants they depend on.
 #include "execute/way.h"
 
 #include <algorithm>
@@ -21,32 +21,32 @@ namespace {
 
 /// Output bytes of a chunk: about what a core's L2 cache holds.
 constexpr int64_t kChunkBytes = 256 << 10;
-/// The same of streamed outputs from kLargeBytes on: they never stay in a cache, and what is done
-/// once for a chunk, as converting scales, is done less often.
+/// Output bytes of a chunk of a streamed output of kLargeBytes or more. No cache holds such an
+/// output, and larger chunks repeat the work per chunk, such as converting scales, less often.
 constexpr int64_t kStreamedChunkBytes = 1 << 20;
 constexpr int64_t kLargeBytes = 64 << 20;
-/// Outputs that stay in a core's own caches. Larger ones are better written in longer pieces, but
-/// by kernels for rows that share scales: these make more of a tile than scales.
+/// Output bytes that stay in a core's own caches. Larger outputs are written in longer tiles,
+/// except by the kernel for rows that share scales, whose tiles must stay in the nearest cache.
 constexpr int64_t kNearBytes = int64_t{1} << 20;
-/// Scales loaded at once where results are streamed: while more are converted, memory is idle.
+/// Scales converted at once where results are streamed: converting more leaves memory idle.
 constexpr int64_t kStreamedScales = 512;
-/// Longer groups have so few scales that it does not matter.
+/// Groups of more elements have so few scales that kStreamedScales makes no difference.
 constexpr int64_t kStreamedGroup = 32;
 /// Elements for which scales are expanded, or codes unpacked, at once.
 constexpr int64_t kExpandedTile = ExpandedParams::kCapacity;
 static_assert(kExpandedTile <= NarrowParams::kCapacity && kColumns <= kExpandedTile);
-/// Rows below this, with a scale for each element, are expanded many at once.
+/// Rows of fewer elements with a scale for each element are expanded, many rows to a tile.
 constexpr int64_t kShortRow = 256;
-/// Elements that fill bytes and cache lines whatever the types.
+/// As many elements of any type fill whole bytes in x and whole cache lines in y.
 constexpr int64_t kAligned = 64;
-/// Vectors that kernels handle together.
+/// Vectors of an unrolled step of the kernels.
 constexpr int64_t kVectors = 4;
 
 // Of strided plans.
 
-/// Rows of neighbours in x and y from here on are dequantized where they lie, one by one; shorter
-/// ones together with others, through a tile: strided/*/padded_x_of_64.
-constexpr int64_t kLong = 256;
+/// Rows that are contiguous in x and in y and have so many elements are dequantized where they lie,
+/// one kernel call each; shorter rows are gathered into a tile: strided/*/padded_x_of_64.
+constexpr int64_t kLongRow = 256;
 
 int64_t width_of(Element element) { return traits(element).format.bits; }
 
@@ -55,17 +55,17 @@ bool streams(Stores stores, int64_t y_bytes) {
   return stores == Stores::streaming;
 }
 
-/// True for groups that kernels do at full speed one after another; in shorter ones each element is
-/// better given a scale of its own.
+/// True for groups of so many elements that one kernel call runs over many groups at full speed.
+/// Where false, scales expanded to one for each element are faster.
 bool suits_kernels(const Plan& plan, const Table& table, int64_t group) {
-  const auto turn = kVectors * static_cast<int64_t>(table.lanes);
-  if (group >= kLongGroup || group % turn == 0) return true;
+  const auto step = kVectors * static_cast<int64_t>(table.lanes);
+  if (group >= kLongGroup || group % step == 0) return true;
   return !adds_offset(plan.rule) &&
          vectors_of_short_group(static_cast<size_t>(group), table.lanes) != 0;
 }
 
-/// True if the kernel for many rows takes rows that lie so many elements apart. `y` is the address
-/// of the first one.
+/// True if the kernel for rows that share scales accepts rows whose starts lie `x_apart` elements
+/// apart in x and `y_apart` in y. `y` is the address of the first row's results.
 bool may_share(const Plan& plan, const Table& table, bool stream, int64_t x_apart, int64_t y_apart,
                uint64_t y) {
   if (adds_offset(plan.rule) || has_float_zero_points(plan)) return false;
@@ -75,8 +75,8 @@ bool may_share(const Plan& plan, const Table& table, bool stream, int64_t x_apar
   return !stream || (y_apart * width_of(plan.output) / 8 % line == 0 && y % kCacheLine == 0);
 }
 
-/// Elements after which rows that share scales repeat them in whole bytes and cache lines, times as
-/// often as fits a tile; 0 if rows are too long for that.
+/// For rows that share scales: the least common multiple of the row and of whole bytes and cache
+/// lines, times as often as fits a tile, in elements; 0 if a row is too long for that.
 int64_t period_of(const Layout& layout) {
   if (layout.row > kExpandedTile / 2) return 0;
   for (const int64_t aligned : {kAligned, int64_t{8}}) {
@@ -86,16 +86,17 @@ int64_t period_of(const Layout& layout) {
   return 0;
 }
 
-/// True where columns of all rows make better chunks than elements from front to back: rows share
-/// their scales, and groups are so short that expanding these costs more than the kernel.
-bool goes_by_columns(const Plan& plan, const Table& table, const Layout& layout, int64_t elements) {
+/// True where a chunk is better some columns of all rows than consecutive elements: rows share
+/// their scales, and groups are so short that expanding scales takes longer than the kernel.
+bool chunks_are_columns(const Plan& plan, const Table& table, const Layout& layout,
+                        int64_t elements) {
   if (!layout.rows_share_scales || layout.group == 0 || layout.group >= layout.row) return false;
   if (suits_kernels(plan, table, layout.group) || layout.row < 2 * kColumns) return false;
-  if (layout.row * width_of(plan.input) % 8 != 0) return false;  // rows would start within a byte
+  if (layout.row * width_of(plan.input) % 8 != 0) return false;  // a row starts within a byte
   return elements / layout.row >= kSharedRows;
 }
 
-/// Which loop a packed plan takes, and how many scales it prepares at once.
+/// The loop of a packed plan, and how many scales are converted at once.
 void set_loop(Way& way, const Plan& plan, const Table& table, const Layout& layout,
               int64_t elements) {
   if (is_documented(plan.rule)) {
@@ -116,8 +117,8 @@ void set_loop(Way& way, const Plan& plan, const Table& table, const Layout& layo
     way.prefetches = way.stream && layout.group <= kStreamedGroup;
     way.tile = way.prefetches ? kStreamedScales : ParamWindow::kCapacity;
   } else if (layout.group == 0 && (layout.rows_share_scales || layout.row >= kShortRow)) {
-    // Rows that share scales are done a tile of columns after the other, so that the scales of a
-    // tile stay in the nearest cache.
+    // Rows that share scales are done tile by tile of columns, so that the scales of a tile stay in
+    // the nearest cache for all rows.
     const bool near = elements * width_of(plan.output) / 8 <= kNearBytes || way.shares_rows;
     way.loop = Loop::rows;
     way.prefetches = way.stream;
@@ -132,13 +133,13 @@ void set_loop(Way& way, const Plan& plan, const Table& table, const Layout& layo
 void set_packed(Way& way, const Plan& plan, const Table& table, const Call& call) {
   const Layout layout = layout_of(plan);
   const int64_t elements = call.elements.end - call.elements.begin;
-  // Rows start at multiples of layout.row, of which y holds those from the range on.
+  // Rows start at multiples of layout.row of the tensor; y begins with the range's first element.
   const int64_t y_width = width_of(plan.output) / 8;
   const uint64_t first_row = call.y_address - static_cast<uint64_t>(call.elements.begin * y_width);
   way.shares_rows = may_share(plan, table, way.stream, layout.row, layout.row, first_row);
   set_loop(way, plan, table, layout, elements);
   if (way.chunks > 1 && way.loop != Loop::formula &&
-      goes_by_columns(plan, table, layout, elements)) {
+      chunks_are_columns(plan, table, layout, elements)) {
     way.loop = Loop::columns;
     way.chunk = kColumns;
     way.chunks = ceil_div(layout.row, way.chunk);
@@ -151,11 +152,11 @@ StridedWay strided_way(const Plan& plan, const Table& table, const Region& regio
   const Dimension& inner = order.list[order.rank - 1];
   const Dimension outer = order.rank > 1 ? order.list[order.rank - 2] : Dimension{};
   const bool one_scale = repeats_params(inner);
-  const bool neighbours = inner.x == 1 && inner.y == 1;
+  const bool contiguous = inner.x == 1 && inner.y == 1;
   StridedWay out{.elements = order.elements(), .row = inner.size, .transposes = order.transposes};
-  out.in_place = neighbours ? kLong : INT64_MAX;
+  out.in_place = contiguous ? kLongRow : INT64_MAX;
   out.most_in_place = one_scale ? INT64_MAX : kParams;
-  out.shares_rows = neighbours && order.rank > 1 && !one_scale && inner.size <= kParams &&
+  out.shares_rows = contiguous && order.rank > 1 && !one_scale && inner.size <= kParams &&
                     repeats_params(outer) && may_share(plan, table, stream, outer.x, outer.y, 0);
   return out;
 }
@@ -169,7 +170,7 @@ std::string_view StridedWay::name() const noexcept {
 }
 
 std::string Way::name() const {
-  const auto finite_normal = [&]() -> std::string {
+  const auto name_of_loop = [&]() -> std::string {
     switch (loop) {
       case Loop::one_scale: return "one scale";
       case Loop::formula: return "formula";
@@ -188,7 +189,7 @@ std::string Way::name() const {
     }
     return text;
   };
-  return finite_normal() + (stream ? ", streamed" : "");
+  return name_of_loop() + (stream ? ", streamed" : "");
 }
 
 Way way_of(const Plan& plan, const Table& table, const Call& call) noexcept {

@@ -1,7 +1,6 @@
-// The way: how run() carries out a plan, decided once for a call, as plain data. Chunks obey it and
-// decide nothing that another call of the same plan, target and size could decide otherwise. What
-// is left to them depends on addresses alone: where cache lines of the output start, and where
-// packed codes start within a byte.
+// The way: how run() carries out a plan, decided once for a call, as plain data. Chunks follow the
+// way. What a chunk decides itself depends on addresses alone: where cache lines of the output
+// start, and where packed codes start within a byte.
 #pragma once
 
 #include <array>
@@ -23,7 +22,7 @@ enum class Loop : uint8_t {
   groups,     ///< kernels take one scale for each group. */blocked_32_last, */per_axis_first
   rows,       ///< kernels take one scale for each element of a row. */per_axis_last
   repeated,   ///< short rows that share their scales: one call for many. cliff/*/axis_last_of_64
-  expanded,   ///< short groups: the scale once for each element. cliff/*/axis_1e6_of_3, 256Ki
+  expanded,   ///< short groups: scales copied, one for each element. cliff/*/axis_1e6_of_3, 256Ki
   columns,    ///< `expanded` for some columns of all rows. cliff/*/axis_1e6_of_3, 256Mi
   strided,    ///< tiles of a strided plan: StridedWay. strided/*
 };
@@ -33,10 +32,10 @@ struct StridedWay {
   int64_t elements = 0;
   int64_t row = 0;          ///< elements of the innermost dimension
   bool transposes = false;  ///< the innermost two dimensions, through a tile of codes
-  /// Rows of neighbours in x and y of so many elements or more are dequantized where they lie,
-  /// others through a tile; INT64_MAX: none.
+  /// Rows that are contiguous in x and in y and have so many elements or more are dequantized where
+  /// they lie, other rows through a tile; INT64_MAX: all through a tile.
   int64_t in_place = 0;
-  int64_t most_in_place = 0;  ///< elements of such a row for one kernel call
+  int64_t most_in_place = 0;  ///< most elements of a row in place for one kernel call
   bool shares_rows = false;   ///< rows that have the same scales go to the kernel for many rows
 
   std::string_view name() const noexcept;
@@ -51,10 +50,10 @@ struct Way {
   bool prefetches = false;   ///< stored scales and zero points are prefetched
   int64_t chunk = 0;         ///< elements of a task; Loop::columns: columns of all rows
   int64_t chunks = 1;
-  /// Parameters made ready at once: Loop::groups, rows; Loop::repeated: elements that one call
-  /// does.
+  /// Loop::groups, rows: scales converted at once. Loop::repeated, expanded: elements of one kernel
+  /// call.
   int64_t tile = 0;
-  int64_t tile_of_one_row = 0;  ///< Loop::rows: the same where no other row has the same scales
+  int64_t tile_of_one_row = 0;  ///< Loop::rows: `tile` where no other row has the same scales
   std::array<StridedWay, 2> strided{};  ///< Loop::strided: whole blocks, then the rest
 
   /// A name for people and tests: "groups", "rows, shared", "strided: transpose".
@@ -63,21 +62,21 @@ struct Way {
   friend bool operator==(const Way&, const Way&) = default;
 };
 
-/// What a way depends on beside the plan and the target.
+/// What a way depends on besides the plan and the target.
 struct Call {
   Range elements;   ///< of the plan
-  int64_t y_bytes;  ///< that y spans
+  int64_t y_bytes;  ///< from the first to the last byte of y in the whole call, gaps included
   Stores stores;
-  uint64_t y_address;              ///< only its place within a cache line counts
-  const Region* region = nullptr;  ///< of a strided plan, which `elements` counts; null: all of it
+  uint64_t y_address;              ///< of y; only the offset within a cache line matters
+  const Region* region = nullptr;  ///< of a strided plan: what `elements` count; null: all of it
 };
 
 Way way_of(const Plan& plan, const Table& table, const Call& call) noexcept;
 
-/// Groups of so many elements or more are worth a kernel call each.
+/// Groups of so many elements or more may have a kernel call each.
 inline constexpr int64_t kLongGroup = 2048;
 
-/// From so many rows on it pays to prepare what rows share for the kernel that takes many.
+/// The kernel for rows that share scales pays from so many rows on.
 inline constexpr int64_t kSharedRows = 4;
 
 /// Columns of a chunk of Loop::columns.
