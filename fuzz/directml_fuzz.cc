@@ -90,10 +90,10 @@ class Tensors {
   std::vector<UINT> strides(const std::vector<UINT>& sizes) {
     std::vector<UINT> out(sizes.size());
     UINT reach = 1;
-    const size_t turn = cursor_.below(sizes.size() + 1);
+    const size_t rotation = cursor_.below(sizes.size() + 1);
     const size_t how = cursor_.below(4);
     for (size_t i = 0; i < out.size(); ++i) {
-      const size_t d = (out.size() - 1 - i + turn) % out.size();
+      const size_t d = (out.size() - 1 - i + rotation) % out.size();
       out[d] = how == 3 ? unsigned_of(cursor_.integer(0, 12)) : reach;
       if (how == 2 && cursor_.coin()) out[d] = 0;
       reach *= sizes[d];
@@ -118,7 +118,7 @@ void fuzz(Cursor cursor) {
   DML_OPERATOR_DESC desc{};
   DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC element_wise{};
   DML_DEQUANTIZE_OPERATOR_DESC dequantize{};
-  std::vector<DML_TENSOR_DESC> sides;
+  std::vector<DML_TENSOR_DESC> params;
   if (cursor.coin()) {
     const uint32_t x = cursor.below(6) + 3;
     const uint32_t scale = cursor.below(2) + 1;
@@ -133,11 +133,11 @@ void fuzz(Cursor cursor) {
     const uint32_t scale = cursor.below(2) + 1;
     dequantize.InputTensor = tensors.add({x}, equal);
     const uint32_t count = cursor.rarely() ? cursor.byte() : cursor.below(2) + 1;
-    sides.push_back(tensors.make({scale}, blocks));
-    if (count >= 2) sides.push_back(tensors.make({x}, blocks));
+    params.push_back(tensors.make({scale}, blocks));
+    if (count >= 2) params.push_back(tensors.make({x}, blocks));
     set(dequantize.QuantizationType, cursor.rarely() ? cursor.byte() % 2 : count);
     dequantize.QuantizationTensorCount = count;
-    dequantize.QuantizationTensors = cursor.rarely() ? nullptr : sides.data();
+    dequantize.QuantizationTensors = cursor.rarely() ? nullptr : params.data();
     dequantize.OutputTensor = tensors.add({scale}, equal);
     desc = {DML_OPERATOR_DEQUANTIZE, &dequantize};
   }

@@ -121,15 +121,15 @@ void fuzz(Cursor cursor) {
   if (!tensors) return;
   const auto y = run_several_ways(*made, *tensors, cursor);
   if (!y) return;
-  check_model(*made, *tensors, *y, element_count(*made), [&](int64_t i) -> Place {
+  check_model(*made, *tensors, *y, element_count(*made), [&](int64_t i) -> Offsets {
     Indices at = indices_of(i, in.x);
     const auto on = static_cast<size_t>(axis);
-    int64_t side = kind == Kind::axis ? at[on] : 0;
+    int64_t param = kind == Kind::axis ? at[on] : 0;
     if (kind == Kind::block) {
       at[on] /= *in.node.block_size;
-      side = place_of(at, in.scale);
+      param = index_of(at, in.scale);
     }
-    return {i, side, side, i};
+    return {i, param, param, i};
   });
 }
 

@@ -113,19 +113,19 @@ int64_t offset_of(const Plan& plan, const Indices& at, int64_t Dimension::*strid
 }
 
 /// `shape` is that of the dimensions, or outer, axis, inner.
-Place place_in(const Plan& plan, const std::vector<int64_t>& shape, int64_t i) {
+Offsets offsets_in(const Plan& plan, const std::vector<int64_t>& shape, int64_t i) {
   const Indices at = indices_of(i, shape);
   if (plan.granularity == Granularity::strided) {
     return {offset_of(plan, at, &Dimension::x), offset_of(plan, at, &Dimension::scale),
             offset_of(plan, at, &Dimension::zero_point), offset_of(plan, at, &Dimension::y)};
   }
-  int64_t side = 0;
-  if (plan.granularity == Granularity::per_axis) side = at[1];
+  int64_t param = 0;
+  if (plan.granularity == Granularity::per_axis) param = at[1];
   if (plan.granularity == Granularity::blocked) {
     const int64_t blocks = plan.axis / plan.block + (plan.axis % plan.block > 0 ? 1 : 0);
-    side = (at[0] * blocks + at[1] / plan.block) * plan.inner + at[2];
+    param = (at[0] * blocks + at[1] / plan.block) * plan.inner + at[2];
   }
-  return {i, side, side, i};
+  return {i, param, param, i};
 }
 
 std::vector<int64_t> shape_of(const Plan& plan) {
@@ -151,7 +151,7 @@ void fuzz(Cursor cursor) {
   if (std::ranges::any_of(plan.dimensions, [](const Dimension& d) { return d.block > 1; })) return;
   const std::vector<int64_t> shape = shape_of(plan);
   check_model(plan, *tensors, *y, element_count(plan),
-              [&](int64_t i) { return place_in(plan, shape, i); });
+              [&](int64_t i) { return offsets_in(plan, shape, i); });
 }
 
 }  // namespace

@@ -86,27 +86,27 @@ def onnx(corpus: pathlib.Path) -> None:
         write(corpus / "onnx_model", f"{code}-beside", model(external("x", code, [2]), one))
 
 
-def description(x: str, scale: str, sides: int) -> dict:
-    """Sides as DEQUANTIZE has them, one or two, or none: the element-wise operator."""
+def description(x: str, scale: str, params: int) -> dict:
+    """DEQUANTIZE with one or two quantization tensors; with 0 the element-wise operator."""
     def made(kind: str, sizes: list[int]) -> dict:
         return {"DataType": kind, "Sizes": sizes, "Strides": [sizes[1], 1]}
-    if sides == 0:
+    if params == 0:
         desc = {"InputTensor": made(x, [2, 4]), "ScaleTensor": made(scale, [2, 4]),
                 "ZeroPointTensor": made(x, [2, 4]), "OutputTensor": made(scale, [2, 4])}
         return {"Type": "DML_OPERATOR_ELEMENT_WISE_DEQUANTIZE_LINEAR", "Desc": desc}
-    desc = {"InputTensor": made(x, [2, 4]), "QuantizationTensorCount": sides,
-            "QuantizationType": "SCALE" if sides == 1 else "SCALE_ZERO_POINT",
-            "QuantizationTensors": [made(scale, [2, 2]), made(x, [1, 2])][:sides],
+    desc = {"InputTensor": made(x, [2, 4]), "QuantizationTensorCount": params,
+            "QuantizationType": "SCALE" if params == 1 else "SCALE_ZERO_POINT",
+            "QuantizationTensors": [made(scale, [2, 2]), made(x, [1, 2])][:params],
             "OutputTensor": made(scale, [2, 4])}
     return {"Type": "DML_OPERATOR_DEQUANTIZE", "Desc": desc}
 
 
 def descriptions(folder: pathlib.Path) -> None:
     for x in ("UINT8", "INT8", "UINT4", "INT4", "INT32", "UINT16"):
-        for sides in range(3):
-            scale = "FLOAT16" if sides == 1 else "FLOAT32"
-            text = json.dumps(description(x, scale, sides), separators=(",", ":"))
-            write(folder, f"{x}-{sides}", text.encode())
+        for params in range(3):
+            scale = "FLOAT16" if params == 1 else "FLOAT32"
+            text = json.dumps(description(x, scale, params), separators=(",", ":"))
+            write(folder, f"{x}-{params}", text.encode())
 
 
 def cases(folder: pathlib.Path, shared: pathlib.Path | None) -> None:

@@ -69,11 +69,11 @@ void fuzz(Cursor cursor) {
   if (!tensors) return;
   const auto y = run_several_ways(*made, *tensors, cursor);
   require(y.has_value(), "an operation is planned but does not run");
-  check_model(*made, *tensors, *y, element_count(*made), [&](int64_t i) -> Place {
+  check_model(*made, *tensors, *y, element_count(*made), [&](int64_t i) -> Offsets {
     Indices at = indices_of(i, in.input);
     for (size_t d = 0; d < in.input.size(); ++d) at[d] /= in.input[d] / in.scale[d];
-    const int64_t side = place_of(at, in.scale);
-    return {i, side, side, i};
+    const int64_t param = index_of(at, in.scale);
+    return {i, param, param, i};
   });
 }
 

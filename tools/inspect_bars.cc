@@ -29,7 +29,7 @@ bool log_scales(const ScaleProfile& s) {
 
 Bars value_bars(const format::TensorInfo& n) {
   if (!values_by_codes(n)) return Bars(n.profile.values.finite);
-  Bars bars(n.profile.codes.places.coarser(64));
+  Bars bars(n.profile.codes.ordinals.coarser(64));
   const double scale = n.scale.extent.least;
   const double zero = n.zero_point.numbers == 0 ? n.plan.implicit_zero_point : n.zero_point.least;
   bars.begin = (bars.begin - 0.5 - zero) * scale;
@@ -38,13 +38,13 @@ Bars value_bars(const format::TensorInfo& n) {
 }
 
 Bars code_bars(const format::TensorInfo& n) {
-  const format::Histogram& all = n.profile.codes.places;
+  const format::Histogram& all = n.profile.codes.ordinals;
   if (all.empty()) return Bars(all);
   Bars bars(all.width() == 1 ? all : all.coarser(64));
   bars.middle = bars.width == 1 ? 0.5 : 0;
   if (kind(n.plan.input) == Kind::floating) {
-    bars.number = [element = n.plan.input](double place) {
-      return format::number_at(element, static_cast<int64_t>(place));
+    bars.number = [element = n.plan.input](double ordinal) {
+      return format::number_at(element, static_cast<int64_t>(ordinal));
     };
   }
   return bars;

@@ -139,9 +139,9 @@ Bars::Bars(const format::Histogram& histogram) {
 
 double Bars::last_number() const { return number_at(middle == 0 ? end() : end() - width); }
 
-double Bars::number_at(double place) const {
-  if (number) return number(place);
-  return log ? std::exp2(place) : place;
+double Bars::number_at(double position) const {
+  if (number) return number(position);
+  return log ? std::exp2(position) : position;
 }
 
 std::string small_chart(const Bars& bars, const std::string& id) {

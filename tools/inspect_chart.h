@@ -17,14 +17,15 @@ struct Bars {
   std::vector<int64_t> counts;
   double middle =
       0;  ///< a tick stands so far right of its number: half a bar where bars are numbers
-  bool log = false;                           ///< the axis has logarithms to the base 2
-  std::function<double(double)> number = {};  ///< what a place on the axis stands for; none: itself
+  bool log = false;  ///< the axis has logarithms to the base 2
+  std::function<double(double)> number =
+      {};  ///< what a position on the axis stands for; none: itself
 
   explicit Bars(const format::Histogram& histogram);
 
   bool empty() const { return counts.empty(); }
   double end() const { return begin + width * static_cast<double>(counts.size()); }
-  double number_at(double place) const;
+  double number_at(double position) const;
   /// Where the last bar ends, or which number it is.
   double last_number() const;
 };

@@ -20,12 +20,13 @@ std::string fact(std::string_view what, const std::string& value) {
 }
 
 /// The number that a code stands for; integers with all their digits.
-std::string number_text(Element element, int64_t place) {
-  return kind(element) == Kind::floating ? brief(number_at(element, place)) : grouped(place);
+std::string number_text(Element element, int64_t ordinal) {
+  return kind(element) == Kind::floating ? brief(number_at(element, ordinal)) : grouped(ordinal);
 }
 
-std::string code_text(Element element, int64_t place, int64_t count, int64_t all) {
-  return fmt::format("{} ({}, {})", number_text(element, place), grouped(count), share(count, all));
+std::string code_text(Element element, int64_t ordinal, int64_t count, int64_t all) {
+  return fmt::format("{} ({}, {})", number_text(element, ordinal), grouped(count),
+                     share(count, all));
 }
 
 std::string facts(const format::TensorInfo& n) {
@@ -93,7 +94,7 @@ std::string group_table(const format::TensorInfo& n, std::string_view title,
       "class='n'>largest |value|</th></tr></thead>\n<tbody>\n",
       title);
   for (const Group& g : groups) {
-    out += fmt::format("<tr><td>{}</td>{}{}{}</tr>\n", place_text(g.index, n.scale_shape),
+    out += fmt::format("<tr><td>{}</td>{}{}{}</tr>\n", index_text(g.index, n.scale_shape),
                        number_cell(g.scale), number_cell(g.zero_point),
                        n.profile.has_groups ? number_cell(g.largest) : "<td class='n'>–</td>");
   }
@@ -101,10 +102,11 @@ std::string group_table(const format::TensorInfo& n, std::string_view title,
 }
 
 /// "[3], [17] and 5 more": the first of `all` scales.
-std::string places(const format::TensorInfo& n, const std::vector<int64_t>& first, int64_t all) {
+std::string indices_text(const format::TensorInfo& n, const std::vector<int64_t>& first,
+                         int64_t all) {
   std::string out;
   for (const int64_t scale : first)
-    out += (out.empty() ? "" : ", ") + place_text(scale, n.scale_shape);
+    out += (out.empty() ? "" : ", ") + index_text(scale, n.scale_shape);
   const int64_t more = all - static_cast<int64_t>(first.size());
   return more == 0 ? out : fmt::format("{} and {} more", out, grouped(more));
 }
@@ -113,10 +115,10 @@ std::string places(const format::TensorInfo& n, const std::vector<int64_t>& firs
 std::string odd_scales(const format::TensorInfo& n) {
   const auto& s = n.scale;
   std::string out;
-  if (!s.first_nans.empty()) out = "NaN at " + places(n, s.first_nans, s.extent.nans);
+  if (!s.first_nans.empty()) out = "NaN at " + indices_text(n, s.first_nans, s.extent.nans);
   if (!s.first_infinities.empty()) {
-    out +=
-        (out.empty() ? "" : "; ") + ("infinite at " + places(n, s.first_infinities, s.infinities));
+    out += (out.empty() ? "" : "; ") +
+           ("infinite at " + indices_text(n, s.first_infinities, s.infinities));
   }
   return out.empty() ? "" : fmt::format("<p>Scale {}.</p>\n", out);
 }
@@ -131,7 +133,7 @@ std::string groups(const format::TensorInfo& n) {
   out += odd_scales(n);
   if (n.profile.silent != 0) {
     out += fmt::format("<p>All values are 0 at {}.</p>\n",
-                       places(n, n.profile.first_silent, n.profile.silent));
+                       indices_text(n, n.profile.first_silent, n.profile.silent));
   }
   if (scale_count(n.plan) > format::Profiler::kMostGroups)
     out += fmt::format("<p>More than {} scales: their values are not told apart.</p>\n",

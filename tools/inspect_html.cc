@@ -75,13 +75,13 @@ std::string share(int64_t part, int64_t whole) {
   return fmt::format("{:.2f} %", percent);
 }
 
-std::string place_text(int64_t index, const std::vector<int64_t>& shape) {
-  std::vector<int64_t> place(shape.size());
+std::string index_text(int64_t index, const std::vector<int64_t>& shape) {
+  std::vector<int64_t> indices(shape.size());
   for (size_t i = shape.size(); i-- > 0;) {
-    place[i] = index % shape[i];
+    indices[i] = index % shape[i];
     index /= shape[i];
   }
-  return shape_text(place);
+  return shape_text(indices);
 }
 
 }  // namespace dequant::tools

@@ -38,6 +38,6 @@ std::string exact(double number);
 std::string share(int64_t part, int64_t whole);
 
 /// "[3, 17]": where an index lies in a tensor of that shape.
-std::string place_text(int64_t index, const std::vector<int64_t>& shape);
+std::string index_text(int64_t index, const std::vector<int64_t>& shape);
 
 }  // namespace dequant::tools

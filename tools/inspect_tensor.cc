@@ -70,8 +70,8 @@ int64_t saturated(const format::TensorInfo& n) {
   const CodeProfile& c = n.profile.codes;
   if (bits(n.plan.input) < 8 || c.elements <= kLeastElements) return 0;
   const bool given = n.zero_point.numbers != 0;
-  const auto is_zero = [&](int64_t place) {
-    const double number = format::number_at(n.plan.input, place);
+  const auto is_zero = [&](int64_t ordinal) {
+    const double number = format::number_at(n.plan.input, ordinal);
     return number >= (given ? n.zero_point.least : n.plan.implicit_zero_point) &&
            number <= (given ? n.zero_point.greatest : n.plan.implicit_zero_point);
   };

@@ -5,7 +5,7 @@
 #include "format/io/output.h"
 #include "tools/commands.h"
 #include "tools/memory.h"
-#include "tools/op_sides.h"
+#include "tools/op_inputs.h"
 
 namespace dequant::tools {
 namespace {
@@ -14,7 +14,7 @@ namespace dml = conformance::directml;
 using format::escaped;
 using format::failure;
 
-struct Options : SideOptions {
+struct Options : OpInputOptions {
   std::string feature_level = "6_4";
   std::string operator_name;
   std::string quantization;
@@ -43,14 +43,14 @@ Result<dml::Node> node_of(const Options& o) {
 /// Packed tensors, of the types and shapes of the files.
 Status run_packed(Options& o) {
   DEQUANT_TRY(dml::Node node, node_of(o));
-  DEQUANT_TRY(Sides sides, open_sides(o));
-  node.x.type = sides.x.type();
-  node.scale.type = sides.scale.type();
-  if (sides.zero_point) node.zero_point = dml::NodeTensor{sides.zero_point->type(), {}, {}};
+  DEQUANT_TRY(OpInputs inputs, open_inputs(o));
+  node.x.type = inputs.x.type();
+  node.scale.type = inputs.scale.type();
+  if (inputs.zero_point) node.zero_point = dml::NodeTensor{inputs.zero_point->type(), {}, {}};
   auto compiled = dml::compile(node, level_of(o));
   if (!compiled) return format::in("directml", std::move(compiled).error());
-  std::vector<int64_t> shape = sides.x.shape;
-  Operation op{"directml", std::move(compiled->plan), std::move(sides).list(), std::move(shape)};
+  std::vector<int64_t> shape = inputs.x.shape;
+  Operation op{"directml", std::move(compiled->plan), std::move(inputs).list(), std::move(shape)};
   return carry_out(op, o);
 }
 
@@ -85,16 +85,16 @@ Status run_described(Options& o) {
   const Plan& plan = compiled->plan;
   o.x_type = name(plan.input);
   o.scale_type = name(plan.scale);
-  DEQUANT_TRY(Sides sides, open_sides(o));
-  if (sides.zero_point.has_value() != plan.has_zero_point) {
+  DEQUANT_TRY(OpInputs inputs, open_inputs(o));
+  if (inputs.zero_point.has_value() != plan.has_zero_point) {
     return failure(ErrorCode::invalid_argument, "--zero-point: {} has {}", escaped(o.desc),
                    plan.has_zero_point ? "one" : "none");
   }
   const Extents needed = extents(plan);
-  DEQUANT_CHECK(check_extent(sides.x, needed.x));
-  DEQUANT_CHECK(check_extent(sides.scale, needed.scale));
-  if (sides.zero_point) DEQUANT_CHECK(check_extent(*sides.zero_point, needed.zero_point));
-  Operation op{"directml", plan, std::move(sides).list(), y_shape(description->desc(), plan)};
+  DEQUANT_CHECK(check_extent(inputs.x, needed.x));
+  DEQUANT_CHECK(check_extent(inputs.scale, needed.scale));
+  if (inputs.zero_point) DEQUANT_CHECK(check_extent(*inputs.zero_point, needed.zero_point));
+  Operation op{"directml", plan, std::move(inputs).list(), y_shape(description->desc(), plan)};
   return carry_out(op, o);
 }
 
@@ -110,7 +110,7 @@ void add_op_directml(const Command& op, int& exit_code) {
   auto o = std::make_shared<Options>();
   const Command c = op.add_subcommand("directml", "DirectML's operators that dequantize");
   o->add_x(c, "Type of x where numpy has none: int4 uint4");
-  o->add_sides(c, "float32 or float16; numpy has both");
+  o->add_param_options(c, "float32 or float16; numpy has both");
   c.add_option("--feature-level", o->feature_level, "Of the device")
       .one_of(dml::feature_levels())
       .capture_default_str();

@@ -5,12 +5,12 @@
 #include "format/io/errors.h"
 #include "tools/commands.h"
 #include "tools/memory.h"
-#include "tools/op_sides.h"
+#include "tools/op_inputs.h"
 
 namespace dequant::tools {
 namespace {
 
-struct OnnxOptions : SideOptions {
+struct OnnxOptions : OpInputOptions {
   int64_t opset = onnx::kNewestOpset;
   std::optional<int64_t> axis;
   std::optional<int64_t> block_size;
@@ -18,57 +18,57 @@ struct OnnxOptions : SideOptions {
 };
 
 /// A plan and the tensors it is about; y has the shape of x.
-Status carry_out_plan(const char* dialect, Result<Plan> plan, Sides sides, OpOptions& o) {
+Status carry_out_plan(const char* dialect, Result<Plan> plan, OpInputs inputs, OpOptions& o) {
   if (!plan) return format::in(dialect, std::move(plan).error());
   Operation op;
   op.dialect = dialect;
   op.plan = *std::move(plan);
-  op.y_shape = sides.x.shape;
-  op.inputs = std::move(sides).list();
+  op.y_shape = inputs.x.shape;
+  op.inputs = std::move(inputs).list();
   return carry_out(op, o);
 }
 
 Status run_onnx(OnnxOptions& o) {
-  DEQUANT_TRY(Sides sides, open_sides(o));
+  DEQUANT_TRY(OpInputs inputs, open_inputs(o));
   DEQUANT_TRY(const auto output, named_element("--output-dtype", o.output_dtype));
   onnx::DequantizeLinear node;
   node.opset = o.opset;
-  node.x = sides.x.type();
-  node.x_scale = sides.scale.type();
-  if (sides.zero_point) node.x_zero_point = sides.zero_point->type();
+  node.x = inputs.x.type();
+  node.x_scale = inputs.scale.type();
+  if (inputs.zero_point) node.x_zero_point = inputs.zero_point->type();
   node.axis = o.axis;
   node.block_size = o.block_size;
   if (output) node.output_dtype = onnx_code(*output);
   auto plan = onnx::dequantize_linear(node);
-  return carry_out_plan("onnx", std::move(plan), std::move(sides), o);
+  return carry_out_plan("onnx", std::move(plan), std::move(inputs), o);
 }
 
 Status run_microsoft(OnnxOptions& o) {
-  DEQUANT_TRY(Sides sides, open_sides(o));
+  DEQUANT_TRY(OpInputs inputs, open_inputs(o));
   microsoft::DequantizeLinear node;
-  node.x = sides.x.type();
-  node.x_scale = sides.scale.type();
-  if (sides.zero_point) node.x_zero_point = sides.zero_point->type();
+  node.x = inputs.x.type();
+  node.x_scale = inputs.scale.type();
+  if (inputs.zero_point) node.x_zero_point = inputs.zero_point->type();
   node.axis = o.axis;
   auto plan = microsoft::dequantize_linear(node);
-  return carry_out_plan("microsoft", std::move(plan), std::move(sides), o);
+  return carry_out_plan("microsoft", std::move(plan), std::move(inputs), o);
 }
 
-Status run_webnn(SideOptions& o) {
-  DEQUANT_TRY(Sides sides, open_sides(o));
+Status run_webnn(OpInputOptions& o) {
+  DEQUANT_TRY(OpInputs inputs, open_inputs(o));
   webnn::DequantizeLinear node;
-  node.input = sides.x.type();
-  node.scale = sides.scale.type();
-  if (sides.zero_point) node.zero_point = sides.zero_point->type();  // a required option
+  node.input = inputs.x.type();
+  node.scale = inputs.scale.type();
+  if (inputs.zero_point) node.zero_point = inputs.zero_point->type();  // a required option
   auto plan = webnn::dequantize_linear(node);
-  return carry_out_plan("webnn", std::move(plan), std::move(sides), o);
+  return carry_out_plan("webnn", std::move(plan), std::move(inputs), o);
 }
 
 void add_onnx(const Command& op, int& exit_code) {
   auto o = std::make_shared<OnnxOptions>();
   const Command c = op.add_subcommand("onnx", "DequantizeLinear of ai.onnx, opsets 10 to 28");
   o->add_x(c, "Type of x where numpy has none: int4 uint4 int2 uint2 float4e2m1 float8e4m3fn ...");
-  o->add_sides(c, "Type of the scales where numpy has none: bfloat16 float8e8m0");
+  o->add_param_options(c, "Type of the scales where numpy has none: bfloat16 float8e8m0");
   c.add_option("--opset", o->opset, "The opset, whose newest version of the operator holds")
       .capture_default_str();
   c.add_option("--axis", o->axis, "Since 13, default 1; negative counts from the back");
@@ -99,7 +99,7 @@ void add_microsoft(const Command& op, int& exit_code) {
   auto o = std::make_shared<OnnxOptions>();
   const Command c = op.add_subcommand("microsoft", "DequantizeLinear of com.microsoft, version 1");
   o->add_x(c, "Type of x where numpy has none: int4 uint4");
-  o->add_sides(c, "float32 or float16; numpy has both");
+  o->add_param_options(c, "float32 or float16; numpy has both");
   c.add_option("--axis", o->axis, "Default 1; negative counts from the back");
   o->add_rest(c);
   c.footer(
@@ -115,10 +115,10 @@ void add_microsoft(const Command& op, int& exit_code) {
 }
 
 void add_webnn(const Command& op, int& exit_code) {
-  auto o = std::make_shared<SideOptions>();
+  auto o = std::make_shared<OpInputOptions>();
   const Command c = op.add_subcommand("webnn", "dequantizeLinear of WebNN");
   o->add_x(c, "Type of x where numpy has none: int4 uint4");
-  o->add_sides(c, "float32 or float16; numpy has both");
+  o->add_param_options(c, "float32 or float16; numpy has both");
   c.get_option("--zero-point").required();
   o->add_rest(c);
   c.footer(

@@ -53,10 +53,10 @@ Status run_plan(const Operation& op, std::span<std::byte> y, const RunOptions& o
 
 Status write_data(format::OutputFile& out, Element element, std::span<const std::byte> y) {
   if (element != Element::bfloat16) return out.write(y);
-  constexpr size_t kPiece = size_t{1} << 20;
+  constexpr size_t kChunk = size_t{1} << 20;
   std::vector<std::byte> wide;
-  for (size_t at = 0; at < y.size(); at += kPiece) {
-    widen_bfloat16(y.subspan(at, std::min(kPiece, y.size() - at)), wide);
+  for (size_t at = 0; at < y.size(); at += kChunk) {
+    widen_bfloat16(y.subspan(at, std::min(kChunk, y.size() - at)), wide);
     DEQUANT_CHECK(out.write(wide));
   }
   return {};

@@ -18,8 +18,9 @@ bool is_nan(Element element, uint32_t code) {
   return kind(element) == Kind::floating && std::isnan(value_of(element, code));
 }
 
-/// An output float's place among all of its type: zeros at 0, the smallest positive at 1, ...
-int64_t place(Element element, uint32_t code) {
+/// How many numbers of the type lie between zero and this one, itself counted; negative below zero.
+/// Both zeros have 0.
+int64_t ordinal(Element element, uint32_t code) {
   const uint32_t sign = 1u << (bits(element) - 1);
   const auto magnitude = int64_t{code & ~sign};
   return (code & sign) != 0 ? -magnitude : magnitude;
@@ -41,7 +42,7 @@ bool close(Element element, uint32_t actual, uint32_t expected, const Tolerance&
   const bool nan = is_nan(element, actual);
   if (nan || is_nan(element, expected)) return nan == is_nan(element, expected);
   if (!is_output(element)) return false;
-  const int64_t distance = std::abs(place(element, actual) - place(element, expected));
+  const int64_t distance = std::abs(ordinal(element, actual) - ordinal(element, expected));
   return distance == 0 ? tolerance.ignore_zero_sign : distance <= tolerance.ulp;
 }
 

@@ -117,18 +117,19 @@ class Reader {
     DEQUANT_TRY(const std::string type, text_member(desc, "QuantizationType"));
     DEQUANT_TRY(op.QuantizationType, read_quantization_type(type));
     DEQUANT_TRY(op.QuantizationTensorCount, count_member(desc, "QuantizationTensorCount"));
-    DEQUANT_TRY(const json* sides, needed(desc, "QuantizationTensors"));
-    if (!sides->is_array()) return bad("QuantizationTensors: {} is not an array", shown(*sides));
-    if (sides->size() > 2) {
+    DEQUANT_TRY(const json* tensors, needed(desc, "QuantizationTensors"));
+    if (!tensors->is_array())
+      return bad("QuantizationTensors: {} is not an array", shown(*tensors));
+    if (tensors->size() > 2) {
       return bad("QuantizationTensors: {} tensors; there are at most a scale and a zero point",
-                 sides->size());
+                 tensors->size());
     }
-    if (sides->size() != op.QuantizationTensorCount) {
+    if (tensors->size() != op.QuantizationTensorCount) {
       return bad("QuantizationTensorCount: {}, but there are {} QuantizationTensors",
-                 op.QuantizationTensorCount, sides->size());
+                 op.QuantizationTensorCount, tensors->size());
     }
-    for (size_t i = 0; i < sides->size(); ++i) {
-      DEQUANT_CHECK(tensor((*sides)[i], fmt::format("QuantizationTensors[{}]", i), kScale + i));
+    for (size_t i = 0; i < tensors->size(); ++i) {
+      DEQUANT_CHECK(tensor((*tensors)[i], fmt::format("QuantizationTensors[{}]", i), kScale + i));
     }
     op.QuantizationTensors = &out_.tensors_[kScale];
     DEQUANT_TRY(op.OutputTensor, tensor_member(desc, "OutputTensor", kOutput));

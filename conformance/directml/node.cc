@@ -138,9 +138,9 @@ Result<dequant::directml::Operator> compile(const Node& node, DML_FEATURE_LEVEL 
         &x.desc, &scale.desc, node.zero_point ? &zero_point.desc : nullptr, &y.desc};
     return dequant::directml::compile({node.type, &desc}, level);
   }
-  const std::array sides{scale.desc, zero_point.desc};
+  const std::array params{scale.desc, zero_point.desc};
   const DML_DEQUANTIZE_OPERATOR_DESC desc{&x.desc, node.quantization, node.zero_point ? 2u : 1u,
-                                          sides.data(), &y.desc};
+                                          params.data(), &y.desc};
   return dequant::directml::compile({node.type, &desc}, level);
 }
 

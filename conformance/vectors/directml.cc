@@ -7,20 +7,21 @@
 namespace dequant::conformance::vectors {
 namespace {
 
-struct Layout {
+struct ShapeCase {
   std::string granularity;
   std::string name;
   DirectmlShapes shapes;
 };
 
-/// Sides of the sizes of x that share by strides of zero, as the older operator asks for.
-const std::vector<Layout>& element_wise_layouts() {
+/// Scale and zero point have the sizes of x, as the older operator requires. Elements share them by
+/// strides of zero.
+const std::vector<ShapeCase>& element_wise_layouts() {
   static const Sizes s{2, 3, 2, 3};
-  static const Placed packed{s};
-  static const Placed one{s, Sizes{0, 0, 0, 0}};
-  static const Placed channel{s, Sizes{0, 1, 0, 0}};
-  static const Placed column{s, Sizes{0, 0, 0, 1}};
-  static const std::vector<Layout> list{
+  static const Layout packed{s};
+  static const Layout one{s, Sizes{0, 0, 0, 0}};
+  static const Layout channel{s, Sizes{0, 1, 0, 0}};
+  static const Layout column{s, Sizes{0, 0, 0, 1}};
+  static const std::vector<ShapeCase> list{
       {"per_element", "packed", {packed, packed, packed}},
       {"per_element", "explicit_strides", {{s, Sizes{18, 6, 3, 1}}, packed, packed}},
       {"per_tensor", "packed", {packed, one, one}},
@@ -39,15 +40,15 @@ const std::vector<Layout>& element_wise_layouts() {
   return list;
 }
 
-/// Sides of sizes of their own, each dividing those of x.
-const std::vector<Layout>& dequantize_layouts() {
+/// Scale and zero point have sizes of their own, which divide the sizes of x.
+const std::vector<ShapeCase>& dequantize_layouts() {
   static const Sizes s{2, 3, 4, 6};
-  static const Placed packed{s};
-  static const Placed one{{1, 1, 1, 1}};
-  static const Placed channel{{1, 3, 1, 1}};
-  static const Placed blocks{{2, 3, 4, 2}};
-  static const Placed all_axes{{1, 3, 2, 2}};
-  static const std::vector<Layout> list{
+  static const Layout packed{s};
+  static const Layout one{{1, 1, 1, 1}};
+  static const Layout channel{{1, 3, 1, 1}};
+  static const Layout blocks{{2, 3, 4, 2}};
+  static const Layout all_axes{{1, 3, 2, 2}};
+  static const std::vector<ShapeCase> list{
       {"per_tensor", "sizes", {packed, one, one}},
       {"per_tensor", "strides", {packed, {s, Sizes{0, 0, 0, 0}}, one}},
       {"per_axis", "channels", {packed, channel, channel}},
@@ -75,7 +76,7 @@ void add_edges(Collector& out, const DirectmlRules& rules, const std::string& pr
   const char* suffix = zero_point ? "_zero_point" : "";
   const Codes codes = all_codes(x);
   const Sizes flat{1, 1, 1, static_cast<int64_t>(codes.size())};
-  const Placed one = rules.blocks ? Placed{{1, 1, 1, 1}} : Placed{flat, Sizes{0, 0, 0, 0}};
+  const Layout one = rules.blocks ? Layout{{1, 1, 1, 1}} : Layout{flat, Sizes{0, 0, 0, 0}};
   Case all = directml_case(out, fmt::format("{}/per_tensor/codes{}", prefix, suffix), rules, x,
                            scale, {{flat}, one, one}, zero_point);
   all.inputs["x"].bits = codes;
@@ -87,7 +88,7 @@ void add_edges(Collector& out, const DirectmlRules& rules, const std::string& pr
   const auto rows = static_cast<int64_t>(scales.size());
   const Codes columns = edge_codes(x);
   const Sizes table{1, 1, rows, static_cast<int64_t>(columns.size())};
-  const Placed by_row = rules.blocks ? Placed{{1, 1, rows, 1}} : Placed{table, Sizes{0, 0, 1, 0}};
+  const Layout by_row = rules.blocks ? Layout{{1, 1, rows, 1}} : Layout{table, Sizes{0, 0, 1, 0}};
   Case edges = directml_case(out, fmt::format("{}/per_axis/edges{}", prefix, suffix), rules, x,
                              scale, {{table}, by_row, by_row}, zero_point);
   edges.inputs["x"].bits = repeated(x, scales.size(), columns).bits;
@@ -103,7 +104,7 @@ void add_wide_differences(Collector& out, const DirectmlRules& rules, Element x,
   const Codes codes = edge_codes(x);
   const auto rows = static_cast<int64_t>(codes.size());
   const Sizes table{1, 1, rows, rows};
-  const Placed by_row{table, Sizes{0, 0, 1, 0}};
+  const Layout by_row{table, Sizes{0, 0, 1, 0}};
   Case c = directml_case(
       out, fmt::format("{}/{}/wide_differences/{}", rules.title, name(x), name(scale)), rules, x,
       scale, {{table}, by_row, by_row}, true);
@@ -117,16 +118,16 @@ void add_types(Collector& out, const DirectmlRules& rules, Element x, Element sc
   for (const bool zero_point : {false, true}) {
     if (!zero_point && rules.needs_zero_point) continue;
     add_edges(out, rules, prefix, x, scale, zero_point);
-    for (const Layout& layout : rules.blocks ? dequantize_layouts() : element_wise_layouts()) {
-      const std::string name = fmt::format("{}/{}/{}{}", prefix, layout.granularity, layout.name,
+    for (const ShapeCase& shape : rules.blocks ? dequantize_layouts() : element_wise_layouts()) {
+      const std::string name = fmt::format("{}/{}/{}{}", prefix, shape.granularity, shape.name,
                                            zero_point ? "_zero_point" : "");
-      out.accept(directml_case(out, name, rules, x, scale, layout.shapes, zero_point),
-                 layout.granularity);
+      out.accept(directml_case(out, name, rules, x, scale, shape.shapes, zero_point),
+                 shape.granularity);
     }
   }
 }
 
-/// A node of each rank, whatever lies where.
+/// A node of each rank, with random shapes.
 void add_ranks(Collector& out, const DirectmlRules& rules) {
   if (!rules.any_rank) return;
   for (const Element x : rules.x) {

@@ -46,11 +46,11 @@ Case directml_case(const Collector& out, std::string name, const DirectmlRules& 
   Case c = out.begin(std::move(name));
   Random random = out.random(c.name);
   c.operator_name = rules.operator_name;
-  c.inputs["x"] = placed(x, shapes.x, [&] { return random_code(random, x); });
-  c.inputs["scale"] = placed(scale, shapes.scale, [&] { return random_scale(random, scale); });
+  c.inputs["x"] = laid_out(x, shapes.x, [&] { return random_code(random, x); });
+  c.inputs["scale"] = laid_out(scale, shapes.scale, [&] { return random_scale(random, scale); });
   if (zero_point) {
     c.inputs["zero_point"] =
-        placed(x, shapes.zero_point, [&] { return random_zero_point(random, x); });
+        laid_out(x, shapes.zero_point, [&] { return random_zero_point(random, x); });
   }
   if (rules.blocks) {
     c.attributes["quantization_type"] = std::string(zero_point ? "SCALE_ZERO_POINT" : "SCALE");

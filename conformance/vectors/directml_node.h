@@ -1,4 +1,4 @@
-// What a feature level allows, and tensors placed in memory by strides.
+// What a feature level allows, and tensors whose elements strides order in memory.
 #pragma once
 
 #include <optional>
@@ -25,16 +25,16 @@ struct DirectmlRules {
 /// The operators that the level has; the other one, if it comes later, is to be refused.
 std::vector<DirectmlRules> directml_rules(const std::string& level);
 
-/// Sizes, and strides where they are not those of a packed tensor.
-struct Placed {
+/// Sizes, and strides where a tensor is not packed.
+struct Layout {
   Sizes sizes;
   std::optional<Sizes> strides = {};
 };
 
 struct DirectmlShapes {
-  Placed x;
-  Placed scale;
-  Placed zero_point;  ///< not used where there is none
+  Layout x;
+  Layout scale;
+  Layout zero_point;  ///< not used where a node has none
 };
 
 /// Elements from the first in memory to the last that strides reach.
@@ -42,11 +42,11 @@ int64_t reach(const Sizes& sizes, const Sizes& strides);
 
 /// A tensor whose storage holds what `next` yields.
 template <class Next>
-CaseTensor placed(Element element, const Placed& where, const Next& next) {
-  if (!where.strides) return tensor_of(element, where.sizes, next);
-  CaseTensor tensor = tensor_of(element, {reach(where.sizes, *where.strides)}, next);
-  tensor.shape = where.sizes;
-  tensor.strides = where.strides;
+CaseTensor laid_out(Element element, const Layout& layout, const Next& next) {
+  if (!layout.strides) return tensor_of(element, layout.sizes, next);
+  CaseTensor tensor = tensor_of(element, {reach(layout.sizes, *layout.strides)}, next);
+  tensor.shape = layout.sizes;
+  tensor.strides = layout.strides;
   return tensor;
 }
 
@@ -54,7 +54,7 @@ CaseTensor placed(Element element, const Placed& where, const Next& next) {
 Case directml_case(const Collector& out, std::string name, const DirectmlRules& rules, Element x,
                    Element scale, const DirectmlShapes& shapes, bool zero_point);
 
-/// Sizes of not many elements, sides that fit them, and any strides.
+/// Random shapes: few elements, sizes of scale and zero point that the rules allow, any strides.
 DirectmlShapes random_shapes(Random& random, const DirectmlRules& rules, int64_t rank);
 
 /// Each rule of the level, broken.

@@ -26,13 +26,13 @@ Sizes random_strides(Random& random, const Sizes& sizes) {
   return strides;
 }
 
-Placed random_placed(Random& random, Sizes sizes) {
-  Placed where{std::move(sizes)};
-  if (random.coin()) where.strides = random_strides(random, where.sizes);
-  return where;
+Layout random_layout(Random& random, Sizes sizes) {
+  Layout layout{std::move(sizes)};
+  if (random.coin()) layout.strides = random_strides(random, layout.sizes);
+  return layout;
 }
 
-/// Sizes of blocks, each a divisor of that of x; those of x where there are no blocks.
+/// Sizes of blocks, each a divisor of the size of x; the sizes of x where the rules have no blocks.
 Sizes random_blocks(Random& random, const DirectmlRules& rules, const Sizes& x) {
   if (!rules.blocks) return x;
   Sizes blocks;
@@ -53,11 +53,12 @@ DirectmlShapes random_shapes(Random& random, const DirectmlRules& rules, int64_t
     x.push_back(random.in(1, std::min<int64_t>(6, kMostElements / count)));
     count *= x.back();
   }
-  // Both sides have blocks of the same sizes: whether others must nest is not documented.
-  const Sizes sides = random_blocks(random, rules, x);
-  const Placed of_x = random_placed(random, x);
-  const Placed of_scale = random_placed(random, sides);
-  return {of_x, of_scale, random_placed(random, sides)};
+  // Scale and zero point have the same blocks: whether different blocks must nest is not
+  // documented.
+  const Sizes blocks = random_blocks(random, rules, x);
+  const Layout of_x = random_layout(random, x);
+  const Layout of_scale = random_layout(random, blocks);
+  return {of_x, of_scale, random_layout(random, blocks)};
 }
 
 void add_directml_random(Collector& out, const std::string& level, int64_t count) {

@@ -39,23 +39,23 @@ class Refusals {
   void sizes() {
     refuse(node(all({{1, 1, 0, 3}})), "size_of_zero");
     if (rules_.blocks) {
-      side_sizes("not_a_divisor", {1, 1, 2, 2});
-      side_sizes("not_a_divisor_outside", {1, 2, 2, 3});
-      side_sizes("larger", {1, 1, 4, 3});
+      param_sizes("not_a_divisor", {1, 1, 2, 2});
+      param_sizes("not_a_divisor_outside", {1, 2, 2, 3});
+      param_sizes("larger", {1, 1, 4, 3});
       return;
     }
-    side_sizes("scalar", {1, 1, 1, 1});
-    side_sizes("vector", {1, 1, 1, 3});
-    side_sizes("larger", {1, 1, 4, 3});
+    param_sizes("scalar", {1, 1, 1, 1});
+    param_sizes("vector", {1, 1, 1, 3});
+    param_sizes("larger", {1, 1, 4, 3});
   }
 
   void strides() {
     for (const std::string_view which : {"x", "scale", "zero_point"}) {
-      side_strides(which, "past_the_data", {6, 6, 3, 9});
-      side_strides(which, "negative", {6, 6, 3, -1});
-      side_strides(which, "beyond_32_bits", {6, 6, int64_t{1} << 32, 1});
+      wrong_strides(which, "past_the_data", {6, 6, 3, 9});
+      wrong_strides(which, "negative", {6, 6, 3, -1});
+      wrong_strides(which, "beyond_32_bits", {6, 6, int64_t{1} << 32, 1});
       // The last index is 2^32 + 1, which 32 bits hold as 1.
-      side_strides(which, "index_wraps", {6, 6, 0xFFFFFFFF, 1});
+      wrong_strides(which, "index_wraps", {6, 6, 0xFFFFFFFF, 1});
     }
   }
 
@@ -79,7 +79,7 @@ class Refusals {
  private:
   using Ranks = std::vector<size_t>;
 
-  static DirectmlShapes all(const Placed& where) { return {where, where, where}; }
+  static DirectmlShapes all(const Layout& layout) { return {layout, layout, layout}; }
   static DirectmlShapes plain() { return all({{1, 1, 2, 3}}); }
 
   Case node(const DirectmlShapes& shapes, Element x = uint8, Element scale = float32,
@@ -91,7 +91,7 @@ class Refusals {
     out_.refuse(c, fmt::format("{}/{}", rules_.title, rule), variant);
   }
 
-  void side_sizes(std::string_view variant, const Sizes& wrong) {
+  void param_sizes(std::string_view variant, const Sizes& wrong) {
     DirectmlShapes shapes = plain();
     shapes.scale = {wrong};
     refuse(node(shapes), "scale_sizes", variant);
@@ -101,7 +101,7 @@ class Refusals {
   }
 
   /// Six elements are stored, whatever the strides say.
-  void side_strides(std::string_view which, std::string_view variant, const Sizes& wrong) {
+  void wrong_strides(std::string_view which, std::string_view variant, const Sizes& wrong) {
     Case c = node(plain());
     c.inputs[std::string(which)].strides = wrong;
     refuse(c, "strides", fmt::format("{}_{}", variant, which));
@@ -123,8 +123,8 @@ void add_directml_refusals(Collector& out, const DirectmlRules& rules) {
 }
 
 void refuse_directml_operator(Collector& out, const DirectmlRules& rules) {
-  const Placed where{{1, 1, 2, 3}};
-  out.refuse(directml_case(out, "reject", rules, uint8, float32, {where, where, where}, true),
+  const Layout layout{{1, 1, 2, 3}};
+  out.refuse(directml_case(out, "reject", rules, uint8, float32, {layout, layout, layout}, true),
              fmt::format("{}/operator_of_a_later_level", rules.title));
 }
 

@@ -17,8 +17,8 @@ std::vector<Element> outputs_of(const LinearRules& rules, Element scale) {
 }
 
 /// Scales and zero points of that shape: for each row the next of their edges.
-void set_sides(Case& c, Random& random, Element x, Element scale, const Sizes& shape,
-               bool zero_point) {
+void set_params(Case& c, Random& random, Element x, Element scale, const Sizes& shape,
+                bool zero_point) {
   c.inputs["scale"] = one_per_row(scale, shape, edge_scales(scale));
   if (!zero_point) return;
   if (kind(x) == Kind::floating) {
@@ -69,7 +69,7 @@ class TypeCases {
     const size_t rows = edge_scales(scale_).size();
     c.attributes["axis"] = int64_t{0};
     c.inputs["x"] = repeated(x_, rows, edge_codes(x_));
-    set_sides(c, random, x_, scale_, {static_cast<int64_t>(rows)}, zero_point_);
+    set_params(c, random, x_, scale_, {static_cast<int64_t>(rows)}, zero_point_);
     out_.accept(narrowed(std::move(c)), "per_axis");
   }
 
@@ -81,7 +81,7 @@ class TypeCases {
     c.attributes["axis"] = int64_t{1};
     c.attributes["block_size"] = int64_t{2};
     c.inputs["x"] = random_codes(random, x_, {rows, 5});
-    set_sides(c, random, x_, scale_, {rows, 3}, zero_point_);
+    set_params(c, random, x_, scale_, {rows, 3}, zero_point_);
     out_.accept(narrowed(std::move(c)), "blocked");
   }
 

@@ -53,10 +53,10 @@ Case edge_case(const Collector& out, std::string name, Element x, Element scale,
   const Codes scales = edge_scales(scale);
   Codes codes = edge_codes(x);
   if (codes.size() % 2 != 0) codes.push_back(codes.front());
-  const Sizes sides{static_cast<int64_t>(scales.size()), blocks};
+  const Sizes param_sizes{static_cast<int64_t>(scales.size()), blocks};
   c.inputs["x"] = repeated(x, scales.size(), codes);
-  c.inputs["scale"] = one_per_row(scale, sides, scales);
-  c.inputs["zero_point"] = one_per_row(x, sides, codes);
+  c.inputs["scale"] = one_per_row(scale, param_sizes, scales);
+  c.inputs["zero_point"] = one_per_row(x, param_sizes, codes);
   return narrowed(std::move(c));
 }
 

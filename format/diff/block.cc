@@ -24,10 +24,10 @@ bool is_finite(float value) { return (bits_of(value) & 0x7f800000u) != 0x7f80000
 struct Tile {
   std::span<float> a;
   std::span<float> b;
-  int64_t place;
+  int64_t index;
 
   BlockDifference::Pair pair(size_t i) const {
-    return {place + static_cast<int64_t>(i), a[i], b[i]};
+    return {index + static_cast<int64_t>(i), a[i], b[i]};
   }
 };
 
@@ -37,7 +37,7 @@ bool all_finite(std::span<const float> values) {
   return special == 0;
 }
 
-/// Counts mismatches, and puts zeros in the place of all that is not finite on both sides.
+/// Counts mismatches, and replaces pairs by zeros where one number is not finite.
 void take_out_specials(const Tile& tile, BlockDifference& block) {
   for (size_t i = 0; i < tile.a.size(); ++i) {
     float& a = tile.a[i];
@@ -127,7 +127,7 @@ bool is_mismatch(float a, float b) {
 }
 
 BlockDifference compare_block(Element a_type, std::span<const std::byte> a, Element b_type,
-                              std::span<const std::byte> b, int64_t place) {
+                              std::span<const std::byte> b, int64_t index) {
   BlockDifference block;
   const Element ulp = coarser(a_type, b_type);
   const size_t a_bytes = static_cast<size_t>(bits(a_type)) / 8;
@@ -138,7 +138,7 @@ BlockDifference compare_block(Element a_type, std::span<const std::byte> a, Elem
   for (size_t begin = 0; begin < count; begin += kTile) {
     const size_t size = std::min(kTile, count - begin);
     const Tile tile{std::span(a_values).first(size), std::span(b_values).first(size),
-                    place + static_cast<int64_t>(begin)};
+                    index + static_cast<int64_t>(begin)};
     widen(a_type, a.subspan(begin * a_bytes), tile.a);
     widen(b_type, b.subspan(begin * b_bytes), tile.b);
     const int64_t before = block.nans + block.infinities;

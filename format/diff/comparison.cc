@@ -201,8 +201,8 @@ Difference Comparison::result(size_t worst, bool skip_mismatches) const {
 
 ElementPair Comparison::pair(const BlockDifference::Pair& at) const {
   ElementPair pair{std::vector<int64_t>(shape_.size()), double{at.a}, double{at.b}};
-  int64_t place = at.place;
-  for (size_t i = shape_.size(); i-- > 0; place /= shape_[i]) pair.index[i] = place % shape_[i];
+  int64_t rest = at.index;
+  for (size_t i = shape_.size(); i-- > 0; rest /= shape_[i]) pair.index[i] = rest % shape_[i];
   return pair;
 }
 

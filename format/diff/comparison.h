@@ -13,9 +13,9 @@ namespace dequant::format {
 
 /// What one block of elements adds to the whole.
 struct BlockDifference {
-  /// An element by its place in the tensor, in row-major order.
+  /// A pair of elements, and their row-major index.
   struct Pair {
-    int64_t place = 0;
+    int64_t index = 0;
     float a = 0;
     float b = 0;
   };

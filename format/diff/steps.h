@@ -1,9 +1,9 @@
 // Distances in units in the last place.
 //
-// The numbers of a type lie on a line, one step from each to the next: subnormal numbers too, and
-// both zeros are one place. The line goes on beyond the largest number, and a number between two
-// places is at the nearest one, ties to even. So a float32 and a float16 are 0 steps of float16
-// apart where one is what the other rounds to.
+// The numbers of a type are counted in the order of their values: subnormal numbers too, and zeros
+// of both signs are one number. The count goes on beyond the largest number. A float32 between two
+// numbers of the type counts as the nearest one, ties to even. So a float32 and a float16 are 0
+// steps of float16 apart where the float32 rounds to the float16.
 #pragma once
 
 #include <bit>
@@ -20,10 +20,10 @@ inline Element coarser(Element a, Element b) {
   return Element::float32;
 }
 
-/// The place of |value| on the line of a type, counted from zero. `magnitude` are the bits of the
-/// float32 |value|, which is finite.
+/// The number of steps of a type from 0 to |value|. `magnitude` holds the bits of |value| as a
+/// float32, which is finite.
 template <Element kType>
-uint32_t place_on_line(uint32_t magnitude) {
+uint32_t ordinal_of(uint32_t magnitude) {
   if constexpr (kType == Element::float32) {
     return magnitude;
   } else {
@@ -49,10 +49,10 @@ uint32_t place_on_line(uint32_t magnitude) {
 template <Element kType>
 uint32_t steps_between(uint32_t a, uint32_t b) {
   constexpr uint32_t kSign = 1u << 31;
-  const uint32_t place_a = place_on_line<kType>(a & ~kSign);
-  const uint32_t place_b = place_on_line<kType>(b & ~kSign);
-  const uint32_t apart = place_a > place_b ? place_a - place_b : place_b - place_a;
-  return ((a ^ b) & kSign) != 0 ? place_a + place_b : apart;
+  const uint32_t ordinal_a = ordinal_of<kType>(a & ~kSign);
+  const uint32_t ordinal_b = ordinal_of<kType>(b & ~kSign);
+  const uint32_t apart = ordinal_a > ordinal_b ? ordinal_a - ordinal_b : ordinal_b - ordinal_a;
+  return ((a ^ b) & kSign) != 0 ? ordinal_a + ordinal_b : apart;
 }
 
 /// The bin of a number of steps: 0, 1, 2, 3-4, 5-8, ...

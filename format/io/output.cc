@@ -60,7 +60,7 @@ bool is_taken(const std::string& path) {
 
 OutputFile::~OutputFile() {
   if (temporary_.empty()) return;
-  const Uninterrupted stretch;
+  const Uninterrupted section;
   ::unlinkat(directory_.get(), temporary_.c_str(), 0);
   temporary_ = {};
 }
@@ -120,7 +120,7 @@ Status OutputFile::open() {
 void OutputFile::open_under_temporary_name() {
   locked_ = true;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const Uninterrupted stretch;
+    const Uninterrupted section;
     UnfinishedName name(directory_.get(),
                         temporary_name(locked_ ? Locking::held : Locking::impossible));
     fd_ = Descriptor(open_at(name.c_str(), O_CREAT | O_EXCL));
@@ -286,7 +286,7 @@ Status OutputFile::sync_directory() {
 Status OutputFile::commit() {
   DEQUANT_CHECK(flush());
   {
-    const Uninterrupted stretch;
+    const Uninterrupted section;
     DEQUANT_CHECK(link_into_place());
   }
   fd_ = Descriptor();
@@ -297,7 +297,7 @@ Result<bool> OutputFile::commit_both(OutputFile& first, OutputFile& second) {
   DEQUANT_CHECK(first.flush());
   DEQUANT_CHECK(second.flush());
   {
-    const Uninterrupted stretch;
+    const Uninterrupted section;
     const Together together{first, second};
     DEQUANT_CHECK(second.get_ready());
     if (const Status linked = first.link_into_place(); !linked) {

@@ -14,34 +14,34 @@
 namespace dequant::format {
 namespace {
 
-struct Place {
+struct Slot {
   std::atomic<bool> used{false};
   std::atomic<bool> noted{false};  ///< directory and name are set
   int directory = -1;
   std::array<char, NAME_MAX + 1> name{};
 };
 
-constinit std::array<Place, 32> places;
+constinit std::array<Slot, 32> slots;
 constinit std::atomic<int> uninterrupted{0};  ///< how many there are, of all threads
 constinit std::atomic<int> received{0};       ///< the signal that ends the process
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
 int claim(int directory, const std::string& name) {
   if (name.size() > NAME_MAX) return -1;
-  for (size_t i = 0; i < places.size(); ++i) {
-    if (places[i].used.exchange(true)) continue;
-    places[i].directory = directory;
-    std::memcpy(places[i].name.data(), name.c_str(), name.size() + 1);
-    places[i].noted = true;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].used.exchange(true)) continue;
+    slots[i].directory = directory;
+    std::memcpy(slots[i].name.data(), name.c_str(), name.size() + 1);
+    slots[i].noted = true;
     return static_cast<int>(i);
   }
   return -1;
 }
 
-/// No Uninterrupted lives, so no place changes.
+/// No Uninterrupted exists, so no slot changes.
 [[noreturn]] void unlink_and_end(int number) {
-  for (const Place& place : places) {
-    if (place.noted) ::unlinkat(place.directory, place.name.data(), 0);
+  for (const Slot& slot : slots) {
+    if (slot.noted) ::unlinkat(slot.directory, slot.name.data(), 0);
   }
   struct sigaction by_default {};
   by_default.sa_handler = SIG_DFL;
@@ -59,15 +59,15 @@ int claim(int directory, const std::string& name) {
 }
 
 // leave() and end_by_signal() each write their own variable before they read the other's, in one
-// order for all threads: a handler that sees a stretch leaves the end to it, and a stretch that the
-// handler does not see, sees the signal.
+// order for all threads: a handler that sees an Uninterrupted leaves the end of the process to its
+// destructor, and an Uninterrupted that the handler does not see, sees the signal.
 
 void leave() {
   const bool last = uninterrupted.fetch_sub(1) == 1;
   const int number = received;
   if (number == 0) return;
   if (last) unlink_and_end(number);
-  wait_for_the_end();  // which comes from a thread that is still within a stretch
+  wait_for_the_end();  // by another thread, whose Uninterrupted still exists
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ Uninterrupted::Uninterrupted() {
 Uninterrupted::~Uninterrupted() { leave(); }
 
 UnfinishedName::UnfinishedName(int directory, std::string name)
-    : name_(std::move(name)), place_(claim(directory, name_)) {}
+    : name_(std::move(name)), slot_(claim(directory, name_)) {}
 
 UnfinishedName::UnfinishedName(UnfinishedName&& other) noexcept { swap(other); }
 
@@ -96,15 +96,15 @@ UnfinishedName& UnfinishedName::operator=(UnfinishedName&& other) noexcept {
 }
 
 UnfinishedName::~UnfinishedName() {
-  if (place_ < 0) return;
-  Place& place = places[static_cast<size_t>(place_)];
-  place.noted = false;
-  place.used = false;
+  if (slot_ < 0) return;
+  Slot& slot = slots[static_cast<size_t>(slot_)];
+  slot.noted = false;
+  slot.used = false;
 }
 
 void UnfinishedName::swap(UnfinishedName& other) noexcept {
   name_.swap(other.name_);
-  std::swap(place_, other.place_);
+  std::swap(slot_, other.slot_);
 }
 
 }  // namespace dequant::format

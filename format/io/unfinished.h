@@ -6,13 +6,13 @@
 namespace dequant::format {
 
 /// A handler for signals whose default is to end the process: unlinks every unfinished name, then
-/// ends the process by the signal's default action, so that its parent sees which one it was. While
-/// an Uninterrupted lives on some thread, the last of them to go does that. The library installs it
-/// nowhere: what signals do is for the program to say.
+/// ends the process by the signal's default action, so that its parent process sees which signal it
+/// was. While any thread has an Uninterrupted, the destructor of the last one does both. The
+/// library installs this handler nowhere: a program decides what signals do.
 void end_by_signal(int number);
 
-/// A stretch of a thread's work that ends as a whole before end_by_signal() acts: names appear,
-/// change and vanish in such a stretch only. Costs two atomic operations.
+/// While one exists, end_by_signal() waits, on every thread. Names of files are made, changed and
+/// removed only meanwhile. Costs two atomic operations.
 class Uninterrupted {
  public:
   Uninterrupted();
@@ -21,13 +21,13 @@ class Uninterrupted {
   ~Uninterrupted();
 };
 
-/// The name of an unfinished file, for end_by_signal(). It is made, and destroyed unless moved
-/// from, while an Uninterrupted lives. Of more names than there are places for, the later ones
-/// outlive the signal.
+/// The name of an unfinished file, which end_by_signal() unlinks. An Uninterrupted must exist where
+/// an UnfinishedName is made, and where one is destroyed that was not moved from. At most 32 names
+/// are unlinked: later ones stay after the signal.
 class UnfinishedName {
  public:
   UnfinishedName() = default;
-  /// The descriptor of the directory must live longer.
+  /// The descriptor of the directory must stay open as long as this object exists.
   UnfinishedName(int directory, std::string name);
   UnfinishedName(UnfinishedName&& other) noexcept;
   UnfinishedName& operator=(UnfinishedName&& other) noexcept;
@@ -40,7 +40,7 @@ class UnfinishedName {
   void swap(UnfinishedName& other) noexcept;
 
   std::string name_;
-  int place_ = -1;
+  int slot_ = -1;
 };
 
 }  // namespace dequant::format

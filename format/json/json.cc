@@ -56,14 +56,14 @@ class Builder : public json::json_sax_t {
  private:
   static constexpr size_t kDeepest = 32;
 
-  json* place(json value) {
+  json* add_value(json value) {
     if (open_.empty()) return &(root_ = std::move(value));
     if (open_.back()->is_object()) return &(*member_ = std::move(value));
     return &open_.back()->get_ref<json::array_t&>().emplace_back(std::move(value));
   }
 
   bool add(json value) {
-    place(std::move(value));
+    add_value(std::move(value));
     return true;
   }
 
@@ -73,7 +73,7 @@ class Builder : public json::json_sax_t {
       error_ = bad("nested deeper than {} levels", kDeepest);
       return false;
     }
-    open_.push_back(place(std::move(container)));
+    open_.push_back(add_value(std::move(container)));
     return true;
   }
 

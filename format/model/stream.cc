@@ -15,8 +15,8 @@ constexpr int64_t kLargestShared = 32 * kMiB;
 /// Output bytes of a chunk that one thread computes: its own cache holds them until they are
 /// written.
 constexpr int64_t kOwn = kMiB / 4;
-/// Output bytes of a chunk that one thread computes where it is to stay.
-constexpr int64_t kPlaced = kMiB;
+/// Output bytes of a chunk that one thread computes into memory of the caller.
+constexpr int64_t kInMemory = kMiB;
 /// More threads than this would wait for each other's reads.
 constexpr int64_t kMostReaders = 64;
 /// Larger outputs in memory do not stay in a cache, as Stores::automatic has it.
@@ -119,7 +119,7 @@ Status stream(const Plan& plan, RecipeReaders readers, const StreamOptions& opti
 
 Status fill(const Plan& plan, RecipeReaders readers, const StreamOptions& options,
             std::span<std::byte> y) {
-  Chunks chunks(plan, std::move(readers), kPlaced, parameter_memory(options), options.phases);
+  Chunks chunks(plan, std::move(readers), kInMemory, parameter_memory(options), options.phases);
   DEQUANT_CHECK(chunks.open());
   const Stores stores = y.size() > kStreamed ? Stores::streaming : Stores::cached;
   const auto element_bytes = static_cast<size_t>(bits(plan.output) / 8);
@@ -133,7 +133,7 @@ Status fill(const Plan& plan, RecipeReaders readers, const StreamOptions& option
   return chunks.finish();
 }
 
-Status Scatter::run(const Plan& plan, RecipeReaders readers, const PlacedSink& sink) {
+Status Scatter::run(const Plan& plan, RecipeReaders readers, const OffsetSink& sink) {
   const int64_t element_bytes = bits(plan.output) / 8;
   return visit(plan, std::move(readers), [&](const Chunk& chunk) {
     return sink(chunk.elements.begin * element_bytes, chunk.output);

@@ -35,7 +35,7 @@ Status fill(const Plan& plan, RecipeReaders readers, const StreamOptions& option
             std::span<std::byte> y);
 
 /// Takes the bytes of the output from `offset` on, on any thread, several at a time.
-using PlacedSink = std::function<Status(int64_t offset, std::span<const std::byte>)>;
+using OffsetSink = std::function<Status(int64_t offset, std::span<const std::byte>)>;
 
 /// Takes a chunk, its codes and its output, on any thread, several at a time.
 using ChunkSink = std::function<Status(const Chunk&)>;
@@ -47,7 +47,7 @@ class Scatter {
   /// The options must outlive it.
   explicit Scatter(const StreamOptions& options) : options_(options) {}
 
-  Status run(const Plan& plan, RecipeReaders readers, const PlacedSink& sink);
+  Status run(const Plan& plan, RecipeReaders readers, const OffsetSink& sink);
   Status visit(const Plan& plan, RecipeReaders readers, const ChunkSink& sink);
 
  private:

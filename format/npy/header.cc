@@ -21,14 +21,14 @@ uint32_t little_endian(std::string_view bytes) {
   return value;
 }
 
-/// Where the text stands.
-struct TextPlace {
+/// The bytes of the header's text in the file.
+struct TextRange {
   int64_t offset = 0;
   int64_t length = 0;
   bool python2 = false;  ///< a version that Python 2 wrote as well
 };
 
-Result<TextPlace> find_text(const InputFile& file) {
+Result<TextRange> find_text(const InputFile& file) {
   std::array<char, 12> start{};
   const auto have = static_cast<size_t>(std::min<int64_t>(file.size(), int64_t{start.size()}));
   DEQUANT_CHECK(file.read(0, std::as_writable_bytes(std::span(start).first(have))));
@@ -50,16 +50,16 @@ Result<TextPlace> find_text(const InputFile& file) {
   }
   const size_t width = version == 1 ? 2 : 4;
   if (have < 8 + width) return ends();
-  TextPlace place;
-  place.offset = static_cast<int64_t>(8 + width);
-  place.length = little_endian(bytes.substr(8, width));
-  place.python2 = version < 3;
-  if (place.length > file.size() - place.offset) {
+  TextRange range;
+  range.offset = static_cast<int64_t>(8 + width);
+  range.length = little_endian(bytes.substr(8, width));
+  range.python2 = version < 3;
+  if (range.length > file.size() - range.offset) {
     return failure(ErrorCode::malformed,
-                   "byte 8: header length {} in a file with {} bytes after it", place.length,
-                   file.size() - place.offset);
+                   "byte 8: header length {} in a file with {} bytes after it", range.length,
+                   file.size() - range.offset);
   }
-  return place;
+  return range;
 }
 
 struct Type {
@@ -122,17 +122,17 @@ Status set_sizes(NpyHeader& header, const InputFile& file) {
 }
 
 Result<NpyHeader> read_header(const InputFile& file) {
-  DEQUANT_TRY(const TextPlace place, find_text(file));
-  std::string bytes(static_cast<size_t>(std::min(place.length, kNpyMaxHeader)), '\0');
-  DEQUANT_CHECK(file.read(place.offset, std::as_writable_bytes(std::span(bytes))));
-  const bool cut = place.length > kNpyMaxHeader;
-  DEQUANT_TRY(NpyText text, parse_npy_text(bytes, place.offset, place.python2, cut));
+  DEQUANT_TRY(const TextRange range, find_text(file));
+  std::string bytes(static_cast<size_t>(std::min(range.length, kNpyMaxHeader)), '\0');
+  DEQUANT_CHECK(file.read(range.offset, std::as_writable_bytes(std::span(bytes))));
+  const bool cut = range.length > kNpyMaxHeader;
+  DEQUANT_TRY(NpyText text, parse_npy_text(bytes, range.offset, range.python2, cut));
 
   NpyHeader header;
   DEQUANT_CHECK(set_type(header, text));
   header.fortran = text.fortran;
   header.shape = std::move(text.shape);
-  header.data_offset = place.offset + place.length;
+  header.data_offset = range.offset + range.length;
   DEQUANT_CHECK(set_sizes(header, file));
   return header;
 }

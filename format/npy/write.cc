@@ -8,15 +8,15 @@
 namespace dequant::format {
 namespace {
 
-/// Elements of at least 8 bits are written as they lie in memory; the others a piece at a time.
+/// Elements of at least 8 bits are written as they lie in memory; the others a chunk at a time.
 Status write_data(OutputFile& out, const TensorData& data, int64_t count) {
   if (bits(data.element) >= 8) return out.write(data.bytes);
-  constexpr int64_t kPiece = int64_t{1} << 20;
-  std::vector<std::byte> piece(static_cast<size_t>(std::min(count, kPiece)));
-  for (int64_t i = 0; i < count; i += kPiece) {
+  constexpr int64_t kChunk = int64_t{1} << 20;
+  std::vector<std::byte> chunk(static_cast<size_t>(std::min(count, kChunk)));
+  for (int64_t i = 0; i < count; i += kChunk) {
     const auto at = static_cast<size_t>(i * bits(data.element) / 8);
-    const auto size = static_cast<size_t>(std::min(count - i, kPiece));
-    const auto items = std::span(piece).first(size);
+    const auto size = static_cast<size_t>(std::min(count - i, kChunk));
+    const auto items = std::span(chunk).first(size);
     DEQUANT_CHECK(unpack_codes(data.element, std::span(data.bytes).subspan(at), 0, items));
     DEQUANT_CHECK(out.write(std::span<const std::byte>(items)));
   }

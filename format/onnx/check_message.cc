@@ -1,5 +1,5 @@
-// Walks all messages of a model by the table of schema.cc. What counts is what protobuf's parser
-// does: its C++ one and that of Python packages (upb), which agree.
+// Reads all messages of a model by the table of schema.cc. Accepts what the parsers of protobuf
+// accept: the C++ parser and that of Python packages (upb), which agree.
 #include "format/onnx/check_message.h"
 
 #include <algorithm>
@@ -17,9 +17,9 @@ constexpr int kLongestTag = 5;  // and length: numbers of 32 bits
 constexpr uint64_t kLargestTag = UINT32_MAX;
 constexpr uint64_t kLargestLength = INT32_MAX;
 
-class Walk {
+class MessageCheck {
  public:
-  explicit Walk(Source& source) : source_(source), size_(source.file().size()) {}
+  explicit MessageCheck(Source& source) : source_(source), size_(source.file().size()) {}
 
   Status run(Message message) {
     open_[0] = {size_, message, 0};
@@ -34,7 +34,7 @@ class Walk {
   }
 
  private:
-  /// A message or group whose fields are being walked.
+  /// A message or group that is being read.
   struct Level {
     int64_t end = 0;  ///< of a group: of the message around it
     Message kind = Message::unknown;
@@ -170,6 +170,6 @@ class Walk {
 
 }  // namespace
 
-Status check_message(Source& source, Message message) { return Walk(source).run(message); }
+Status check_message(Source& source, Message message) { return MessageCheck(source).run(message); }
 
 }  // namespace dequant::format::onnx

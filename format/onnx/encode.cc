@@ -1,4 +1,4 @@
-// New protobuf messages: tensors and nodes that take the place of others.
+// New protobuf messages: tensors and nodes that take the range of others.
 #include "format/onnx/encode.h"
 
 #include <iterator>
@@ -64,7 +64,7 @@ Pieces computed_tensor(std::string_view name, TensorType type, Computed data) {
   return {tensor_head(name, type) + head(field::tensor::raw_data, data.bytes), data};
 }
 
-std::string external_fields(const Place& place) {
+std::string external_fields(const ExternalRange& range) {
   std::string out;
   protozero::pbf_writer tensor(out);
   const auto entry = [&](std::string_view key, const std::string& value) {
@@ -72,14 +72,14 @@ std::string external_fields(const Place& place) {
     e.add_string(field::entry::key, view(key));
     e.add_string(field::entry::value, value);
   };
-  entry("location", place.location);
-  entry("offset", std::to_string(place.offset));
-  entry("length", std::to_string(place.length));
+  entry("location", range.location);
+  entry("offset", std::to_string(range.offset));
+  entry("length", std::to_string(range.length));
   return out;
 }
 
-Pieces external_tensor(std::string_view name, TensorType type, const Place& place) {
-  std::string out = tensor_head(name, type) + external_fields(place);
+Pieces external_tensor(std::string_view name, TensorType type, const ExternalRange& range) {
+  std::string out = tensor_head(name, type) + external_fields(range);
   protozero::pbf_writer(out).add_enum(field::tensor::data_location,
                                       static_cast<int32_t>(DataLocation::external));
   return {std::move(out)};

@@ -1,4 +1,4 @@
-// New protobuf messages: tensors and nodes that take the place of others.
+// New protobuf messages: tensors and nodes that replace others.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@
 namespace dequant::format::onnx {
 
 /// Where data lies in the output's data file.
-struct Place {
+struct ExternalRange {
   std::string location;
   int64_t offset = 0;
   int64_t length = 0;
@@ -28,13 +28,13 @@ std::string text_field(uint32_t number, std::string_view text);
 Pieces computed_tensor(std::string_view name, TensorType type, Computed data);
 
 /// A TensorProto whose data lies in the data file.
-Pieces external_tensor(std::string_view name, TensorType type, const Place& place);
+Pieces external_tensor(std::string_view name, TensorType type, const ExternalRange& range);
 
 /// A TensorProto of one number, without shape; `code` are its bytes.
 Pieces scalar_tensor(std::string_view name, Element element, std::span<const std::byte> code);
 
 /// The external_data fields of a TensorProto.
-std::string external_fields(const Place& place);
+std::string external_fields(const ExternalRange& range);
 
 /// A NodeProto of the ai.onnx domain, without attributes.
 std::string node_message(std::string_view name, std::string_view op_type,

@@ -7,7 +7,7 @@
 #include "dequant/status.h"
 #include "format/model/options.h"
 #include "format/onnx/external.h"
-#include "format/onnx/pair_place.h"
+#include "format/onnx/pair_replacement.h"
 
 namespace dequant::format::onnx {
 

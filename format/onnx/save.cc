@@ -45,7 +45,7 @@ class Saver {
         path_(path),
         external_data_(external_data),
         options_(options),
-        places_(folds.size()),
+        ranges_(folds.size()),
         scatter_(options.stream) {}
 
   Result<Saved> save() {
@@ -91,7 +91,7 @@ class Saver {
   /// A tensor of the input that stays and whose data is in another file.
   struct Survivor {
     const Tensor* tensor;
-    Place place;
+    ExternalRange range;
   };
 
   Status check_sizes() const {
@@ -105,7 +105,7 @@ class Saver {
                      kMostBytes);
     };
     for (const Fold& f : folds_) DEQUANT_CHECK(add(f.bytes));
-    for (const Survivor& s : survivors_) DEQUANT_CHECK(add(s.place.length));
+    for (const Survivor& s : survivors_) DEQUANT_CHECK(add(s.range.length));
     return {};
   }
 
@@ -153,18 +153,19 @@ class Saver {
   void lay_out() {
     location_ = data_name(path_, taken_);
     int64_t at = 0;
-    const auto place = [&](int64_t bytes) {
+    const auto next_range = [&](int64_t bytes) {
       if (bytes == 0)
-        return Place{location_, 0, 0};  // ONNX Runtime takes no other place for nothing
+        return ExternalRange{location_, 0,
+                             0};  // ONNX Runtime refuses any other offset of empty data
       const int64_t offset = aligned(at);
       at = offset + bytes;
-      return Place{location_, offset, bytes};
+      return ExternalRange{location_, offset, bytes};
     };
     for (size_t i = 0; i < folds_.size(); ++i) {
       if (folds_[i].bytes >= kSmallestExternal && !needs_node(folds_[i]))
-        places_[i] = place(folds_[i].bytes);
+        ranges_[i] = next_range(folds_[i].bytes);
     }
-    for (Survivor& s : survivors_) s.place = place(s.place.length);
+    for (Survivor& s : survivors_) s.range = next_range(s.range.length);
     data_bytes_ = at;
     has_data_ = at > 0 || !survivors_.empty();  // even empty tensors want their file to be there
   }
@@ -175,11 +176,11 @@ class Saver {
     Edit edit = edit_;
     for (size_t i = 0; i < folds_.size(); ++i) insert(edit, i);
     for (const Survivor& s : survivors_) {
-      if (s.place.location.empty()) continue;
+      if (s.range.location.empty()) continue;
       for (const Span field : s.tensor->external->fields) edit.remove(s.tensor->frame, field);
-      Place place = s.place;
-      place.location = location_;
-      edit.append(s.tensor->frame, {external_fields(place)});
+      ExternalRange range = s.range;
+      range.location = location_;
+      edit.append(s.tensor->frame, {external_fields(range)});
     }
     return edit.render();
   }
@@ -192,7 +193,7 @@ class Saver {
     const std::string_view name = fold.cast_to ? std::string_view(fold.constant) : output;
     const TensorType type{d.plan.output, d.x.type().shape};
     const Computed data{i, fold.bytes};
-    Pieces nodes;  // in the place of the folded one
+    Pieces nodes;  // that replace the folded one
     if (needs_node(fold)) {
       const std::string_view label = fold.cast_to ? std::string_view() : d.node->name;
       nodes =
@@ -206,10 +207,10 @@ class Saver {
     if (!nodes.empty()) edit.replace(frame.parent, frame.whole, std::move(nodes));
     if (needs_node(fold)) return;
     Pieces tensor;
-    if (places_[i]) {
-      Place place = *places_[i];
-      place.location = location_;
-      tensor = external_tensor(name, type, place);
+    if (ranges_[i]) {
+      ExternalRange range = *ranges_[i];
+      range.location = location_;
+      tensor = external_tensor(name, type, range);
     } else {
       tensor = computed_tensor(name, type, data);
     }
@@ -242,15 +243,15 @@ class Saver {
   Status fill_data(OutputFile& out) {
     DEQUANT_CHECK(reserve(out, data_bytes_));
     for (size_t i = 0; i < folds_.size(); ++i) {
-      if (!places_[i]) continue;
-      DEQUANT_CHECK(pad(out, places_[i]->offset));
+      if (!ranges_[i]) continue;
+      DEQUANT_CHECK(pad(out, ranges_[i]->offset));
       DEQUANT_CHECK(compute(out, i));
     }
     for (const Survivor& s : survivors_) {
-      if (s.place.length == 0) continue;
+      if (s.range.length == 0) continue;
       DEQUANT_TRY(const auto file, files_.open(s.tensor->external->location.str()));
-      DEQUANT_CHECK(pad(out, s.place.offset));
-      DEQUANT_CHECK(copy(out, *file, s.tensor->external->offset, s.place.length));
+      DEQUANT_CHECK(pad(out, s.range.offset));
+      DEQUANT_CHECK(copy(out, *file, s.tensor->external->offset, s.range.length));
       DEQUANT_CHECK(file->check_unchanged());
     }
     const Stopwatch watch(options_.stream.phases, &Phases::flush);
@@ -287,7 +288,7 @@ class Saver {
               std::move(status).error());
   }
 
-  Status scatter(const Dequantization& d, const PlacedSink& sink) {
+  Status scatter(const Dequantization& d, const OffsetSink& sink) {
     DEQUANT_TRY(RecipeReaders readers,
                 open_inputs(model_, files_, d, parameter_memory(options_.stream)));
     return scatter_.run(d.plan, std::move(readers), sink);
@@ -355,7 +356,7 @@ class Saver {
   const std::string& path_;
   const bool external_data_;
   const WriteOptions& options_;
-  std::vector<std::optional<Place>> places_;
+  std::vector<std::optional<ExternalRange>> ranges_;
   std::vector<Survivor> survivors_;
   bool has_external_ = false;
   std::string location_;

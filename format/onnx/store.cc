@@ -26,8 +26,8 @@ void* Store::allocate(size_t bytes, size_t alignment) {
   return arena_.allocate(bytes, alignment);
 }
 
-/// Where a text is in the table, or would be.
-size_t Store::place_of(std::string_view characters) const {
+/// The index of the table's slot that holds the text, or of the empty slot where it belongs.
+size_t Store::slot_of(std::string_view characters) const {
   const size_t mask = table_.size() - 1;
   size_t at = XXH3_64bits_withSeed(characters.data(), characters.size(), seed_) & mask;
   while (table_[at] != nullptr && Text(table_[at]) != characters) at = (at + 1) & mask;
@@ -35,23 +35,23 @@ size_t Store::place_of(std::string_view characters) const {
 }
 
 Text Store::find(std::string_view characters) const {
-  return characters.empty() ? Text() : Text(table_[place_of(characters)]);
+  return characters.empty() ? Text() : Text(table_[slot_of(characters)]);
 }
 
 Text Store::text(std::string_view characters) {
   if (characters.empty()) return {};
-  size_t place = place_of(characters);
-  if (table_[place] != nullptr) return Text(table_[place]);
+  size_t slot = slot_of(characters);
+  if (table_[slot] != nullptr) return Text(table_[slot]);
   if ((texts_ + 1) * 8 > table_.size() * 7) {
     grow();
-    place = place_of(characters);
+    slot = slot_of(characters);
   }
   void* memory = allocate(sizeof(Text::Entry) + characters.size() + 1, alignof(Text::Entry));
   auto* entry = new (memory) Text::Entry{static_cast<uint32_t>(characters.size()), 0};
   char* to = reinterpret_cast<char*>(entry + 1);
   std::memcpy(to, characters.data(), characters.size());
   to[characters.size()] = '\0';
-  table_[place] = entry;
+  table_[slot] = entry;
   ++texts_;
   return Text(entry);
 }
@@ -60,7 +60,7 @@ void Store::grow() {
   std::vector<Text::Entry*> old(table_.size() * 2);
   old.swap(table_);
   for (Text::Entry* entry : old) {
-    if (entry != nullptr) table_[place_of(Text(entry))] = entry;
+    if (entry != nullptr) table_[slot_of(Text(entry))] = entry;
   }
   bytes_ += static_cast<int64_t>(old.size() * sizeof(Text::Entry*));
 }

@@ -83,7 +83,7 @@ class Store {
 
  private:
   void* allocate(size_t bytes, size_t alignment);
-  size_t place_of(std::string_view characters) const;
+  size_t slot_of(std::string_view characters) const;
   void grow();
 
   std::pmr::monotonic_buffer_resource arena_;

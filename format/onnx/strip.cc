@@ -23,7 +23,7 @@ class Stripper {
         rewire_(rewire),
         facts_(model, files, rewire.scopes(), constants),
         ranges_(model, files, rewire.scopes(), constants),
-        places_(rewire, facts_, ranges_, constants, options.clips),
+        replacements_(rewire, facts_, ranges_, constants, options.clips),
         clips_(rewire),
         options_(options),
         report_(report),
@@ -90,8 +90,8 @@ class Stripper {
       stay(d, fmt::format("the pair turns {} into {}", name(*before), name(after)));
       return {};
     }
-    DEQUANT_TRY(const PairPlace place, places_.of_pair(qg, q, after));
-    if (!put(graph, d, place, qg, source, after, &q)) return {};
+    DEQUANT_TRY(const PairReplacement replacement, replacements_.of_pair(qg, q, after));
+    if (!put(graph, d, replacement, qg, source, after, &q)) return {};
     for (const auto& [g, node] : chain.between) retire_if_unused(*g, *node, false);
     retire_if_unused(qg, q, true);
     return {};
@@ -141,19 +141,19 @@ class Stripper {
     return facts_.type_of(graph, name).value_or(Element::uint8);
   }
 
-  /// Puts what was chosen in the place of `node`; false if that stays. Nodes of one graph that take
+  /// Puts what was chosen in place of `node`; false if that stays. Nodes of one graph that take
   /// the same codes share a Clip.
-  bool put(Graph& graph, Node& node, const PairPlace& place, const Graph& source_graph,
+  bool put(Graph& graph, Node& node, const PairReplacement& replacement, const Graph& source_graph,
            const std::string& source, Element type, const void* codes) {
-    std::string stays = place.stays;
-    if (stays.empty() && place.clip && !graph.opsets.onnx) {
+    std::string stays = replacement.stays;
+    if (stays.empty() && replacement.clip && !graph.opsets.onnx) {
       stays = "a Clip needs an ai.onnx operator set, which the model does not import";
     }
     if (!stays.empty()) {
       stay(node, std::move(stays));
       return false;
     }
-    if (!place.clip) {
+    if (!replacement.clip) {
       lead_around(graph, node, source_graph, source);
       return true;
     }
@@ -162,10 +162,10 @@ class Stripper {
       lead_around(graph, node, graph, shared->second);
       return true;
     }
-    done(node, clips_.put(graph, node, source, place.range, type));
+    done(node, clips_.put(graph, node, source, replacement.range, type));
     ValueRange range;
-    range.low = place.range.low;
-    range.high = place.range.high;
+    range.low = replacement.range.low;
+    range.high = replacement.range.high;
     ranges_.set(graph, node.outputs[0].text, range);
     return true;
   }
@@ -224,13 +224,14 @@ class Stripper {
       stay(d, fmt::format("the model's input {} has no element type", escaped(source)));
       return {};
     }
-    DEQUANT_TRY(const PairPlace place, places_.of_input(graph, d, input_type(graph, source), type));
-    if (place.stays.empty() && !changed_inputs_.contains(source)) {
+    DEQUANT_TRY(const PairReplacement replacement,
+                replacements_.of_input(graph, d, input_type(graph, source), type));
+    if (replacement.stays.empty() && !changed_inputs_.contains(source)) {
       changed_inputs_.emplace(source, input_type(graph, source));
       DEQUANT_CHECK(note_change(graph, d, *value, type, report_.inputs));
       set_type(*value, type);
     }
-    put(graph, d, place, *x.graph, source, type, &x);
+    put(graph, d, replacement, *x.graph, source, type, &x);
     return {};
   }
 
@@ -255,12 +256,12 @@ class Stripper {
       stay(q, "the type of what it quantizes is not float or not known");
       return {};
     }
-    DEQUANT_TRY(const PairPlace place, places_.of_pair(graph, q, type));
-    if (place.stays.empty()) {
+    DEQUANT_TRY(const PairReplacement replacement, replacements_.of_pair(graph, q, type));
+    if (replacement.stays.empty()) {
       DEQUANT_CHECK(note_change(graph, q, *value, type, report_.outputs));
       set_type(*value, type);
     }
-    put(graph, q, place, graph, source, type, &q);
+    put(graph, q, replacement, graph, source, type, &q);
     return {};
   }
 
@@ -318,7 +319,7 @@ class Stripper {
   Rewire& rewire_;
   QuantizerFacts facts_;
   ValueRanges ranges_;
-  PairPlaces places_;
+  PairReplacements replacements_;
   ClipWriter clips_;
   const StripOptions& options_;
   StripReport& report_;

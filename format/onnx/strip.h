@@ -9,7 +9,7 @@
 #include "format/model/report.h"
 #include "format/onnx/constants.h"
 #include "format/onnx/external.h"
-#include "format/onnx/pair_place.h"
+#include "format/onnx/pair_replacement.h"
 #include "format/onnx/quantizer.h"
 #include "format/onnx/rewire.h"
 

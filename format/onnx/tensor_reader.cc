@@ -62,11 +62,11 @@ Result<TensorReader> TensorReader::open(const Source& source, ExternalFiles& fil
   if (!bytes) return where({ErrorCode::malformed, bytes.error().message});
   reader.count_ = *count;
   reader.bytes_ = *bytes;
-  if (auto status = reader.place(files); !status) return where(std::move(status).error());
+  if (auto status = reader.locate(files); !status) return where(std::move(status).error());
   return reader;
 }
 
-Status TensorReader::place(ExternalFiles& files) {
+Status TensorReader::locate(ExternalFiles& files) {
   const Tensor& t = *tensor_;
   if (t.has_segment) return failure(ErrorCode::unsupported, "segmented data");
   if (t.several_data) return failure(ErrorCode::malformed, "data in more than one field");

@@ -33,7 +33,7 @@ class TensorReader : public StoredReader {
 
  private:
   TensorReader(const Source& source, const Tensor& tensor) : source_(&source), tensor_(&tensor) {}
-  Status place(ExternalFiles& files);
+  Status locate(ExternalFiles& files);
   Status read_next(Range elements, std::span<std::byte> out) override;
   std::string label() const override;
   Status next_value(uint32_t& code, bool& more);

@@ -64,19 +64,19 @@ void Histogram::add(double number, int64_t times) {
 void Histogram::add(std::span<const float> numbers, float least, float greatest) {
   if (numbers.empty()) return;
   include(least, greatest);
-  // Counting in turns in four places: numbers that follow one another often fall into the same bin,
-  // and an addition would have to wait for the one before.
-  constexpr size_t kPlaces = 4;
-  std::vector<uint32_t> places(counts_.size() * kPlaces);
+  // Consecutive numbers are counted in different tables: they often fall into the same bin, and in
+  // one table each addition would wait for the store of the one before.
+  constexpr size_t kTables = 4;
+  std::vector<uint32_t> tables(counts_.size() * kTables);
   const double scale = std::ldexp(1.0, -exponent_);
   size_t i = 0;
   for (const float number : numbers) {
     const double k = double{number} * scale;  // exact: a power of two
     auto down = static_cast<int32_t>(k);
     down -= down > k ? 1 : 0;
-    ++places[static_cast<size_t>(down - base_) * kPlaces + i++ % kPlaces];
+    ++tables[static_cast<size_t>(down - base_) * kTables + i++ % kTables];
   }
-  for (size_t k = 0; k < places.size(); ++k) counts_[k / kPlaces] += places[k];
+  for (size_t k = 0; k < tables.size(); ++k) counts_[k / kTables] += tables[k];
 }
 
 void Histogram::add(const Histogram& other) {

@@ -19,13 +19,14 @@ constexpr uint32_t kInfinity = 0x7F800000;
 
 // Codes.
 
-/// Adds how often each byte occurs. Four counts of each, added up at the end: bytes that are alike
-/// follow one another often, and an addition would have to wait for the one before.
+/// Adds how often each byte occurs. Four tables of counts are added up at the end: equal bytes
+/// often follow one another, and in one table each addition would wait for the store of the one
+/// before.
 void count_bytes(std::span<const std::byte> bytes, std::span<int64_t, 256> counts) {
-  std::array<std::array<uint32_t, 256>, 4> places{};
-  for (size_t i = 0; i < bytes.size(); ++i) ++places[i % 4][std::to_integer<size_t>(bytes[i])];
-  for (const auto& place : places) {
-    for (size_t code = 0; code < 256; ++code) counts[code] += place[code];
+  std::array<std::array<uint32_t, 256>, 4> tables{};
+  for (size_t i = 0; i < bytes.size(); ++i) ++tables[i % 4][std::to_integer<size_t>(bytes[i])];
+  for (const auto& table : tables) {
+    for (size_t code = 0; code < 256; ++code) counts[code] += table[code];
   }
 }
 
@@ -68,26 +69,26 @@ void count_codes(Element element, std::span<const std::byte> packed, int64_t cou
   }
 }
 
-/// Each code's place and how often it occurs, lowest first; zeros of both signs are one.
+/// Counts of codes as counts of ordinals; zeros of both signs have one ordinal.
 CodeProfile profile_of(Element element, std::span<const int64_t> counts) {
   CodeProfile profile;
-  std::vector<std::pair<int64_t, int64_t>> places;
+  std::vector<std::pair<int64_t, int64_t>> ordinals;
   for (size_t code = 0; code < counts.size(); ++code) {
-    if (const auto place = place_of(element, static_cast<uint32_t>(code))) {
-      places.emplace_back(*place, counts[code]);
+    if (const auto ordinal = ordinal_of(element, static_cast<uint32_t>(code))) {
+      ordinals.emplace_back(*ordinal, counts[code]);
     }
   }
-  std::sort(places.begin(), places.end());
-  profile.lowest = places.front().first;
-  profile.highest = places.back().first;
+  std::sort(ordinals.begin(), ordinals.end());
+  profile.lowest = ordinals.front().first;
+  profile.highest = ordinals.back().first;
   profile.possible = profile.highest - profile.lowest + 1;
   profile.used = 0;
-  bool same = false;  // as the place before, and that occurs
-  for (size_t i = 0; i < places.size(); ++i) {
-    const auto [place, times] = places[i];
-    same = same && places[i - 1].first == place;
+  bool same = false;  // the ordinal is that of the entry before, and an entry of it occurs
+  for (size_t i = 0; i < ordinals.size(); ++i) {
+    const auto [ordinal, times] = ordinals[i];
+    same = same && ordinals[i - 1].first == ordinal;
     if (times > 0) {
-      profile.add(place, times);
+      profile.add(ordinal, times);
       if (!same) ++*profile.used;
       same = true;
     }
@@ -171,7 +172,7 @@ void raise(uint32_t& number, uint32_t to) {
 
 }  // namespace
 
-std::optional<int64_t> place_of(Element element, uint32_t code) {
+std::optional<int64_t> ordinal_of(Element element, uint32_t code) {
   if (kind(element) == Kind::floating) {
     if (!std::isfinite(value_of(element, code))) return {};
     const uint32_t sign = 1u << (bits(element) - 1);
@@ -181,21 +182,21 @@ std::optional<int64_t> place_of(Element element, uint32_t code) {
   return static_cast<int64_t>(value_of(element, code));
 }
 
-double number_at(Element element, int64_t place) {
-  if (kind(element) != Kind::floating) return static_cast<double>(place);
-  const uint32_t sign = place < 0 ? 1u << (bits(element) - 1) : 0;
-  return value_of(element, sign | static_cast<uint32_t>(std::abs(place)));
+double number_at(Element element, int64_t ordinal) {
+  if (kind(element) != Kind::floating) return static_cast<double>(ordinal);
+  const uint32_t sign = ordinal < 0 ? 1u << (bits(element) - 1) : 0;
+  return value_of(element, sign | static_cast<uint32_t>(std::abs(ordinal)));
 }
 
-void CodeProfile::add(int64_t place, int64_t times) {
+void CodeProfile::add(int64_t ordinal, int64_t times) {
   if (times == 0) return;
-  places.add(static_cast<double>(place), times);
-  add_ends(place, times, place, times, times);
+  ordinals.add(static_cast<double>(ordinal), times);
+  add_ends(ordinal, times, ordinal, times, times);
 }
 
 void CodeProfile::add(const CodeProfile& other) {
   if (other.elements == 0) return;
-  places.add(other.places);
+  ordinals.add(other.ordinals);
   add_ends(other.least, other.at_least, other.greatest, other.at_greatest, other.elements);
 }
 
@@ -235,7 +236,7 @@ struct Profiler::Part {
       return;
     }
     for (int64_t i = 0; i < count; ++i) {
-      codes.add(*place_of(element, load_code(element, packed, i)), 1);
+      codes.add(*ordinal_of(element, load_code(element, packed, i)), 1);
     }
   }
 };

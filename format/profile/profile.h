@@ -14,27 +14,27 @@
 
 namespace dequant::format {
 
-/// Codes are told by their place in the order of the numbers they stand for: integers by
+/// Codes are told by their ordinal in the order of the numbers they stand for: integers by
 /// themselves, of floats 0 is zero, 1 the least number above it, -1 its negative. Codes of NaN and
 /// infinity have none.
-std::optional<int64_t> place_of(Element element, uint32_t code);
+std::optional<int64_t> ordinal_of(Element element, uint32_t code);
 
-/// The number that the code at a place stands for.
-double number_at(Element element, int64_t place);
+/// The number that the code at a ordinal stands for.
+double number_at(Element element, int64_t ordinal);
 
 struct CodeProfile {
-  int64_t least = 0;  ///< places of those that occur
+  int64_t least = 0;  ///< ordinals of those that occur
   int64_t greatest = 0;
   int64_t at_least = 0;  ///< how many elements have it
   int64_t at_greatest = 0;
-  int64_t elements = 0;         ///< that have a place
+  int64_t elements = 0;         ///< that have a ordinal
   std::optional<int64_t> used;  ///< different ones that occur; none where 2^32 are possible
   int64_t possible = 0;         ///< different ones of the type
-  int64_t lowest = 0;           ///< places of the type
+  int64_t lowest = 0;           ///< ordinals of the type
   int64_t highest = 0;
-  Histogram places{256, 0};
+  Histogram ordinals{256, 0};
 
-  void add(int64_t place, int64_t times);
+  void add(int64_t ordinal, int64_t times);
   /// As if each of the other's codes had been added.
   void add(const CodeProfile& other);
 

@@ -115,7 +115,7 @@ void check_elements(const directml::Operator& op, const Layouts& l, const Tensor
   const bool is_unsigned = kind(types.input) == Kind::unsigned_integer;
   types.implicit_zero_point =
       l.midpoint && !l.zero && is_unsigned ? int32_t{1} << (bits(types.input) - 1) : 0;
-  check_model(types, t, y, element_count(op.plan), [&](int64_t i) -> Place {
+  check_model(types, t, y, element_count(op.plan), [&](int64_t i) -> Offsets {
     const Indices at = indices_of(i, l.x.sizes);
     return {offset_in(l.x, at, l.x.sizes), offset_in(l.scale, at, l.x.sizes),
             l.zero ? offset_in(*l.zero, at, l.x.sizes) : 0, offset_in(l.y, at, l.x.sizes)};

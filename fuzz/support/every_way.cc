@@ -1,4 +1,4 @@
-// Any target, any kind of stores, pieces, and buffers that are too short.
+// Any target, any kind of stores, ranges, and buffers that are too short.
 #include "fuzz/support/every_way.h"
 
 #include <array>
@@ -24,15 +24,15 @@ Exact slice(Element element, std::span<const std::byte> whole, Range range) {
   return out;
 }
 
-/// Puts a range of any plan, done in memory that holds its slices, in its place.
-void run_piece(const Plan& plan, const Tensors& t, Range part, Exact& joined) {
+/// Runs a range of any plan on memory that holds its slices alone, and copies y into `joined`.
+void run_one_range(const Plan& plan, const Tensors& t, Range range, Exact& joined) {
   // A range of all elements is a call of run(), which takes all of every tensor.
   const Extents e = extents(plan);
-  const bool all = part == Range{0, element_count(plan)};
+  const bool all = range == Range{0, element_count(plan)};
   const Slices s =
       all ? Slices{{0, e.x},         {0, e.scale}, {0, e.zero_point},   {0, e.min_range},
                    {0, e.max_range}, {0, e.y},     {0, e.tensor_scale}, {0, e.group_index}}
-          : slices_of(plan, part);
+          : slices_of(plan, range);
   const auto within = [](Range slice, int64_t extent, int64_t multiple) {
     return slice.begin >= 0 && slice.begin <= slice.end && slice.end <= extent &&
            slice.begin % multiple == 0;
@@ -41,36 +41,36 @@ void run_piece(const Plan& plan, const Tensors& t, Range part, Exact& joined) {
               within(s.zero_point, e.zero_point, 8) && within(s.min_range, e.min_range, 8) &&
               within(s.max_range, e.max_range, 8) && within(s.y, e.y, 1),
           "slices_of() breaks its promise");
-  Tensors piece;
-  piece.x = slice(plan.input, t.x.bytes(), s.x);
-  piece.scale = slice(plan.scale, t.scale.bytes(), s.scale);
-  piece.zero_point = slice(zero_point_element(plan), t.zero_point.bytes(), s.zero_point);
-  piece.tensor_scale = slice(Element::float32, t.tensor_scale.bytes(), s.tensor_scale);
-  piece.group_index = slice(Element::int32, t.group_index.bytes(), s.group_index);
-  piece.min_range = slice(plan.scale, t.min_range.bytes(), s.min_range);
-  piece.max_range = slice(plan.scale, t.max_range.bytes(), s.max_range);
+  Tensors slices;
+  slices.x = slice(plan.input, t.x.bytes(), s.x);
+  slices.scale = slice(plan.scale, t.scale.bytes(), s.scale);
+  slices.zero_point = slice(zero_point_element(plan), t.zero_point.bytes(), s.zero_point);
+  slices.tensor_scale = slice(Element::float32, t.tensor_scale.bytes(), s.tensor_scale);
+  slices.group_index = slice(Element::int32, t.group_index.bytes(), s.group_index);
+  slices.min_range = slice(plan.scale, t.min_range.bytes(), s.min_range);
+  slices.max_range = slice(plan.scale, t.max_range.bytes(), s.max_range);
   Exact y = slice(plan.output, joined.bytes(), s.y);
-  const Status done = run_range(plan, part, piece.buffers(y), {sequential_executor()});
-  require(accepted(done), "a piece is refused where the whole runs");
+  const Status done = run_range(plan, range, slices.buffers(y), {sequential_executor()});
+  require(accepted(done), "a range is refused where the whole tensor runs");
   if (!y.bytes().empty()) {
     const auto at = static_cast<size_t>(bytes_of(plan.output, s.y).begin);
     std::ranges::copy(y.bytes(), joined.bytes().begin() + static_cast<std::ptrdiff_t>(at));
   }
 }
 
-void run_pieces(const Plan& plan, const Tensors& t, Cursor& cursor, const Exact& whole) {
+void run_ranges(const Plan& plan, const Tensors& t, Cursor& cursor, const Exact& whole) {
   const int64_t count = element_count(plan);
   Exact joined = t.y();
   int64_t begin = 0;
-  for (int piece = 0; piece < 3 && begin < count; ++piece) {
+  for (int i = 0; i < 3 && begin < count; ++i) {
     const int64_t left = count - begin;
     const auto length = static_cast<int64_t>(cursor.below(static_cast<size_t>(left + 1)));
-    const int64_t end = piece == 2 || length == 0 ? count : begin + length;
-    run_piece(plan, t, {begin, end}, joined);
+    const int64_t end = i == 2 || length == 0 ? count : begin + length;
+    run_one_range(plan, t, {begin, end}, joined);
     begin = end;
   }
-  run_piece(plan, t, {0, 0}, joined);
-  require(joined == whole, "pieces joined differ from the whole");
+  run_one_range(plan, t, {0, 0}, joined);
+  require(joined == whole, "ranges joined differ from the whole tensor");
 }
 
 /// A byte less of any buffer is refused.
@@ -111,7 +111,7 @@ std::optional<Exact> run_several_ways(const Plan& plan, const Tensors& tensors, 
   const bool short_of_memory = cursor.coin();
   if (short_of_memory) run_short(plan, tensors, cursor);
   if (!done) return std::nullopt;
-  if (!short_of_memory) run_pieces(plan, tensors, cursor, y);
+  if (!short_of_memory) run_ranges(plan, tensors, cursor, y);
   return y;
 }
 

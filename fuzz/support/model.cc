@@ -91,7 +91,7 @@ double value(Element element, uint32_t code) {
 
 }  // namespace
 
-uint32_t modelled(const Plan& plan, const Tensors& t, const Place& at) {
+uint32_t modelled(const Plan& plan, const Tensors& t, const Offsets& at) {
   double zero = plan.implicit_zero_point;
   if (plan.has_zero_point && kind(plan.input) != Kind::floating) {
     zero = value(plan.input, code_at(plan.input, t.zero_point.bytes(), at.zero_point));

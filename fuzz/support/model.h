@@ -7,8 +7,8 @@
 
 namespace dequant::fuzz {
 
-/// Where an element and what belongs to it lie in the buffers.
-struct Place {
+/// Of one element: which element of each buffer is its code, scale, zero point and result.
+struct Offsets {
   int64_t x = 0;
   int64_t scale = 0;
   int64_t zero_point = 0;
@@ -16,18 +16,18 @@ struct Place {
 };
 
 /// The code that the model has for an element.
-uint32_t modelled(const Plan& plan, const Tensors& t, const Place& at);
+uint32_t modelled(const Plan& plan, const Tensors& t, const Offsets& at);
 
-/// Aborts unless y holds what the model says at place(i) for every i below `count`, and nothing
-/// else. Of many elements only some are looked at: the model is slow.
-template <class PlaceOf>
+/// Aborts unless y holds the model's result at offsets_of(i).y for every i below `count`, and is
+/// untouched elsewhere. Of many elements only some are compared: the model is slow.
+template <class OffsetsOf>
 void check_model(const Plan& plan, const Tensors& t, const Exact& y, int64_t count,
-                 PlaceOf&& place) {
+                 OffsetsOf&& offsets_of) {
   const bool all = count <= kManyElements;
   Exact expected = all ? t.y() : copy(y);
   const auto bytes = static_cast<size_t>(bits(plan.output) / 8);
   for (int64_t i = 0; i < count; i += all ? 1 : count / kManyElements + 1) {
-    const Place at = place(i);
+    const Offsets at = offsets_of(i);
     const uint32_t code = modelled(plan, t, at);
     std::memcpy(expected.bytes().data() + static_cast<size_t>(at.y) * bytes, &code, bytes);
   }
@@ -37,15 +37,15 @@ void check_model(const Plan& plan, const Tensors& t, const Exact& y, int64_t cou
 /// Indices of an element, outermost first.
 using Indices = std::array<int64_t, 16>;
 
-/// Those of element i of a row-major tensor of at most 16 dimensions.
+/// The indices of element i of a row-major tensor of at most 16 dimensions.
 inline Indices indices_of(int64_t i, std::span<const int64_t> shape) {
   Indices out{};
   for (size_t d = shape.size(); d-- > 0; i /= shape[d]) out[d] = i % shape[d];
   return out;
 }
 
-/// The row-major place of indices.
-inline int64_t place_of(const Indices& indices, std::span<const int64_t> shape) {
+/// The row-major index of an element with these indices.
+inline int64_t index_of(const Indices& indices, std::span<const int64_t> shape) {
   int64_t at = 0;
   for (size_t d = 0; d < shape.size(); ++d) at = at * shape[d] + indices[d];
   return at;

@@ -48,7 +48,7 @@ enum class Granularity : uint8_t {
   per_tensor,  ///< all: one scale
   per_axis,    ///< those with the same index on the axis: `axis` scales
   blocked,     ///< `block` neighbours on the axis: outer * ceil(axis / block) * inner scales
-  strided,     ///< as the strides of `dimensions` say, which place x and y too
+  strided,     ///< by the strides of `dimensions`, which also lay out x and y
 };
 
 /// One dimension of a strided plan: how many indices, and how far apart neighbours lie in each

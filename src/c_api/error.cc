@@ -46,10 +46,10 @@ void copy_text(std::string_view text, char* out, size_t room) noexcept {
         first < 0x20 || first == 0x7F || (first == 0xC2 && length == 2 && (text[1] & 0xFF) < 0xA0);
     const bool plain = length > 0 && !control;
     const std::array<char, 4> escaped{'\\', 'x', kDigits[first >> 4], kDigits[first & 0xF]};
-    const std::string_view piece =
+    const std::string_view part =
         plain ? text.substr(0, length) : std::string_view(escaped.data(), escaped.size());
-    if (at + piece.size() + 1 > room) break;
-    at += piece.copy(out + at, piece.size());
+    if (at + part.size() + 1 > room) break;
+    at += part.copy(out + at, part.size());
     text.remove_prefix(plain ? length : 1);
   }
   out[at] = '\0';

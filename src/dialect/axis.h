@@ -1,4 +1,4 @@
-// The one place where an axis from outside becomes an index, and a shape is seen from an axis.
+// Makes an axis from outside an index, and a shape the three sizes before, on and behind an axis.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 namespace dequant {
 
 /// An axis in [-rank, rank - 1] as an index from the front; negative counts from the back. `tensor`
-/// is the one whose rank it is, by the name its dialect gives to it.
+/// is the name that the dialect gives to the tensor of this rank. Fails with invalid_argument where
+/// the axis is out of range.
 inline Result<int64_t> normalize_axis(int64_t axis, int64_t rank, std::string_view tensor = "x") {
   if (axis < -rank || axis >= rank) {
     return invalid("axis: ", axis, " is outside [", -rank, ", ", rank - 1, "] for ", tensor,

@@ -12,16 +12,16 @@ bool append_blocks(std::vector<Dimension>& dimensions, const BlockedDimension& w
   const int64_t large = std::max(of_scale, of_zero);
   if (large % small != 0) return false;
 
-  // A dimension whose neighbours are `step` elements apart on the whole: as many blocks further, or
-  // in the same block.
+  // Neighbours are `step` elements of the whole dimension apart: step / block blocks, or none where
+  // they are in the same block.
   const auto append = [&](int64_t step, int64_t size) {
-    const auto side = [&](const BlockedDimension::Param& s, int64_t block) {
-      return step < block ? 0 : step / block * s.stride;
+    const auto stride_of = [&](const BlockedDimension::Param& param, int64_t block) {
+      return step < block ? 0 : step / block * param.stride;
     };
     dimensions.push_back({.size = size,
                           .x = step * whole.x,
-                          .scale = side(whole.scale, of_scale),
-                          .zero_point = side(whole.zero_point, of_zero),
+                          .scale = stride_of(whole.scale, of_scale),
+                          .zero_point = stride_of(whole.zero_point, of_zero),
                           .y = step * whole.y});
   };
   append(large, whole.size / large);

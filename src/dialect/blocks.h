@@ -10,10 +10,10 @@ namespace dequant {
 
 /// One dimension of a tensor and of the scales and zero points that its elements share in blocks.
 struct BlockedDimension {
-  /// What the dimension is in a side tensor: how many blocks, and how far apart, in elements.
+  /// The dimension in the tensor of a parameter: one element for each block.
   struct Param {
-    int64_t size = 1;  ///< divides that of the dimension
-    int64_t stride = 0;
+    int64_t size = 1;    ///< how many blocks; divides the size of the dimension
+    int64_t stride = 0;  ///< from one block to the next, in elements
   };
 
   int64_t size = 1;
@@ -23,9 +23,10 @@ struct BlockedDimension {
   Param zero_point;
 };
 
-/// Appends the dimension, cut into blocks and what is within them; three parts where blocks of
-/// scales and blocks of zero points differ. False, and nothing appended, where neither of the two
-/// block lengths divides the other.
+/// Appends the dimension as three: the larger blocks, the smaller blocks within a larger one, the
+/// elements within a smaller one. The block lengths of scale and zero point may differ; where they
+/// are equal, the second has size 1. Returns false, and appends nothing, where neither of the two
+/// lengths divides the other.
 bool append_blocks(std::vector<Dimension>& dimensions, const BlockedDimension& whole);
 
 }  // namespace dequant

@@ -25,10 +25,10 @@ Status check_same_sizes(const Tensor& tensor, const Tensor& input, std::string_v
                  input.name, ", ", to_string(input.sizes()), remedy);
 }
 
-Status check_blocks(const Tensor& side, const Tensor& input) {
+Status check_blocks(const Tensor& param, const Tensor& input) {
   for (size_t d = 0; d < input.rank; ++d) {
-    if (input.size[d] % side.size[d] == 0) continue;
-    return invalid(side.name, ": Sizes ", to_string(side.sizes()), " do not divide those of ",
+    if (input.size[d] % param.size[d] == 0) continue;
+    return invalid(param.name, ": Sizes ", to_string(param.sizes()), " do not divide those of ",
                    input.name, ", ", to_string(input.sizes()), ", in dimension ", d,
                    "; blocks must all be of one length");
   }

@@ -1,5 +1,5 @@
-// What DirectML's documents leave open, decided in one place. The reasons are in docs/dialects.md,
-// under the same names; a change is made there and here.
+// Decisions where DirectML's documents leave a choice. docs/dialects.md has the reasons, under the
+// same names: change both together.
 #pragma once
 
 #include <cstdint>

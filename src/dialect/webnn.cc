@@ -82,8 +82,9 @@ std::vector<Dimension> dimensions_of(Shape input, Shape scale) {
   int64_t elements = 1;
   int64_t blocks = 1;
   for (size_t d = input.size(); d-- > 0;) {
-    const BlockedDimension::Param side{scale[d], blocks};
-    whole[d] = {.size = input[d], .x = elements, .y = elements, .scale = side, .zero_point = side};
+    const BlockedDimension::Param param{scale[d], blocks};
+    whole[d] = {
+        .size = input[d], .x = elements, .y = elements, .scale = param, .zero_point = param};
     elements *= input[d];
     blocks *= scale[d];
   }

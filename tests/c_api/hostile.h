@@ -34,7 +34,7 @@
 
 namespace dequant::testing::c {
 
-/// Uses every target in turn.
+/// Uses every target, one after another.
 template <class Body>
 void on_every_target(Body body) {
   const std::string before = dequant_active_target();

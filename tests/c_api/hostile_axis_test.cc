@@ -9,38 +9,38 @@ namespace {
 /// A node of each dialect that has an axis: [2, 3, 4] with scales (or ranges) of that shape.
 struct AxisCase {
   Dims x = {2, 3, 4};
-  Dims side = {3};
+  Dims scales = {3};
   std::optional<int64_t> axis = {};
 
-  Planned onnx() const { return plan(OnnxNode{.x_dims = x, .scale_dims = side, .axis = axis}); }
+  Planned onnx() const { return plan(OnnxNode{.x_dims = x, .scale_dims = scales, .axis = axis}); }
   Planned microsoft() const {
     auto node = sized<dequant_microsoft>();
     node.version = 1;
     node.x = tensor(DEQUANT_INT8, x);
-    node.x_scale = tensor(DEQUANT_FLOAT32, side);
+    node.x_scale = tensor(DEQUANT_FLOAT32, scales);
     node.axis = axis ? &*axis : nullptr;
     return plan(node);
   }
   Planned raw() const {
     return plan(
-        TensorFlowNode{.input_dims = x, .min_dims = side, .max_dims = side, .raw_axis = axis});
+        TensorFlowNode{.input_dims = x, .min_dims = scales, .max_dims = scales, .raw_axis = axis});
   }
   Planned python() const {
-    return plan(
-        TensorFlowNode{.input_dims = x, .min_dims = side, .max_dims = side, .python_axis = axis});
+    return plan(TensorFlowNode{
+        .input_dims = x, .min_dims = scales, .max_dims = scales, .python_axis = axis});
   }
   Planned webnn() const {
     auto node = sized<dequant_webnn>();
     node.input = tensor(DEQUANT_INT8, x);
-    node.scale = tensor(DEQUANT_FLOAT32, side);
-    node.zero_point = tensor(DEQUANT_INT8, side);
+    node.scale = tensor(DEQUANT_FLOAT32, scales);
+    node.zero_point = tensor(DEQUANT_INT8, scales);
     return plan(node);
   }
 };
 
-/// Refused in every dialect with one axis, by the word that each has for its sides.
+/// Refused in every dialect with one axis, by the name that each dialect has for its scales.
 void expect_all_refuse(const AxisCase& c, std::string_view scale, std::string_view range) {
-  SCOPED_TRACE(::testing::PrintToString(c.side) + " on " + std::to_string(c.axis.value_or(99)));
+  SCOPED_TRACE(::testing::PrintToString(c.scales) + " on " + std::to_string(c.axis.value_or(99)));
   EXPECT_TRUE(is_invalid(c.onnx(), scale));
   EXPECT_TRUE(is_invalid(c.microsoft(), scale));
   EXPECT_TRUE(is_invalid(c.raw(), range));
@@ -48,33 +48,33 @@ void expect_all_refuse(const AxisCase& c, std::string_view scale, std::string_vi
 }
 
 TEST(Hostile, NoScalesAreRefused) {
-  expect_all_refuse({.side = {0}, .axis = 1}, "x_scale: 0 scales for 3", "min_range: 0 elements");
-  EXPECT_TRUE(is_invalid(AxisCase{.side = {0}}.webnn(), "scale"));
-  EXPECT_TRUE(is_invalid(AxisCase{.side = {1, 0, 1}}.webnn(), "scale"));
+  expect_all_refuse({.scales = {0}, .axis = 1}, "x_scale: 0 scales for 3", "min_range: 0 elements");
+  EXPECT_TRUE(is_invalid(AxisCase{.scales = {0}}.webnn(), "scale"));
+  EXPECT_TRUE(is_invalid(AxisCase{.scales = {1, 0, 1}}.webnn(), "scale"));
 }
 
 TEST(Hostile, OneScaleTooFewOrTooManyIsRefused) {
   for (const int64_t axis : {0, 1, 2}) {
     for (const int64_t off : {-1, 1}) {
       AxisCase c{.axis = axis};
-      c.side = {c.x[static_cast<size_t>(axis)] + off};
-      if (c.side[0] == 1) continue;  // one scale is that of the whole tensor
+      c.scales = {c.x[static_cast<size_t>(axis)] + off};
+      if (c.scales[0] == 1) continue;  // one scale is that of the whole tensor
       expect_all_refuse(c, "x_scale: ", "min_range: ");
-      c.side = {c.side[0] - off};
+      c.scales = {c.scales[0] - off};
       EXPECT_TRUE(succeeds(c.onnx()));
       EXPECT_TRUE(succeeds(c.microsoft()));
       EXPECT_TRUE(succeeds(c.raw()));
       EXPECT_TRUE(succeeds(c.python()));
     }
   }
-  for (const Dims& side : {Dims{2, 2, 4}, Dims{2, 3, 5}, Dims{3, 3, 4}}) {
-    EXPECT_TRUE(is_invalid(AxisCase{.side = side}.webnn(), "scale"));
+  for (const Dims& scales : {Dims{2, 2, 4}, Dims{2, 3, 5}, Dims{3, 3, 4}}) {
+    EXPECT_TRUE(is_invalid(AxisCase{.scales = scales}.webnn(), "scale"));
   }
 }
 
 TEST(Hostile, AScaleForEachElementIsRefused) {
-  expect_all_refuse({.side = {24}, .axis = 1}, "x_scale: 24 scales for 3", "min_range: 24");
-  expect_all_refuse({.side = {2, 3, 4}, .axis = 1}, "x_scale: ", "min_range: 24");
+  expect_all_refuse({.scales = {24}, .axis = 1}, "x_scale: 24 scales for 3", "min_range: 24");
+  expect_all_refuse({.scales = {2, 3, 4}, .axis = 1}, "x_scale: ", "min_range: 24");
 }
 
 TEST(Hostile, OtherCountsOfZeroPointsThanOfScalesAreRefused) {
@@ -95,7 +95,7 @@ TEST(Hostile, OneScaleInADimensionIsThatOfAScalar) {
 TEST(Hostile, AnAxisBesideOneScaleIsIgnoredOnlyWhereTheDialectSaysSo) {
   for (const int64_t axis : {int64_t{3}, int64_t{-4}, int64_t{100}, INT64_MIN, INT64_MAX}) {
     for (const Dims& one : {Dims{}, Dims{1}}) {
-      const AxisCase c{.side = one, .axis = axis};
+      const AxisCase c{.scales = one, .axis = axis};
       EXPECT_TRUE(succeeds(c.onnx()));
       EXPECT_TRUE(succeeds(c.microsoft()));
       EXPECT_TRUE(is_invalid(c.raw(), "axis: "));
@@ -122,7 +122,7 @@ TEST(Hostile, AxisAtTheEndsOfItsTypeIsRefused) {
 TEST(Hostile, ANegativeAxisCountsFromTheBack) {
   for (int64_t axis = 0; axis < 3; ++axis) {
     AxisCase front{.axis = axis};
-    front.side = {front.x[static_cast<size_t>(axis)]};
+    front.scales = {front.x[static_cast<size_t>(axis)]};
     AxisCase back = front;
     back.axis = axis - 3;
     const auto same = [](const Planned& a, const Planned& b) {
@@ -139,11 +139,11 @@ TEST(Hostile, ANegativeAxisCountsFromTheBack) {
 
 TEST(Hostile, AScalarHasNoAxis) {
   for (const int64_t axis : {0, -1, 1}) {
-    const AxisCase tensor{.x = {}, .side = {}, .axis = axis};
+    const AxisCase tensor{.x = {}, .scales = {}, .axis = axis};
     EXPECT_TRUE(succeeds(tensor.onnx()));
     EXPECT_TRUE(succeeds(tensor.microsoft()));
     EXPECT_TRUE(is_invalid(tensor.python(), "axis: "));
-    const AxisCase slices{.x = {}, .side = {2}, .axis = axis};
+    const AxisCase slices{.x = {}, .scales = {2}, .axis = axis};
     EXPECT_TRUE(is_invalid(slices.onnx(), "axis: "));
     EXPECT_TRUE(is_invalid(slices.microsoft(), "axis: "));
     EXPECT_TRUE(is_invalid(slices.python(), "axis: "));

@@ -164,14 +164,14 @@ TEST(Hostile, NothingIsReadOrWrittenBeyondTheEnds) {
       const auto sizes = sizes_of(planned);
       on_every_target([&] {
         for (const bool at_end : {true, false}) {
-          const auto place = [&](const GuardedBuffer& b, uint64_t bytes) {
+          const auto slot = [&](const GuardedBuffer& b, uint64_t bytes) {
             return at_end ? b.before_end(bytes) : b.begin();
           };
           auto view = sized<B>();
-          view.x = place(x, view.x_bytes = sizes.x_bytes);
-          view.scale = place(scale, view.scale_bytes = sizes.scale_bytes);
-          view.zero_point = place(zero, view.zero_point_bytes = sizes.zero_point_bytes);
-          view.y = place(y, view.y_bytes = sizes.y_bytes);
+          view.x = slot(x, view.x_bytes = sizes.x_bytes);
+          view.scale = slot(scale, view.scale_bytes = sizes.scale_bytes);
+          view.zero_point = slot(zero, view.zero_point_bytes = sizes.zero_point_bytes);
+          view.y = slot(y, view.y_bytes = sizes.y_bytes);
           ASSERT_TRUE(succeeds(run(planned, view))) << count;
         }
       });

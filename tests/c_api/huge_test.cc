@@ -1,5 +1,5 @@
 // Hostile input: more than 2^32 elements, in memory that is mostly not there. The zeros of x are
-// pages that were never written; y is a small piece of memory mapped again and again, but for its
+// pages that were never written; y is a small block of memory mapped again and again, but for its
 // end.
 #include <sys/mman.h>
 #include <unistd.h>

@@ -128,7 +128,7 @@ TEST(CStruct, ThatIsNullIsRefused) {
                          "plan: null"));
 }
 
-TEST(CStruct, PlaceForThePlanThatIsNullIsRefused) {
+TEST(CStruct, ANullPointerForThePlanIsRefused) {
   const Good good;
   const auto onnx = good.onnx.view();
   const auto microsoft = good.microsoft();

@@ -116,8 +116,9 @@ TEST(DirectMLDequantize, BlocksAreRatiosOfSizesOnEveryAxis) {
                             .axis = 32,
                             .inner = 3,
                             .block = 32}));
-  for (const Uints& sides : {Uints{1, 1, 1}, Uints{6, 4, 9}, Uints{3, 2, 3}, Uints{2, 4, 1}}) {
-    accepts("all divide", dequantize({6, 4, 9}, sides));
+  for (const Uints& param_sizes :
+       {Uints{1, 1, 1}, Uints{6, 4, 9}, Uints{3, 2, 3}, Uints{2, 4, 1}}) {
+    accepts("all divide", dequantize({6, 4, 9}, param_sizes));
   }
 }
 
@@ -175,23 +176,23 @@ TEST(DirectMLDequantize, OutputHasTheSizesOfTheInputAndTheTypeOfTheScale) {
 TEST(DirectMLDequantize, QuantizationTypeAndCountMustAgree) {
   const DmlNode node = dequantize({2, 4}, {2, 2});
   const DmlView input(node.input), scale(node.scale), output(node.output);
-  const std::array sides{scale.desc, scale.desc, scale.desc};
+  const std::array params{scale.desc, scale.desc, scale.desc};
   const auto refused = [&](UINT type, UINT count, const DML_TENSOR_DESC* tensors,
                            std::string_view word) {
     const DML_DEQUANTIZE_OPERATOR_DESC desc{&input.desc, static_cast<DML_QUANTIZATION_TYPE>(type),
                                             count, tensors, &output.desc};
     EXPECT_TRUE(is_invalid(directml::compile({node.type, &desc}, DML_FEATURE_LEVEL_6_4), word));
   };
-  refused(0, 1, sides.data(), "QuantizationType: 0");
-  refused(3, 1, sides.data(), "QuantizationType: 3");
-  refused(1, 0, sides.data(), "QuantizationTensorCount: 0 where SCALE takes 1");
-  refused(1, 2, sides.data(), "QuantizationTensorCount: 2 where SCALE takes 1");
-  refused(2, 1, sides.data(), "QuantizationTensorCount: 1 where SCALE_ZERO_POINT takes 2");
-  refused(2, 3, sides.data(), "QuantizationTensorCount: 3");
+  refused(0, 1, params.data(), "QuantizationType: 0");
+  refused(3, 1, params.data(), "QuantizationType: 3");
+  refused(1, 0, params.data(), "QuantizationTensorCount: 0 where SCALE takes 1");
+  refused(1, 2, params.data(), "QuantizationTensorCount: 2 where SCALE takes 1");
+  refused(2, 1, params.data(), "QuantizationTensorCount: 1 where SCALE_ZERO_POINT takes 2");
+  refused(2, 3, params.data(), "QuantizationTensorCount: 3");
   refused(1, 1, nullptr, "QuantizationTensors: is null");
 }
 
-TEST(DirectMLDequantize, SidesMayBroadcastByStridesToo) {
+TEST(DirectMLDequantize, ScalesMayBroadcastByStridesToo) {
   DmlNode node = dequantize({4, 3, 8}, {4, 3, 2});
   node.scale.strides = Uints{0, 2, 1};
   node.zero_point->sizes = {4, 1, 1};

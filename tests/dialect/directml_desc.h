@@ -97,11 +97,11 @@ inline Result<directml::Operator> compile(const DmlNode& node,
   const DmlTensor none;
   const DmlView zero(node.zero_point ? *node.zero_point : none);
   if (node.type == DML_OPERATOR_DEQUANTIZE) {
-    const std::array sides{scale.desc, zero.desc};
+    const std::array params{scale.desc, zero.desc};
     const DML_DEQUANTIZE_OPERATOR_DESC desc{
         &input.desc,
         node.zero_point ? DML_QUANTIZATION_TYPE_SCALE_ZERO_POINT : DML_QUANTIZATION_TYPE_SCALE,
-        node.zero_point ? 2U : 1U, sides.data(), &output.desc};
+        node.zero_point ? 2U : 1U, params.data(), &output.desc};
     return directml::compile({node.type, &desc}, level);
   }
   const DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC desc{
@@ -121,14 +121,14 @@ inline DmlNode element_wise(const Uints& sizes,
   return node;
 }
 
-/// A DEQUANTIZE node with sides of their own sizes.
-inline DmlNode dequantize(const Uints& sizes, const Uints& sides,
+/// A DEQUANTIZE node whose scale and zero point have sizes of their own.
+inline DmlNode dequantize(const Uints& sizes, const Uints& param_sizes,
                           DML_TENSOR_DATA_TYPE input = DML_TENSOR_DATA_TYPE_UINT8,
                           DML_TENSOR_DATA_TYPE scale = DML_TENSOR_DATA_TYPE_FLOAT32) {
   DmlNode node = element_wise(sizes, input, scale);
   node.type = DML_OPERATOR_DEQUANTIZE;
-  node.scale.sizes = sides;
-  node.zero_point->sizes = sides;
+  node.scale.sizes = param_sizes;
+  node.zero_point->sizes = param_sizes;
   return node;
 }
 

@@ -60,9 +60,9 @@ Result<directml::Operator> compile_any(Random& random) {
   const UINT floats = static_cast<UINT>(random.in(1, 2));
   AnyTensor input(random, type, rank, wildness), scale(random, floats, rank, wildness);
   AnyTensor zero(random, type, rank, wildness), output(random, floats, rank, wildness);
-  for (AnyTensor* side : {&scale, &zero, &output}) {
-    if (random.in(0, wildness) != 0) side->sizes = input.sizes;
-    if (blocked && side != &output && random.coin()) side->sizes = {1, 1, 1, 1, 1, 1, 1, 1};
+  for (AnyTensor* tensor : {&scale, &zero, &output}) {
+    if (random.in(0, wildness) != 0) tensor->sizes = input.sizes;
+    if (blocked && tensor != &output && random.coin()) tensor->sizes = {1, 1, 1, 1, 1, 1, 1, 1};
   }
   const auto tensor = [&](const AnyTensor& t) {
     return random.in(0, 100) == 0 ? nullptr : &t.desc;
@@ -74,10 +74,10 @@ Result<directml::Operator> compile_any(Random& random) {
                                                                 tensor(zero), tensor(output)};
     return directml::compile({DML_OPERATOR_ELEMENT_WISE_DEQUANTIZE_LINEAR, &desc}, level);
   }
-  const std::array sides{scale.desc, zero.desc};
+  const std::array params{scale.desc, zero.desc};
   const auto count = static_cast<UINT>(random.in(1, 2));
   DML_DEQUANTIZE_OPERATOR_DESC desc{tensor(input), static_cast<DML_QUANTIZATION_TYPE>(count), count,
-                                    sides.data(), tensor(output)};
+                                    params.data(), tensor(output)};
   if (random.in(0, 50) == 0) desc.QuantizationTensorCount = any_number(random);
   return directml::compile({DML_OPERATOR_DEQUANTIZE, &desc}, level);
 }

@@ -80,15 +80,15 @@ UINT random_divisor(Random& random, UINT size) {
 }
 
 /// Sizes of blocks that nest with those of `other` on every axis.
-Uints random_sides(Random& random, const Uints& sizes, const Uints* other) {
-  Uints sides;
+Uints random_param_sizes(Random& random, const Uints& sizes, const Uints* other) {
+  Uints param_sizes;
   for (size_t d = 0; d < sizes.size(); ++d) {
-    UINT side = 0;
-    do side = random_divisor(random, sizes[d]);
-    while (other != nullptr && side % (*other)[d] != 0 && (*other)[d] % side != 0);
-    sides.push_back(side);
+    UINT blocks = 0;
+    do blocks = random_divisor(random, sizes[d]);
+    while (other != nullptr && blocks % (*other)[d] != 0 && (*other)[d] % blocks != 0);
+    param_sizes.push_back(blocks);
   }
-  return sides;
+  return param_sizes;
 }
 
 Uints random_sizes(Random& random) {
@@ -119,14 +119,15 @@ DmlNode random_node(Random& random) {
   DmlNode node;
   if (blocked) node.type = DML_OPERATOR_DEQUANTIZE;
   node.input = random_tensor(random, input, sizes, false);
-  node.scale =
-      random_tensor(random, scale, blocked ? random_sides(random, sizes, nullptr) : sizes, false);
+  node.scale = random_tensor(random, scale,
+                             blocked ? random_param_sizes(random, sizes, nullptr) : sizes, false);
   node.zero_point.reset();
   if (random.in(0, 3) != 0) {
-    const Uints sides = !blocked        ? sizes
-                        : random.coin() ? node.scale.sizes
-                                        : random_sides(random, sizes, &node.scale.sizes);
-    node.zero_point = random_tensor(random, input, sides, false);
+    const Uints param_sizes = !blocked ? sizes
+                              : random.coin()
+                                  ? node.scale.sizes
+                                  : random_param_sizes(random, sizes, &node.scale.sizes);
+    node.zero_point = random_tensor(random, input, param_sizes, false);
   }
   node.output = random_tensor(random, scale, sizes, true);
   return node;

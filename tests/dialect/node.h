@@ -14,7 +14,7 @@
 
 namespace dequant::testing {
 
-/// Up to nine dimensions, held in place.
+/// Up to nine dimensions, without an allocation.
 class Fixed {
  public:
   Fixed() = default;

@@ -30,9 +30,9 @@ Result<Plan> plan_of(const Operation& op) {
                                    .zero_point = {op.zero.element, op.zero.shape}});
 }
 
-Operation shaped(const Fixed& input, const Fixed& sides, Element element = uint8,
+Operation shaped(const Fixed& input, const Fixed& param_sizes, Element element = uint8,
                  Element scale = float32) {
-  return {{element, input}, {scale, sides}, {element, sides}};
+  return {{element, input}, {scale, param_sizes}, {element, param_sizes}};
 }
 
 void rejects(const char* clause, const Operation& op, std::string_view word) {
@@ -144,15 +144,15 @@ TEST(WebNNNumbers, EachBlockHasItsOwnScaleAndZeroPoint) {
 }
 
 /// The scale of an element by the specification: its index divided by the block, axis by axis.
-int64_t side_index(const Dims& input, const Dims& sides, int64_t i) {
-  int64_t side = 0;
+int64_t param_index(const Dims& input, const Dims& param_sizes, int64_t i) {
+  int64_t index = 0;
   int64_t stride = 1;
   for (size_t d = input.size(); d-- > 0;) {
-    side += i % input[d] / (input[d] / sides[d]) * stride;
+    index += i % input[d] / (input[d] / param_sizes[d]) * stride;
     i /= input[d];
-    stride *= sides[d];
+    stride *= param_sizes[d];
   }
-  return side;
+  return index;
 }
 
 TEST(WebNNRandom, EveryOperationComputesTheFormula) {
@@ -160,26 +160,26 @@ TEST(WebNNRandom, EveryOperationComputesTheFormula) {
   Random random(31);
   for (int round = 0; round < 600; ++round) {
     Dims input(static_cast<size_t>(random.in(0, 8)));
-    Dims sides;
+    Dims param_sizes;
     for (int64_t& d : input) {
       d = random.in(1, input.size() > 5 ? 3 : 8);
       int64_t blocks = 0;
       do blocks = random.in(1, d);
       while (d % blocks != 0);
-      sides.push_back(blocks);
+      param_sizes.push_back(blocks);
     }
     const Element x_type = kInputs[random.in(0, 5)];
     const Element y_type = random.coin() ? float32 : float16;
-    const auto plan = plan_of(shaped(input, sides, x_type, y_type));
+    const auto plan = plan_of(shaped(input, param_sizes, x_type, y_type));
     ASSERT_TRUE(succeeds(plan));
 
     const Bytes x = random_bytes(random, bytes_for(x_type, count_of(input)));
-    const Bytes scale = random_bytes(random, bytes_for(y_type, count_of(sides)));
-    const Bytes zero = random_bytes(random, bytes_for(x_type, count_of(sides)));
+    const Bytes scale = random_bytes(random, bytes_for(y_type, count_of(param_sizes)));
+    const Bytes zero = random_bytes(random, bytes_for(x_type, count_of(param_sizes)));
     Bytes y(bytes_for(y_type, count_of(input)));
     ASSERT_TRUE(succeeds(run(*plan, {.x = x, .scale = scale, .zero_point = zero, .y = y})));
     for (int64_t i = 0; i < count_of(input); ++i) {
-      const int64_t s = side_index(input, sides, i);
+      const int64_t s = param_index(input, param_sizes, i);
       const int64_t z = integer_value(x_type, code_at(x_type, zero, s));
       const float factor = float_value(y_type, code_at(y_type, scale, s));
       ASSERT_EQ(code_at(y_type, y, i),

@@ -96,9 +96,9 @@ Bytes as_bytes(const Codes& codes) {
 /// The same bytes just before memory that may not be touched, or, with an offset, that far from its
 /// start.
 std::span<std::byte> at_end(const testing::GuardedBuffer& buffer, const Bytes& bytes) {
-  auto* place = reinterpret_cast<std::byte*>(buffer.before_end(bytes.size()));
-  std::copy(bytes.begin(), bytes.end(), place);
-  return {place, bytes.size()};
+  auto* copy = reinterpret_cast<std::byte*>(buffer.before_end(bytes.size()));
+  std::copy(bytes.begin(), bytes.end(), copy);
+  return {copy, bytes.size()};
 }
 
 TEST(Codes, WidthsAreThoseOfABitToAByteAndOfWords) {

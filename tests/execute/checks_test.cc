@@ -13,7 +13,7 @@ using testing::succeeds;
 using enum Element;
 using Span = std::span<std::byte>;
 
-/// int8[4, 16] per axis 0, with exact buffers in one piece of memory: x, scale, zero_point, y.
+/// int8[4, 16] per axis 0, with exact buffers in one allocation: x, scale, zero_point, y.
 class Checks : public ::testing::Test {
  protected:
   static constexpr size_t kX = 64;

@@ -1,4 +1,4 @@
-// Tensors of several chunks: every granularity, chunk borders within runs, both kinds of stores,
+// Tensors of several chunks: every granularity, chunk borders within groups, both kinds of stores,
 // any number of threads and any order of the chunks.
 #include <gtest/gtest.h>
 

@@ -133,7 +133,7 @@ Bytes cut(Element element, const Bytes& all, Range slice) {
   return {all.begin() + bytes.begin, all.begin() + bytes.end};
 }
 
-/// Puts the results of a range, from memory that holds its slices, in their places.
+/// Runs a range on memory that holds its slices alone, and copies the results into t.y.
 Status run_slices(const Plan& plan, Range range, Tensors& t, const RunOptions& options = {}) {
   const Slices s = slices_of(plan, range);
   const Bytes x = cut(plan.input, t.x, s.x);
@@ -161,9 +161,9 @@ TEST(Parameters, GiveEveryRangeOfSmallPlansTheBitsOfTheWhole) {
     Dimensions dimensions(static_cast<size_t>(random.in(1, 3)));
     for (Dimension& d : dimensions) d.size = random.in(1, 4);
     for (const auto stride : {&Dimension::x, &Dimension::scale, &Dimension::zero_point}) {
-      testing::place(random, dimensions, stride, true);
+      testing::random_strides(random, dimensions, stride, true);
     }
-    testing::place(random, dimensions, &Dimension::y, false);
+    testing::random_strides(random, dimensions, &Dimension::y, false);
     Plan plan = random_plan(random, dimensions);
     if (random.coin() && plan.parameters.group_index.groups == 0) {
       auto made = strided_plan(plan, dimensions);
@@ -275,7 +275,7 @@ void expect_every_zero_point(Plan plan, int64_t zeros) {
 
 TEST(Parameters, EveryZeroPointOfAnotherIntegerTypeWithEveryOffsetIsExact) {
   using enum ZeroPointOverflow;
-  size_t turn = 0;
+  size_t i = 0;
   for (const std::string_view target : targets()) {
     const testing::ForcedTarget forced(target);
     for (const Element x : {uint8, int8, uint4, int4, uint2, int2}) {
@@ -283,7 +283,7 @@ TEST(Parameters, EveryZeroPointOfAnotherIntegerTypeWithEveryOffsetIsExact) {
         for (const int32_t offset : {0, 1, -1, 8, -256, 256}) {
           for (const auto overflow : {keep, wrap, carry}) {
             if (overflow == carry && kind(zero) == Kind::signed_integer) continue;
-            const Element y = std::array{float32, float16, bfloat16}[turn++ % 3];
+            const Element y = std::array{float32, float16, bfloat16}[i++ % 3];
             Plan plan{.input = x, .scale = y, .output = y};
             plan.parameters.zero_point = zero;
             plan.parameters.zero_point_offset = offset;

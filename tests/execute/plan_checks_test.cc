@@ -1,4 +1,4 @@
-// Plans are finite and normal data, so run() meets ones that no dialect made.
+// Plans are plain data: run() must refuse the wrong ones that no dialect made.
 #include <gtest/gtest.h>
 
 #include "support/example.h"

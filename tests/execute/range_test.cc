@@ -1,4 +1,5 @@
-// run_range(): pieces of a tensor, with just their scales, joined are the tensor.
+// run_range(): the ranges of a tensor, each computed from just its own slices, joined are the
+// tensor.
 #include <gtest/gtest.h>
 
 #include "support/example.h"
@@ -24,7 +25,7 @@ Bytes slice(Element element, const Bytes& data, Range range) {
 }
 
 /// Runs one range on exact copies of what it needs.
-Bytes run_piece(const Example& e, Range range) {
+Bytes run_one_range(const Example& e, Range range) {
   const Slices slices = slices_of(e.plan, range);
   const Bytes x = slice(e.plan.input, e.x, slices.x);
   const Bytes scale = slice(e.plan.scale, e.scale, slices.scale);
@@ -35,31 +36,31 @@ Bytes run_piece(const Example& e, Range range) {
   return y;
 }
 
-/// All elements, in pieces that start on random multiples of 8, or anywhere.
-Bytes run_in_pieces(Random& random, const Example& e, int64_t max_piece) {
+/// All elements, in ranges that start on random multiples of 8, or anywhere.
+Bytes run_in_ranges(Random& random, const Example& e, int64_t most) {
   Bytes all;
   const int64_t multiple = random.coin() ? 8 : 1;
   for (int64_t begin = 0; begin < e.count();) {
-    const int64_t end = std::min(e.count(), begin + multiple * random.in(1, max_piece));
-    const Bytes y = run_piece(e, {begin, end});
+    const int64_t end = std::min(e.count(), begin + multiple * random.in(1, most));
+    const Bytes y = run_one_range(e, {begin, end});
     all.insert(all.end(), y.begin(), y.end());
     begin = end;
   }
   return all;
 }
 
-TEST(RunRange, PiecesJoinedAreTheTensor) {
+TEST(RunRange, RangesJoinedAreTheTensor) {
   Random random(1);
   for (int i = 0; i < 4000; ++i) {
     const int64_t rank = random.in(0, 4);
     Granular shapes =
         testing::random_granular(random, testing::random_dims(random, rank, rank > 2 ? 9 : 70));
     const Example e = random_example(random, std::move(shapes), testing::random_types(random));
-    ASSERT_TRUE(same_output(e, run_in_pieces(random, e, 20), expected(e)));
+    ASSERT_TRUE(same_output(e, run_in_ranges(random, e, 20), expected(e)));
   }
 }
 
-TEST(RunRange, PiecesOfSeveralChunksJoinedAreTheTensor) {
+TEST(RunRange, RangesOfSeveralChunksJoinedAreTheTensor) {
   Random random(2);
   for (const Granular& shapes :
        {Granular{.x = {33, 6'001}, .scale = {33, 182}, .block = 33},
@@ -68,12 +69,12 @@ TEST(RunRange, PiecesOfSeveralChunksJoinedAreTheTensor) {
         Granular{.x = {33, 6'001}, .scale = {33}, .axis = 0}}) {
     for (const Element x : {int4, uint2, float4e2m1, float6e2m3, uint8}) {
       const Example e = random_example(random, shapes, {.x = x});
-      EXPECT_TRUE(same_output(e, run_in_pieces(random, e, 20'000), expected(e)));
+      EXPECT_TRUE(same_output(e, run_in_ranges(random, e, 20'000), expected(e)));
     }
   }
 }
 
-TEST(RunRange, PiecesWhoseRowsShareScalesJoinedAreTheTensor) {
+TEST(RunRange, RangesWhoseRowsShareScalesJoinedAreTheTensor) {
   Random random(5);
   for (const Granular& shapes :
        {Granular{.x = {50, 3'200}, .scale = {3'200}},
@@ -81,20 +82,20 @@ TEST(RunRange, PiecesWhoseRowsShareScalesJoinedAreTheTensor) {
     for (const Element x : {uint2, int2}) {
       for (const Element y : {float16, bfloat16}) {
         const Example e = random_example(random, shapes, {.x = x, .y = y});
-        EXPECT_TRUE(same_output(e, run_in_pieces(random, e, 6'000), expected(e)));
+        EXPECT_TRUE(same_output(e, run_in_ranges(random, e, 6'000), expected(e)));
       }
     }
   }
 }
 
-TEST(RunRange, ColumnsOfPiecesThatBeginWithinARowAreThoseOfTheTensor) {
+TEST(RunRange, ColumnsOfRangesThatBeginWithinARowAreThoseOfTheTensor) {
   Random random(6);
   for (const Granular& shapes : {Granular{.x = {17, 2'804, 3}, .scale = {2'804}},
                                  Granular{.x = {17, 1'701, 5}, .scale = {1'701}}}) {
     for (const Element x : {int4, uint2, uint8, float8e5m2}) {
       for (const Element y : {float32, float16}) {
         const Example e = random_example(random, shapes, {.x = x, .y = y});
-        EXPECT_TRUE(same_output(e, run_in_pieces(random, e, 17'000), expected(e)));
+        EXPECT_TRUE(same_output(e, run_in_ranges(random, e, 17'000), expected(e)));
       }
     }
   }
@@ -112,8 +113,8 @@ TEST(RunRange, MayBeginAndEndAnywhere) {
       const Bytes want = expected(e);
       for (int64_t begin = 0; begin <= e.count(); ++begin) {
         for (int64_t end = begin; end <= e.count(); ++end) {
-          const Bytes piece(want.begin() + begin * 4, want.begin() + end * 4);
-          ASSERT_TRUE(run_piece(e, {begin, end}) == piece) << begin << " to " << end;
+          const Bytes part(want.begin() + begin * 4, want.begin() + end * 4);
+          ASSERT_TRUE(run_one_range(e, {begin, end}) == part) << begin << " to " << end;
         }
       }
     }

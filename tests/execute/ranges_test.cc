@@ -109,15 +109,15 @@ RangeParams kernel_params(Rule rule, const Limits& t, Ranges r) {
 
 /// y as the CPU kernel has it.
 float kernel_y(Rule rule, const Limits& t, Ranges r, int64_t code) {
-  const RangeParams side = kernel_params(rule, t, r);
+  const RangeParams params = kernel_params(rule, t, r);
   const auto q = static_cast<float>(code);
   if (rule == Rule::min_combined) {
     const float shifted = q + t.half;
-    const float product = shifted * side.scale;
-    return product + side.offset;
+    const float product = shifted * params.scale;
+    return product + params.offset;
   }
-  const float product = q * side.scale;
-  return rule == Rule::min_first ? side.offset + product : product;
+  const float product = q * params.scale;
+  return rule == Rule::min_first ? params.offset + product : product;
 }
 
 /// y as the page of r1.4 has it.

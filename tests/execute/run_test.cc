@@ -108,7 +108,7 @@ TEST(Run, TouchesNothingBesideItsBuffers) {
   const testing::GuardedBuffer scale(1 << 12);
   const testing::GuardedBuffer zero(1 << 12);
   const testing::GuardedBuffer y(1 << 12);
-  const auto place = [](const testing::GuardedBuffer& buffer, size_t size, bool end) {
+  const auto slot = [](const testing::GuardedBuffer& buffer, size_t size, bool end) {
     auto* at = reinterpret_cast<std::byte*>(end ? buffer.before_end(size) : buffer.begin());
     return std::span(at, size);
   };
@@ -116,12 +116,12 @@ TEST(Run, TouchesNothingBesideItsBuffers) {
     const Granular shapes = testing::random_granular(random, testing::random_dims(random, 2, 30));
     const Example e = random_example(random, shapes, testing::random_types(random));
     for (const bool end : {false, true}) {
-      const Buffers buffers{place(x, e.x.size(), end), place(scale, e.scale.size(), end),
-                            place(zero, e.zero_point.size(), end), place(y, e.y_bytes(), end)};
-      std::copy(e.x.begin(), e.x.end(), place(x, e.x.size(), end).begin());
-      std::copy(e.scale.begin(), e.scale.end(), place(scale, e.scale.size(), end).begin());
+      const Buffers buffers{slot(x, e.x.size(), end), slot(scale, e.scale.size(), end),
+                            slot(zero, e.zero_point.size(), end), slot(y, e.y_bytes(), end)};
+      std::copy(e.x.begin(), e.x.end(), slot(x, e.x.size(), end).begin());
+      std::copy(e.scale.begin(), e.scale.end(), slot(scale, e.scale.size(), end).begin());
       std::copy(e.zero_point.begin(), e.zero_point.end(),
-                place(zero, e.zero_point.size(), end).begin());
+                slot(zero, e.zero_point.size(), end).begin());
       const Status status = run(e.plan, buffers);
       ASSERT_TRUE(status) << status.error().message;
       ASSERT_TRUE(same_output(e, Bytes(buffers.y.begin(), buffers.y.end()), expected(e)));

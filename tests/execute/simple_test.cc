@@ -17,7 +17,7 @@ using enum Element;
 
 constexpr size_t kMemory = 1024;
 
-/// uint8[16] per tensor with a zero point, in one piece of memory: x, scale, zero_point, y.
+/// uint8[16] per tensor with a zero point, in one allocation: x, scale, zero_point, y.
 struct Call {
   Plan plan{.input = uint8, .has_zero_point = true, .inner = 16};
   Buffers buffers;

@@ -1,5 +1,5 @@
-// run_range() of strided plans: any elements, on buffers that hold just their slices, have the bits
-// that they have in the whole.
+// run_range() of strided plans, on buffers that hold just the slices of a range, gives its elements
+// the bits that run() gives.
 #include <gtest/gtest.h>
 
 #include "dequant/isa.h"
@@ -37,10 +37,10 @@ Dimensions few_dimensions(Random& random, int64_t room) {
     d.size = random.in(1, std::min<int64_t>(room, 5));
     room /= d.size;
   }
-  testing::place(random, dimensions, &Dimension::x, true);
-  testing::place(random, dimensions, &Dimension::scale, true);
-  testing::place(random, dimensions, &Dimension::zero_point, true);
-  testing::place(random, dimensions, &Dimension::y, false);
+  testing::random_strides(random, dimensions, &Dimension::x, true);
+  testing::random_strides(random, dimensions, &Dimension::scale, true);
+  testing::random_strides(random, dimensions, &Dimension::zero_point, true);
+  testing::random_strides(random, dimensions, &Dimension::y, false);
   return dimensions;
 }
 
@@ -98,14 +98,14 @@ class Slots {
   testing::GuardedBuffer y_{kBytes};
 };
 
-/// All elements in pieces of any length.
-void expect_pieces(Slots& slots, Random& random, const Plan& plan, int64_t max_piece,
+/// All elements in ranges of random lengths.
+void expect_ranges(Slots& slots, Random& random, const Plan& plan, int64_t most,
                    const RunOptions& options = {}) {
   Tensors t = random_tensors(random, plan, 0);
   const Bytes want = expected(plan, plan.dimensions, t);
   const int64_t count = element_count(plan);
   for (int64_t begin = 0; begin < count;) {
-    const int64_t end = std::min(count, begin + random.in(1, max_piece));
+    const int64_t end = std::min(count, begin + random.in(1, most));
     ASSERT_TRUE(succeeds(slots.run(plan, {begin, end}, t, random.coin(), options)));
     begin = end;
   }
@@ -157,7 +157,7 @@ TEST(StridedRange, EveryElementTypeIsCutAnywhere) {
   }
 }
 
-TEST(StridedRange, PiecesJoinedAreTheTensorOnEveryTargetWithEitherStore) {
+TEST(StridedRange, RangesJoinedAreTheTensorOnEveryTargetWithEitherStore) {
   Random random(3);
   Slots slots;
   for (const std::string_view target : targets()) {
@@ -167,7 +167,7 @@ TEST(StridedRange, PiecesJoinedAreTheTensorOnEveryTargetWithEitherStore) {
       if (std::max(extents(plan).x, extents(plan).y) > 100'000) continue;
       const Stores stores = random.coin() ? Stores::streaming : Stores::cached;
       ASSERT_NO_FATAL_FAILURE(
-          expect_pieces(slots, random, plan, random.in(1, 3000), {.stores = stores}));
+          expect_ranges(slots, random, plan, random.in(1, 3000), {.stores = stores}));
     }
   }
 }

@@ -1,4 +1,4 @@
-// Strided plans from end to end: random placements of every tensor against a walk over all indices
+// Strided plans from end to end: random strides of every tensor against a loop over all indices
 // that computes each offset by itself.
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ void expect_same(const Plan& plan, const Dimensions& dimensions, Random& random,
   ASSERT_TRUE(t.y == want) << to_string(plan);
 }
 
-TEST(Strided, GivesRandomPlacementsTheSpecifiedBitsAndLeavesGapsAlone) {
+TEST(Strided, GivesRandomStridesTheSpecifiedBitsAndLeavesGapsAlone) {
   Random random(1);
   for (int i = 0; i < 3000; ++i) {
     const Dimensions dimensions = random_dimensions(random);
@@ -66,12 +66,12 @@ TEST(Strided, GivesTheSameBitsOnEveryTargetWithEitherStore) {
   }
 }
 
-/// Placements each of which takes another way; the random ones are too small for some.
+/// Dimensions that together need every way; random dimensions are too small for some ways.
 const Dimensions kWays[] = {
     {{2, 40 * 700, 0, 0, 40 * 700}, {40, 1, 1, 1, 700}, {700, 40, 0, 0, 1}},  // NHWC to NCHW
     {{2, 40 * 700, 0, 0, 40 * 700}, {700, 1, 0, 0, 40}, {40, 700, 1, 1, 1}},  // and back
     {{300, 1, 0, 0, 300}, {300, 301, 1, 0, 1}},                               // a scale per column
-    {{70, 1, 3, 1, 523}, {517, 71, 1, 2, 1}},  // parameters on both, y apart
+    {{70, 1, 3, 1, 523}, {517, 71, 1, 2, 1}},  // parameters on both axes, gaps in y
     {{30, -1, -1, 0, 40}, {33, 30, 0, 1, 1}},  // backwards along x
     {{19, 2, 0, 0, 17 * 21}, {21, 40, 0, 1, 17}, {17, -840, 0, 0, 1}},  // three, reversed
     {{40, 1, 0, 0, 600}, {600, -40, 0, 0, 1}},                          // one scale
@@ -81,9 +81,9 @@ const Dimensions kWays[] = {
      {4, 36, 4, 1, 32},
      {4, 8, 0, 0, 8},
      {4, 1, 1, 1, 1}},
-    {{7, 130, 0, 0, 90}, {3, 40, 2, 1, 30}, {29, 1, 0, 0, 1}},  // odd rows, y apart
+    {{7, 130, 0, 0, 90}, {3, 40, 2, 1, 30}, {29, 1, 0, 0, 1}},  // odd rows, gaps in y
     {{600, 2, 0, 0, 3}, {2, 1, 1, 1, 1}},                       // rows of two
-    {{1100, 0, 1, 1, 2}, {1, 5, 5, 5, 1}},                      // one code, y apart
+    {{1100, 0, 1, 1, 2}, {1, 5, 5, 5, 1}},                      // one code, gaps in y
     {{3, 1200, 0, 0, 1100}, {1025, 1, 2, 1, 1}},                // more than a tile
     {{2, 11049, 0, 0, 10800},  // tiles that repeat parameters, twice
      {3, 3683, 900, 0, 3600},
@@ -94,26 +94,26 @@ const Dimensions kWays[] = {
 
 TEST(Strided, EveryWayGivesTheSpecifiedBitsOfEveryElement) {
   Random random(6);
-  size_t turn = 0;
+  size_t i = 0;
   for (const Dimensions& dimensions : kWays) {
     for (const Element x : elements()) {
       if (!is_input(x)) continue;
       Plan plan{.input = x};
       plan.granularity = Granularity::strided;
       plan.dimensions = dimensions;
-      plan.output = std::array{Element::float32, Element::float16, Element::bfloat16}[turn % 3];
-      plan.scale = std::array{Element::float16, Element::float32}[turn % 2];
-      plan.has_zero_point = turn % 5 != 0;
-      const testing::ForcedTarget forced(targets()[turn % targets().size()]);
-      const Stores stores = turn % 7 < 4 ? Stores::streaming : Stores::cached;
+      plan.output = std::array{Element::float32, Element::float16, Element::bfloat16}[i % 3];
+      plan.scale = std::array{Element::float16, Element::float32}[i % 2];
+      plan.has_zero_point = i % 5 != 0;
+      const testing::ForcedTarget forced(targets()[i % targets().size()]);
+      const Stores stores = i % 7 < 4 ? Stores::streaming : Stores::cached;
       ASSERT_NO_FATAL_FAILURE(expect_same(plan, dimensions, random, {.stores = stores}));
-      ++turn;
+      ++i;
     }
   }
 }
 
-// Kernels may take all of these rows at once.
-TEST(Strided, GivesRowsThatShareASideForEachElementTheSpecifiedBits) {
+// A kernel may compute all of these rows in one call.
+TEST(Strided, GivesRowsThatShareParamsPerElementTheSpecifiedBits) {
   Random random(7);
   const Dimensions padded{{2, 12160, 1030, 1030, 9800}, {9, 1216, 0, 0, 1088}, {1025, 1, 1, 1, 1}};
   for (const Element x : elements()) {

@@ -129,7 +129,8 @@ TEST(ThreadPool, LimitsEachOfSeveralCallersByItself) {
     std::atomic<bool> met{false};
   } meeting;
   std::vector<std::thread> callers;
-  // Every caller is in a task of its own at once: none waits for a place that another one holds.
+  // Every caller is in a task of its own at once: no caller waits for a slot that another caller
+  // holds.
   for (int caller = 0; caller < 6; ++caller) {
     callers.emplace_back([&] {
       const Executor executor = pool.executor();

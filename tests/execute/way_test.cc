@@ -85,7 +85,7 @@ Plan packed(Granularity granularity, int64_t outer, int64_t axis, int64_t inner,
           .block = block};
 }
 
-Plan placed(std::vector<Dimension> dimensions, Element x = uint8, Element y = float32) {
+Plan of_dimensions(std::vector<Dimension> dimensions, Element x = uint8, Element y = float32) {
   Plan plan = packed(strided, 1, 1, 1, 1, x, y);
   plan.dimensions = std::move(dimensions);
   return plan;
@@ -148,27 +148,27 @@ std::vector<Case> cases() {
        {"expanded", "groups"},
        {"expanded, streamed", "groups, streamed"}},
       {"blocks of 128", packed(blocked, 1000, 4096, 1, 128), "groups", "groups, streamed"},
-      {"padded rows, one scale", placed({{100, 4160, 0, 0, 4096}, {4096, 1, 0, 0, 1}}),
+      {"padded rows, one scale", of_dimensions({{100, 4160, 0, 0, 4096}, {4096, 1, 0, 0, 1}}),
        "strided: rows in place", "strided: rows in place, streamed"},
       {"padded rows, a scale for each column",
-       placed({{100, 4160, 0, 0, 4096}, {4096, 1, 1, 1, 1}}), "strided: rows in place",
+       of_dimensions({{100, 4160, 0, 0, 4096}, {4096, 1, 1, 1, 1}}), "strided: rows in place",
        "strided: rows in place, streamed"},
       {"the same of 2-bit codes",
-       placed({{100, 4160, 0, 0, 4096}, {4096, 1, 1, 1, 1}}, int2, bfloat16),
+       of_dimensions({{100, 4160, 0, 0, 4096}, {4096, 1, 1, 1, 1}}, int2, bfloat16),
        {"strided: rows in place, shared", "strided: rows in place"},
        {"strided: rows in place, shared, streamed", "strided: rows in place, streamed"}},
-      {"padded rows of 64", placed({{4096, 96, 0, 0, 64}, {64, 1, 0, 0, 1}}), "strided: tiles",
-       "strided: tiles, streamed"},
-      {"rows of 256, padded in y too", placed({{4096, 288, 0, 0, 288}, {256, 1, 0, 0, 1}}),
+      {"padded rows of 64", of_dimensions({{4096, 96, 0, 0, 64}, {64, 1, 0, 0, 1}}),
+       "strided: tiles", "strided: tiles, streamed"},
+      {"rows of 256, padded in y too", of_dimensions({{4096, 288, 0, 0, 288}, {256, 1, 0, 0, 1}}),
        "strided: rows in place", "strided: rows in place, streamed"},
       {"NHWC to NCHW",
-       placed({{4, 262144, 0, 0, 262144}, {64, 1, 1, 1, 4096}, {4096, 64, 0, 0, 1}}),
+       of_dimensions({{4, 262144, 0, 0, 262144}, {64, 1, 1, 1, 4096}, {4096, 64, 0, 0, 1}}),
        "strided: transpose", "strided: transpose, streamed"},
-      {"a transpose with a rest", placed({{600, 1, 0, 0, 520}, {520, 600, 0, 0, 1}}),
+      {"a transpose with a rest", of_dimensions({{600, 1, 0, 0, 520}, {520, 600, 0, 0, 1}}),
        "strided: transpose, tiles", "strided: transpose, tiles, streamed"},
-      {"a small transpose", placed({{8, 1, 0, 0, 8}, {8, 8, 0, 0, 1}}), "strided: tiles",
+      {"a small transpose", of_dimensions({{8, 1, 0, 0, 8}, {8, 8, 0, 0, 1}}), "strided: tiles",
        "strided: tiles, streamed"},
-      {"every second code", placed({{100000, 2, 0, 0, 1}}), "strided: tiles",
+      {"every second code", of_dimensions({{100000, 2, 0, 0, 1}}), "strided: tiles",
        "strided: tiles, streamed"},
   };
 }

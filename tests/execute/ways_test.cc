@@ -127,13 +127,13 @@ void expect_same_everywhere(const Way& way, const Plan& plan, Random& random, bo
 
 TEST(Ways, GiveTheBitsOfTheReferenceWhereverYStarts) {
   Random random(11);
-  size_t turn = 0;
+  size_t i = 0;
   for (const Way& way : kWays) {
-    ++turn;
+    ++i;
     for (const Element x : elements()) {
       if (!is_input(x)) continue;
       // All outputs meet all ways, each with some of the inputs.
-      const Element y = std::array{float32, float16, bfloat16}[turn++ % 3];
+      const Element y = std::array{float32, float16, bfloat16}[i++ % 3];
       const Element scale = random.coin() ? float32 : float16;
       for (const bool odd : {false, true}) {
         expect_same_everywhere(way, plan_of(way, x, scale, y), random, odd);

@@ -50,7 +50,7 @@ std::vector<uint8_t> results(const Table& table, Element x, Element y, float sca
   return {bytes.data() + start, bytes.data() + start + kCount * 2};
 }
 
-TEST(Float8Results, LongRunsMatchReferenceBitwiseAtEveryEdgeOfScale) {
+TEST(Float8Results, LongGroupsMatchReferenceBitwiseAtEveryEdgeOfScale) {
   for (const Element x : elements().first(kInputs)) {
     if (kind(x) != Kind::floating || bits(x) < 6) continue;
     for (const Element y : {float16, bfloat16}) {

@@ -64,7 +64,7 @@ struct Ranges {
   float max;
 };
 
-/// As models have them, one side tiny or zero, zero far outside, reversed, any bits.
+/// As models have them, one end tiny or zero, zero far outside, reversed, any bits.
 Ranges random_ranges(Random& random) {
   const auto near_one = [&] {
     return float_of(static_cast<uint32_t>(random.in(0x3B000000, 0x43000000)));
@@ -160,7 +160,7 @@ TEST(FormulaKernel, TakesDivisorsThatAreNoIntegersAndNumbersOfAnySize) {
   }
 }
 
-/// True if a SplitFormula, in float32, gives all 256 codes the bits of the line.
+/// True if a SplitFormula, in float32, gives all 256 codes the bits of the affine formula.
 bool agrees(Element x, const AffineFormula& formula) {
   const int32_t lowest = x == int8 ? -128 : 0;
   const SplitFormula split = split_formula(formula, lowest);

@@ -69,15 +69,15 @@ TEST_F(HelpersOfTargets, AllPlainFindsTheOneThatIsNot) {
   });
 }
 
-TEST_F(HelpersOfTargets, RepeatGivesEachValueItsRun) {
-  std::vector<size_t> runs{100, 128, 199, 5000, Helpers::kMostRepeated, size_t{1} << 40};
-  for (size_t group = 2; group <= 70; ++group) runs.push_back(group);
+TEST_F(HelpersOfTargets, RepeatGivesEachValueItsGroup) {
+  std::vector<size_t> groups{100, 128, 199, 5000, Helpers::kMostRepeated, size_t{1} << 40};
+  for (size_t group = 2; group <= 70; ++group) groups.push_back(group);
   GuardedBuffer more_from{kMost * 4};
   GuardedBuffer more_to{kMost * 8};
   each([&](const Helpers& helpers, const Helpers& reference) {
-    for (const size_t group : runs) {
+    for (const size_t group : groups) {
       for (const size_t count : {size_t{1}, std::min(group, kMost), size_t{64}, kMost - 1}) {
-        // Where the first run ends matters most near its end.
+        // The offset in the first group matters most near the end of that group.
         const auto near = static_cast<int64_t>(std::min(group, 2 * kMost));
         const size_t into = group - static_cast<size_t>(random_.in(1, near));
         const size_t values = (into + count + group - 1) / group;
@@ -94,7 +94,7 @@ TEST_F(HelpersOfTargets, RepeatGivesEachValueItsRun) {
         for (const size_t how_many : {1u, 2u}) {
           helpers.repeat(params, how_many, group, into, count);
           ASSERT_EQ(std::memcmp(params[0].out, want, count * 4), 0)
-              << count << " in runs of " << group << ", " << into << " into one";
+              << count << " in groups of " << group << ", " << into << " into the first";
         }
         for (size_t i = 0; i < count; ++i) ASSERT_EQ(params[1].out[i], ~want[i]);
       }
@@ -105,8 +105,8 @@ TEST_F(HelpersOfTargets, RepeatGivesEachValueItsRun) {
 TEST_F(HelpersOfTargets, RepeatOfTheReferenceIsADivision) {
   const uint32_t values[] = {10, 20, 30, 40};
   uint32_t out[9];
-  const Helpers::Spread side{values, out};
-  table_of("reference")->helpers.repeat(&side, 1, 3, 2, std::size(out));
+  const Helpers::Spread params{values, out};
+  table_of("reference")->helpers.repeat(&params, 1, 3, 2, std::size(out));
   const uint32_t want[] = {10, 20, 20, 20, 30, 30, 30, 40, 40};
   ASSERT_TRUE(std::equal(std::begin(out), std::end(out), want));
 }

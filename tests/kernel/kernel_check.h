@@ -24,10 +24,10 @@ namespace dequant::testing {
 /// What a row computes.
 enum class Arithmetic { scale, range, formula };
 
-/// One row of one target.
+/// One kernel of one target.
 struct Entry {
   std::string_view target;
-  KernelFn row;
+  KernelFn kernel;
   KernelFn reference;
   Element x;
   Element y;
@@ -38,12 +38,12 @@ struct Entry {
 inline std::string to_string(const Entry& e) {
   const char* kind = e.arithmetic == Arithmetic::scale   ? ""
                      : e.arithmetic == Arithmetic::range ? " of ranges"
-                                                         : " of a line";
+                                                         : " of a formula";
   return std::string(e.target) + " " + std::string(name(e.x)) + " to " + std::string(name(e.y)) +
-         (e.scale_layout == ScaleLayout::per_group ? " by runs" : " varying") + kind;
+         (e.scale_layout == ScaleLayout::per_group ? " per group" : " per element") + kind;
 }
 
-/// Every row of a table.
+/// Every kernel of a table.
 inline std::vector<Entry> entries_of(std::string_view target) {
   std::vector<Entry> entries;
   const Table& table = *table_of(target);
@@ -68,7 +68,7 @@ inline std::vector<Entry> entries_of(std::string_view target) {
   return entries;
 }
 
-/// Every row of every target but the reference itself.
+/// Every kernel of every target but the reference itself.
 inline std::vector<Entry> all_entries() {
   std::vector<Entry> entries;
   for (const std::string_view target : targets()) {
@@ -78,8 +78,8 @@ inline std::vector<Entry> all_entries() {
   return entries;
 }
 
-/// Where the data of a call lies, and how it is cut into runs.
-struct Placement {
+/// Sizes and alignments of the data of one call of a kernel.
+struct CallData {
   size_t count = 1;
   size_t group = 1;  ///< of ScaleLayout::per_group
   size_t x_offset = 0;
@@ -89,13 +89,14 @@ struct Placement {
   bool stream = false;
 };
 
-/// The smallest run not below `group` that fills whole bytes.
+/// The smallest group not below `group` whose codes fill whole bytes.
 inline size_t whole_byte_group(Element x, size_t group) {
   const size_t step = 8 / std::gcd(size_t{8}, static_cast<size_t>(bits(x)));
   return (group + step - 1) / step * step;
 }
 
-/// A zero point of x's type in the form rows take: an extreme of the type or anything within.
+/// A zero point of x's type in the form that kernels take: an extreme of the type or anything
+/// within.
 inline int32_t random_zero(Random& random, Element x) {
   if (kind(x) == Kind::floating) return 0;
   const bool is_signed = kind(x) == Kind::signed_integer;
@@ -115,7 +116,7 @@ inline AffineFormula random_formula(Random& random, Element x) {
   return {random_zero(random, x), number(), number(), number()};
 }
 
-/// What KernelArgs::plain says of these scales or offsets.
+/// The value of KernelArgs::finite_normal for these scales or offsets.
 inline bool all_finite_normal(Element x, const float* values, size_t count) {
   return std::all_of(values, values + count,
                      [&](float v) { return is_finite_normal(v, !has_infinity(x)); });
@@ -124,13 +125,13 @@ inline bool all_finite_normal(Element x, const float* values, size_t count) {
 /// The number of an output's element that is nearest to a scale.
 inline float nearest(Element y, float scale) { return float_value(y, reference_narrow(y, scale)); }
 
-/// What KernelArgs::scales_of_y says of these scales.
+/// The value of KernelArgs::scales_of_y for these scales.
 inline bool all_of_y(Element y, const float* values, size_t count) {
   return std::all_of(values, values + count,
                      [&](float v) { return bits_of(nearest(y, v)) == bits_of(v); });
 }
 
-/// Buffers for rows of up to `max_count` elements.
+/// Buffers for kernels that compute up to `max_count` elements.
 class KernelCheck {
  public:
   explicit KernelCheck(size_t max_count, uint64_t seed = 1)
@@ -144,8 +145,8 @@ class KernelCheck {
         scale16_((max_count + Helpers::kNarrowSlack) * 2),
         zero16_((max_count + Helpers::kNarrowSlack) * 2) {}
 
-  /// Runs the row and the reference on random data; true if all bytes in and around y agree.
-  bool agrees(const Entry& e, const Placement& p) {
+  /// Runs the kernel and the reference on random data; true if all bytes in and around y agree.
+  bool agrees(const Entry& e, const CallData& p) {
     const size_t params =
         e.scale_layout == ScaleLayout::per_group ? (p.count + p.group - 1) / p.group : p.count;
     const size_t x_bytes = (p.count * static_cast<size_t>(bits(e.x)) + 7) / 8;
@@ -179,7 +180,7 @@ class KernelCheck {
     }
     if (e.arithmetic == Arithmetic::formula) args.formula = &formula;
     narrow(e, params, args);
-    e.row(args);
+    e.kernel(args);
     flush_streams();
     args.y = want_.begin() + y_at;
     e.reference(args);
@@ -189,7 +190,7 @@ class KernelCheck {
   Random& random() { return random_; }
 
  private:
-  /// Of any size, sign and mantissa that is plain; now and then zero.
+  /// A finite and normal scale of any size, sign and mantissa; now and then zero.
   float finite_normal_scale(Element x) {
     for (;;) {
       const bool small = random_.coin();
@@ -200,13 +201,13 @@ class KernelCheck {
     }
   }
 
-  /// Now and then gives a row its parameters in 16 bits as well, if it takes them.
+  /// Now and then also gives the kernel its parameters in 16 bits, if the kernel can use these.
   void narrow(const Entry& e, size_t params, KernelArgs& args) {
     const auto narrow = table_of(e.target)->helpers.narrow;
-    const bool takes = narrow != nullptr && e.scale_layout == ScaleLayout::per_element &&
-                       e.y == Element::float16 && e.arithmetic == Arithmetic::scale &&
-                       bits(e.x) <= 8;
-    if (!takes || !args.finite_normal || !args.scales_of_y || random_.coin()) return;
+    const bool can_use = narrow != nullptr && e.scale_layout == ScaleLayout::per_element &&
+                         e.y == Element::float16 && e.arithmetic == Arithmetic::scale &&
+                         bits(e.x) <= 8;
+    if (!can_use || !args.finite_normal || !args.scales_of_y || random_.coin()) return;
     const size_t bytes = (params + Helpers::kNarrowSlack) * 2;
     auto* scale = reinterpret_cast<uint16_t*>(scale16_.before_end(bytes));
     auto* zero = reinterpret_cast<int16_t*>(zero16_.before_end(bytes));

@@ -46,9 +46,10 @@ def test_arrays_of_any_layout_are_read(name):
 
 def test_scales_and_zero_points_may_have_any_layout():
     x = np.arange(12, dtype=np.uint8).reshape(3, 4)
-    sides = np.float32([[1, 9, -2], [8, 8, 8], [0.5, 9, 3], [7, 7, 7]])
+    scales = np.float32([[1, 9, -2], [8, 8, 8], [0.5, 9, 3], [7, 7, 7]])
     zeros = np.uint8([[1, 2], [3, 4], [5, 6]])[:, 1]
-    for scale in (sides[0], sides[:3, 0], sides.T[:, 2], sides[0, ::-1], sides[0].astype(">f4")):
+    for scale in (scales[0], scales[:3, 0], scales.T[:, 2], scales[0, ::-1],
+                  scales[0].astype(">f4")):
         y = dequant.onnx.dequantize_linear(x, scale, zeros, axis=0)
         same_bits(y, linear(x, np.asarray(scale, np.float32)[:, None], zeros[:, None]))
 

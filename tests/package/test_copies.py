@@ -19,14 +19,14 @@ def dequantized(x, **options):
 
 
 def codes(count, dtype):
-    """All codes in turn."""
+    """All codes in ascending order."""
     bits = np.arange(count, dtype=np.uint64).astype(np.dtype(f"u{np.dtype(dtype).itemsize}"))
     return bits.view(dtype) if np.dtype(dtype).itemsize > 1 \
         or dtype not in ONE_PER_BYTE else bits.astype(dtype)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: np.dtype(d).name)
-@pytest.mark.parametrize("rows", [3, 200])  # a copy of either side of what is quick
+@pytest.mark.parametrize("rows", [3, 200])  # below and above the size of a quick copy
 def test_strides_of_every_kind(dtype, rows):
     x = codes(rows * 8 * 64, dtype).reshape(rows, 8, 64)
     for view in (x[:, ::2], x[..., 1::3], x[::-1], x[:, :, ::-1], x.transpose(2, 0, 1), x[1:2, 3],

@@ -110,11 +110,11 @@ def test_microsoft_without_an_axis_means_1(rng):
     assert_same(codes_of(y), dequantized(x, floats(scale), axis=1))
 
 
-def spread(side, shape):
-    """A side as large as x: each of its elements serves a block."""
+def spread(param, shape):
+    """A parameter repeated to the shape of x: each of its elements belongs to a block of x."""
     for axis, size in enumerate(shape):
-        side = np.repeat(side, size // side.shape[axis], axis)
-    return side
+        param = np.repeat(param, size // param.shape[axis], axis)
+    return param
 
 
 @pytest.mark.parametrize("element", ["uint8", "int8", "uint32", "int32", "uint4", "int4"])

@@ -24,9 +24,8 @@ NAN, INF = math.nan, math.inf
 
 # Definitions. All of them take Python floats.
 
-def place(value, name):
-    """The number of a value on the line of its type: the bits of its magnitude, negated below
-    zero."""
+def ordinal(value, name):
+    """The steps from zero to a value of its type: the bits of its magnitude, negated below zero."""
     if name == "bfloat16":
         bits = int.from_bytes(struct.pack("<f", abs(value)), "little") >> 16
     else:
@@ -76,7 +75,8 @@ def expect(found, pairs, name):
     assert close(found.rmse, root(noise / max(1, len(pairs))))
     wanted = decibels(sum((Fraction(a)**2 for a, _ in finite), Fraction(0)), noise)
     assert found.sqnr_db == pytest.approx(wanted, rel=1e-9, abs=1e-9)
-    distances = [abs(place(a, name) - place(b, name)) if math.isfinite(a) else 0 for a, b in pairs]
+    distances = [abs(ordinal(a, name) - ordinal(b, name)) if math.isfinite(a) else 0
+                 for a, b in pairs]
     bins = [bin_of(d) for d in distances]
     assert {label: n for label, n in found.ulp.items() if n} == \
         {label: bins.count(label) for label in bins}

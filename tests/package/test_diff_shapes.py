@@ -1,4 +1,4 @@
-"""Shapes, places and channels of dequant.diff(), against plain numpy."""
+"""Shapes, indices and channels of dequant.diff(), against plain numpy."""
 
 import math
 import tracemalloc
@@ -56,14 +56,14 @@ def test_tensors_of_many_boxes(shape):
     rng = np.random.default_rng(3)
     a = rng.normal(size=shape).astype(np.float32)
     b = a.copy()
-    places = [tuple(rng.integers(0, shape)) for _ in range(5)]
-    for i, index in enumerate(places):
+    indices = [tuple(rng.integers(0, shape)) for _ in range(5)]
+    for i, index in enumerate(indices):
         b[index] += i + 1
     for axis in range(len(shape)):
         found = dequant.diff(a, b, axis=axis)
-        assert found.worst.index == places[-1]
-        assert found.identical == a.size - len(set(places))
-        assert {c.index for c in found.worst_channels} == {p[axis] for p in places}
+        assert found.worst.index == indices[-1]
+        assert found.identical == a.size - len(set(indices))
+        assert {c.index for c in found.worst_channels} == {p[axis] for p in indices}
         noise = (b.astype(np.float64) - a)**2
         assert found.rmse == pytest.approx(math.sqrt(noise.mean()), rel=1e-12)
         assert found.sqnr_db == \

@@ -96,10 +96,10 @@ def at(offset, array):
     """A copy of an array whose memory begins that many bytes after a multiple of 64."""
     memory = np.empty(array.nbytes + 128, np.uint8)
     first = -memory.ctypes.data % 64 + offset
-    placed = memory[first:first + array.nbytes].view(array.dtype).reshape(array.shape)
-    placed[...] = array
-    assert placed.ctypes.data % 64 == offset
-    return placed
+    view = memory[first:first + array.nbytes].view(array.dtype).reshape(array.shape)
+    view[...] = array
+    assert view.ctypes.data % 64 == offset
+    return view
 
 
 @pytest.mark.parametrize("output", ["float32", "float16", "bfloat16"])
@@ -113,12 +113,12 @@ def test_a52_memory_may_begin_at_any_byte(element, output, rng):
         data = at(offset, np.frombuffer(x.packed(), np.uint8))
         held = (dequant.Packed(data, element, (3, 77)) if BITS[element] < 8 else
                 data.view(array_of(x).dtype).reshape(3, 77))
-        sides = [at(offset * 7 % 64, array_of(scale))]
+        params = [at(offset * 7 % 64, array_of(scale))]
         if zero is not None:
-            sides.append(dequant.Packed(at(offset * 5 % 64, np.frombuffer(zero.packed(), np.uint8)),
-                                        element, 77))
+            zeros = at(offset * 5 % 64, np.frombuffer(zero.packed(), np.uint8))
+            params.append(dequant.Packed(zeros, element, 77))
         out = at(offset * 11 % 64, np.zeros_like(expected))
-        assert dequant.onnx.dequantize_linear(held, *sides, output_dtype=output, out=out) is out
+        assert dequant.onnx.dequantize_linear(held, *params, output_dtype=output, out=out) is out
         same_bits(out, expected)
 
 
@@ -134,12 +134,12 @@ class Fenced:
             assert libc.mprotect(ctypes.c_void_p(first), page, mmap.PROT_READ & 0) == 0
         self.bytes = np.frombuffer(self.map, np.uint8)[page:2 * page]
 
-    def place(self, array, at_the_end):
+    def put(self, array, at_the_end):
         part = self.bytes[-array.nbytes or len(
             self.bytes):] if at_the_end else self.bytes[:array.nbytes]
-        placed = part.view(array.dtype).reshape(array.shape)
-        placed[...] = array
-        return placed
+        view = part.view(array.dtype).reshape(array.shape)
+        view[...] = array
+        return view
 
 
 @pytest.mark.parametrize("at_the_end", [True, False])
@@ -151,13 +151,13 @@ def test_a53_nothing_beyond_a_tensor_is_touched(element, at_the_end, rng):
         if element.startswith("float"):
             zero.codes[:] = 0
         scale = floats(rng.normal(size=size))
-        data, sides, zeros = (fence.place(np.frombuffer(tensor.packed(), np.uint8), at_the_end)
-                              for fence, tensor in zip(fences, (x, scale, zero), strict=False))
+        data, scales, zeros = (fence.put(np.frombuffer(tensor.packed(), np.uint8), at_the_end)
+                               for fence, tensor in zip(fences, (x, scale, zero), strict=False))
         for output in ("float32", "bfloat16") if 8 * size <= mmap.PAGESIZE else ():
             expected = array_of(dequantized(x, scale, zero, output=output))
-            out = fences[3].place(np.zeros_like(expected), at_the_end)
+            out = fences[3].put(np.zeros_like(expected), at_the_end)
             dequant.onnx.dequantize_linear(dequant.Packed(data, element, (2, size)),
-                                           sides.view(np.float32), dequant.Packed(
+                                           scales.view(np.float32), dequant.Packed(
                                                zeros, element, size), output_dtype=output, out=out)
             same_bits(out, expected)
     same_bits(dequant.onnx.dequantize_linear(packed_of(x), array_of(scale), packed_of(zero)),

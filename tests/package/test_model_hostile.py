@@ -215,7 +215,7 @@ def test_no_elements_of_a_giant_shape(tmp_path):
 
 
 def damaged(data, rng):
-    """The bytes with a few others in their place, some removed, some twice."""
+    """The bytes with some replaced, some removed, some twice."""
     data = bytearray(data)
     for _ in range(rng.integers(1, 4)):
         at = int(rng.integers(len(data)))

@@ -41,25 +41,26 @@ def nodes(draw):
     element = draw(st.sampled_from(INPUTS))
     shape = tuple(draw(st.lists(st.integers(0, 9) | st.sampled_from([16, 33]), max_size=4)))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    axis, block_size, sides = 0, 0, ()
+    axis, block_size, param_shape = 0, 0, ()
     if shape:
         axis = draw(st.integers(-len(shape), len(shape) - 1))
         kind = draw(st.sampled_from(["tensor", "axis", "blocks"]))
         if kind == "axis":
-            sides = (shape[axis],)
+            param_shape = (shape[axis],)
         elif kind == "blocks":
             block_size = draw(st.integers(1, shape[axis] + 3))
-            sides = tuple(size if i != axis % len(shape) else -(-size // block_size)
+            param_shape = tuple(size if i != axis % len(shape) else -(-size // block_size)
                           for i, size in enumerate(shape))
     scale_element = draw(st.sampled_from(["float32", "float16", "bfloat16", "float8e8m0"]))
     output = draw(st.sampled_from(["float32", "float16", "bfloat16"]))
-    scale = random_codes(rng, scale_element, sides) if draw(st.booleans()) \
+    scale = random_codes(rng, scale_element, param_shape) if draw(st.booleans()) \
         or scale_element == "float8e8m0" else \
-        floats(rng.normal(size=sides), scale_element)
+        floats(rng.normal(size=param_shape), scale_element)
     zero = None
     if draw(st.booleans()):
         zero = random_codes(rng, element,
-                            sides) if element[0] != "f" else codes(element, np.zeros(sides, int))
+                            param_shape) if element[0] != "f" \
+            else codes(element, np.zeros(param_shape, int))
     options = {"axis": axis, "block_size": block_size, "output_dtype": output}
     return random_codes(rng, element, shape), scale, zero, options
 

@@ -39,11 +39,11 @@ def all_of(count, work):
 @pytest.mark.parametrize("threads", [None, 1, 3])
 def test_sixteen_threads_call_at_once(threads):
     def work(i):
-        for turn in range(20):
-            x = X[:, :: 1 + (i + turn) % 3]
-            same_bits(dequant.onnx.dequantize_linear(x, SCALE[:: 1 + (i + turn) % 3],
+        for repeat in range(20):
+            x = X[:, :: 1 + (i + repeat) % 3]
+            same_bits(dequant.onnx.dequantize_linear(x, SCALE[:: 1 + (i + repeat) % 3],
                                                      threads=threads),
-                      WANT[:, :: 1 + (i + turn) % 3])
+                      WANT[:, :: 1 + (i + repeat) % 3])
     all_of(16, work)
 
 

@@ -1,4 +1,4 @@
-// Segments and scales_of against the specification's index formula, on random small tensors.
+// Scale spans and scales_of() against the specification's index formula, on random small tensors.
 #include "plan/scale_spans.h"
 
 #include <gtest/gtest.h>
@@ -16,20 +16,20 @@ using testing::Granular;
 using testing::Random;
 using enum Element;
 
-std::vector<ScaleSpan> segments(const Plan& plan, Range range) {
+std::vector<ScaleSpan> spans_of(const Plan& plan, Range range) {
   std::vector<ScaleSpan> list;
   for_each_scale_span(layout_of(plan), range.begin, range.end,
                       [&](const ScaleSpan& s) { list.push_back(s); });
   return list;
 }
 
-/// The scale of every element of the range, as its segments say. Fails unless they cover the range
-/// once and in order.
+/// The scale of every element of the range, as its scale spans say. Fails unless they cover the
+/// range once and in order.
 std::vector<int64_t> expand(const Plan& plan, Range range) {
   std::vector<int64_t> scales;
   int64_t at = range.begin;
-  for (const ScaleSpan& s : segments(plan, range)) {
-    EXPECT_EQ(s.begin, at) << "segments follow one another";
+  for (const ScaleSpan& s : spans_of(plan, range)) {
+    EXPECT_EQ(s.begin, at) << "scale spans follow one another";
     EXPECT_GT(s.count, 0);
     EXPECT_GE(s.group, 0);
     for (int64_t i = 0; i < s.count; ++i)
@@ -126,34 +126,34 @@ TEST(ScalesOf, AShortRangeOfALargeTensorNeedsFew) {
 
 TEST(Runs, PerTensorIsOneRun) {
   const Plan plan{.inner = 100};
-  EXPECT_EQ(segments(plan, {0, 100}), (std::vector<ScaleSpan>{{0, 100, 0, 100}}));
-  EXPECT_EQ(segments(plan, {8, 24}), (std::vector<ScaleSpan>{{8, 16, 0, 100}}));
+  EXPECT_EQ(spans_of(plan, {0, 100}), (std::vector<ScaleSpan>{{0, 100, 0, 100}}));
+  EXPECT_EQ(spans_of(plan, {8, 24}), (std::vector<ScaleSpan>{{8, 16, 0, 100}}));
 }
 
 TEST(Runs, PerAxisLastDimensionBecomesVaryingRuns) {
   const Plan plan{.granularity = Granularity::per_axis, .outer = 2, .axis = 5, .inner = 1};
-  EXPECT_EQ(segments(plan, {0, 10}), (std::vector<ScaleSpan>{{0, 5, 0, 0}, {5, 5, 0, 0}}));
-  EXPECT_EQ(segments(plan, {3, 7}), (std::vector<ScaleSpan>{{3, 2, 3, 0}, {5, 2, 0, 0}}));
+  EXPECT_EQ(spans_of(plan, {0, 10}), (std::vector<ScaleSpan>{{0, 5, 0, 0}, {5, 5, 0, 0}}));
+  EXPECT_EQ(spans_of(plan, {3, 7}), (std::vector<ScaleSpan>{{3, 2, 3, 0}, {5, 2, 0, 0}}));
 }
 
 TEST(Runs, PerAxisFirstDimensionsBecomeRunsOfTheInnerSize) {
   const Plan plan{.granularity = Granularity::per_axis, .outer = 2, .axis = 3, .inner = 4};
-  EXPECT_EQ(segments(plan, {0, 24}), (std::vector<ScaleSpan>{{0, 12, 0, 4}, {12, 12, 0, 4}}));
+  EXPECT_EQ(spans_of(plan, {0, 24}), (std::vector<ScaleSpan>{{0, 12, 0, 4}, {12, 12, 0, 4}}));
   // A range that starts in a group finishes that group alone.
-  EXPECT_EQ(segments(plan, {6, 15}),
+  EXPECT_EQ(spans_of(plan, {6, 15}),
             (std::vector<ScaleSpan>{{6, 2, 1, 4}, {8, 4, 2, 4}, {12, 3, 0, 4}}));
 }
 
 TEST(Runs, BlocksOfTheLastDimensionBecomeRunsOfTheBlock) {
   const Plan plan{
       .granularity = Granularity::blocked, .outer = 2, .axis = 5, .inner = 1, .block = 2};
-  EXPECT_EQ(segments(plan, {0, 10}), (std::vector<ScaleSpan>{{0, 5, 0, 2}, {5, 5, 3, 2}}));
+  EXPECT_EQ(spans_of(plan, {0, 10}), (std::vector<ScaleSpan>{{0, 5, 0, 2}, {5, 5, 3, 2}}));
 }
 
 TEST(Runs, BlocksOfOtherDimensionsBecomeVaryingRunsOfTheInnerSize) {
   const Plan plan{
       .granularity = Granularity::blocked, .outer = 1, .axis = 3, .inner = 4, .block = 2};
-  EXPECT_EQ(segments(plan, {0, 12}),
+  EXPECT_EQ(spans_of(plan, {0, 12}),
             (std::vector<ScaleSpan>{{0, 4, 0, 0}, {4, 4, 0, 0}, {8, 4, 4, 0}}));
 }
 

@@ -69,11 +69,11 @@ def linear(x, scale, zero, dtype=None):
         return np.asarray(y, dtype or scale.dtype)
 
 
-def blocks(side, shape):
-    """A side as large as x: each of its elements serves a block."""
+def blocks(param, shape):
+    """A parameter repeated to the shape of x: each of its elements belongs to a block of x."""
     for axis, size in enumerate(shape):
-        side = np.repeat(side, size // side.shape[axis], axis)
-    return side
+        param = np.repeat(param, size // param.shape[axis], axis)
+    return param
 
 
 def away(x):

@@ -155,7 +155,7 @@ def test_a_type_that_nobody_knows_yet_is_kept_with_its_length(tmp_path):
 
 
 def test_weights_that_onnx_runtime_packed_were_looked_for_at_their_old_place(tmp_path):
-    """Their place in the old data file is no place in the new one, where other weights may
+    """Their offset in the old data file is wrong in the new one, where other weights may
     stand."""
     source, weight = tmp_path / "in.onnx", \
         np.random.default_rng(1).normal(size=[256, 256]).astype("f4")

@@ -1,6 +1,6 @@
-"""Tensors of many stretches, which several threads compute and write in no order: the bits are
-those that numpy computes, whatever the threads, the memory, and the way the input is stored. With
---mem 8Mi a scale for each element is more than may be held whole."""
+"""Tensors of many chunks, which several threads compute and write in no order: the bits are those
+of numpy for any number of threads, any memory, and any storage of the input. With --mem 8Mi the
+scales do not fit at once where each element has its own."""
 
 import numpy as np
 import onnx
@@ -36,12 +36,13 @@ def stored(folder, name, element, values, how):
     return tensor
 
 
-def case(folder, element, sides, how, **attributes):
+def case(folder, element, param_shape, how, **attributes):
     """A model of one weight, and what it comes to."""
     rng = np.random.default_rng(7)
     lowest, highest = (-8, 8) if element == TensorProto.INT4 else (-128, 128)
-    x, zero = (rng.integers(lowest, highest, shape, np.int8) for shape in ((ROWS, COLUMNS), sides))
-    scale = rng.random(sides, np.float32) + np.float32(0.01)
+    x, zero = (rng.integers(lowest, highest, shape, np.int8)
+               for shape in ((ROWS, COLUMNS), param_shape))
+    scale = rng.random(param_shape, np.float32) + np.float32(0.01)
     tensors = [stored(folder, name, *what, how) for name, *what in
                (("x", element, x), ("scale", TensorProto.FLOAT, scale), ("zero", element, zero))]
     made = model([node("DequantizeLinear", "x scale zero", "y", **attributes)],
@@ -49,18 +50,18 @@ def case(folder, element, sides, how, **attributes):
                  outputs=[helper.make_tensor_value_info("y", TensorProto.FLOAT, (ROWS, COLUMNS))])
     source = save(made, folder / "in.onnx")
 
-    def spread(side):
-        if side.ndim == 1 and attributes["axis"] == 0:
-            return side[:, None]
-        if side.ndim == 2:
-            return side.repeat(ROWS // side.shape[0], 0).repeat(COLUMNS // side.shape[1], 1)
-        return side
+    def spread(param):
+        if param.ndim == 1 and attributes["axis"] == 0:
+            return param[:, None]
+        if param.ndim == 2:
+            return param.repeat(ROWS // param.shape[0], 0).repeat(COLUMNS // param.shape[1], 1)
+        return param
 
     differences = x.astype(np.float32) - spread(zero).astype(np.float32)
     return source, differences * spread(scale)
 
 
-SIDES = {"per tensor": ((), {}), "per axis 0": ((ROWS,), {"axis": 0}),
+PARAMS = {"per tensor": ((), {}), "per axis 0": ((ROWS,), {"axis": 0}),
          "per axis 1": ((COLUMNS,), {"axis": 1}),
          "blocked on axis 0": ((ROWS // 128, COLUMNS), {"axis": 0, "block_size": 128}),
          "blocked on axis 1": ((ROWS, COLUMNS // 32), {"axis": 1, "block_size": 32}),
@@ -69,9 +70,9 @@ SIDES = {"per tensor": ((), {}), "per axis 0": ((ROWS,), {"axis": 0}),
 
 @pytest.mark.parametrize("how", ["raw", "typed", "external"])
 @pytest.mark.parametrize("element", [TensorProto.INT8, TensorProto.INT4], ids=["int8", "int4"])
-@pytest.mark.parametrize("sides", SIDES)
-def test_many_stretches_have_the_bits_of_numpy(sides, element, how, tmp_path):
-    shape, attributes = SIDES[sides]
+@pytest.mark.parametrize("granularity", PARAMS)
+def test_many_chunks_have_the_bits_of_numpy(granularity, element, how, tmp_path):
+    shape, attributes = PARAMS[granularity]
     source, expected = case(tmp_path, element, shape, how, **attributes)
     for threads, memory in ((1, "1Gi"), (0, "1Gi"), (3, "32Mi"), (2, "8Mi")):
         proto, _ = convert(source, "-T", threads, "--mem", memory, "--force")

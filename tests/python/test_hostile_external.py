@@ -199,11 +199,11 @@ def test_what_is_no_file_is_refused_without_waiting(folder):
     os.mkfifo(folder / "fifo")
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(os.path.relpath(folder / "socket"))
-    places = ["directory", "fifo", "socket"]
+    locations = ["directory", "fifo", "socket"]
     if os.getuid() == 0:
         os.mknod(folder / "zero", 0o20666, os.makedev(1, 5))
-        places.append("zero")
-    for location in places:
+        locations.append("zero")
+    for location in locations:
         (folder / "hostile.onnx").write_bytes(at(location))
         assert_error(run("convert", folder / "hostile.onnx", "-o", folder / "out.onnx", timeout=1),
                      5, "tensor x", location)

@@ -21,11 +21,11 @@ def _model_with_all(tmp_path_factory):
     nodes, tensors, outputs = [], [], []
 
     def add(name, x, scale, zero=None, **attributes):
-        sides = [x.tensor(f"{name}.x"), scale.tensor(f"{name}.s")]
+        inputs = [x.tensor(f"{name}.x"), scale.tensor(f"{name}.s")]
         if zero is not None:
-            sides.append(zero.tensor(f"{name}.z"))
-        tensors.extend(sides)
-        nodes.append(dq(" ".join(t.name for t in sides), name, f"{name} node", **attributes))
+            inputs.append(zero.tensor(f"{name}.z"))
+        tensors.extend(inputs)
+        nodes.append(dq(" ".join(t.name for t in inputs), name, f"{name} node", **attributes))
         outputs.append(name)
 
     x = rng.integers(-127, 128, (8, 16))

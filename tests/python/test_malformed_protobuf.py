@@ -238,7 +238,7 @@ def data_of(message):
 
 
 def structure(message):
-    """Where its bytes are no tensor data."""
+    """The offsets of all bytes that are no tensor data."""
     free = bytearray(b"\1" * len(message))
     for raw in data_of(message):
         at = message.index(raw)
@@ -246,11 +246,11 @@ def structure(message):
     return [i for i, is_free in enumerate(free) if is_free]
 
 
-def mutant(message, places, rng):
+def mutant(message, offsets, rng):
     """The message with one to three small changes."""
     out = bytearray(message)
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
-        at = rng.choice(places)
+        at = rng.choice(offsets)
         if at >= len(out):
             continue
         kind = rng.randrange(6)
@@ -277,8 +277,9 @@ SEEDS = {"everything": everything(),
 @pytest.mark.parametrize("seed", SEEDS)
 def test_mutants_are_refused_where_protobuf_refuses_them(tmp_path, seed):
     rng, message = random.Random(seed), SEEDS[seed]
-    places = structure(message)
+    offsets = structure(message)
     assert judge(tmp_path, "unchanged", message) == (True, 0)
-    outcomes = judge_all(tmp_path, ((str(i), mutant(message, places, rng)) for i in range(MUTANTS)))
+    mutants = ((str(i), mutant(message, offsets, rng)) for i in range(MUTANTS))
+    outcomes = judge_all(tmp_path, mutants)
     assert len([code for good, code in outcomes if not good and code == 3]) > MUTANTS // 5
     assert len([code for good, code in outcomes if good and code == 0]) > MUTANTS // 20

@@ -45,7 +45,7 @@ def described(op, name, **tensors):
     (op.folder / "op.json").write_text(json.dumps({"Type": f"DML_OPERATOR_{name}", "Desc": desc}))
 
 
-def test_directml_description_places_every_tensor(op, rng):
+def test_directml_description_gives_every_tensor_its_strides(op, rng):
     """x by columns, one scale for each row, a zero point for all, rows of y 8 apart."""
     described(op, "ELEMENT_WISE_DEQUANTIZE_LINEAR",
               Input={"DataType": "INT8", "Sizes": [3, 5], "Strides": [1, 3]},
@@ -128,14 +128,14 @@ def test_directml_strides_of_any_kind(seed, op):
     sizes = [int(s) for s in rng.integers(1, 5, rng.integers(1, 9))]
     element = str(rng.choice(["UINT4", "INT4", "UINT8", "INT8"]))
     low, high = (0, 16 if "4" in element else 256) if element[0] == "U" else (-8, 8)
-    places, tensors, arrays = {}, {}, {}
+    offsets, tensors, arrays = {}, {}, {}
     index = np.indices(sizes)
     for name, kind in [("x", element), ("scale", "FLOAT32"), ("zero_point", element),
                        ("y", "FLOAT32")]:
         strides = random_strides(rng, sizes, repeats=name != "y")
-        places[name] = np.tensordot(strides, index, 1)
+        offsets[name] = np.tensordot(strides, index, 1)
         tensors[name] = {"DataType": kind, "Sizes": sizes, "Strides": strides}
-        count = places[name].max() + 1
+        count = offsets[name].max() + 1
         arrays[name] = (rng.normal(size=count).astype("f4") if kind == "FLOAT32" else
                         rng.integers(low, high, count).astype(element[0].lower() + "1"))
     desc = {"InputTensor": tensors["x"], "QuantizationType": "SCALE_ZERO_POINT",
@@ -144,5 +144,5 @@ def test_directml_strides_of_any_kind(seed, op):
             "OutputTensor": tensors["y"]}
     (op.folder / "op.json").write_text(json.dumps({"Type": "DEQUANTIZE", "Desc": desc}))
     expected = np.zeros(len(arrays.pop("y")), "f4")
-    expected[places["y"]] = linear(*(arrays[n][places[n]] for n in ("x", "scale", "zero_point")))
+    expected[offsets["y"]] = linear(*(arrays[n][offsets[n]] for n in ("x", "scale", "zero_point")))
     same_bits(op("directml", desc="op.json", **arrays), expected)

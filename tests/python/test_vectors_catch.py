@@ -51,7 +51,7 @@ def saturated(y, output):
     return models.encode(output, np.clip(y, -F(largest[output]), F(largest[output])))
 
 
-# What takes the place of vector_models.dequantized(x, scale, zero_point, output).
+# What replaces vector_models.dequantized(x, scale, zero_point, output).
 ARITHMETIC = {
     "multiplies in the output type": lambda x, s, z, o: models.encode(
         o, difference(x, z).astype(models.FLOATS[o]) * s.astype(models.FLOATS[o])),
@@ -127,12 +127,12 @@ def test_mistakes_of_placement_are_caught(held, monkeypatch):
                if c.get("attributes", {}).get("axis", 1) != 0]
     assert caught(swapped) > 100
     tiled = [c for d in ("webnn", "directml") for c in held[d]]
-    monkeypatch.setattr(models, "shared", lambda side, shape: np.tile(
-        side, [n // m for n, m in zip(shape, side.shape, strict=True)]))
+    monkeypatch.setattr(models, "shared", lambda param, shape: np.tile(
+        param, [n // m for n, m in zip(shape, param.shape, strict=True)]))
     assert caught(tiled) > 100
 
 
-# What takes the place of vector_models.kernel(attributes, element, q, low, high).
+# What replaces vector_models.kernel(attributes, element, q, low, high).
 TRUE_KERNEL = models.kernel
 TENSORFLOW = {
     "ignores narrow_range": lambda a, e, q, low, high: TRUE_KERNEL(

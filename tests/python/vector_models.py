@@ -26,11 +26,11 @@ def codes(tensor):
     shape = tensor["shape"]
     if "strides" not in tensor:
         return stored.reshape(shape)
-    places = np.zeros(shape, np.int64)
+    offsets = np.zeros(shape, np.int64)
     for d, stride in enumerate(tensor["strides"]):
         index = np.arange(shape[d]).reshape([-1 if i == d else 1 for i in range(len(shape))])
-        places = places + index * stride
-    return stored[places]
+        offsets = offsets + index * stride
+    return stored[offsets]
 
 
 def decode(element, raw):
@@ -66,26 +66,26 @@ def linear(case):
     axis = attributes.get("axis", 1)
 
     def expanded(tensor):
-        side = values(tensor)
+        param = values(tensor)
         if "block_size" in attributes:
-            side = np.repeat(side, attributes["block_size"], axis)
-            return np.take(side, np.arange(x.shape[axis]), axis)
-        if side.ndim == 0 or side.shape == (1,):
-            return side.reshape(())
+            param = np.repeat(param, attributes["block_size"], axis)
+            return np.take(param, np.arange(x.shape[axis]), axis)
+        if param.ndim == 0 or param.shape == (1,):
+            return param.reshape(())
         shape = [1] * x.ndim
         shape[axis] = -1
-        return side.reshape(shape)
+        return param.reshape(shape)
 
     output = attributes.get("output_dtype", inputs["scale"]["type"])
     zero = expanded(inputs["zero_point"]) if "zero_point" in inputs else np.int64(0)
     return dequantized(x, expanded(inputs["scale"]), zero, output)
 
 
-def shared(side, shape):
+def shared(param, shape):
     """A tensor of blocks, each as long as the quotient of the sizes, on every axis."""
     for d, size in enumerate(shape):
-        side = np.repeat(side, size // side.shape[d], d)
-    return side
+        param = np.repeat(param, size // param.shape[d], d)
+    return param
 
 
 def webnn(case):

@@ -77,11 +77,11 @@ inline Bytes expected(const Example& e) {
   Bytes y(e.y_bytes());
   const size_t size = bytes_for(e.plan.output, 1);
   for (int64_t i = 0; i < e.count(); ++i) {
-    const int64_t side = spec_scale_index(e.shapes, i);
-    const float scale = float_value(e.plan.scale, code_at(e.plan.scale, e.scale, side));
+    const int64_t param = spec_scale_index(e.shapes, i);
+    const float scale = float_value(e.plan.scale, code_at(e.plan.scale, e.scale, param));
     int64_t zero = 0;
     if (e.plan.has_zero_point && kind(e.plan.input) != Kind::floating) {
-      zero = integer_value(e.plan.input, code_at(e.plan.input, e.zero_point, side));
+      zero = integer_value(e.plan.input, code_at(e.plan.input, e.zero_point, param));
     }
     const uint32_t code = reference_dequantize(e.plan.input, code_at(e.plan.input, e.x, i), zero,
                                                scale, e.plan.output);

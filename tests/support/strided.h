@@ -1,5 +1,5 @@
-// Random placements of every tensor of a strided plan, and the output by a walk over all indices
-// that computes each offset by itself.
+// Random strides of every tensor of a strided plan, and the output by a loop over all indices that
+// computes each offset by itself.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,8 @@ namespace dequant::testing {
 using Dimensions = std::vector<Dimension>;
 
 /// Strides of one tensor: some dimensions repeat, the others are laid out in any order, with gaps.
-inline void place(Random& random, Dimensions& dimensions, int64_t Dimension::*stride, bool input) {
+inline void random_strides(Random& random, Dimensions& dimensions, int64_t Dimension::*stride,
+                           bool input) {
   std::vector<size_t> order(dimensions.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   if (random.in(0, 2) == 0) {
@@ -43,10 +44,10 @@ inline Dimensions random_dimensions(Random& random) {
     d.size = random.in(1, std::min<int64_t>(room, random.coin() ? 7 : 600));
     room /= d.size;
   }
-  place(random, dimensions, &Dimension::x, true);
-  place(random, dimensions, &Dimension::scale, true);
-  place(random, dimensions, &Dimension::zero_point, true);
-  place(random, dimensions, &Dimension::y, false);
+  random_strides(random, dimensions, &Dimension::x, true);
+  random_strides(random, dimensions, &Dimension::scale, true);
+  random_strides(random, dimensions, &Dimension::zero_point, true);
+  random_strides(random, dimensions, &Dimension::y, false);
   return dimensions;
 }
 
@@ -97,12 +98,12 @@ inline Tensors random_tensors(Random& random, const Plan& plan, size_t slack) {
   return t;
 }
 
-/// Where the element of index 0 everywhere lies: negative strides count down from there.
+/// The offset of the element whose indices are all 0: negative strides count down from there.
 inline int64_t start(const Dimensions& dimensions, int64_t Dimension::*stride) {
   int64_t at = 0;
   for (const Dimension& d : dimensions) {
-    const bool of_sides = stride == &Dimension::scale || stride == &Dimension::zero_point;
-    if (d.*stride < 0) at -= (d.size - 1) / (of_sides ? d.block : 1) * (d.*stride);
+    const bool of_params = stride == &Dimension::scale || stride == &Dimension::zero_point;
+    if (d.*stride < 0) at -= (d.size - 1) / (of_params ? d.block : 1) * (d.*stride);
   }
   return at;
 }
@@ -165,8 +166,8 @@ inline uint32_t result_by_definition(const Plan& plan, const Tensors& t, const B
   return reference_dequantize(plan.input, code, zero, by, plan.output);
 }
 
-/// The output by the definition: every index in turn, every offset computed by itself. Of a range
-/// the others are as t.y has them.
+/// The output by the definition: every index in order, every offset computed by itself. Elements
+/// outside of the range are as t.y has them.
 inline Bytes expected(const Plan& plan, const Dimensions& dimensions, const Tensors& t,
                       Range elements = {0, INT64_MAX}) {
   Bytes y = t.y;
@@ -181,10 +182,10 @@ inline Bytes expected(const Plan& plan, const Dimensions& dimensions, const Tens
       index[d] = rest % dimensions[d].size;
     }
     const auto offset = [&](int64_t Dimension::*stride) {
-      const bool of_sides = stride == &Dimension::scale || stride == &Dimension::zero_point;
+      const bool of_params = stride == &Dimension::scale || stride == &Dimension::zero_point;
       int64_t at = start(dimensions, stride);
       for (size_t d = 0; d < dimensions.size(); ++d) {
-        at += index[d] / (of_sides ? dimensions[d].block : 1) * (dimensions[d].*stride);
+        at += index[d] / (of_params ? dimensions[d].block : 1) * (dimensions[d].*stride);
       }
       return at;
     };

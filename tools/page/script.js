@@ -102,8 +102,8 @@ function tellBar(event) {
   output.textContent = '';
   if (!(at in list)) return;
   const edge = bar => {
-    const place = Number(begin) + bar * Number(width);
-    return Number(('log' in chart.dataset ? 2 ** place : place).toPrecision(6));
+    const position = Number(begin) + bar * Number(width);
+    return Number(('log' in chart.dataset ? 2 ** position : position).toPrecision(6));
   };
   const all = list.reduce((sum, count) => sum + count, 0);
   const what = 'names' in chart.dataset ? chart.dataset.names.split(' ')[at]

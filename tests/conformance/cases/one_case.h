@@ -1,4 +1,4 @@
-// A case file with one case that passes, to be spoiled piece by piece.
+// A case file with one case that passes, which tests break in one place each.
 #pragma once
 
 #include <string>

@@ -48,7 +48,7 @@ TEST(Comparison, CountsWhatIsIdentical) {
   EXPECT_EQ(d.mismatches(), 0);
   EXPECT_EQ(d.max_abs, 0);
   EXPECT_EQ(d.sqnr_db, double{kInf});
-  EXPECT_EQ(d.ulp[0], 6) << "both zeros are one place";
+  EXPECT_EQ(d.ulp[0], 6) << "both zeros are one number";
   EXPECT_FALSE(d.worst);
   EXPECT_FALSE(d.exact());
 }

@@ -16,18 +16,18 @@ namespace {
 uint32_t bits_of(double value) { return std::bit_cast<uint32_t>(static_cast<float>(value)); }
 
 template <Element kType>
-void every_code_has_its_own_place(uint32_t infinity) {
+void every_code_has_its_own_ordinal(uint32_t infinity) {
   for (uint32_t code = 0; code < infinity; ++code) {
-    ASSERT_EQ(place_on_line<kType>(bits_of(value_of(kType, code))), code);
+    ASSERT_EQ(ordinal_of<kType>(bits_of(value_of(kType, code))), code);
   }
 }
 
-TEST(Steps, EveryNumberOf16BitsIsAtThePlaceOfItsCode) {
-  every_code_has_its_own_place<Element::float16>(0x7c00);
-  every_code_has_its_own_place<Element::bfloat16>(0x7f80);
+TEST(Steps, EveryNumberOf16BitsHasTheOrdinalOfItsCode) {
+  every_code_has_its_own_ordinal<Element::float16>(0x7c00);
+  every_code_has_its_own_ordinal<Element::bfloat16>(0x7f80);
 }
 
-/// The place nearest to a float32, ties to even, by the values of the two codes around it.
+/// The ordinal nearest to a float32, ties to even, by the values of the two codes around it.
 template <Element kType>
 uint32_t nearest(float value, uint32_t below, uint32_t infinity) {
   const double low = value_of(kType, below);
@@ -48,19 +48,19 @@ void numbers_between_go_to_the_nearest(uint32_t infinity) {
     const uint32_t middle = low + (high - low) / 2;
     for (const uint32_t bits : {low + 1, middle - 1, middle, middle + 1, high - 1}) {
       if (bits <= low || bits >= high) continue;
-      ASSERT_EQ(place_on_line<kType>(bits),
+      ASSERT_EQ(ordinal_of<kType>(bits),
                 (nearest<kType>(std::bit_cast<float>(bits), code, infinity)))
           << code << " " << bits;
     }
   }
 }
 
-TEST(Steps, NumbersBetweenTwoPlacesAreAtTheNearest) {
+TEST(Steps, NumbersBetweenTwoOrdinalsHaveTheNearest) {
   numbers_between_go_to_the_nearest<Element::float16>(0x7c00);
   numbers_between_go_to_the_nearest<Element::bfloat16>(0x7f80);
 }
 
-TEST(Steps, GoAcrossZeroWhichIsOnePlace) {
+TEST(Steps, GoAcrossZeroWhichIsOneNumber) {
   EXPECT_EQ(steps_between<Element::float32>(0x80000000u, 0), 0u);
   EXPECT_EQ(steps_between<Element::float32>(0x80000001u, 1), 2u);
   EXPECT_EQ(steps_between<Element::float32>(0xff7fffffu, 0x7f7fffffu), 0xfefffffeu);

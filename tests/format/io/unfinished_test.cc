@@ -1,4 +1,4 @@
-// Signals take unfinished names away, between stretches that they do not interrupt.
+// A signal unlinks unfinished names, and interrupts no section of code with an Uninterrupted.
 #include "format/io/unfinished.h"
 
 #include <fcntl.h>
@@ -60,9 +60,9 @@ TEST_F(UnfinishedTest, NamesGoAndFinishedOnesStay) {
   EXPECT_THAT(listing(), UnorderedElementsAre("c", "other"));
 }
 
-TEST_F(UnfinishedTest, AStretchEndsBeforeTheProcess) {
+TEST_F(UnfinishedTest, ASectionEndsBeforeTheProcess) {
   EXPECT_EQ(end_of([&] {
-              const Uninterrupted stretch;
+              const Uninterrupted section;
               std::raise(SIGTERM);
               scratch_.write("whole", "");
             }),
@@ -70,18 +70,18 @@ TEST_F(UnfinishedTest, AStretchEndsBeforeTheProcess) {
   EXPECT_THAT(listing(), UnorderedElementsAre("whole"));
 }
 
-TEST_F(UnfinishedTest, AStretchOfAnotherThreadEndsFirstAndNoneBeginsAfterTheSignal) {
+TEST_F(UnfinishedTest, ASectionOfAnotherThreadEndsFirstAndNoneBeginsAfterTheSignal) {
   for (int i = 0; i < 20; ++i) {
     EXPECT_EQ(end_of([&] {
                 std::atomic<bool> inside = false;
                 std::thread other([&] {
-                  const Uninterrupted stretch;
+                  const Uninterrupted section;
                   inside = true;
                   ::usleep(2000);
                   scratch_.write("whole", "");
                 });
                 while (!inside) ::usleep(10);
-                std::raise(SIGTERM);  // returns, as the stretch has not ended
+                std::raise(SIGTERM);  // returns, as the section has not ended
                 const Uninterrupted late;
                 scratch_.write("late", "");
                 other.join();
@@ -102,11 +102,11 @@ TEST_F(UnfinishedTest, ThreadsThatMakeNamesAllTheTimeLeaveNone) {
                       const std::string file = std::to_string(t * 1000000 + k);
                       UnfinishedName name;
                       {
-                        const Uninterrupted stretch;
+                        const Uninterrupted section;
                         name = UnfinishedName(directory, file);
                         ::close(::openat(directory, file.c_str(), O_CREAT | O_WRONLY, 0600));
                       }
-                      const Uninterrupted stretch;
+                      const Uninterrupted section;
                       ::unlinkat(directory, file.c_str(), 0);
                       name = {};
                     }
@@ -121,9 +121,9 @@ TEST_F(UnfinishedTest, ThreadsThatMakeNamesAllTheTimeLeaveNone) {
   }
 }
 
-TEST_F(UnfinishedTest, MoreNamesThanPlacesAreNoError) {
+TEST_F(UnfinishedTest, MoreNamesThanSlotsAreNoError) {
   const int directory = folder();
-  const Uninterrupted stretch;
+  const Uninterrupted section;
   std::vector<UnfinishedName> names;
   for (int i = 0; i < 100; ++i) names.emplace_back(directory, std::to_string(i));
   names.emplace_back(directory, std::string(1000, 'x'));

@@ -86,7 +86,7 @@ TEST(WriteNpy, EveryElementReadsBackAsItself) {
   }
 }
 
-TEST(WriteNpy, LargePackedTensorsAreWrittenInPieces) {
+TEST(WriteNpy, LargePackedTensorsAreWrittenInChunks) {
   const Scratch scratch;
   Random random(2);
   const TensorData tensor = random_tensor(Element::int2, {(1 << 20) * 2 + 3}, random);

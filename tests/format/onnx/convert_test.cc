@@ -31,8 +31,8 @@ class ConvertProgressTest : public ::testing::TestWithParam<bool> {
 
   /// How many files there are besides the input.
   std::ptrdiff_t written() const {
-    using Walk = std::filesystem::directory_iterator;
-    return std::distance(Walk(scratch_.path()), Walk()) - 1;
+    using Files = std::filesystem::directory_iterator;
+    return std::distance(Files(scratch_.path()), Files()) - 1;
   }
 
   const Scratch scratch_;

@@ -47,18 +47,18 @@ std::unique_ptr<Part> random_message(Random& random, int depth) {
     if (depth > 0 && random.coin()) {
       part->parts.push_back(random_message(random, depth - 1));
     } else {
-      auto leaf = std::make_unique<Part>();
-      leaf->plain = random.coin()
-                        ? num(3, random.in(0, 1 << 20))
-                        : sub(4, std::string(static_cast<size_t>(random.in(0, 200)), 'l'));
-      part->parts.push_back(std::move(leaf));
+      auto field = std::make_unique<Part>();
+      field->plain = random.coin()
+                         ? num(3, random.in(0, 1 << 20))
+                         : sub(4, std::string(static_cast<size_t>(random.in(0, 200)), 'l'));
+      part->parts.push_back(std::move(field));
     }
   }
   return part;
 }
 
 /// Notes where each part of the tree stands in its file, with a frame for each message.
-void place(Part& part, int64_t begin, int parent, Model& model, bool root) {
+void note_positions(Part& part, int64_t begin, int parent, Model& model, bool root) {
   const auto size = static_cast<int64_t>(written(part, false, root).size());
   part.whole = {begin, begin + size};
   if (!part.plain.empty()) return;
@@ -71,7 +71,7 @@ void place(Part& part, int64_t begin, int parent, Model& model, bool root) {
   }
   int64_t at = part.payload.begin;
   for (auto& p : part.parts) {
-    place(*p, at, part.frame, model, false);
+    note_positions(*p, at, part.frame, model, false);
     at = p->whole.end;
   }
 }
@@ -117,7 +117,7 @@ TEST(EditTest, RandomChangesAtAnyDepthGiveTheMessageOfTheChangedTree) {
     auto tree = random_message(random, static_cast<int>(random.in(0, 6)));
     const std::string file = written(*tree, false, true);
     Model model(source_of(file));
-    place(*tree, 0, -1, model, true);
+    note_positions(*tree, 0, -1, model, true);
     Edit edit(model);
     change(*tree, random, edit);
     const Pieces pieces = edit.render();
@@ -140,7 +140,7 @@ class OneMessageTest : public ::testing::Test {
   Edit edit_{model_};
 };
 
-TEST_F(OneMessageTest, WithoutChangesIsOnePieceOfTheFile) {
+TEST_F(OneMessageTest, WithoutChangesIsOneSpanOfTheFile) {
   EXPECT_TRUE(edit_.empty());
   const Pieces pieces = edit_.render();
   ASSERT_EQ(pieces.size(), 1u);

@@ -20,7 +20,7 @@ using testing::quantized_model;
 using testing::Scratch;
 using testing::succeeds;
 
-/// Larger than a stretch, and no multiple of one.
+/// Larger than a chunk, and no multiple of a chunk.
 constexpr int64_t kSize = 1'000'003;
 
 std::vector<float> halves(int64_t size) {

@@ -41,7 +41,7 @@ class IdentityChainTest : public ::testing::Test {
   std::optional<Scopes> scopes_;
 };
 
-TEST_F(IdentityChainTest, LeadsToTheTensorFromEveryPlace) {
+TEST_F(IdentityChainTest, LeadsToTheTensorFromEveryName) {
   open(identity("b", "c") + identity("a", "b") + identity("t", "a") + identity("b", "d"));
   for (const char* name : {"t", "a", "b", "c", "d"}) {
     ASSERT_TRUE(resolve(name).constant) << name;
@@ -58,7 +58,7 @@ TEST_F(IdentityChainTest, SaysWhereItEnds) {
   for (const char* name : {"e", "f"}) EXPECT_EQ(resolve(name).reason, "r is computed by Relu");
 }
 
-TEST_F(IdentityChainTest, IsWalkedOnce) {
+TEST_F(IdentityChainTest, IsFollowedOnce) {
   constexpr int kLong = 20'000;
   std::string nodes = identity("t", "n0");
   for (int i = 1; i < kLong; ++i) {

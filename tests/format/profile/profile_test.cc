@@ -16,20 +16,20 @@
 namespace dequant::format {
 namespace {
 
-/// A part of a dequantized tensor.
-struct Stretch {
+/// Some elements of a dequantized tensor, their codes and values.
+struct Chunk {
   Range elements;
   std::vector<std::byte> codes;
   std::vector<std::byte> output;
 };
 
 /// Random codes, and random floats as if they were their values.
-std::vector<Stretch> random_stretches(Element element, std::vector<int64_t> counts) {
+std::vector<Chunk> random_chunks(Element element, std::vector<int64_t> counts) {
   std::mt19937 random(3);
-  std::vector<Stretch> out;
+  std::vector<Chunk> out;
   int64_t begin = 0;
   for (const int64_t count : counts) {
-    Stretch s;
+    Chunk s;
     s.elements = {begin, begin + count};
     begin += count;
     s.codes.resize(static_cast<size_t>((count * bits(element) + 7) / 8));
@@ -45,9 +45,9 @@ std::vector<Stretch> random_stretches(Element element, std::vector<int64_t> coun
   return out;
 }
 
-Profile profile(const Plan& plan, const std::vector<Stretch>& stretches) {
+Profile profile(const Plan& plan, const std::vector<Chunk>& chunks) {
   Profiler profiler(plan, true);
-  for (const Stretch& s : stretches) profiler.add(s.elements, s.codes, s.output);
+  for (const Chunk& s : chunks) profiler.add(s.elements, s.codes, s.output);
   return profiler.finish();
 }
 
@@ -55,15 +55,15 @@ TEST(ProfileTest, CountsTheCodesOfEveryType) {
   for (const Element element : elements()) {
     if (!is_input(element)) continue;
     SCOPED_TRACE(name(element));
-    const auto stretches = random_stretches(element, {64, 8, 41});
+    const auto chunks = random_chunks(element, {64, 8, 41});
     Plan plan;
     plan.input = element;
     plan.inner = 113;
-    const CodeProfile codes = profile(plan, stretches).codes;
+    const CodeProfile codes = profile(plan, chunks).codes;
     // Codes in the order of their values, by the values themselves.
     std::map<double, int64_t> times;
     std::set<double> possible;
-    for (const Stretch& s : stretches) {
+    for (const Chunk& s : chunks) {
       for (int64_t i = 0; i < s.elements.end - s.elements.begin; ++i) {
         const double value = value_of(element, load_code(element, s.codes, i));
         if (std::isfinite(value)) ++times[value];
@@ -88,7 +88,7 @@ TEST(ProfileTest, CountsTheCodesOfEveryType) {
 TEST(ProfileTest, CountsValuesNaNAndInfinitiesApart) {
   Plan plan;
   plan.inner = 8;
-  Stretch s;
+  Chunk s;
   s.elements = {0, 8};
   s.codes.resize(8);
   const std::vector<float> values{-0.0F, 0, 2, -3, INFINITY, -INFINITY, NAN, -NAN};
@@ -108,16 +108,16 @@ TEST(ProfileTest, CountsValuesNaNAndInfinitiesApart) {
 TEST(ProfileTest, KnowsTheBoundsOfFiniteValues) {
   Plan plan;
   plan.inner = 113;
-  const auto stretches = random_stretches(Element::uint8, {64, 8, 41});
+  const auto chunks = random_chunks(Element::uint8, {64, 8, 41});
   Extent extent;
-  for (const Stretch& s : stretches) {
+  for (const Chunk& s : chunks) {
     for (size_t i = 0; i < s.output.size(); i += 4) {
       float value = 0;
       std::memcpy(&value, s.output.data() + i, 4);
       extent.add(value);
     }
   }
-  const ValueProfile v = profile(plan, stretches).values;
+  const ValueProfile v = profile(plan, chunks).values;
   EXPECT_EQ(v.extent.least, extent.least);
   EXPECT_EQ(v.extent.greatest, extent.greatest);
   EXPECT_EQ(v.extent.numbers, 113);
@@ -134,7 +134,7 @@ TEST(ProfileTest, NoScaleOfAnEmptyTensorIsSilent) {
   EXPECT_TRUE(found.first_silent.empty());
 }
 
-TEST(ScaleProfileTest, PlacesScalesThatAreNoNumbers) {
+TEST(ScaleProfileTest, CountsScalesThatAreNoNumbers) {
   ScaleProfile scales;
   for (const double scale : {1.0, std::nan(""), HUGE_VAL, -HUGE_VAL, 2.0}) scales.add(scale);
   for (int i = 0; i < 9; ++i) scales.add(std::nan(""));
@@ -201,10 +201,10 @@ TEST(ProfileTest, FindsTheLargestValueOfEachScaleAndThoseWithoutAny) {
     if (scale_count(p) < 2) continue;
     SCOPED_TRACE(to_string(p));
     const int64_t count = element_count(p);
-    auto stretches = random_stretches(Element::uint8, count > 8 ? std::vector<int64_t>{8, count - 8}
-                                                                : std::vector<int64_t>{count});
+    auto chunks = random_chunks(Element::uint8, count > 8 ? std::vector<int64_t>{8, count - 8}
+                                                          : std::vector<int64_t>{count});
     std::vector<float> largest(static_cast<size_t>(scale_count(p)));
-    for (Stretch& s : stretches) {
+    for (Chunk& s : chunks) {
       for (int64_t i = s.elements.begin; i < s.elements.end; ++i) {
         std::byte* bytes = s.output.data() + (i - s.elements.begin) * 4;
         float value = 0;
@@ -215,7 +215,7 @@ TEST(ProfileTest, FindsTheLargestValueOfEachScaleAndThoseWithoutAny) {
       }
     }
     Profiler profiler(p, true);
-    for (const Stretch& s : stretches) profiler.add(s.elements, s.codes, s.output);
+    for (const Chunk& s : chunks) profiler.add(s.elements, s.codes, s.output);
     const Profile found = profiler.finish();
     ASSERT_TRUE(found.has_groups);
     for (size_t i = 0; i < largest.size(); ++i) {

@@ -39,10 +39,10 @@ int main(void) {
   const DML_BUFFER_TENSOR_DESC zero = buffer(DML_TENSOR_DATA_TYPE_UINT4, blocks, NULL, 4);
   const DML_BUFFER_TENSOR_DESC step = buffer(DML_TENSOR_DATA_TYPE_FLOAT32, blocks, NULL, 16);
   const DML_TENSOR_DESC packed_tensor = {DML_TENSOR_TYPE_BUFFER, &packed};
-  const DML_TENSOR_DESC sides[2] = {{DML_TENSOR_TYPE_BUFFER, &step},
-                                    {DML_TENSOR_TYPE_BUFFER, &zero}};
+  const DML_TENSOR_DESC params[2] = {{DML_TENSOR_TYPE_BUFFER, &step},
+                                     {DML_TENSOR_TYPE_BUFFER, &zero}};
   const DML_DEQUANTIZE_OPERATOR_DESC dequantize = {
-      &packed_tensor, DML_QUANTIZATION_TYPE_SCALE_ZERO_POINT, 2, sides, &output_tensor};
+      &packed_tensor, DML_QUANTIZATION_TYPE_SCALE_ZERO_POINT, 2, params, &output_tensor};
   const DML_OPERATOR_DESC second = {DML_OPERATOR_DEQUANTIZE, &dequantize};
 #else
   const DML_OPERATOR_DESC second = {DML_OPERATOR_INVALID, blocks};

@@ -36,7 +36,7 @@ const std::string kBlocks = case_file(
     R"( "expect": {"y": {"type": "float32", "shape": [4],)"
     R"( "bits": [0, 1065353216, 0, 1073741824]}}})");
 
-TEST(DirectmlCase, StridesPlaceTheElements) {
+TEST(DirectmlCase, StridesOrderTheElements) {
   EXPECT_TRUE(passes(kColumns));
   EXPECT_TRUE(verdict_is(run_first(with(kColumns, "1077936128", "1077936129")), Verdict::failed,
                          "first at [0, 1]"));

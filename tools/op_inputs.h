@@ -9,15 +9,15 @@
 
 namespace dequant::tools {
 
-struct SideOptions : OpOptions {
+struct OpInputOptions : OpOptions {
   std::string scale;
   std::string scale_type;
   std::string zero_point;
 
-  void add_sides(const Command& command, const char* scale_types);
+  void add_param_options(const Command& command, const char* scale_types);
 };
 
-struct Sides {
+struct OpInputs {
   OpTensor x;
   OpTensor scale;
   std::optional<OpTensor> zero_point;
@@ -27,6 +27,6 @@ struct Sides {
 };
 
 /// Opens the files of the options. A zero point is read in the type that x has.
-Result<Sides> open_sides(const SideOptions& options);
+Result<OpInputs> open_inputs(const OpInputOptions& options);
 
 }  // namespace dequant::tools

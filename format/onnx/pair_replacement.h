@@ -1,4 +1,4 @@
-// What takes the place of a pair of QuantizeLinear and DequantizeLinear that is to go.
+// Decides what replaces a pair of QuantizeLinear and DequantizeLinear that is removed.
 #pragma once
 
 #include <string>
@@ -17,28 +17,29 @@ enum class Clips : uint8_t {
 };
 
 /// Nothing, or a Clip to the range of the pair; or why the pair stays.
-struct PairPlace {
+struct PairReplacement {
   bool clip = false;
   PairRange range;
   std::string stays;
 };
 
-class PairPlaces {
+class PairReplacements {
  public:
-  PairPlaces(const Rewire& rewire, QuantizerFacts& facts, ValueRanges& ranges, Constants& constants,
-             Clips clips)
+  PairReplacements(const Rewire& rewire, QuantizerFacts& facts, ValueRanges& ranges,
+                   Constants& constants, Clips clips)
       : rewire_(rewire), facts_(facts), ranges_(ranges), constants_(constants), clips_(clips) {}
 
   /// Of a QuantizeLinear and those that dequantize what it yields to `output`.
-  Result<PairPlace> of_pair(const Graph& graph, const Node& q, Element output);
+  Result<PairReplacement> of_pair(const Graph& graph, const Node& q, Element output);
 
   /// Of a DequantizeLinear of an input of the model, which was `quantized` and may be anything
   /// after.
-  Result<PairPlace> of_input(const Graph& graph, const Node& d, Element quantized, Element output);
+  Result<PairReplacement> of_input(const Graph& graph, const Node& d, Element quantized,
+                                   Element output);
 
  private:
-  Result<PairPlace> choose(const Graph& graph, const Node& node, Element quantized, Element output,
-                           const ValueRange& value);
+  Result<PairReplacement> choose(const Graph& graph, const Node& node, Element quantized,
+                                 Element output, const ValueRange& value);
   Result<bool> is_quantized_already(const Graph& graph, const Node& q);
 
   const Rewire& rewire_;

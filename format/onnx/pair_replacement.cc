@@ -1,5 +1,5 @@
-// What takes the place of a pair of QuantizeLinear and DequantizeLinear that is to go.
-#include "format/onnx/pair_place.h"
+// Decides what replaces a pair of QuantizeLinear and DequantizeLinear that is removed.
+#include "format/onnx/pair_replacement.h"
 
 #include <algorithm>
 
@@ -30,42 +30,45 @@ bool is_inside(const ValueRange& value, const PairRange& range) {
 
 }  // namespace
 
-Result<PairPlace> PairPlaces::of_pair(const Graph& graph, const Node& q, Element output) {
+Result<PairReplacement> PairReplacements::of_pair(const Graph& graph, const Node& q,
+                                                  Element output) {
   DEQUANT_TRY(const ValueRange value, ranges_.of(graph, q.input(0)));
   if (!value.constant) return choose(graph, q, facts_.quantized_type(graph, q), output, value);
-  PairPlace place;
+  PairReplacement replacement;
   DEQUANT_TRY(const bool same, is_quantized_already(graph, q));
   if (!same) {
-    place.stays = fmt::format("{} is computed from constants, and quantized would be others",
-                              escaped(q.input(0)));
+    replacement.stays = fmt::format("{} is computed from constants, and quantized would be others",
+                                    escaped(q.input(0)));
   }
-  return place;
+  return replacement;
 }
 
-Result<PairPlace> PairPlaces::of_input(const Graph& graph, const Node& d, Element quantized,
-                                       Element output) {
+Result<PairReplacement> PairReplacements::of_input(const Graph& graph, const Node& d,
+                                                   Element quantized, Element output) {
   return choose(graph, d, quantized, output, {});
 }
 
-Result<PairPlace> PairPlaces::choose(const Graph& graph, const Node& node, Element quantized,
-                                     Element output, const ValueRange& value) {
-  PairPlace place;
-  if (clips_ == Clips::never) return place;
-  DEQUANT_TRY(place.range, facts_.range(graph, node, quantized, output));
-  if (!place.range.unknown.empty()) {
-    place.stays = fmt::format("the range to keep is not known: {}", place.range.unknown);
-    return place;
+Result<PairReplacement> PairReplacements::choose(const Graph& graph, const Node& node,
+                                                 Element quantized, Element output,
+                                                 const ValueRange& value) {
+  PairReplacement replacement;
+  if (clips_ == Clips::never) return replacement;
+  DEQUANT_TRY(replacement.range, facts_.range(graph, node, quantized, output));
+  if (!replacement.range.unknown.empty()) {
+    replacement.stays =
+        fmt::format("the range to keep is not known: {}", replacement.range.unknown);
+    return replacement;
   }
-  place.clip = clips_ == Clips::always || !is_inside(value, place.range);
-  if (place.clip && !place.range.single) {
-    place.stays = "each slice has a range of its own, which no single Clip keeps";
+  replacement.clip = clips_ == Clips::always || !is_inside(value, replacement.range);
+  if (replacement.clip && !replacement.range.single) {
+    replacement.stays = "each slice has a range of its own, which no single Clip keeps";
   }
-  return place;
+  return replacement;
 }
 
 /// True if the value before a QuantizeLinear has been through a pair with the same parameters, and
 /// was only moved since.
-Result<bool> PairPlaces::is_quantized_already(const Graph& graph, const Node& q) {
+Result<bool> PairReplacements::is_quantized_already(const Graph& graph, const Node& q) {
   DEQUANT_TRY(const bool single, facts_.is_per_tensor(graph, q));
   const Definition* at = rewire_.scopes().find(graph, q.input(0));
   while (single && at != nullptr && at->node != nullptr && moves(*at->node)) {
