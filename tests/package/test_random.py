@@ -50,7 +50,7 @@ def nodes(draw):
         elif kind == "blocks":
             block_size = draw(st.integers(1, shape[axis] + 3))
             param_shape = tuple(size if i != axis % len(shape) else -(-size // block_size)
-                          for i, size in enumerate(shape))
+                                for i, size in enumerate(shape))
     scale_element = draw(st.sampled_from(["float32", "float16", "bfloat16", "float8e8m0"]))
     output = draw(st.sampled_from(["float32", "float16", "bfloat16"]))
     scale = random_codes(rng, scale_element, param_shape) if draw(st.booleans()) \
@@ -58,8 +58,7 @@ def nodes(draw):
         floats(rng.normal(size=param_shape), scale_element)
     zero = None
     if draw(st.booleans()):
-        zero = random_codes(rng, element,
-                            param_shape) if element[0] != "f" \
+        zero = random_codes(rng, element, param_shape) if element[0] != "f" \
             else codes(element, np.zeros(param_shape, int))
     options = {"axis": axis, "block_size": block_size, "output_dtype": output}
     return random_codes(rng, element, shape), scale, zero, options

@@ -62,10 +62,10 @@ def case(folder, element, param_shape, how, **attributes):
 
 
 PARAMS = {"per tensor": ((), {}), "per axis 0": ((ROWS,), {"axis": 0}),
-         "per axis 1": ((COLUMNS,), {"axis": 1}),
-         "blocked on axis 0": ((ROWS // 128, COLUMNS), {"axis": 0, "block_size": 128}),
-         "blocked on axis 1": ((ROWS, COLUMNS // 32), {"axis": 1, "block_size": 32}),
-         "a scale for each": ((ROWS, COLUMNS), {"axis": 1, "block_size": 1})}
+          "per axis 1": ((COLUMNS,), {"axis": 1}),
+          "blocked on axis 0": ((ROWS // 128, COLUMNS), {"axis": 0, "block_size": 128}),
+          "blocked on axis 1": ((ROWS, COLUMNS // 32), {"axis": 1, "block_size": 32}),
+          "a scale for each": ((ROWS, COLUMNS), {"axis": 1, "block_size": 1})}
 
 
 @pytest.mark.parametrize("how", ["raw", "typed", "external"])
