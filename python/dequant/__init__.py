@@ -1,7 +1,8 @@
-"""Quantized numbers back into floats, exactly and at the speed of memory.
+"""Converts quantized tensors to floats, exactly and at the speed of memory.
 
-Each dialect is a module that speaks by its own specification's names: onnx, microsoft, tensorflow,
-directml, webnn. Tensors are numpy arrays and whatever shares memory with them.
+Each dialect (a specification of dequantization) is a module whose functions have the argument names
+of the specification: onnx, microsoft, tensorflow, directml, webnn. Tensors are numpy arrays,
+objects that share their memory with numpy, and dequant.Packed.
 """
 
 import copyreg as _copyreg
@@ -20,7 +21,7 @@ from ._packed import Packed
 #: The names of all element types.
 dtypes = tuple(_BITS)
 
-# Functions of the extension are pickled by their names, as Python's own are.
+# Functions of the extension module are pickled by name, like functions of Python modules.
 _copyreg.pickle(type(onnx.dequantize_linear), _operator.attrgetter("__qualname__"))
 
 __all__ = ["Channel", "ConvertReport", "Diff", "Model", "ModelDiff", "Packed", "Tensor",

@@ -1,4 +1,4 @@
-"""`python -m dequant` is the command dequant, a program that is installed among the scripts."""
+"""`python -m dequant` runs the program dequant, which is installed in the folder of scripts."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from importlib import metadata
 
 
-def _places() -> Iterator[str]:
-    """Where the command may be: where it was installed with this package, else where scripts
-    are."""
+def _candidates() -> Iterator[str]:
+    """Possible paths of the program: the path in the package's metadata, then the folders of
+    scripts."""
     name = "dequant" + (sysconfig.get_config_var("EXE") or "")
     try:
         files = metadata.files("dequant") or ()
@@ -23,7 +23,7 @@ def _places() -> Iterator[str]:
 
 
 def main() -> None:
-    for path in _places():
+    for path in _candidates():
         if os.path.isfile(path) and os.access(path, os.X_OK):
             os.execv(path, ["dequant", *sys.argv[1:]])
     sys.exit("dequant: the command is not installed with this package")

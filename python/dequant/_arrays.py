@@ -1,7 +1,7 @@
-"""Arrays of other libraries as packed bytes, the name of an element, and a shape.
+"""Tensors of other libraries as packed bytes, the name of an element type, and a shape.
 
-The core reads contiguous arrays of numpy's own types by itself and asks here about everything else:
-ml_dtypes, DLPack, strides, buffers, bytes that the caller describes, and plain numbers.
+The extension module reads contiguous numpy arrays itself. It calls the functions of this file for
+DLPack, buffers, `__array_interface__` and structured dtypes, and for dtypes of ml_dtypes.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from . import _core
 from ._core import BITS
 from ._dtypes import as_bfloat16, describe, element_of, name_of
 
-# What the core asks for here.
+# The functions that the extension module calls.
 __all__ = ["adapt", "adapt_out", "describe", "element_of", "empty"]
 
-# TensorFlow's quantized types, whose arrays have one field of that name.
+# TensorFlow's quantized types. Their numpy dtypes have one field with the name of the type.
 _QUANTIZED = ("quint8", "qint8", "quint16", "qint16", "qint32")
 
 
 def shape_of(parameter: str, shape: Any) -> tuple[int, ...]:
-    """A shape of non-negative sizes whose product fits 64 bits."""
+    """A shape of non-negative sizes whose product is less than 2^60."""
     try:
         given = tuple(shape) if hasattr(shape, "__iter__") else (shape,)
         if any(isinstance(size, bool) for size in given):
@@ -43,8 +43,8 @@ def shape_of(parameter: str, shape: Any) -> tuple[int, ...]:
 
 
 def bytes_of(parameter: str, data: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """The memory of contiguous one-byte items, as a flat array; never a copy."""
-    # bytes that torch shares under no such name
+    """The memory of contiguous one-byte items as an array of one dimension, without a copy."""
+    # torch does not export this dtype under its name: a view as uint8 has the same bytes.
     if str(getattr(data, "dtype", "")) == "torch.float4_e2m1fn_x2":
         data = data.view(sys.modules["torch"].uint8)
     array, element = (of_dlpack(parameter, data) if speaks_dlpack(data)
@@ -57,13 +57,13 @@ def bytes_of(parameter: str, data: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
 
 
 def adapt(name: str, value: Any) -> tuple[np.ndarray, str, tuple[int, ...], bool]:
-    """The bytes of any tensor, its element, its shape, and whether each element has a byte of its
-    own."""
+    """The bytes of any tensor, its element type, its shape, and whether elements of less than 8
+    bits have one byte each."""
     if not speaks_dlpack(value):
         return _adapt_array(name, _array(name, value))
     array, element = of_dlpack(name, value)
     if element is None:
-        return _adapt_array(name, array)  # which says what is wrong
+        return _adapt_array(name, array)  # raises TypeError if the dtype is no element type
     said = name_of(getattr(value, "dtype", element))
     if said != element and (is_torch(value) or said in BITS):
         raise TypeError(f"{name}: {said}, whose memory DLPack calls {element}; give "
@@ -72,7 +72,7 @@ def adapt(name: str, value: Any) -> tuple[np.ndarray, str, tuple[int, ...], bool
 
 
 def _array(name: str, value: Any) -> np.ndarray:
-    """A numpy array of the same memory."""
+    """A numpy array on the same memory."""
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{name}: a masked array, whose mask would be lost")
     if isinstance(value, (np.ndarray, np.generic)):
@@ -105,14 +105,17 @@ def _adapt_array(name: str, array: np.ndarray) -> tuple[np.ndarray, str, tuple[i
 
 
 def speaks_dlpack(value: Any) -> bool:
-    """Whether a tensor is asked for its memory by DLPack. Arrays of numpy say more by
-    themselves."""
+    """Whether the memory of a tensor is read through DLPack. numpy arrays have DLPack too, but
+    their own interface also covers dtypes that DLPack lacks."""
     return hasattr(value, "__dlpack__") and not isinstance(value, (np.ndarray, np.generic, type))
 
 
 def of_dlpack(name: str, value: Any) -> tuple[np.ndarray, str | None]:
-    """An array of a tensor's memory. Elements are unsigned integers of their bits there, with the
-    name of the element; other items are what numpy makes of them, with no name."""
+    """An array on a tensor's memory, and the name of the element type.
+
+    The items of the array are unsigned integers with the bits of the elements. For other types the
+    array is that of numpy.from_dlpack(), and the name is None.
+    """
     _check_exporter(name, value)
     try:
         known = _core.from_dlpack(value, False)
@@ -131,8 +134,8 @@ def is_torch(value: Any) -> bool:
 
 
 def _check_exporter(name: str, tensor: Any) -> None:
-    """Refuses memory of other devices, and tensors that are more than their memory, which DLPack
-    does not say."""
+    """Raises TypeError for memory that is not the CPU's, and for tensors whose values are not just
+    their memory: DLPack does not export gradients, negation or conjugation."""
     if is_torch(tensor):
         check_torch(name, tensor)
     try:
@@ -153,9 +156,9 @@ def _check_exporter(name: str, tensor: Any) -> None:
 
 
 def check_torch(name: str, tensor: Any) -> None:
-    """Refuses tensors of torch whose memory is not there, or not what they are."""
-    # Classes with a dispatch of their own compute what their tensors are: fake ones, wrappers,
-    # masked ones.
+    """Raises TypeError for tensors of torch that have no memory, or other values than in memory."""
+    # A class with its own __torch_dispatch__ (fake, wrapper and masked tensors) computes the values
+    # of its tensors, so their memory does not hold the values.
     plain = sys.modules["torch"].Tensor
     dispatch = "__torch_dispatch__"
     if getattr(type(tensor), dispatch, None) is not getattr(plain, dispatch, None):
@@ -171,8 +174,8 @@ def check_torch(name: str, tensor: Any) -> None:
 
 
 def adapt_out(out: Any, element: str, shape: tuple[int, ...]) -> np.ndarray:
-    """The bytes to write, of memory of that element and shape under any name; raises for all
-    other."""
+    """The bytes of `out`, to write to. Raises TypeError or ValueError unless `out` is contiguous,
+    writable memory of that element type and shape."""
     if isinstance(out, np.ndarray):
         _check_out(out.dtype.name, out.shape, element, shape)
         if isinstance(out, np.ma.MaskedArray):
@@ -209,7 +212,8 @@ def adapt_out(out: Any, element: str, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _is_writable(tensor: Any) -> bool:
-    """Tensors of torch all are, and old ones do not say so; of others numpy tells."""
+    """Tensors of torch are always writable; old versions of torch export no flag for it. For other
+    tensors the array of numpy.from_dlpack() has the flag."""
     if is_torch(tensor):
         return True
     try:
@@ -219,7 +223,7 @@ def _is_writable(tensor: Any) -> bool:
 
 
 def _check_out(dtype: str, found: tuple[int, ...], element: str, shape: tuple[int, ...]) -> None:
-    # numpy itself has no bfloat16: its bits may go to uint16.
+    # numpy itself has no bfloat16: uint16 arrays may receive its bits.
     if dtype != element and not (element == "bfloat16" and dtype == "uint16"):
         raise TypeError(f"out: its dtype is {dtype}, and the result is {element}")
     if tuple(found) != shape:
@@ -227,8 +231,8 @@ def _check_out(dtype: str, found: tuple[int, ...], element: str, shape: tuple[in
 
 
 def empty(element: str, shape: tuple[int, ...], like: Any) -> tuple[Any, np.ndarray]:
-    """A new array, and its bytes. bfloat16 is ml_dtypes' where that is installed, else its bits as
-    uint16."""
+    """A new array, and its bytes. For bfloat16 the array has the dtype of ml_dtypes, or uint16 if
+    ml_dtypes is not installed."""
     array = np.empty(shape, "uint16" if element == "bfloat16" else element)
     flat = array.reshape(-1).view(np.uint8)
     if like is None or isinstance(like, str) and like == "numpy":

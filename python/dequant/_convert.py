@@ -1,4 +1,4 @@
-"""From a quantized model to a float one."""
+"""dequant.convert(): writes a quantized model as a float model."""
 
 from __future__ import annotations
 
@@ -20,39 +20,39 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
             require_float: bool = False, checksum: bool = True, clean_temp: bool = False,
             threads: int | None = None, mem: int | None = None,
             progress: Callable[[int, int], object] | None = None) -> ConvertReport:
-    """Writes a float model in which every DequantizeLinear of constants has become a float
-    initializer.
+    """Writes a float model: every DequantizeLinear of constants becomes a float initializer.
 
-    input, output  ONNX models; the output appears whole or not at all
-    assume_const   initializers that are graph inputs, and could be overridden, count as constant
-    strip_qdq      QuantizeLinear and DequantizeLinear are also taken off activations, inputs and
-                   outputs
-    clip           where a Clip keeps the range of a pair that strip_qdq takes out: "needed",
-                   "always" or "never"
-    dtype          the type of the float constants: float32, float16 or bfloat16, rounded once from
-                   float32; a Cast gives their readers the type that they had; None: that of each
-                   node
-    external_data  floats of 1 KiB and more go to a data file beside the model, whatever its size
-    include        only nodes whose name, output or x matches one of these globs
-    exclude        no nodes whose name, output or x matches one of these
-    overwrite      the output is replaced if it exists
-    dry_run        decide and report, but write nothing; fails where the run would
-    clean_temp     first remove the temporary files that killed runs have left in the output's
-                   folder
-    require_float  where anything stays quantized nothing is written and UnsupportedError is raised
-    checksum       external data is held against the checksums that tensors name; if False, a
-                   warning says so
+    input, output  paths of ONNX models; the output appears complete or not at all
+    assume_const   an initializer that is also a graph input counts as constant, although callers
+                   of the model could override it
+    strip_qdq      also removes QuantizeLinear and DequantizeLinear nodes from activations, inputs
+                   and outputs
+    clip           where a Clip node replaces a removed pair of QuantizeLinear and DequantizeLinear:
+                   "needed", "always" or "never"
+    dtype          the type of the new constants: float32, float16 or bfloat16, rounded once from
+                   the float32 product; a Cast node converts the constant to the original type for
+                   the nodes that read it; None: the output type of each DequantizeLinear
+    external_data  stores float tensors of 1 KiB or more in a data file, for models of any size
+    include        glob or globs: converts only nodes whose name, output or x matches one of them
+    exclude        glob or globs: does not convert nodes whose name, output or x matches one of them
+    overwrite      replaces an existing output
+    dry_run        decides and reports, but writes nothing; fails where the conversion would fail
+    clean_temp     first removes the temporary files that killed conversions left in the folder of
+                   the output
+    require_float  raises UnsupportedError and writes nothing if any part stays quantized
+    checksum       compares external data with the checksums in the model; if False, a warning
+                   reports that the checksums were not compared
     threads        None or 0: one for each processor
-    mem            bytes of memory for tensor data, 1 GiB if None
-    progress       called now and then as progress(bytes_done, bytes_total), by the thread that
-                   called convert(); the last time when all is written, before the output gets its
-                   name
+    mem            bytes of memory for tensor data; None: 1 GiB
+    progress       called repeatedly as progress(bytes_done, bytes_total), by the thread that called
+                   convert(); the last call comes after all bytes are written and before the output
+                   gets its name
 
-    What progress() raises, and KeyboardInterrupt, stops the conversion and leaves nothing behind.
+    An exception of progress(), and KeyboardInterrupt, stop the conversion and leave no file behind.
 
-    Raises FileExistsError, and FileNotFoundError and other OSErrors; ValueError for what is no
-    sound model; UnsupportedError. A node that cannot be folded stays as it was and is reported with
-    the reason, as is every other quantized operator, which warnings count.
+    Raises FileExistsError, FileNotFoundError and other OSErrors; ValueError if the input is not a
+    valid model; UnsupportedError. A node that cannot be folded stays in the model, and the report
+    has the reason. The report also lists every other quantized operator; warnings count them.
     """
     if progress is not None and not callable(progress):
         raise TypeError(f"progress: a callable is wanted, not {type(progress).__name__}")
@@ -71,7 +71,7 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
 
 
 def _is_negative(number: Any) -> bool:
-    """What is no int the core refuses."""
+    """False for an object that is no int: the core raises TypeError for it."""
     try:
         return number is not None and operator.index(number) < 0
     except TypeError:
@@ -86,21 +86,22 @@ def _globs(parameter: str, globs: str | Iterable[str]) -> list[str]:
 
 
 class ConvertReport:
-    """What convert() did.
+    """The report of convert().
 
-    folded     the nodes that became constants: a mapping each, with "node", "output", "x", "type",
+    folded     one mapping for each node that became a constant: "node", "output", "x", "type",
                "shape", ...
-    stripped   the nodes that were taken out, with strip_qdq: "node", "op_type", "replaced_by"
+    stripped   one mapping for each node that strip_qdq removed: "node", "op_type", "replaced_by"
     inputs_changed, outputs_changed
-               what strip_qdq made float: "name", "old_type", "new_type", "scale", "zero_point",
-               "axis"
-    left       the quantized nodes that stay: "node", "op_type", "domain", "output", "reason"
-    bytes_in   of the model read
-    bytes_out  of the model written, without its data file
+               one mapping for each model input or output that strip_qdq made float: "name",
+               "old_type", "new_type", "scale", "zero_point", "axis"
+    left       one mapping for each quantized node that stays: "node", "op_type", "domain",
+               "output", "reason"
+    bytes_in   bytes of the input model, without external data
+    bytes_out  bytes of the output model, without its data file
     data_file  the name of the data file beside the output; empty if there is none
-    cleaned    with clean_temp the files that were removed: "file", "bytes"
+    cleaned    one mapping for each file that clean_temp removed: "file", "bytes"
     warnings   sentences
-    seconds    where time went: "total", "decide", and summed over threads "read", "dequantize",
+    seconds    durations: "total", "decide", and, summed over threads, "read", "dequantize",
                "write", "flush"
     """
 
@@ -135,7 +136,7 @@ class ConvertReport:
         raise AttributeError(f"a report is not changed: {name}")
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, as `dequant convert --json` prints it."""
+        """The report as a dict with the keys of `dequant convert --json`."""
         copy: dict[str, Any] = json.loads(json.dumps(self._dict))
         return copy
 

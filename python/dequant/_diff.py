@@ -1,4 +1,4 @@
-"""dequant.diff(): how far tensors, or the tensors of two models, are apart."""
+"""dequant.diff(): the differences of two tensors, or of the tensors of two models."""
 
 from __future__ import annotations
 
@@ -26,24 +26,26 @@ def diff(a: Any, b: Any, *, axis: SupportsIndex | None = None,
 
 def diff(a: Any, b: Any, *, axis: SupportsIndex | None = None,
          worst: SupportsIndex = 5, skip_mismatches: bool = False) -> Diff | ModelDiff:
-    """Compares `b` with the reference `a`: errors, signal to noise, and steps of the type (ULP).
+    """Compares `b` with the reference `a`: errors, signal-to-noise ratio, units in the last place.
 
     >>> print(dequant.diff(weights, dequantized, axis=0))
 
-    a, b   two tensors of one shape, each of float16, bfloat16, float32 or float64: arrays, PyTorch
-           tensors on the CPU, whatever has a buffer, dequant.Packed, lists of numbers. Or two
-           models: mappings of names to tensors, as dequant.open() returns them; tensors of the same
-           name are compared, of which a model file has several.
-    axis   asks for the worst channels along this axis; in models, of each tensor that has it.
-    worst  how many channels are listed.
+    a, b   Two tensors of the same shape, each of float16, bfloat16, float32 or float64: arrays,
+           tensors of torch on the CPU, objects with the buffer protocol, dequant.Packed, or lists
+           of numbers. Or two models: mappings from names to tensors, as dequant.open() returns
+           them. Tensors of the same name are compared; the names of nodes and of dequantized
+           constants count as names of a tensor of a model file.
+    axis   The result lists the worst channels along this axis; for models, of each tensor that has
+           this axis. None: no channels.
+    worst  The number of channels in the list.
     skip_mismatches
-           A NaN or an infinity that the other side lacks is a mismatch, and makes the errors
-           infinite; if true, these elements are counted and otherwise left out. NaN equals any NaN,
-           and an infinity itself.
+           A mismatch is an element that is NaN or infinite on one side only; it makes the errors
+           infinite. If true, mismatches are counted and not part of the errors. A NaN equals any
+           NaN, and an infinity equals the infinity of the same sign.
 
-    Raises TypeError for elements of other types, and ValueError for two shapes, for an axis that is
-    not there, and for ints in lists that no float64 is. Tensors of models are listed as skipped
-    instead, and so are names that a model repeats.
+    Raises TypeError for elements of other types. Raises ValueError for different shapes, for an
+    axis that the tensors do not have, and for ints in lists that float64 cannot represent. For
+    models such tensors are in `skipped` instead, and so are names that a model repeats.
     """
     axis = None if axis is None else operator.index(axis)
     worst = operator.index(worst)
@@ -79,7 +81,7 @@ def _models(a: Mapping[str, Any], b: Mapping[str, Any], axis: int | None, worst:
 
 
 def _pairs(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, str]:
-    """Names in a, and what the same tensor is called in b."""
+    """For names of tensors in a, the name of the same tensor in b."""
     in_a, in_b = dict.fromkeys(a), dict.fromkeys(b)
     pairs = {name: other for name in in_a if (other := _known_as(name, b, in_b)) is not None}
     paired = set(pairs.values())
@@ -90,13 +92,13 @@ def _pairs(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _known_as(name: str, model: Mapping[str, Any], names: Mapping[str, None]) -> str | None:
-    """What a model calls a tensor. Model files also know the names of nodes and of what these
-    dequantize."""
+    """The key of a tensor in a model; None if the model has no such tensor. In a model file the
+    names of nodes and of dequantized constants are names of a tensor, too."""
     if name in names or not isinstance(model, Model):
         return name if name in names else None
     try:
         return str(model[name].name)
-    except KeyError:  # none of that name, or several
+    except KeyError:  # no tensor or several tensors of that name
         return None
 
 

@@ -1,4 +1,4 @@
-"""What dequant.diff() returns: plain data that prints as a short report."""
+"""The results of dequant.diff(): plain data that prints as a short report."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-LINES = 10  # of tensors in the report of a model
+LINES = 10  # the most tensors in the printed report of two models
 
 
 @dataclasses.dataclass(frozen=True)
 class Worst:
-    """The pair of elements with the largest error: the first of these, or the first mismatch."""
+    """The first element with the largest error, or the first mismatch."""
 
     index: tuple[int, ...]
     a: float
@@ -31,30 +31,30 @@ class Channel:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Diff:
-    """How far `b` is from the reference `a`. The error of an element is b - a, in float64.
+    """The differences of `b` from the reference `a`. The error of an element is b - a, in float64.
 
-    A mismatch is a NaN or an infinity that the other side lacks. Its error is infinite, and so are
-    the largest and mean ones then, unless diff() was asked to skip mismatches. Infinities and NaN
-    that are on both sides have no error.
+    A mismatch is an element that is NaN or infinite on one side only, or infinite with opposite
+    signs. Its error is infinite, and so are the largest and the mean error of the tensor, unless
+    diff() has skip_mismatches=True. Equal infinities, and NaN on both sides, have no error.
     """
 
     shape: tuple[int, ...]
     a_dtype: str
     b_dtype: str
-    identical: int  #: elements with the same value, zeros with the same sign, NaN with any NaN
-    nan_mismatches: int  #: NaN on one side alone
-    inf_mismatches: int  #: infinite on one side alone, or with opposite signs
+    identical: int  #: number of equal elements; +0 and -0 differ, a NaN equals any NaN
+    nan_mismatches: int  #: number of elements that are NaN on one side only
+    inf_mismatches: int  #: number of elements infinite on one side only, or with opposite signs
     max_abs: float  #: the largest |error|
     mean_abs: float  #: the mean |error|
     rmse: float  #: the root of the mean squared error
-    sqnr_db: float  #: 10 log10 of the sum of a^2 over that of squared errors; inf without errors
-    ulp_dtype: str  #: the type whose steps are counted: the coarser one of the two
-    #: how many elements are "0", "1", "2", "3-4", "5-8", ... steps apart; no mismatches
+    sqnr_db: float  #: 10 log10(sum of a^2 / sum of squared errors); inf without errors
+    ulp_dtype: str  #: the coarser of the two types; ULP (units in the last place) are its steps
+    #: the number of elements that are "0", "1", "2", "3-4", "5-8", ... ULP apart, without mismatches
     ulp: Mapping[str, int]
-    max_ulp: float  #: the most steps: a whole number, or inf
-    worst: Worst | None  #: None where no error is above zero
-    axis: int | None  #: of worst_channels
-    #: those with errors; most mismatches first, then the lowest SQNR
+    max_ulp: float  #: the largest distance in ULP: a whole number, or inf
+    worst: Worst | None  #: None if no error is above zero
+    axis: int | None  #: the axis of worst_channels
+    #: channels with errors; most mismatches first, then lowest SQNR first
     worst_channels: tuple[Channel, ...]
 
     @property
@@ -73,11 +73,11 @@ class Diff:
 
     @property
     def badness(self) -> tuple[float, ...]:
-        """A key that sorts the worst first: most mismatches, then the lowest SQNR."""
+        """A sort key: most mismatches first, then the lowest SQNR."""
         return -self.mismatches, self.sqnr_db, -self.max_abs, self.identical - self.size
 
     def to_dict(self) -> dict[str, Any]:
-        """For json.dumps(): infinities are the texts "inf" and "-inf", NaN is "nan"."""
+        """A dict for json.dumps(). Infinities are the strings "inf" and "-inf", NaN is "nan"."""
         more = {"size": self.size, "mismatches": self.mismatches, "exact": self.exact}
         return {**_plain(self), **more}
 
@@ -108,21 +108,21 @@ class Diff:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class ModelDiff:
-    """How far the tensors of one model are from those of another, the reference."""
+    """The differences of the tensors of model b from the tensors of the reference model a."""
 
-    tensors: Mapping[str, Diff]  #: by name, the worst first
-    skipped: Mapping[str, str]  #: those that cannot be compared, and why
-    only_in_a: tuple[str, ...]
-    only_in_b: tuple[str, ...]
+    tensors: Mapping[str, Diff]  #: by name in a, the worst tensor first
+    skipped: Mapping[str, str]  #: names of tensors that cannot be compared, and the reasons
+    only_in_a: tuple[str, ...]  #: names of tensors without a partner in b
+    only_in_b: tuple[str, ...]  #: names of tensors without a partner in a
 
     @property
     def exact(self) -> bool:
-        """Whether both have the same tensors, and all elements are identical."""
+        """Whether both models have the same tensors, and all elements are identical."""
         return not (self.skipped or self.only_in_a or self.only_in_b) and all(
             tensor.exact for tensor in self.tensors.values())
 
     def to_dict(self) -> dict[str, Any]:
-        """For json.dumps(), as Diff has it."""
+        """A dict for json.dumps(), with the same strings as Diff.to_dict()."""
         tensors = {name: tensor.to_dict() for name, tensor in self.tensors.items()}
         return {"exact": self.exact, "tensors": tensors, "skipped": dict(self.skipped),
                 "only_in_a": list(self.only_in_a), "only_in_b": list(self.only_in_b)}
@@ -145,7 +145,7 @@ class ModelDiff:
 
 
 def _plain(value: Any) -> Any:
-    """The value as JSON has it."""
+    """The value as types that json.dumps() accepts."""
     if dataclasses.is_dataclass(value):
         return {field.name: _plain(getattr(value, field.name))
                 for field in dataclasses.fields(value)}

@@ -1,4 +1,4 @@
-"""What diff() has seen of two tensors so far, box by box."""
+"""The running totals of diff(): two tensors are compared box by box."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ Mask = NDArray[np.bool_]
 
 
 class Totals:
+    """The totals of two tensors; `axis` is the axis whose channels have totals of their own."""
+
     def __init__(self, a: Floats, b: Floats, axis: int | None) -> None:
         self._a, self._b, self._axis = a, b, axis
         self._ulp_dtype = coarser(a.dtype, b.dtype)
@@ -29,7 +31,7 @@ class Totals:
         self._noise, self._signal = Moments(channels), Moments(channels)
 
     def add(self, box: Box) -> None:
-        """Reads a box of both tensors and adds what it finds."""
+        """Reads a box of both tensors and adds its errors to the totals."""
         a, b = self._a.read(box), self._b.read(box)
         same = a.view(np.int64) == b.view(np.int64)
         finite = np.isfinite(a) & np.isfinite(b)
@@ -74,8 +76,7 @@ class Totals:
         self._noise.add(channels, errors, peaks)
 
     def result(self, worst: int, skip_mismatches: bool) -> Diff:
-        """All of it; mismatches count as infinite errors, or they are left out of what is
-        measured."""
+        """The result. Mismatches are infinite errors, or not part of the errors if skipped."""
         mismatches = self._nans + self._infinities
         count = max(1, self._a.size - mismatches)
         noise, signal = self._noise.total(), self._signal.total()
@@ -93,7 +94,7 @@ class Totals:
             worst_channels=() if self._axis is None else self._channels(worst, skip_mismatches))
 
     def _labelled(self) -> dict[str, int]:
-        """The histogram up to its last bin that has anything."""
+        """The histogram up to its last bin that is not empty."""
         last = int(np.flatnonzero(self._ulp).max(initial=0))
         return {label: int(count) for label, count in zip(LABELS, self._ulp[:last + 1])}
 
@@ -111,9 +112,9 @@ class Totals:
         return tuple(found)
 
 
-def _pair(box: Box, a: Array, b: Array, place: int) -> Worst:
-    """The elements at a place of a box, and where in the tensors they are."""
-    inside = np.unravel_index(place, box.shape)
+def _pair(box: Box, a: Array, b: Array, position: int) -> Worst:
+    """The elements at a position of a flattened box, and their index in the tensors."""
+    inside = np.unravel_index(position, box.shape)
     return Worst(index=tuple(int(start + i) for start, i in zip(box.start, inside)),
-                 a=float(a[place]),
-                 b=float(b[place]))
+                 a=float(a[position]),
+                 b=float(b[position]))

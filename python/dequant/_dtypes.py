@@ -1,4 +1,4 @@
-"""The element types of this package and those of numpy, ml_dtypes and torch."""
+"""The element types of this package and the dtypes of numpy, ml_dtypes and torch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from ._core import BITS
 
-# What numpy, ml_dtypes and torch call elements, where that differs from the specifications.
+# Names of element types in numpy, ml_dtypes and torch that differ from the specifications' names.
 _NAMES = {
     "float8_e4m3fn": "float8e4m3fn", "float8_e4m3fnuz": "float8e4m3fnuz",
     "float8_e5m2": "float8e5m2", "float8_e5m2fnuz": "float8e5m2fnuz",
@@ -19,8 +19,8 @@ _ML_DTYPES = {element: name for name, element in _NAMES.items()}
 
 
 def element_of(parameter: str, dtype: Any) -> str:
-    """The element that a dtype argument means: our name of it, or a dtype of numpy, ml_dtypes or
-    torch."""
+    """The element type of a dtype argument: one of dequant.dtypes, or a dtype of numpy, ml_dtypes
+    or torch."""
     name = name_of(dtype)
     if isinstance(dtype, str) and name not in BITS:
         dtype = _dtype_that_numpy_calls(dtype)
@@ -34,7 +34,7 @@ def element_of(parameter: str, dtype: Any) -> str:
 
 
 def name_of(dtype: Any) -> str:
-    """What a dtype of any library is called, in our words where it is an element."""
+    """The name of a dtype of any library; for an element type the name in dequant.dtypes."""
     name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None)
     if not isinstance(name, str):
         is_numpys = isinstance(dtype, type) and issubclass(dtype, np.generic)
@@ -45,7 +45,7 @@ def name_of(dtype: Any) -> str:
 
 
 def _dtype_that_numpy_calls(name: str) -> np.dtype[Any] | None:
-    """Such as "f2" or "half"."""
+    """The dtype for a name of numpy's, such as "f2" or "half"."""
     try:
         return np.dtype(name)
     except (TypeError, ValueError, SyntaxError):
@@ -53,8 +53,7 @@ def _dtype_that_numpy_calls(name: str) -> np.dtype[Any] | None:
 
 
 def describe(dtype: np.dtype[Any]) -> tuple[str, bool] | None:
-    """The element whose memory a dtype says, and whether each takes a whole byte though it has
-    fewer bits."""
+    """The element type of a dtype, and whether an element of less than 8 bits occupies a byte."""
     element = _NAMES.get(dtype.name, dtype.name)
     if element not in BITS or not dtype.isnative or dtype.hasobject or dtype.names is not None:
         return None
@@ -62,8 +61,8 @@ def describe(dtype: np.dtype[Any]) -> tuple[str, bool] | None:
 
 
 def dtype_of(element: str) -> np.dtype[Any] | None:
-    """The type that numpy or ml_dtypes has for an element; elements of less than 8 bits have a byte
-    each there."""
+    """The dtype that numpy or ml_dtypes has for an element type. In ml_dtypes an element of less
+    than 8 bits occupies one byte."""
     try:
         return np.dtype(element)
     except TypeError:
@@ -77,7 +76,7 @@ def dtype_of(element: str) -> np.dtype[Any] | None:
 
 
 def as_bfloat16(bits: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Bits of bfloat16 as ml_dtypes' type where that is installed, else as they are."""
+    """Bits of bfloat16 numbers as the dtype of ml_dtypes; without ml_dtypes, unchanged."""
     try:
         import ml_dtypes
     except ImportError:
@@ -86,5 +85,5 @@ def as_bfloat16(bits: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def bfloat16_as_float32(bits: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """The numbers whose bits are given: every bfloat16 is a float32."""
+    """The numbers with these bits: every bfloat16 number is a float32 number."""
     return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)

@@ -1,6 +1,6 @@
-"""What dequant raises besides Python's own exceptions."""
+"""The exception that dequant adds to Python's built-in exceptions."""
 
 
 class UnsupportedError(ValueError, NotImplementedError):
-    """What a specification allows and dequant does not do exactly: it is refused, never
-    approximated."""
+    """A specification allows the arguments or the file, but dequant cannot compute the result
+    exactly. dequant never approximates a result."""

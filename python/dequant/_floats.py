@@ -1,7 +1,7 @@
-"""Anything that holds floats, read in boxes of float64: what diff() compares.
+"""Tensors of floats for diff(), read in boxes and converted to float64.
 
-Every float16, bfloat16, float32 and float64 is a float64, so nothing is lost. A box is at most
-`BOX` elements, so that tensors need little memory besides their own.
+float64 holds every float16, bfloat16, float32 and float64 number exactly. A box has at most `BOX`
+elements, so a comparison needs little memory besides the tensors.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from ._model import Tensor
 from ._packed import Packed
 from ._ulp import FORMATS
 
-BOX = 1 << 15  # 256 KiB as float64: a few of them stay in a core's cache
+BOX = 1 << 15  # 256 KiB as float64: a few boxes fit in a core's cache
 
 
 class Box(NamedTuple):
-    """A part of a tensor: for each dimension, where it starts and how long it is."""
+    """A region of a tensor: for each dimension, the first index and the size."""
 
     start: tuple[int, ...]
     shape: tuple[int, ...]
 
 
 class Floats:
-    """A tensor of floats: a view of what it was made from wherever that has a buffer."""
+    """A tensor of floats: a view of the source's memory if the source has a buffer."""
 
     def __init__(self, source: Any, what: str) -> None:
         array, dtype = _array(source, what)
@@ -44,20 +44,20 @@ class Floats:
         self.size: int = array.size
 
     def read(self, box: Box) -> NDArray[np.float64]:
-        """The elements of a box in C order, as one dimension; perhaps a view of the tensor."""
-        places: tuple[Any, ...] = (*(slice(i, i + n) for i, n in zip(box.start, box.shape)), ...)
-        part = self._array[places].reshape(-1)
+        """The elements of a box in C order, in one dimension; may be a view of the tensor."""
+        slices: tuple[Any, ...] = (*(slice(i, i + n) for i, n in zip(box.start, box.shape)), ...)
+        elements = self._array[slices].reshape(-1)
         if self.dtype == "bfloat16":
-            part = bfloat16_as_float32(part)
-        return np.ascontiguousarray(part, np.float64)
+            elements = bfloat16_as_float32(elements)
+        return np.ascontiguousarray(elements, np.float64)
 
 
 def boxes(shape: tuple[int, ...]) -> Iterator[Box]:
-    """Cuts a tensor into boxes that follow one another in C order."""
+    """The boxes of a tensor, in C order."""
     if 0 in shape:
         return
-    whole = len(shape)  # dimensions from here on are in every box from end to end
-    inner = 1  # elements of these
+    whole = len(shape)  # each box covers the dimensions from this one on completely
+    inner = 1  # number of elements in these dimensions
     while whole > 0 and inner * shape[whole - 1] <= BOX:
         whole -= 1
         inner *= shape[whole]
@@ -74,8 +74,8 @@ def boxes(shape: tuple[int, ...]) -> Iterator[Box]:
 
 
 def around(box: Box, axis: int | None) -> tuple[slice, tuple[int, int, int]]:
-    """The channels of an axis that a box has, and its shape as (outer, channel, inner); one channel
-    without an axis."""
+    """The channels of the axis in a box, and the shape of the box as (outer, channel, inner).
+    Without an axis, all elements are one channel."""
     if axis is None:
         return slice(0, 1), (1, 1, math.prod(box.shape))
     first, length = box.start[axis], box.shape[axis]
@@ -84,15 +84,15 @@ def around(box: Box, axis: int | None) -> tuple[slice, tuple[int, int, int]]:
 
 
 def _array(source: Any, what: str) -> tuple[NDArray[Any], str]:
-    """An array and the name of its elements; those of bfloat16 are bits, since numpy has no such
-    type."""
+    """An array and the name of its element type. bfloat16 numbers are their bits as uint16, because
+    numpy has no such dtype."""
     if isinstance(source, (list, tuple, int, float)):
         return _numbers(source, what)
     if isinstance(source, Packed):
         return _of_bits(source.data, source.dtype, source.shape)
     if isinstance(source, Tensor):
         array = source.to_numpy()
-        # bits, without ml_dtypes
+        # Without ml_dtypes the array holds the bits of bfloat16 numbers.
         return (array, "bfloat16") if array.dtype == np.uint16 else _named(array)
     if is_torch(source):
         check_torch(what, source)
@@ -108,12 +108,13 @@ def _array(source: Any, what: str) -> tuple[NDArray[Any], str]:
 
 
 def _numbers(source: Any, what: str) -> tuple[NDArray[Any], str]:
-    """Plain numbers have no type: 1 means 1.0. Integers that are no float64 are refused."""
+    """Python numbers as float64; 1 means 1.0. Raises ValueError for an integer that float64 cannot
+    represent."""
     array = np.asarray(source)
     if array.dtype.kind not in "iu" and array.dtype != np.float64:
         return _named(array)
     wide = array.astype(np.float64)
-    if (np.abs(wide) >= 2.0**53).any():  # others are all float64
+    if (np.abs(wide) >= 2.0**53).any():  # float64 holds all smaller integers
         for number in np.asarray(source, object).flat:
             if isinstance(number, (int, np.integer)) and float(number) != int(number):
                 raise ValueError(f"{what}: {number} is no float64")
@@ -121,7 +122,7 @@ def _numbers(source: Any, what: str) -> tuple[NDArray[Any], str]:
 
 
 def _of_bits(array: NDArray[Any], element: str, shape: tuple[int, ...]) -> tuple[NDArray[Any], str]:
-    """Of memory whose items are bits of an element, or bytes."""
+    """An array for memory whose items are the bits of elements, or bytes."""
     if element in FORMATS:
         array = array.view(np.uint16 if element == "bfloat16" else element)
         return array.reshape(shape), element

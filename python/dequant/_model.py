@@ -1,4 +1,4 @@
-"""Model files as mappings of tensors that are dequantized when they are asked for."""
+"""Model files as mappings from names to tensors; data is dequantized on access."""
 
 from __future__ import annotations
 
@@ -17,46 +17,56 @@ _Stored = tuple[Any, str, tuple[int, ...]]  # packed bytes, the name of their el
 
 
 def open(path: str | os.PathLike[str], *, mem: int | None = None, checksum: bool = True) -> Model:
-    """Opens a model file: a mapping from names to tensors, which are dequantized when they are
-    asked for.
+    """Opens a model file: a mapping from names to tensors, which are dequantized on access.
 
     >>> with dequant.open("quantized.onnx") as model:
     ...     for name, tensor in model.items():
     ...         print(name, tensor.dtype, tensor.shape, tensor.axis)
     ...     weight = model["conv1.weight"].to_numpy()
 
-    ONNX models are read, in place and with their external data: every DequantizeLinear whose inputs
-    are constants is a tensor. Only structure is read here, and that all data is where it should be.
-    External data whose file has another checksum than the model says is refused when it is read,
-    unless checksum is False.
+    The file is an ONNX model; its external data is read from the files beside it. Every
+    DequantizeLinear whose inputs are constants is a tensor. open() reads the structure of the model
+    and checks the location and size of all tensor data. Tensor data is read on access. Reading
+    external data whose SHA-1 differs from the checksum in the model raises ValueError, unless
+    `checksum` is False.
 
-    The structure of the model (all but tensor data) may take 32 MiB of memory and 8 times its
-    bytes; a larger `mem` allows so many bytes.
+    The structure of the model (everything but tensor data) may occupy 32 MiB of memory plus 8 times
+    its bytes in the file. A larger `mem` is the limit in bytes instead.
 
-    Raises OSError where a file cannot be read, ValueError for what is no sound model,
+    Raises OSError if a file cannot be read, ValueError if the file is not a valid model, and
     UnsupportedError.
     """
-    # Raises FileNotFoundError with the file's name. Nonblocking, as a pipe would wait for a writer.
+    # Raises FileNotFoundError with the file's name. Nonblocking: opening a pipe would otherwise
+    # block until the pipe has a writer.
     os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY))
     return Model(path, _core.ModelFile(path, mem, bool(checksum)))
 
 
 class Tensor:
-    """A tensor of a model file. What it is, is known; its data is read at every access.
+    """A dequantized tensor of a model file.
 
-    name          of the output that it is, in the file
-    node, x       names of the DequantizeLinear, may be empty, and of what it dequantizes
-    domain        "ai.onnx" or "com.microsoft", whose rules hold
-    opset         the version of that
-    shape         of the tensor
-    dtype         the type of the result: "float32", "float16" or "bfloat16"
-    stored_dtype  the type of the stored codes, such as "int4"
+    These attributes need no tensor data:
+
+    name          name of the output of the DequantizeLinear node
+    node          name of the node; "" if it has none
+    x             name of the constant that the node dequantizes
+    domain        domain of the operator: "ai.onnx" or "com.microsoft"
+    opset         imported version of the domain
+    shape         shape of the dequantized tensor
+    dtype         type of the result: "float32", "float16" or "bfloat16"
+    stored_dtype  element type of the stored codes, such as "int4"
     granularity   "per_tensor", "per_axis" or "blocked"
-    axis          from the front; None per tensor
-    block_size    0 unless blocked
-    nbytes        stored: codes, scale and zero point
+    axis          the axis along which the scales change, from the front; None for one scale
+    block_size    elements in a block; 0 unless granularity is "blocked"
+    nbytes        stored bytes of codes, scale and zero point
 
-    A tensor whose model is closed keeps these, and raises ValueError where data is asked for.
+    In a format without a graph `name` is the name of the tensor, `node` is "", `x` is the name of
+    the stored codes ("" if they have no name), `domain` is the scheme or block type ("" if there is
+    none), and `opset` is the version of the scheme (1 if it has no versions). `granularity` may
+    then also be "strided", for example for blocks on several axes.
+
+    `codes`, `scale`, `zero_point`, `to_numpy()` and np.asarray() read tensor data, at every access.
+    They raise ValueError after the model is closed; the attributes above stay valid.
     """
 
     __slots__ = ("_file", "_index", "name", "node", "x", "domain", "opset", "shape", "dtype",
@@ -86,6 +96,7 @@ class Tensor:
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions."""
         return len(self.shape)
 
     @property
@@ -95,36 +106,41 @@ class Tensor:
 
     @property
     def codes(self) -> Packed:
-        """What is stored, packed."""
+        """The stored codes, packed."""
         return Packed(*self._file.codes(self._index))
 
     @property
     def scale(self) -> np.ndarray[Any, Any] | Packed:
-        """The scale, of float32, float16, or a type of ml_dtypes; without that, dequant.Packed."""
+        """The stored scale: an array of float32, float16 or a dtype of ml_dtypes.
+
+        A dequant.Packed if neither numpy nor ml_dtypes has a dtype for its elements.
+        """
         return _as_array(self._file.scale(self._index))
 
     @property
     def zero_point(self) -> np.ndarray[Any, Any] | Packed | None:
-        """The zero point, or None. Types that numpy lacks are ml_dtypes'; without that,
-        dequant.Packed."""
+        """The stored zero point, of a dtype of numpy or ml_dtypes; None if there is none.
+
+        A dequant.Packed if neither numpy nor ml_dtypes has a dtype for its elements.
+        """
         stored = self._file.zero_point(self._index)
         return None if stored is None else _as_array(stored)
 
     def to_numpy(self, dtype: Any = None, *, out: Any = None, threads: int | None = None,
                  like: str | None = None) -> Any:
-        """The numbers, dequantized into a new array, or into `out`.
+        """Dequantizes the tensor into a new array, or into `out`.
 
-        dtype    float32, float16 or bfloat16 in place of the tensor's own: computed as by a
-                 DequantizeLinear with that output type, which rounds once from float32, and not
-                 converted from its own type
-        out      what to write to, of just that type and shape; when this raises, it may hold
-                 anything
+        dtype    the type of the result: float32, float16 or bfloat16; None: the tensor's dtype. The
+                 result is that of a DequantizeLinear with this output type: the float32 product,
+                 rounded once. It is not converted from the tensor's dtype.
+        out      an array for the result, of exactly that type and shape; its content is undefined
+                 if to_numpy() raises an exception
         threads  None or 0: one for each processor
-        like     "torch": a torch.Tensor
+        like     "torch": the result is a torch.Tensor
 
-        bfloat16 is of ml_dtypes where that is installed, else its bits as uint16; np.asarray() of
-        the tensor then gives its numbers as float32. Raises ValueError when the file has changed
-        since it was opened, OSError when it cannot be read.
+        A bfloat16 result has the dtype of ml_dtypes if ml_dtypes is installed; otherwise it is an
+        array of uint16 with the bits, and np.asarray() of the tensor returns float32. Raises
+        ValueError if the file has changed since it was opened, OSError if it cannot be read.
         """
         return self._file.dequantize(self._index, dtype, out, threads, like)
 
@@ -137,7 +153,7 @@ class Tensor:
                 and wanted.name in ("float32", "float16", "bfloat16"):
             return self._to_array(wanted)
         array = self._to_array(None)
-        # bits, where ml_dtypes is not installed
+        # Without ml_dtypes the array holds the bits of bfloat16 numbers.
         if self.dtype == "bfloat16" and array.dtype == np.uint16:
             array = bfloat16_as_float32(array)
         return array if wanted is None else array.astype(wanted, copy=False)
@@ -159,13 +175,18 @@ class Tensor:
 
 
 class Model(Mapping[str, Tensor]):
-    """An open model file: from the names of tensors to these, in the order of the file.
+    """An open model file: a mapping from names to tensors, in the order of the file.
 
-    Names are those of outputs. Look-ups also understand the name of a node, and of what it
-    dequantizes, where that is dequantized once. Floats that are stored as such are no tensors here,
-    nor is what depends on the model's inputs: KeyError says why. Where functions or subgraphs
-    repeat a name, it is a key that raises KeyError too, and `tensors` has them all. Any number of
-    threads may read at once.
+    format   name of the file format: "onnx"
+    path     the path that open() was given
+    tensors  tuple of all tensors, in the order of the file
+
+    The keys are the names of the outputs of DequantizeLinear nodes. A look-up also accepts the name
+    of a node, and the name of a constant that exactly one node dequantizes. The mapping has no
+    tensors that the file stores as floats, and none that depend on the model's inputs; a look-up of
+    such a name raises KeyError with the reason. A name that functions or subgraphs repeat is a key,
+    but its look-up raises KeyError; `tensors` has all tensors of that name. Any number of threads
+    may read at the same time.
     """
 
     __slots__ = ("_file", "_names", "format", "path", "tensors")
@@ -173,7 +194,7 @@ class Model(Mapping[str, Tensor]):
     def __init__(self, path: str | os.PathLike[str], file: _core.ModelFile) -> None:
         self._file = file
         self.path = os.fspath(path)
-        self.format = file.format  #: "onnx"
+        self.format = file.format
         self.tensors = tuple(Tensor(file, i, facts) for i, facts in enumerate(file.tensors()))
         self._names = dict.fromkeys(tensor.name for tensor in self.tensors)
 
@@ -183,7 +204,7 @@ class Model(Mapping[str, Tensor]):
         try:
             return self.tensors[self._file.find(name)]
         except UnicodeEncodeError:
-            raise KeyError(name) from None  # no file has such a name
+            raise KeyError(name) from None  # a surrogate that no name in a file has
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -193,10 +214,11 @@ class Model(Mapping[str, Tensor]):
 
     @property
     def closed(self) -> bool:
+        """Whether close() was called."""
         return self._file.closed
 
     def close(self) -> None:
-        """Lets go of the files. Reads that are under way end well."""
+        """Closes the files, once reads in other threads have ended. Does not wait for them."""
         self._file.close()
 
     def __enter__(self) -> Model:
@@ -208,7 +230,7 @@ class Model(Mapping[str, Tensor]):
     __hash__ = object.__hash__
 
     def __eq__(self, other: object) -> bool:
-        return self is other  # and not by reading all there is
+        return self is other  # the comparison of Mapping would read all tensors
 
     def __reduce__(self) -> Any:
         raise TypeError("an open model cannot be pickled; its path can")
@@ -219,7 +241,7 @@ class Model(Mapping[str, Tensor]):
 
 
 def _as_array(stored: _Stored) -> np.ndarray[Any, Any] | Packed:
-    """As an array where numpy or ml_dtypes has a type for the elements."""
+    """An array if numpy or ml_dtypes has a dtype for the elements, otherwise the Packed."""
     packed = Packed(*stored)
     try:
         return packed.to_numpy()

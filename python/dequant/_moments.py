@@ -1,4 +1,4 @@
-"""Sums of float64 numbers and of their squares, which no number is too large or too small for."""
+"""Sums of float64 numbers and of their squares that neither overflow nor underflow."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-LOWEST = -1000  # and not -1074: 2^1074 is no float64
+LOWEST = -1000  # not -1074: 2^1074 is too large for float64
 
 
 class Moments:
-    """The sums for each of some channels.
+    """The sums for each channel.
 
-    Squares leave the range of float64, so the numbers of a channel are divided by a power of two of
-    its own, above the largest one so far. What underflows then is too small to count.
+    Squares can exceed the range of float64. The numbers of a channel are therefore divided by a
+    power of two above the largest number of the channel so far. A scaled square that underflows is
+    too small to change the sum.
     """
 
     def __init__(self, channels: int) -> None:
@@ -24,8 +25,8 @@ class Moments:
 
     def add(self, channels: slice, numbers: NDArray[np.float64],
             largest: NDArray[np.float64]) -> None:
-        """Numbers that are not negative, as (outer, channel, inner), and the largest one of each
-        channel."""
+        """Adds non-negative numbers of the shape (outer, channel, inner). `largest` has the largest
+        number of each channel."""
         before = self._exponents[channels]
         after = np.maximum(before, np.frexp(largest)[1])
         scaled = numbers * np.ldexp(1.0, -after)[:, None]
@@ -36,7 +37,7 @@ class Moments:
         self._exponents[channels] = after
 
     def total(self) -> Moments:
-        """The sums of all channels together, as of one channel."""
+        """The sums of all channels together, as Moments of one channel."""
         total = Moments(1)
         total._exponents[0] = self._exponents.max(initial=LOWEST)
         down = self._exponents - total._exponents[0]
@@ -52,7 +53,7 @@ class Moments:
         return np.ldexp(np.sqrt(self._squares / count), self._exponents)
 
     def decibels_above(self, noise: Moments) -> NDArray[np.float64]:
-        """The ratio of the sums of squares; infinite where there is no noise."""
+        """The ratio of the sums of squares in decibels; infinite if the noise is zero."""
         ratio = (10 * (np.log10(self._squares) - np.log10(noise._squares))
                  + 20 * math.log10(2) * (self._exponents - noise._exponents))
         return np.where(noise._squares == 0, np.inf, ratio)

@@ -1,4 +1,4 @@
-"""Memory that does not say what it holds."""
+"""Packed: bytes with an element type and a shape."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from ._core import BITS, set_packed, unpack
 
 
 class Packed:
-    """Bytes of an element type as specifications store them, for any tensor argument of this
-    package.
+    """Bytes with an element type and a shape, laid out as the specifications store tensors. Any
+    tensor argument of this package may be a Packed.
 
     >>> weights = dequant.Packed(data, "int4", (64, 128))
 
-    data   bytes, or an array or a tensor of one-byte items, contiguous: not copied. Elements of
-           less than 8 bits are packed, the first in the lowest bits, and rows need not start on a
-           byte.
+    data   bytes, or a contiguous array or tensor of one-byte items; the memory is not copied.
+           Elements of less than 8 bits are packed: the first element is in the lowest bits, and
+           rows need not start at a byte.
     dtype  one of dequant.dtypes, or a dtype of numpy, ml_dtypes or torch.
     shape  a sequence of ints, or one int for a vector.
 
-    Raises ValueError unless the bytes are exactly those that the shape takes.
+    Raises ValueError unless the number of bytes is that of the shape.
     """
 
     __slots__ = ("data", "dtype", "shape")
@@ -54,6 +54,7 @@ class Packed:
 
     @property
     def nbytes(self) -> int:
+        """The number of bytes."""
         return self.data.size
 
     @property
@@ -62,10 +63,11 @@ class Packed:
         return math.prod(self.shape)
 
     def to_numpy(self) -> NDArray[Any]:
-        """The elements as they are stored, with no scale: of numpy's type, or of ml_dtypes'.
+        """The stored elements as an array of a dtype of numpy or ml_dtypes; no scale is applied.
 
-        A view of the bytes, but elements of less than 8 bits get a byte each. Raises TypeError
-        where neither has such a type, as where ml_dtypes is not installed.
+        The array is a view of the bytes. For elements of less than 8 bits it is a copy with one
+        byte for each element. Raises TypeError if neither numpy nor ml_dtypes has such a dtype, or
+        ml_dtypes is not installed.
         """
         dtype = _dtypes.dtype_of(self.dtype)
         if dtype is None:

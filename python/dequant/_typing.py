@@ -1,4 +1,4 @@
-"""What the functions of this package take, for type checkers."""
+"""Types of the arguments of this package, for type checkers."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ._packed import Packed
 
 
 class Buffer(Protocol):
-    """What the buffer protocol reads: bytes, memoryview, array.array, mmap, arrays of ctypes."""
+    """Objects with the buffer protocol: bytes, memoryview, array.array, mmap, arrays of ctypes."""
 
     def __buffer__(self, flags: int, /) -> memoryview: ...
 
 
 class ArrayInterface(Protocol):
-    """What numpy can look at without a copy."""
+    """Objects whose memory numpy reads without a copy."""
 
     @property
     def __array_interface__(self) -> dict[str, Any]: ...
@@ -32,7 +32,7 @@ class DLPack(Protocol):
 
 
 class TorchDType(Protocol):
-    """torch.dtype, without torch."""
+    """torch.dtype, declared without an import of torch."""
 
     @property
     def is_floating_point(self) -> bool: ...
@@ -43,7 +43,7 @@ class TorchDType(Protocol):
 
 #: A tensor to read.
 Tensor: TypeAlias = Union[npt.NDArray[Any], np.generic, Packed, Buffer, ArrayInterface, DLPack]
-#: An element type under any of its names.
+#: An element type: a name, or a dtype of numpy, ml_dtypes or torch.
 DType: TypeAlias = Union[str, type[np.generic], np.dtype[Any], TorchDType]
-#: What may be written to.
+#: A tensor to write to.
 Writable: TypeAlias = Union[npt.NDArray[Any], Buffer, DLPack]

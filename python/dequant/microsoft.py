@@ -1,4 +1,4 @@
-"""com.microsoft DequantizeLinear, version 1, of ONNX Runtime."""
+"""DequantizeLinear of com.microsoft (ONNX Runtime), version 1."""
 
 from ._core.microsoft import dequantize_linear
 
