@@ -48,8 +48,8 @@ class Diff:
     mean_abs: float  #: the mean |error|
     rmse: float  #: the root of the mean squared error
     sqnr_db: float  #: 10 log10(sum of a^2 / sum of squared errors); inf without errors
-    ulp_dtype: str  #: the coarser of the two types; ULP (units in the last place) are its steps
-    #: the number of elements that are "0", "1", "2", "3-4", "5-8", ... ULP apart, without mismatches
+    ulp_dtype: str  #: the coarser of the two types: an ULP (unit in the last place) is its step
+    #: number of elements that are "0", "1", "2", "3-4", "5-8", ... ULP apart, without mismatches
     ulp: Mapping[str, int]
     max_ulp: float  #: the largest distance in ULP: a whole number, or inf
     worst: Worst | None  #: None if no error is above zero
