@@ -1,4 +1,4 @@
-// What every dialect's function does around its own node.
+// The steps that the functions of all dialects share.
 #include "python/core/call.h"
 
 #include <nanobind/stl/string.h>
@@ -14,7 +14,7 @@ namespace dequant::python {
 namespace nb = nanobind;
 namespace {
 
-PyObject* unsupported_error;  // found when the module is imported, see find_errors()
+PyObject* unsupported_error;  // set by find_errors() when the module is imported
 
 PyObject* exception_of(ErrorCode code) {
   switch (code) {
@@ -31,8 +31,8 @@ PyObject* exception_of(ErrorCode code) {
   throw nb::python_error();
 }
 
-/// As what Python's own functions raise: the class that errno means, which programs tell by
-/// `except` or by `errno`. The sentence stays the library's.
+/// Raises the subclass of OSError that belongs to errno, as Python's own functions do, so that
+/// programs can distinguish errors by class or by `errno`. The message is the library's.
 [[noreturn]] void raise_system(const Error& error) {
   const nb::object generic = nb::handle(PyExc_OSError)(error.system, "");
   const nb::object exception = generic.type()(error.message);
@@ -125,13 +125,14 @@ nb::object run_plan(const Plan& plan, Buffers buffers, Shape shape, const Wanted
 std::string documented(const char* own) {
   return std::string(own) + R"(
 
-out       an array of the result's shape and dtype to write to, contiguous; it is returned
-threads   None or 0: one for each processor
-like      "torch": a tensor of torch, in place of a numpy array
+out       a contiguous array for the result, of the result's shape and dtype; it is returned
+threads   the largest number of threads; None or 0: one for each processor
+like      "torch": the result is a tensor of torch instead of a numpy array
 
-Tensors are numpy arrays (ml_dtypes' types included), what shares memory with them, dequant.Packed,
-or, for scales and zero points, plain numbers. Raises ValueError where the specification says no,
-dequant.UnsupportedError, TypeError or OverflowError; `out` is then untouched.)";
+Tensors are numpy arrays (with dtypes of ml_dtypes, too), objects that share their memory with
+numpy, dequant.Packed, or, for scales and zero points, Python numbers. Raises ValueError for what
+the specification forbids, dequant.UnsupportedError, TypeError or OverflowError; `out` is then
+unchanged.)";
 }
 
 }  // namespace dequant::python

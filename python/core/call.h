@@ -1,4 +1,5 @@
-// What every dialect's function does around its own node: numbers in, the run, errors out.
+// The steps that the functions of all dialects share: reading arguments, running a plan, raising
+// errors.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -12,32 +13,32 @@
 
 namespace dequant::python {
 
-/// Finds the exceptions of the package, once and before all else here.
+/// Imports the exception classes of the package. Called once, before all other functions of this
+/// file.
 void find_errors();
 
-/// Raises the exception of a failure, with the library's sentence: ValueError;
-/// dequant.UnsupportedError, which is one too, for what is legal but not supported; OSError;
-/// MemoryError.
+/// Raises the exception for an error code, with the library's message: dequant.UnsupportedError
+/// for `unsupported`, OSError for `io`, MemoryError for `out_of_memory`, otherwise ValueError.
 [[noreturn]] void raise(const Error& error);
 
-/// The value of a result, or its exception.
+/// The value of a result; raises the exception of its error.
 template <class T>
 T checked(Result<T> result) {
   if (!result) raise(result.error());
   return *std::move(result);
 }
 
-/// Arguments as numbers. Raises TypeError for what is no int or a bool, OverflowError beyond 64
-/// bits.
+/// Arguments as C++ values. Raise TypeError for an object of another type (a bool is no int), and
+/// OverflowError for an int beyond 64 bits.
 int64_t integer(const char* parameter, nanobind::handle object);
 std::optional<int64_t> optional_integer(const char* parameter, nanobind::handle object);
 bool boolean(const char* parameter, nanobind::handle object);
 std::string text(const char* parameter, nanobind::handle object);
 
-/// The number of threads that an argument means: None and 0 are all processors.
+/// The `threads` argument as a number; 0, also for None, means one thread for each processor.
 int threads_of(nanobind::handle threads);
 
-/// A tensor that may be left out.
+/// A tensor argument that may be None.
 class OptionalTensor {
  public:
   OptionalTensor(const char* name, nanobind::handle object, Element numbers);
@@ -48,20 +49,20 @@ class OptionalTensor {
   std::optional<Tensor> tensor_;
 };
 
-/// How results are wanted.
+/// The arguments about the result that all functions have.
 struct Wanted {
-  nanobind::handle out;      ///< None or what to write to
+  nanobind::handle out;      ///< None or an array to write to
   nanobind::handle threads;  ///< None or a number
   nanobind::handle like;     ///< None or "torch"
 };
 
-/// Runs the plan without the interpreter's lock, and returns `out` or a new array of that shape.
+/// Runs the plan with the GIL released, and returns `out` or a new array of that shape.
 nanobind::object run_plan(const Plan& plan, Buffers buffers, Shape shape, const Wanted& wanted);
 
-/// A docstring with what all of them end with.
+/// `own`, and the common end of all docstrings.
 std::string documented(const char* own);
 
-// The dialects, each in a module of its own.
+// The dialects, each as a submodule.
 void add_linear(nanobind::module_& core);
 void add_tensorflow(nanobind::module_& core);
 void add_directml(nanobind::module_& core);

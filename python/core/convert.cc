@@ -1,5 +1,5 @@
-// dequant.convert: the conversion works on a thread of its own, so that the caller's can listen to
-// Python.
+// dequant.convert(): the conversion runs on its own thread. The calling thread meanwhile handles
+// signals and calls progress().
 #include "format/model/convert.h"
 
 #include <chrono>
@@ -26,16 +26,16 @@ namespace {
 using format::ConvertOptions;
 using format::ConvertReport;
 
-/// How long signals and progress may wait for the caller's thread.
-constexpr std::chrono::milliseconds kPatience{50};
+/// The longest interval between two checks for signals and progress by the calling thread.
+constexpr std::chrono::milliseconds kCheckInterval{50};
 
-/// A conversion at work. Its own threads never touch the interpreter.
+/// A running conversion. Its own threads never use the interpreter.
 class Conversion {
  public:
   struct State {
     int64_t done = 0;
     int64_t total = 0;
-    bool asks = false;  ///< all is written, and waits for answer() to get its name
+    bool asks = false;  ///< all bytes are written; the output gets its name after answer()
     bool ended = false;
   };
 
@@ -49,11 +49,11 @@ class Conversion {
         state_.ended = true;
         changed_.notify_all();
       });
-    } catch (const std::system_error&) {  // the system gives no thread: see work_here()
+    } catch (const std::system_error&) {  // the system grants no thread: see work_here()
     }
   }
 
-  /// Stops the work where it can still be stopped.
+  /// Stops the conversion, unless the output already has its name, and joins its thread.
   ~Conversion() {
     const Unlocked unlocked;
     {
@@ -69,7 +69,7 @@ class Conversion {
 
   bool has_a_thread() const { return thread_.joinable(); }
 
-  /// Works on the caller's thread, and on no other, telling the callback in between.
+  /// Runs the conversion on the calling thread alone, and calls `progress` in between.
   ConvertReport work_here(nb::handle progress) {
     options_.write.stream.executor = sequential_executor();
     std::exception_ptr raised;
@@ -92,21 +92,22 @@ class Conversion {
     return report();
   }
 
-  /// Returns at once when the work asks or has ended, else after a while.
+  /// Returns as soon as the conversion asks or has ended, at the latest after kCheckInterval.
   State wait() {
     const Unlocked unlocked;
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, kPatience, [this] { return state_.asks || state_.ended; });
+    changed_.wait_for(lock, kCheckInterval, [this] { return state_.asks || state_.ended; });
     return state_;
   }
 
+  /// Lets the output get its name.
   void answer() {
     const std::lock_guard lock(mutex_);
     state_.asks = false;
     changed_.notify_all();
   }
 
-  /// Once it has ended.
+  /// The report, or the exception, of a conversion that has ended.
   ConvertReport report() {
     if (thrown_) std::rethrow_exception(thrown_);
     return checked(*std::move(result_));
@@ -132,7 +133,7 @@ class Conversion {
   void work() {
     try {
       result_ = format::convert(format::formats(), input_, output_, options_);
-    } catch (...) {  // no memory
+    } catch (...) {  // std::bad_alloc
       thrown_ = std::current_exception();
     }
   }
@@ -149,8 +150,8 @@ class Conversion {
   std::thread thread_;
 };
 
-/// What the callback raises, and signals, leave through here: the conversion then ends without a
-/// trace.
+/// Waits for the end of the conversion; meanwhile calls `progress` and handles signals. An
+/// exception of `progress` or of a signal handler stops the conversion, which then leaves no file.
 ConvertReport listen(Conversion& conversion, nb::handle progress) {
   if (!conversion.has_a_thread()) return conversion.work_here(progress);
   int64_t told = -1;

@@ -1,4 +1,4 @@
-// Copies of what cannot be borrowed.
+// Copies of tensors whose memory the library cannot read as it is.
 #include "python/core/copies.h"
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 namespace dequant::python {
 namespace {
 
-/// What takes less time than giving the interpreter's lock away and waiting for it.
+/// Copying this many bytes takes less time than releasing the GIL and acquiring it again.
 constexpr size_t kQuick = size_t{1} << 16;
 
-/// The elements of dimension `d` and those below it; returns where the next one goes.
+/// Copies the elements of dimension `d` and all later dimensions; returns the end of the copy.
 template <class T>
 T* copy_dimension(const Py_buffer& view, int d, const std::byte* from, T* to) {
   if (d == view.ndim) {

@@ -1,4 +1,4 @@
-// Copies of what cannot be borrowed, for which other threads of Python need not wait.
+// Copies of tensors whose memory the library cannot read as it is. Large copies release the GIL.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -10,7 +10,7 @@
 
 namespace dequant::python {
 
-/// Bytes that nobody has set yet. They are Python's, so that its own tools see how many there are.
+/// Uninitialized bytes, allocated by Python, so that tracemalloc counts them.
 class Owned {
  public:
   Owned() = default;
@@ -27,15 +27,14 @@ class Owned {
   size_t size_ = 0;
 };
 
-/// Codes of `bits` bits, less than 8, from the low bits of a byte each.
+/// Packs codes of `bits` bits, less than 8. `from` has one code in the low bits of each byte.
 Owned packed(int bits, std::span<const std::byte> from);
 
-/// Codes of `bits` bits, less than 8, from packed bytes to a byte each of the buffer `out`, as many
-/// as it has. Raises ValueError where `packed` has fewer.
+/// Unpacks codes of `bits` bits, less than 8, one to each byte of the buffer `out`. The size of
+/// `out` is the number of codes. Raises ValueError if `packed` has fewer codes.
 void unpack(int bits, nanobind::handle packed, nanobind::handle out);
 
-/// The elements of a buffer with strides, in the order of their indices. Items are of 1, 2 or 4
-/// bytes.
+/// The elements of a strided buffer in row-major order. Items have 1, 2 or 4 bytes.
 Owned contiguous(const Py_buffer& view);
 
 }  // namespace dequant::python

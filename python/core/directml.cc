@@ -1,4 +1,4 @@
-// DirectML's two operators, with the strides that arrays have.
+// DirectML's two operators on strided arrays.
 #include "dequant/directml.h"
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace dml = conformance::directml;
 using namespace nb::literals;
 namespace {
 
-/// A tensor whose dimensions may have any strides but negative ones, which are copied. DirectML has
-/// at most 8 dimensions.
+/// A tensor with strides. An array with a negative stride is copied. DirectML has at most 8
+/// dimensions.
 class Strided {
  public:
   Strided(const char* name, nb::handle object, const Element* numbers = nullptr)
@@ -24,7 +24,7 @@ class Strided {
   const Tensor& tensor() const { return tensor_; }
   dml::NodeTensor node() const { return {tensor_.type(), tensor_.strides(), {}}; }
 
-  /// A scalar serves all elements of x, by strides of zero.
+  /// The scale or zero point of x. A scalar is broadcast to all elements of x by strides of zero.
   dml::NodeTensor side_of(const dml::NodeTensor& x) const {
     static constexpr std::array<int64_t, 64> kZeros{};
     if (!tensor_.type().shape.empty()) return node();
@@ -78,25 +78,26 @@ constexpr const char* kElementWise =
     R"(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR: output = (input - zero_point) * scale.
 
 input          uint8; since 2_1 also int8 uint16 int16 uint32 int32; 1 to 8 dimensions, before 3_0
-               just 4
-scale          float32, since 6_0 also float16, of the shape of input; a scalar serves all
-zero_point     of the dtype of input and its shape, or a scalar; since 6_2 None: 0
-feature_level  of the device: 1_0, 2_0, 2_1, ... 6_4
+               exactly 4
+scale          float32, since 6_0 also float16; a scalar, or a tensor of the shape of input
+zero_point     a scalar, or a tensor of the shape of input; the dtype of input; since 6_2 None: 0
+feature_level  feature level of the device: 1_0, 2_0, 2_1, ... 6_4
 
-The result has the dtype of scale. Arrays with strides, as of transpose() or numpy.broadcast_to(),
-are read as they lie; negative strides are copied.)";
+The result has the dtype of scale. Strided arrays, for example of transpose() or
+numpy.broadcast_to(), are read without a copy; arrays with negative strides are copied.)";
 
 constexpr const char* kDequantize =
     R"(DML_DEQUANTIZE: output = (input - zero_point) * scale, in blocks.
 
-input          uint8 int8 uint4 int4, of 1 to 8 dimensions
-scale          float32 or float16, of as many dimensions, each of which divides that of input: it is
-               that many blocks; a scalar serves all
-zero_point     of the dtype of input, divided into blocks as scale is; None: the middle of the codes
-feature_level  of the device: 6_3 or 6_4
+input          uint8 int8 uint4 int4; 1 to 8 dimensions
+scale          float32 or float16; a scalar, or one scale for each block: as many dimensions as
+               input, and each size divides the size of input (the quotient is the block length)
+zero_point     the dtype of input, in blocks like scale; None: the midpoint of the unsigned codes
+               (8 or 128), 0 for signed codes
+feature_level  feature level of the device: 6_3 or 6_4
 
-The result has the dtype of scale. Arrays with strides, as of transpose() or numpy.broadcast_to(),
-are read as they lie; negative strides are copied.)";
+The result has the dtype of scale. Strided arrays, for example of transpose() or
+numpy.broadcast_to(), are read without a copy; arrays with negative strides are copied.)";
 
 }  // namespace
 

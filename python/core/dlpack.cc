@@ -1,4 +1,4 @@
-// What other libraries share by DLPack.
+// Tensors of other libraries, read through DLPack.
 #include <nanobind/ndarray.h>
 
 #include <type_traits>
@@ -12,7 +12,7 @@ namespace nb = nanobind;
 namespace {
 
 std::optional<Element> element_of_dlpack(nb::dlpack::dtype type) {
-  // Codes of DLPack 1.1 for what numpy has no types for.
+  // Type codes of DLPack 1.1: 0 is int, 1 uint, 2 float. The other types are unknown to numpy.
   constexpr std::pair<uint8_t, Element> kElements[] = {
       {4, Element::bfloat16},        {10, Element::float8e4m3fn},
       {11, Element::float8e4m3fnuz}, {12, Element::float8e5m2},
@@ -27,7 +27,8 @@ std::optional<Element> element_of_dlpack(nb::dlpack::dtype type) {
   return {};
 }
 
-/// The memory as an array of numpy's, of unsigned integers that hold one element each.
+/// The memory as a numpy array of unsigned integers, one for each element, and the name of the
+/// element type.
 template <class Array>
 nb::object codes_of(nb::handle object) {
   Array array;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto kFloat = Element::float32;
 
-/// output_dtype as ONNX has it: a number of TensorProto.DataType; dtypes are understood too.
+/// The output_dtype attribute: a number of TensorProto.DataType. The argument may also be a dtype.
 std::optional<int64_t> onnx_dtype(nb::handle dtype) {
   if (dtype.is_none()) return {};
   if (PyIndex_Check(dtype.ptr()) != 0) return integer("output_dtype", dtype);
@@ -32,7 +32,7 @@ nb::object of_onnx(nb::handle x, nb::handle scale, nb::handle zero_point, nb::ha
                               .axis = integer("axis", axis),
                               .block_size = integer("block_size", block_size),
                               .output_dtype = onnx_dtype(output_dtype)};
-  // A default is no attribute: older versions of the operator have none of these.
+  // A default value is no attribute: older versions of the operator do not have the attributes.
   if (node.axis == 1) node.axis.reset();
   if (node.block_size == 0) node.block_size.reset();
   return run_plan(checked(onnx::dequantize_linear(node)),
@@ -68,33 +68,33 @@ nb::object of_webnn(nb::handle input, nb::handle scale, nb::handle zero_point, n
 
 constexpr const char* kOnnx = R"(ONNX's DequantizeLinear: y = (x - zero_point) * scale.
 
-The newest version of the operator that is not above `opset` decides what is allowed (ai.onnx
-versions 10, 13, 19, 21, 23, 24, 25).
+The arguments are checked by the newest version of the operator that is not above `opset` (ai.onnx
+versions 10, 13, 19, 21, 23, 24, 25 and 28).
 
 x             codes, of any shape
-scale         one, or a vector with one for each index on `axis`, or blocked: one for each block
-zero_point    of the dtype of x and the shape of scale; None: 0
-axis          of x, negative ones count from the back; without effect where there is one scale
-block_size    elements on the axis that share a scale; 0: not blocked
+scale         one scale, a vector with one scale for each index on `axis`, or one for each block
+zero_point    the dtype of x and the shape of scale; None: 0
+axis          axis of x; negative numbers count from the last axis; ignored for one scale
+block_size    number of elements on the axis that share a scale; 0: not blocked
 output_dtype  float32, float16, bfloat16, or a number of TensorProto.DataType; None: as scale
-opset         of the model, 10 to 28)";
+opset         opset version of the model, 10 to 28)";
 
 constexpr const char* kMicrosoft =
     R"(com.microsoft's DequantizeLinear: y = (x - x_zero_point) * x_scale.
 
 x             codes, of any shape
-x_scale       one, or a vector with one for each index on `axis`
-x_zero_point  of the dtype of x and the shape of x_scale; None: 0
-axis          of x, negative ones count from the back; None: 1
+x_scale       one scale, or a vector with one scale for each index on `axis`
+x_zero_point  the dtype of x and the shape of x_scale; None: 0
+axis          axis of x; negative numbers count from the last axis; None: 1
 
 The result has the dtype of x_scale.)";
 
 constexpr const char* kWebnn = R"(WebNN's dequantizeLinear: output = (input - zero_point) * scale.
 
-input       int8 uint8 int32 uint32 int4 uint4, of up to 8 dimensions
-scale       float32 or float16, of as many dimensions, each of which divides that of input: it is
-            that many blocks
-zero_point  of the dtype of input and the shape of scale
+input       int8 uint8 int32 uint32 int4 uint4; up to 8 dimensions
+scale       float32 or float16; one scale for each block: as many dimensions as input, and each
+            size divides the size of input (the quotient is the block length)
+zero_point  the dtype of input and the shape of scale
 
 The result has the dtype of scale.)";
 

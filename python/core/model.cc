@@ -1,4 +1,4 @@
-// A model file open for reading tensors, as dequant._model wraps it.
+// An open model file. dequant._model wraps it for users.
 #include "python/core/model.h"
 
 #include <memory>
@@ -22,7 +22,8 @@ using format::DenseTensor;
 using format::Extractor;
 using format::StoredTensor;
 
-/// What is known without reading data, under the names of dequant.Tensor.
+/// The attributes of dequant.Tensor that need no tensor data. In a format without a graph `node`
+/// is empty, `x` is the name of the codes, `domain` the scheme and `opset` its version.
 nb::dict facts(const DenseTensor& t, const format::Words& words) {
   const Plan& plan = t.recipe->plan;
   const auto& axis = t.recipe->axis;
@@ -109,7 +110,7 @@ class ModelFile {
     return zero_point ? read(*extractor, *zero_point) : nb::none();
   }
 
-  /// Whoever is reading goes on to the end.
+  /// Reads in other threads continue: the files close after the last of them.
   void close() {
     const std::lock_guard lock(mutex_);
     extractor_.reset();
@@ -133,7 +134,7 @@ class ModelFile {
     return all[index];
   }
 
-  /// Packed bytes in an array, the name of their element, the shape.
+  /// Packed bytes in an array, the name of their element type, the shape.
   static nb::object read(Extractor& extractor, const StoredTensor& tensor) {
     const TensorType& type = tensor.type;
     const int64_t bytes = checked(packed_bytes(type.element, checked(element_count(type.shape))));

@@ -1,4 +1,4 @@
-// Model files of Python programs: tensors on demand, and conversion.
+// Model files in Python: tensors that are dequantized on access, and conversion.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -8,11 +8,12 @@
 
 namespace dequant::python {
 
-/// A path as the system has it. Raises TypeError for what is none, ValueError for a NUL in it.
+/// A path as the bytes that the operating system expects. Raises TypeError for an object that is
+/// no path, ValueError for a path with a NUL character.
 std::string path_of(nanobind::handle path);
 
-/// Text as the bytes of a file have it: those that are not UTF-8 are surrogates, as in Python's own
-/// paths.
+/// Text of a file as str and back. Bytes that are not UTF-8 are surrogates in the str, as in
+/// Python's own paths (error handler "surrogateescape").
 nanobind::str to_text(std::string_view bytes);
 std::string from_text(const char* parameter, nanobind::handle text);
 

@@ -1,5 +1,5 @@
-// dequant._core: the dialects as functions on tensors. What users see of it is the package around
-// it.
+// dequant._core, the extension module: the dialects as functions on tensors, and model files. Users
+// import the package dequant, which wraps this module.
 #include <nanobind/nanobind.h>
 
 #include "dequant/element.h"
@@ -12,7 +12,7 @@
 NB_MODULE(_core, m) {
   namespace nb = nanobind;
   using namespace nb::literals;
-  // A daemon thread that is inside a call when the interpreter ends keeps what it works with.
+  // A daemon thread that is inside a call when the interpreter shuts down never frees its objects.
   nb::set_leak_warnings(false);
   dequant::python::find_names();
   dequant::python::find_errors();

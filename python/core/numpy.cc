@@ -1,4 +1,4 @@
-// numpy's names and dtypes as the library's elements.
+// numpy's classes, and its dtypes as element types of the library.
 #include "python/core/numpy.h"
 
 #include <nanobind/stl/string_view.h>
@@ -11,9 +11,9 @@ namespace dequant::python {
 namespace nb = nanobind;
 namespace {
 
-/// What is used of numpy and of the package. Found when the module is imported: an import may give
-/// the interpreter's lock away, so that in the initializer of a static variable it could wait for
-/// ever for another thread's.
+/// Objects of numpy and of the package. They are imported when this module is imported: an import
+/// may release the GIL, so an import in the initializer of a static variable could deadlock with
+/// another thread that waits for the initializer.
 struct Names {
   PyObject* ndarray;
   PyObject* generic;
@@ -24,7 +24,7 @@ struct Names {
   PyObject* packed;
 } names;
 
-/// What is known of the first few objects that were asked about.
+/// A cache of the element types of dtypes and dtype classes, for the first 64 of them.
 class Known {
  public:
   std::optional<Items> find(nb::handle object) {
@@ -35,7 +35,7 @@ class Known {
     return {};
   }
 
-  /// For ever, so that no other object gets its address.
+  /// Keeps a reference to the object for ever, so that no other object gets its address.
   void keep(nb::handle object, Items items) {
     const nb::ft_lock_guard lock(mutex_);
     if (known_.size() < 64) known_.emplace_back(nb::borrow(object).release(), items);
@@ -78,7 +78,7 @@ std::optional<Items> items_of(nb::handle object) {
   static PyObject* const type_of = PyUnicode_InternFromString("type");
   const auto dtype = attribute(object, dtype_of);
   if (const auto items = dtypes.find(dtype)) return items;
-  // Arrays that were pickled bring a dtype of their own; its class is the same for all of them.
+  // Each unpickled array has a new dtype object; the class of these dtypes is the same.
   const auto type = attribute(dtype, type_of);
   if (nb::cast<bool>(dtype.attr("isnative")) && nb::object(dtype.attr("names")).is_none()) {
     if (const auto items = classes.find(type)) return items;
@@ -116,7 +116,7 @@ Element element_of(const char* parameter, nb::handle dtype) {
   if (PyUnicode_CheckExact(dtype.ptr()) != 0) {
     Py_ssize_t size = 0;
     const char* const text = PyUnicode_AsUTF8AndSize(dtype.ptr(), &size);
-    if (text == nullptr) PyErr_Clear();  // a lone surrogate, which is refused below
+    if (text == nullptr) PyErr_Clear();  // a lone surrogate; dequant._dtypes refuses it below
     const std::string_view name(text, text == nullptr ? 0 : static_cast<size_t>(size));
     if (const auto known = element_from_name(name)) return *known;
   }

@@ -1,4 +1,4 @@
-// numpy's names and dtypes as the library's elements.
+// numpy's classes, and its dtypes as element types of the library.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -9,51 +9,55 @@
 
 namespace dequant::python {
 
-/// Finds what is used of numpy, once and before all else here.
+/// Imports the objects of numpy that this file uses. Called once, before all other functions of
+/// this file.
 void find_names();
 
-/// The class dequant.Packed, which is made after the module.
+/// Registers the class dequant.Packed, which Python defines after this module is imported.
 void set_packed(nanobind::handle type);
 bool is_packed(nanobind::handle object);
 
-/// An array of numpy's own class. Subclasses may mean more than their memory, as masked arrays do.
+/// Whether an object is a numpy array and of no subclass. The values of a subclass may differ from
+/// its memory, for example those of masked arrays.
 bool is_plain_array(nanobind::handle object);
 
-/// A scalar of numpy's, of any class.
+/// Whether an object is a numpy scalar of any class.
 bool is_scalar(nanobind::handle object);
 
-/// numpy's own True and False.
+/// Whether an object is a numpy.bool_.
 bool is_numpy_bool(nanobind::handle object);
 
-/// What a dtype of numpy's says of memory.
+/// The items of an array with a dtype.
 struct Items {
   Element element;
-  bool one_per_byte;  ///< of less than 8 bits, as ml_dtypes keeps them
+  bool one_per_byte;  ///< elements of less than 8 bits, one in each byte: dtypes of ml_dtypes
 };
 
-/// What the dtype of an array or a scalar says; none if its memory is not that of an element.
-/// Dtypes are few objects that live long, so what _arrays says of one, and of its class, is kept.
+/// The items of an array or a scalar; nothing if its dtype is no element type. Programs have few
+/// dtype objects, so the answers of dequant._arrays are cached by dtype and by dtype class.
 std::optional<Items> items_of(nanobind::handle object);
 
 /// A new array of float32 or float16.
 nanobind::object new_array(TensorType type, nanobind::handle shape);
 
-/// The element that a dtype argument means: one of our names, or a dtype of numpy, ml_dtypes or
-/// torch.
+/// The element type of a dtype argument: a name of dequant.dtypes, or a dtype of numpy, ml_dtypes
+/// or torch. Raises TypeError for every other object.
 Element element_of(const char* parameter, nanobind::handle dtype);
 
-/// The same for the type of a result: float32, float16 or bfloat16; none where dtype is None.
+/// The element type of a result: float32, float16 or bfloat16; nothing if dtype is None. Raises
+/// TypeError for every other object.
 std::optional<Element> output_of(const char* parameter, nanobind::handle dtype);
 
-/// A function of dequant._arrays, which knows numpy, ml_dtypes and DLPack.
+/// A function of dequant._arrays, which reads tensors of numpy, ml_dtypes and DLPack.
 nanobind::object arrays(const char* function);
 
 nanobind::tuple to_tuple(Shape shape);
 nanobind::str to_str(std::string_view text);
 nanobind::str to_str(Element element);
 
-/// For _arrays: memory that DLPack offers, as an array of unsigned integers, and the name of the
-/// element that each of them is; None where it is not of this processor or of another type.
+/// For dequant._arrays: the memory that an object exports by DLPack, as an array of unsigned
+/// integers, and the name of the element type. None if the memory is not the CPU's, or if the type
+/// is no element type.
 nanobind::object from_dlpack(nanobind::handle object, bool writable);
 
 }  // namespace dequant::python

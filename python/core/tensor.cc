@@ -1,4 +1,4 @@
-// Tensors of Python programs as the library sees them.
+// Tensor arguments as packed bytes, an element type and a shape.
 #include "python/core/tensor.h"
 
 #include <nanobind/stl/string_view.h>
@@ -86,7 +86,7 @@ void Tensor::own(Owned bytes) {
   bytes_ = owned_.bytes();
 }
 
-/// Bytes without a dtype are uint8.
+/// Elements of bytes and bytearray objects are uint8.
 bool Tensor::take_bytes(nb::handle object) {
   if (PyBytes_CheckExact(object.ptr()) == 0 && PyByteArray_CheckExact(object.ptr()) == 0)
     return false;
@@ -110,7 +110,7 @@ bool Tensor::take_packed(nb::handle object) {
 bool Tensor::take_strides() {
   const Py_buffer& view = exported_.view();
   std::array<Py_ssize_t, 64> strides;
-  Py_ssize_t last = 0;  // element
+  Py_ssize_t last = 0;  // the largest offset of an element, in elements
   const auto rank = static_cast<size_t>(view.ndim);
   for (size_t i = 0; i < rank; ++i) {
     if (view.strides[i] < 0 || view.strides[i] % view.itemsize != 0) return false;
@@ -125,7 +125,7 @@ bool Tensor::take_strides() {
 }
 
 bool Tensor::take_number(const char* name, nb::handle object, Element element) {
-  const bool is_float = PyFloat_Check(object.ptr()) != 0;  // numpy.float64 is one, too
+  const bool is_float = PyFloat_Check(object.ptr()) != 0;  // also true for numpy.float64
   if (!is_float && PyLong_CheckExact(object.ptr()) == 0) return false;
   uint32_t code = 0;
   if (element == Element::float32) {

@@ -1,4 +1,4 @@
-// Tensors of Python programs as the library sees them: packed bytes, an element, a shape.
+// Tensor arguments of Python functions as packed bytes, an element type and a shape.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -14,7 +14,7 @@
 
 namespace dequant::python {
 
-/// A buffer that an object exports. The object keeps its memory where it is as long as this lives.
+/// A buffer that an object exports. The memory stays valid and in place until release().
 class Exported {
  public:
   Exported() = default;
@@ -22,8 +22,8 @@ class Exported {
   Exported& operator=(const Exported&) = delete;
   ~Exported() { release(); }
 
-  /// Instead of what it held before. False, without a Python error, where the object exports no
-  /// memory of that kind.
+  /// Releases the held buffer and gets the buffer of `object`. Returns false, without a Python
+  /// error, if the object exports no buffer that meets `flags`.
   bool get(nanobind::handle object, int flags);
   void release();
   const Py_buffer& view() const { return view_; }
@@ -35,7 +35,7 @@ class Exported {
   Py_buffer view_{};
 };
 
-/// A shape of Python's. numpy allows 64 dimensions.
+/// A shape or strides. numpy allows 64 dimensions.
 class Sizes {
  public:
   /// Raises ValueError for more than 64 dimensions.
@@ -50,24 +50,24 @@ class Sizes {
   size_t rank_ = 0;
 };
 
-/// What memory a tensor may have. Other is copied.
+/// The layouts of memory that a function reads. A tensor of another layout is copied.
 enum class Layout : uint8_t {
   packed,
-  strided,  ///< any strides of whole elements but negative ones
+  strided,  ///< strides are non-negative and multiples of the element size
 };
 
-/// A tensor to read; it holds the memory.
+/// A tensor to read. It keeps the memory valid.
 class Tensor {
  public:
-  /// Borrows contiguous numpy arrays at once and leaves all else to adapt() of dequant._arrays,
-  /// which raises TypeError for what is no tensor, or has elements that dequant does not know. A
-  /// Python number becomes a scalar of the element that `numbers` names, rounded where that is
-  /// float32; OverflowError where it does not fit.
+  /// Reads numpy arrays and scalars, dequant.Packed and bytes itself, and passes other objects to
+  /// adapt() of dequant._arrays. adapt() raises TypeError for an object that is no tensor, or whose
+  /// dtype is no element type. If `numbers` is given, a Python number becomes a scalar of this
+  /// element type; a float is rounded to float32. OverflowError if the number is out of range.
   Tensor(const char* name, nanobind::handle object, const Element* numbers = nullptr,
          Layout layout = Layout::packed);
 
   TensorType type() const { return {element_, sizes_.shape()}; }
-  /// Of a strided tensor, in elements; none if it is packed.
+  /// The strides of a strided tensor, in elements; nothing for a packed tensor.
   std::optional<Shape> strides() const {
     return is_packed_ ? std::nullopt : std::optional(strides_.shape());
   }
@@ -99,7 +99,7 @@ class Output {
   Output(TensorType type, nanobind::handle out, nanobind::handle like);
 
   std::span<std::byte> bytes() const { return exported_.bytes(); }
-  /// What the caller gets: `out` itself, or the new array.
+  /// The return value for the caller: `out` itself, or the new array.
   nanobind::object result() const { return result_; }
 
  private:

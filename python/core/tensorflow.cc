@@ -57,16 +57,16 @@ nb::object dequantize(nb::handle input, nb::handle min_range, nb::handle max_ran
 }
 
 constexpr const char* kDequantize =
-    R"(tf.quantization.dequantize: codes of a range [min_range, max_range] as floats.
+    R"(tf.quantization.dequantize: converts codes of the range [min_range, max_range] to floats.
 
 input         uint8 int8 uint16 int16 int32, of any shape
-min_range     float32: one, or one for each index on `axis`
+min_range     float32: one number, or one for each index on `axis`
 max_range     as min_range
 mode          MIN_COMBINED, MIN_FIRST or SCALED
-name          without effect
-axis          of input, negative ones count from the back; None: one range
-narrow_range  of SCALED: the lowest code is not used
-dtype         float32 or bfloat16 of the result; None: float32
+name          ignored
+axis          axis of input; negative numbers count from the last axis; None: one range
+narrow_range  for SCALED: the lowest code is not part of the range
+dtype         dtype of the result: float32 or bfloat16; None: float32
 version       "r2", or "r1.4", which has no axis, narrow_range and dtype
 semantics     "kernel": the bits of TensorFlow's CPU kernel; "documented": the formulas of the r1.4
               page)";

@@ -1,4 +1,4 @@
-// The interpreter's lock, given away while the library works.
+// Releases the GIL while the library computes.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -8,13 +8,13 @@
 
 namespace dequant::python {
 
-/// Gives the lock away for as long as this lives. A daemon thread may want it back when the
-/// interpreter has ended: Python before 3.14 then ends the thread by unwinding its stack, which no
-/// destructor survives. Such a thread waits for the end of the process here, as it does in later
-/// versions.
+/// Releases the GIL until the destructor. A daemon thread may acquire the GIL after the interpreter
+/// has shut down. Python before 3.14 then ends the thread by unwinding its stack, and an exception
+/// that leaves a destructor ends the process. Such a thread waits for the end of the process here,
+/// as it does in Python 3.14 and later.
 class Unlocked {
  public:
-  /// Keeps it where that is not worth while.
+  /// Keeps the GIL unless `worth_while`: releasing costs more than a short computation.
   explicit Unlocked(bool worth_while = true)
       : state_(worth_while ? PyEval_SaveThread() : nullptr) {}
   Unlocked(const Unlocked&) = delete;
