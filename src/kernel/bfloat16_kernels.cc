@@ -120,7 +120,7 @@ struct Product : Params {
       lines[k] = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(v[2 * k + 1], v[2 * k]));
     }
   }
-  HWY_INLINE void Part(size_t, Padding&) {}
+  HWY_INLINE void PadLast(size_t, Padding&) {}
 };
 
 /// Parameters of a tile; what whole iterations read beyond them may be anything.

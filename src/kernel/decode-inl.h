@@ -1,7 +1,8 @@
-// One struct per way of storing codes: kBits, and Decode(), which turns the next four vectors of
-// codes into what Difference() makes fl32(x - zero) of. Reads exactly 4 * Lanes(df) * kBits / 8
-// bytes. Here: integers of whole bytes. Packed codes: decode_packed-inl.h; floats:
-// decode_float-inl.h.
+// Decoders of integers of whole bytes. A decoder is a struct with kBits, the bits of a code;
+// Decode(), which loads the codes of one step (four vectors); and Difference(), which computes
+// fl32(x - zero) from a loaded vector. Decode() reads exactly the Step() * kBits / 8 bytes of the
+// step. Decoders of packed integers: decode_packed-inl.h; of floats: decode_float-inl.h and
+// decode_float6-inl.h.
 #include "hwy/highway.h"
 #include "kernel/targets.h"
 
@@ -12,9 +13,9 @@
 #define DEQUANT_DECODE_INL_H_
 #endif
 
-// Our avx512_bf16 is what Highway calls AVX3_DL and one extension more: src/kernel/targets.cc.
-// Functions that compilers write themselves are not compiled for a target, so constructors here are
-// explicit.
+// The target avx512_bf16 is Highway's AVX3_DL and the extension AVX512-BF16: src/kernel/targets.cc.
+// Implicitly defined constructors lack the attribute of the target, so vector classes here define
+// their constructors.
 #undef DEQUANT_TARGET
 #if HWY_TARGET == HWY_AVX3_DL
 #define DEQUANT_TARGET HWY_TARGET_STR ",avx512bf16"
@@ -31,8 +32,8 @@
 #define DEQUANT_ATTR
 #endif
 
-// True where the processor converts between float16 and float32, rounding to nearest even and with
-// subnormals.
+// True where the target has instructions that convert between float16 and float32, round to nearest
+// even and handle subnormals.
 #undef DEQUANT_HARDWARE_FLOAT16
 #define DEQUANT_HARDWARE_FLOAT16 \
   ((HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2) || (HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64))
@@ -49,17 +50,18 @@ using VF = hn::Vec<DF>;
 using VI = hn::Vec<DI>;
 using VU = hn::Vec<DU>;
 
-/// Vectors that are handled together: enough to fill a cache line with 16-bit results.
+/// A step, the unit of work of a kernel, is four vectors of float32. With vectors of 64 bytes a
+/// step of 16-bit results fills two cache lines, with vectors of 32 bytes one.
 constexpr size_t kStepVectors = 4;
 constexpr size_t kMaxLanes = hn::MaxLanes(DF());
-/// Elements of a group.
+/// Elements of a step, at most and on this processor.
 constexpr size_t kMaxStep = kStepVectors * kMaxLanes;
 HWY_INLINE size_t Step() { return kStepVectors * hn::Lanes(DF()); }
 
-/// fl32(x - zero) where the exact difference fits in 32 bits: every element of 16 bits or fewer.
+/// fl32(x - zero) where 32 bits hold the exact difference: for elements of 16 bits or fewer.
 HWY_INLINE VF SmallDifference(VI x, VI zero) { return hn::ConvertTo(DF(), hn::Sub(x, zero)); }
 
-/// Codes of one, two or four bytes, promoted to int32 by their own type.
+/// Integers of one or two bytes, loaded as T and promoted to int32.
 template <class T>
 struct Whole {
   static constexpr int kBits = 8 * sizeof(T);
@@ -76,7 +78,7 @@ struct Whole {
   static HWY_INLINE VF Difference(VI x, VI zero) { return SmallDifference(x, zero); }
 };
 
-/// 32-bit codes as they are.
+/// Loads 32-bit codes; a base without Difference().
 struct Words {
   static constexpr int kBits = 32;
   using Raw = VI;
@@ -90,7 +92,7 @@ struct Words {
   }
 };
 
-/// 32-bit codes less 0.
+/// 32-bit integers with the zero point 0: fl32(x).
 template <bool kUnsigned>
 struct WideLessZero : Words {
   explicit HWY_INLINE WideLessZero(const float* lut) : Words(lut) {}
@@ -100,11 +102,12 @@ struct WideLessZero : Words {
   }
 };
 
-/// Differences of 32-bit codes. Where one of a group needs 33 bits, double holds it, and its one
-/// rounding is that of double to float.
+/// 32-bit integers with any zero point. The exact difference can need 33 bits. Wrapped() finds such
+/// differences in a step; WideDifference() then computes the difference exactly in double and
+/// rounds once, from double to float32.
 template <bool kUnsigned>
 struct Wide : Words {
-  using LessZero = WideLessZero<kUnsigned>;  ///< serves in its place where the zero point is 0
+  using LessZero = WideLessZero<kUnsigned>;  ///< the decoder for groups with the zero point 0
 
   explicit HWY_INLINE Wide(const float* lut) : Words(lut) {}
 
@@ -114,11 +117,11 @@ struct Wide : Words {
   }
   static HWY_INLINE VF Difference(VI x, VI zero) { return SmallDifference(x, Signed(zero)); }
 
-  /// Unsigned codes and zero points are both moved by 2^31, which cancels.
+  /// An unsigned number less 2^31. The subtrahend 2^31 cancels in x - zero.
   static HWY_INLINE VI Signed(VI x) { return kUnsigned ? hn::Xor(x, hn::Set(DI(), INT32_MIN)) : x; }
 
-  /// Negative lanes are those whose difference has wrapped around. Written so, the compiler loads
-  /// the codes in their order, which streaming kernels want.
+  /// Negative in the lanes where x - zero overflows int32. With this expression the compiler loads
+  /// the codes in the order of memory, which is faster while results are streamed.
   static HWY_INLINE VI Wrapped(VI x, VI zero) {
     zero = Signed(zero);
     return hn::And(hn::Xor(x, zero), hn::Xor(x, hn::Sub(x, zero)));
@@ -137,7 +140,7 @@ struct Wide : Words {
   }
 };
 
-/// int32 codes and shift each rounded to float32 before they are subtracted.
+/// int32 with a shift, for the rules of ranges: fl32(fl32(x) - fl32(shift)).
 struct Rounded : Words {
   explicit HWY_INLINE Rounded(const float* lut) : Words(lut) {}
   static HWY_INLINE VF Difference(VI x, VI shift) {

@@ -145,7 +145,7 @@ struct One {
   HWY_INLINE __m512h Scale(size_t) const { return scale; }
   HWY_INLINE __m512i Zero(size_t) const { return zero; }
   HWY_INLINE void Advance() {}
-  HWY_INLINE void Part(size_t, Padding&) {}
+  HWY_INLINE void PadLast(size_t, Padding&) {}
 };
 
 /// One for each group of 16 or 32 elements.
@@ -188,7 +188,7 @@ struct Blocks {
     scale += kUnroll / group;
     zero += kUnroll / group;
   }
-  HWY_INLINE void Part(size_t count, Padding& padding) {
+  HWY_INLINE void PadLast(size_t count, Padding& padding) {
     const size_t blocks = (count - 1) / group + 1;
     copy_padded(scale, blocks * sizeof *scale, padding.scale, sizeof padding.scale);
     copy_padded(zero, blocks * sizeof *zero, padding.zero, sizeof padding.zero);
@@ -211,7 +211,7 @@ struct Each {
     scale += kUnroll;
     zero += kUnroll;
   }
-  HWY_INLINE void Part(size_t, Padding&) {}
+  HWY_INLINE void PadLast(size_t, Padding&) {}
 };
 
 HWY_INLINE void NarrowVector(const float* scale, const int32_t* zero, uint16_t* scale16,

@@ -100,7 +100,7 @@ requires(sizeof(typename Out::T) == 2) struct LongGroup<Float8Bytes, Out> {
     results.Words(p, words);
   }
   HWY_INLINE void Advance() {}
-  HWY_INLINE void Part(size_t, Padding&) {}
+  HWY_INLINE void PadLast(size_t, Padding&) {}
 };
 
 #else
@@ -162,7 +162,7 @@ requires(sizeof(typename Out::T) == 2) struct LongGroup<Float8<false>, Out> {
     results.Words<kToFloat16 ? 0x7E00 : 0x7FC0>(In::Load(p, In::kWordOrder), words);
   }
   HWY_INLINE void Advance() {}
-  HWY_INLINE void Part(size_t, Padding&) {}
+  HWY_INLINE void PadLast(size_t, Padding&) {}
 };
 
 #endif
@@ -188,7 +188,7 @@ requires(sizeof(typename Out::T) == 2) struct LongGroup<Float6, Out> {
     results.Words(p, words);
   }
   HWY_INLINE void Advance() {}
-  HWY_INLINE void Part(size_t, Padding&) {}
+  HWY_INLINE void PadLast(size_t, Padding&) {}
 };
 
 #else
@@ -213,7 +213,7 @@ requires(sizeof(typename Out::T) == 2) struct LongGroup<Float6, Out> {
     results.Words(In::Load<Float8<false>::kWordOrder>(p), words);
   }
   HWY_INLINE void Advance() {}
-  HWY_INLINE void Part(size_t, Padding&) {}
+  HWY_INLINE void PadLast(size_t, Padding&) {}
 };
 
 #endif

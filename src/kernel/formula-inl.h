@@ -83,7 +83,7 @@ struct Straight {
     }
   }
   HWY_INLINE void Advance() {}
-  HWY_INLINE void Part(size_t, Padding&) {}
+  HWY_INLINE void PadLast(size_t, Padding&) {}
 };
 
 /// A SplitFormula.
@@ -112,7 +112,7 @@ struct Parted {
     }
   }
   HWY_INLINE void Advance() {}
-  HWY_INLINE void Part(size_t, Padding&) {}
+  HWY_INLINE void PadLast(size_t, Padding&) {}
 };
 
 template <class In, class Params, class How>

@@ -1,5 +1,6 @@
-// The only loop. PerGroupKernel and PerElementKernel are table entries: whole steps, what is left
-// at the end and both kinds of stores come from one body.
+// The loop of the kernels written with Highway, and the kernels PerGroupKernel and
+// PerElementKernel. One loop body serves whole steps and the remainder, with normal and with
+// non-temporal stores.
 #include <type_traits>
 
 #include "hwy/cache_control.h"
@@ -26,21 +27,22 @@
 DEQUANT_BEFORE_NAMESPACE();
 namespace dequant::HWY_NAMESPACE {
 
-/// Stores a group of 16-bit results.
+/// Stores the 16-bit results of a step.
 HWY_INLINE void StoreResults(const V16* results, uint8_t* y, bool stream) {
   auto* out = reinterpret_cast<uint16_t*>(y);
   const size_t lanes = hn::Lanes(D16Full());
   for (size_t q = 0; q < kResults; ++q) Put(results[q], D16Full(), out + q * lanes, stream);
 }
 
-/// True where results of 16 bits are looked up as they are.
+/// True if the parameters have Results(), which looks up rounded 16-bit results; false if they have
+/// Values(), which computes float32 results.
 template <class In, class Params>
 constexpr bool kHasResults = requires(const Params& params, const In& in, const uint8_t* x,
                                       V16* results) {
   params.Results(in, x, results);
 };
 
-/// Dequantizes a group.
+/// Dequantizes one step.
 template <class Out, class In, class Params>
 HWY_INLINE void DequantizeStep(const In& in, const Params& params, const uint8_t* x, uint8_t* y,
                                bool stream) {
@@ -55,21 +57,21 @@ HWY_INLINE void DequantizeStep(const In& in, const Params& params, const uint8_t
   }
 }
 
-/// Steps in an iteration of the loop: two where parameters need no padding and a group is short,
-/// because counting costs as much as some arithmetic.
+/// Steps in one iteration of the loop. Two if the parameters need no padding and a vector has 32
+/// bytes or fewer: the work of one step is then so little that the loop counter matters.
 template <class Params>
 constexpr size_t kUnroll = std::is_empty_v<typename Params::Padding>&& HWY_MAX_BYTES <= 32 ? 2 : 1;
 
-/// True where a loop whose results stay in the caches waits for its stores: a vector fills a cache
-/// line, and is not narrowed or only looked up.
+/// True if stores limit the speed of a loop that does not stream: a vector fills a cache line, and
+/// the results are float32 or looked up.
 template <class Out, class In, class Params>
 constexpr bool kStoresAreSlowest = HWY_MAX_BYTES == kCacheLine &&
                                    (sizeof(typename Out::T) == sizeof(float) ||
                                     kHasResults<In, Params>);
 
-/// Dequantizes count elements, of which there is one at least. What is left after the last whole
-/// iteration goes through padded copies, so that nothing beyond it is touched; it is done by the
-/// same code. `ahead` is what prefetch_distance_of() says.
+/// Dequantizes `count` elements, at least one. The remainder after the last whole iteration is
+/// copied to zero-padded buffers and dequantized there by the same code, so that no byte outside
+/// the span is read or written. `prefetch_distance` is the result of prefetch_distance_of().
 template <class Out, class In, class Params>
 HWY_INLINE void Loop(const In& in, Params params, const uint8_t* x, uint8_t* y, size_t count,
                      size_t prefetch_distance) {
@@ -79,18 +81,18 @@ HWY_INLINE void Loop(const In& in, Params params, const uint8_t* x, uint8_t* y, 
   typename Params::Padding padding;
   const size_t x_step = Step() * In::kBits / 8;
   const size_t y_step = Step() * sizeof(typename Out::T);
-  const size_t rest = count % (kUnroll<Params> * Step());
-  uint8_t* rest_of_y = nullptr;
-  for (size_t turns = count / (kUnroll<Params> * Step());; turns = 0) {
-    if (HWY_UNLIKELY(turns == 0)) {
-      copy_padded(x, (rest * In::kBits + 7) / 8, x_padding, sizeof x_padding);
-      params.Part(rest, padding);
-      rest_of_y = y;
+  const size_t remainder = count % (kUnroll<Params> * Step());
+  uint8_t* remainder_of_y = nullptr;
+  for (size_t iterations = count / (kUnroll<Params> * Step());; iterations = 0) {
+    if (HWY_UNLIKELY(iterations == 0)) {
+      copy_padded(x, (remainder * In::kBits + 7) / 8, x_padding, sizeof x_padding);
+      params.PadLast(remainder, padding);
+      remainder_of_y = y;
       x = x_padding;
       y = y_padding;
       stream = false;
       prefetch_distance = 0;
-      turns = 1;
+      iterations = 1;
     }
     do {
       if (kStoresAreSlowest<Out, In, Params> && !stream) {
@@ -100,21 +102,24 @@ HWY_INLINE void Loop(const In& in, Params params, const uint8_t* x, uint8_t* y, 
         for (size_t i = 0; i < kUnroll<Params> * x_step; i += kCacheLine)
           hwy::Prefetch(x + prefetch_distance + i);
       }
-      for (size_t g = 0; g < kUnroll<Params>; ++g) {
+      for (size_t step = 0; step < kUnroll<Params>; ++step) {
         DequantizeStep<Out>(in, params, x, y, stream);
         x += x_step;
         y += y_step;
         params.Advance();
       }
-    } while (--turns != 0);
-    if (rest == 0) return;
-    if (rest_of_y != nullptr) {
-      return copy_bytes(y_padding, rest * sizeof(typename Out::T), rest_of_y);
+    } while (--iterations != 0);
+    if (remainder == 0) return;
+    if (remainder_of_y != nullptr) {
+      return copy_bytes(y_padding, remainder * sizeof(typename Out::T), remainder_of_y);
     }
   }
 }
 
-/// A scale for each group.
+/// One scale s, zero point z and, if kAdds, offset o for each group:
+///   y = narrow(fl32(difference * s)), or, if kAdds, narrow(fl32(fl32(difference * s) + o)),
+/// where narrow() rounds to the output, and difference is In::Difference(): fl32(x - z), or
+/// fl32(fl32(x) - fl32(z)) of the decoder Rounded.
 template <class In, class Out, bool kAdds>
 void PerGroupKernel(const KernelArgs& a) {
   if (HWY_UNLIKELY(!a.finite_normal)) {
@@ -134,7 +139,7 @@ void PerGroupKernel(const KernelArgs& a) {
       return Loop<Out>(in, params, a.x, a.y, a.count, prefetch_distance_of(a, a.y));
     }
 #if HWY_MAX_BYTES == 32
-    // Blocks of 32 are so common that they are worth a loop of their own.
+    // Groups of 32 elements have their own loop, as 32 is the most common block size.
     if (a.group == 4 * lanes && a.count > 4 * lanes) {
       const Blocked<In, Out, 4> params(a.scale, a.zero);
       return Loop<Out>(in, params, a.x, a.y, a.count, prefetch_distance_of(a, a.y));
@@ -168,7 +173,7 @@ void PerGroupKernel(const KernelArgs& a) {
   }
 }
 
-/// A scale for each element.
+/// One scale s and zero point z for each element: y = narrow(fl32(fl32(x - z) * s)).
 template <class In, class Out>
 void PerElementKernel(const KernelArgs& a) {
   if (HWY_UNLIKELY(!a.finite_normal)) {

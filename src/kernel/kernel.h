@@ -1,5 +1,5 @@
-// What a kernel is: a function, its arguments, and the table that holds one for every arithmetic,
-// element, output and scale layout. Nothing here knows an instruction set.
+// The function type of kernels, their arguments, and the table with one kernel for each arithmetic,
+// element, output and scale layout. This file does not depend on an instruction set.
 #pragma once
 
 #include <array>
@@ -12,16 +12,19 @@
 
 namespace dequant {
 
-/// Bytes that are streamed together: a cache line.
+/// Bytes of a cache line, the unit of streaming. To stream results is to write them with
+/// non-temporal stores, which bypass the caches.
 inline constexpr size_t kCacheLine = 64;
 
-/// The prefetch distance of codes when results are streamed: the arithmetic leaves too little room
-/// for loads that miss the caches, and what the processor fetches by itself comes too late.
+/// Bytes from the codes that a kernel loads to the codes that it prefetches, while it streams
+/// results. The arithmetic is too short to hide a cache miss, and the hardware prefetcher is too
+/// late.
 inline constexpr size_t kPrefetchDistanceX = 2048;
 
-/// One span of elements: x starts on a byte, and so does every group of it. `scale` and `zero` hold
-/// one entry per group (ScaleLayout::per_group) or per element (ScaleLayout::per_element). Any
-/// alignment of x and y.
+/// The arguments of a kernel, for one span of elements. The codes of the span start on a byte, and
+/// so do the codes of each group. `scale` and `zero` hold one entry for each group
+/// (ScaleLayout::per_group) or each element (ScaleLayout::per_element). x and y may have any
+/// alignment.
 struct KernelArgs {
   const uint8_t* x;
   uint8_t* y;
@@ -30,52 +33,54 @@ struct KernelArgs {
   const float* scale = nullptr;
   const int32_t* zero = nullptr;  ///< integers: the zero point (of uint32: its bit pattern)
   const float* lut = nullptr;     ///< floats: the value of every code
-  /// Results bypass the caches where y, or a group of it, starts with a cache line. Codes are then
-  /// prefetched so many bytes before they are read.
+  /// True: results are streamed where y, or the y of a group, is aligned to a cache line.
   bool stream = false;
+  /// Bytes from the codes that are loaded to the codes that are prefetched, if results are
+  /// streamed.
   size_t prefetch_distance = kPrefetchDistanceX;
-  /// is_finite_normal() of every scale and offset: no result is NaN or subnormal.
+  /// True: is_finite_normal() holds for every scale and offset. Then no float32 result, before it
+  /// is rounded to y's element, is subnormal, and only codes that are NaN have the result NaN.
   bool finite_normal = false;
-  bool scales_of_y = false;                ///< every scale is a number that y's element has
-  const float* offset = nullptr;           ///< range kernels: as scale, what is added after it
-  const AffineFormula* formula = nullptr;  ///< formula kernels: all they need beside x, y and count
-  /// per_element: scale and zero as Helpers::narrow makes them, or null.
+  bool scales_of_y = false;       ///< every scale is exact in y's element
+  const float* offset = nullptr;  ///< range kernels: added to the product; laid out as scale
+  const AffineFormula* formula = nullptr;  ///< formula kernels: the formula; no other parameters
+  /// per_element: `scale` and `zero` converted by Helpers::narrow, or null.
   const uint16_t* scale16 = nullptr;
   const int16_t* zero16 = nullptr;
-  // Of the kernels for rows that share scales and zero points:
+  // For the kernels of rows that share scales and zero points; `count` is the elements of a row.
   size_t rows = 1;
-  size_t x_row = 0;  ///< bytes from a row to the next one, of x and of y
-  size_t y_row = 0;
+  size_t x_row = 0;  ///< bytes from the start of a row of x to the start of the next row
+  size_t y_row = 0;  ///< the same distance in y
 };
 
-/// Streaming writes whole cache lines, so y must start with one. The prefetch distance of codes if
-/// results are streamed to y; 0: they are not.
+/// The prefetch distance of codes if the results at y are streamed; 0 if not. Non-temporal stores
+/// write whole cache lines, so y must be aligned to a cache line.
 [[gnu::always_inline]] inline size_t prefetch_distance_of(const KernelArgs& a, const uint8_t* y) {
   return a.stream && reinterpret_cast<uintptr_t>(y) % kCacheLine == 0 ? a.prefetch_distance : 0;
 }
 
-/// How far ahead cache lines of results that stay in the caches are fetched: a store that misses
-/// the nearest cache holds up those behind it.
+/// Bytes from the results that a kernel stores to the cache line of y that it prefetches, while
+/// results are not streamed. A store that misses the nearest cache delays all later stores.
 inline constexpr size_t kPrefetchDistanceY = 512;
 
-/// The code of 2^-100.
+/// The bits of 2^-100 in float32.
 inline constexpr uint32_t kLeastFiniteNormal = (127u - 100u) << 23;
 
-/// True for a scale or offset that lets kernels take shorter ways: finite, and so large that no
-/// code of any element comes near a subnormal result, or zero. Infinity times zero is a NaN,
-/// though: the elements that have infinities do not take zeros.
+/// True for a scale or offset that needs no special case in a kernel: a finite number of magnitude
+/// 2^-100 or more, with which no code of any element has a subnormal result; with zero_too also
+/// zero. Infinity times zero is NaN, so zero_too must be false for the scales of elements with
+/// infinities.
 constexpr bool is_finite_normal(float value, bool zero_too) {
   const uint32_t magnitude = std::bit_cast<uint32_t>(value) & 0x7FFFFFFF;
   if (magnitude == 0) return zero_too;
   return magnitude >= kLeastFiniteNormal && magnitude < 0x7F800000;
 }
 
-/// What is_finite_normal() asks of the scales of an element.
+/// True for the input elements with infinities, whose scales need zero_too = false.
 constexpr bool has_infinity(Element x) { return x == Element::float8e5m2; }
 
-/// Vectors of a group of elements that share a scale, where a kernel has a loop for groups so short
-/// that do not fill an iteration: one or two, done one after another without a seam. 0: no such
-/// loop.
+/// Vectors in a group of `elements`, if kernels have a loop whose every step holds several whole
+/// groups of this size: 1 or 2. 0: kernels have no such loop.
 constexpr size_t vectors_of_short_group(size_t elements, size_t lanes) {
   return elements == lanes ? 1 : elements == 2 * lanes ? 2 : 0;
 }
@@ -84,12 +89,12 @@ using KernelFn = void (*)(const KernelArgs&);
 
 enum class ScaleLayout : uint8_t { per_group, per_element };
 
-/// The elements before the first that is none.
+/// The number of input elements: all elements before float8e8m0, the first that is not an input.
 inline constexpr size_t kInputs = static_cast<size_t>(Element::float8e8m0);
 inline constexpr size_t kOutputs = 3;
 inline constexpr size_t kScaleLayouts = 2;
 
-/// Outputs in the order of the table.
+/// The output elements, in the order of their index in the table.
 inline constexpr std::array<Element, kOutputs> kOutputElements{Element::float32, Element::float16,
                                                                Element::bfloat16};
 
@@ -97,46 +102,50 @@ constexpr size_t output_index(Element output) {
   return output == Element::float32 ? 0 : output == Element::float16 ? 1 : 2;
 }
 
-/// Elements that the rules of ranges take.
+/// The input elements of the rules of ranges.
 inline constexpr std::array kRangeElements{Element::uint8, Element::int8, Element::uint16,
                                            Element::int16, Element::int32};
 
-/// Where an element stands in kRangeElements, or its size if it does not.
+/// The index of an element in kRangeElements; kRangeElements.size() for every other element.
 constexpr size_t range_index(Element x) {
   size_t i = 0;
   while (i < kRangeElements.size() && kRangeElements[i] != x) ++i;
   return i;
 }
 
-/// Helper kernels: what else run() does with vectors.
+/// Vector functions that run() needs beside kernels: for parameters, and for copies.
 struct Helpers {
-  /// True if is_finite_normal() of all values.
+  /// True if is_finite_normal() holds for all values.
   bool (*all_finite_normal)(const float* values, size_t count, bool zero_too) = nullptr;
-  /// Parameters and where they go, once for each element.
+  /// A parameter: its values, one for each group, and the array for one value for each element.
   struct Spread {
     const uint32_t* values;
     uint32_t* out;
   };
-  /// `count` words of out for one or two parameters: each value `group` times, but the first only
-  /// from its `into`th time on; count <= kMostRepeated. Writes up to kSlack words more.
-  void (*repeat)(const Spread* params, size_t how_many, size_t group, size_t into,
+  /// Fills `out` of one or two parameters with `count` words: each value `group` times, but the
+  /// first value `skip` times less, skip < group. count <= kMostRepeated. Up to kSlack words after
+  /// the last are overwritten too.
+  void (*repeat)(const Spread* params, size_t how_many, size_t group, size_t skip,
                  size_t count) = nullptr;
-  /// Integers of at most 16 bits as int32, from the start of a byte on; null for other elements.
+  /// Integer codes of at most 16 bits to int32; the first code starts on a byte. Null for other
+  /// elements.
   std::array<void (*)(const uint8_t* from, size_t count, int32_t* to), kInputs> widen{};
-  /// Values of float16 or bfloat16 codes at any alignment. NaNs stay NaNs.
+  /// float16 or bfloat16 codes, at any alignment, to float32. A NaN becomes a NaN.
   void (*widen_float16)(const uint8_t* from, size_t count, float* to) = nullptr;
   void (*widen_bfloat16)(const uint8_t* from, size_t count, float* to) = nullptr;
-  /// Scales of kernels to float16 whose scales_of_y are finite and normal, and zero points of 8
-  /// bits or fewer, in 16 bits. Writes up to kNarrowSlack more, which kernels may read. Null if no
-  /// kernel takes them.
+  /// Parameters for kernels that compute in float16: scales that are finite, normal and exact in
+  /// float16 to float16 codes, zero points of at most 8 bits to int16. Up to kNarrowSlack entries
+  /// after the last are overwritten too, and kernels may read them. Null if the target has no such
+  /// kernels.
   void (*narrow)(const float* scale, const int32_t* zero, size_t count, uint16_t* scale16,
                  int16_t* zero16) = nullptr;
-  /// The same of zero points as they are stored, from the start of a byte on; null for elements
-  /// without such kernels. These take float16 scales as they are stored, if all_finite_normal16().
+  /// The zero points of `narrow` from their stored codes; the first code starts on a byte. Null for
+  /// elements without such kernels. The kernels read stored float16 scales directly if
+  /// all_finite_normal16() holds.
   std::array<void (*)(const uint8_t* zero, size_t count, int16_t* zero16), kInputs> narrow_zeros{};
-  /// True if is_finite_normal() of all float16 codes.
+  /// True if is_finite_normal() holds for the values of all float16 codes.
   bool (*all_finite_normal16)(const uint16_t* codes, size_t count, bool zero_too) = nullptr;
-  /// Copies, past the caches where whole cache lines are written.
+  /// Copies bytes, with non-temporal stores where whole cache lines are written.
   void (*stream)(const uint8_t* from, uint8_t* to, size_t bytes) = nullptr;
 
   static constexpr size_t kSlack = 16;
@@ -144,8 +153,8 @@ struct Helpers {
   static constexpr size_t kMostRepeated = size_t{1} << 14;
 };
 
-/// Rows of codes that become columns: to[column * to_stride + row] = from[row * from_stride +
-/// column], the strides in bytes, the others in codes. The two do not overlap.
+/// The transposition of a matrix of codes: to[column * to_stride + row] = from[row * from_stride +
+/// column]. Strides are in bytes, row and column in codes. The two buffers do not overlap.
 struct TransposeArgs {
   const uint8_t* from;
   ptrdiff_t from_stride;
@@ -160,19 +169,21 @@ using TransposeFn = void (*)(const TransposeArgs&);
 struct Table {
   using KernelsOfLayouts = std::array<KernelFn, kScaleLayouts>;
 
-  /// Rule::subtract_then_scale: reference_dequantize() for each element.
+  /// Kernels of Rule::subtract_then_scale: reference_dequantize() for each element.
   std::array<std::array<KernelsOfLayouts, kOutputs>, kInputs> kernels{};
-  /// The rules of ranges: reference_scale_add(), `zero` being the shift, the same for all.
+  /// Kernels of the rules of ranges: reference_scale_add() for each element. Every entry of `zero`
+  /// is the same shift.
   std::array<std::array<KernelsOfLayouts, kOutputs>, kRangeElements.size()> range_kernels{};
-  /// The documented rules: reference_formula(), to float32.
+  /// Kernels of the documented rules: reference_formula() for each element, to float32.
   std::array<KernelFn, kRangeElements.size()> formula_kernels{};
-  /// The rule of `kernels`, a scale for each element, many rows that share them; null where there
-  /// is no way that is better than ScaleLayout::per_element for each.
+  /// Kernels of Rule::subtract_then_scale for many rows with the same scales and zero points, one
+  /// for each element of a row. Null where no such kernel is faster than a call of the per_element
+  /// kernel for each row.
   std::array<std::array<KernelFn, kOutputs>, kInputs> shared_rows{};
-  /// Elements of a vector of float32.
+  /// float32 lanes of a vector.
   size_t lanes = 1;
   Helpers helpers;
-  /// Of codes of 1, 2 and 4 bytes.
+  /// Transpositions of codes of 1, 2 and 4 bytes.
   std::array<TransposeFn, 3> transpose{};
 
   KernelFn& at(Element x, Element y, ScaleLayout scale_layout) {

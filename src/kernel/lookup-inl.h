@@ -1,7 +1,7 @@
-// Codes of 4 and 2 bits to 16-bit outputs. A scale has at most 16 different results: they are
-// computed and rounded once, as all results are, and looked up from then on, so that an element
-// costs neither a conversion nor a rounding. Finder knows where the codes of a group lie;
-// ResultTable is what it searches.
+// Table lookups for codes of 4 and 2 bits with 16-bit outputs. A scale and a zero point have at
+// most 16 different results. The results are computed and rounded once, with the arithmetic of all
+// kernels, and stored in a ResultTable. After that, an element costs no conversion and no rounding.
+// ResultLookup turns the codes of a step into table indices.
 #include <array>
 #include <type_traits>
 
@@ -24,24 +24,24 @@ using V16 = hn::Vec<D16Full>;
 using D8Full = hn::ScalableTag<uint8_t>;
 using V8 = hn::Vec<D8Full>;
 
-/// Vectors of 16-bit results that a group of codes becomes.
+/// Vectors of 16-bit results in a step.
 constexpr size_t kResults = kStepVectors / 2;
-/// Entries of a table, which 2-bit codes fill four times.
+/// Entries of a table. The results of 2-bit codes fill it four times.
 constexpr size_t kEntries = 16;
 
-/// True where results are looked up as they are stored.
+/// True for decoders and outputs whose rounded results can be looked up.
 template <class In, class Out>
 constexpr bool LooksUp() {
   return (In::kBits == 4 || In::kBits == 2) && sizeof(typename Out::T) == 2;
 }
 
-/// Results of the codes from `first` on.
+/// fl32(fl32(x - zero) * scale), before rounding to the output, of the codes x from `first` on.
 template <class In>
 HWY_INLINE VF ResultsFrom(const In& in, size_t first, VF scale, VI zero) {
   return hn::Mul(in.Differences(zero, first), scale);
 }
 
-/// Finite and normal results rounded to the words of an output.
+/// Rounds results that are not subnormal to the 16-bit words of an output.
 template <class Out>
 HWY_INLINE V16 Words16(VF low, VF high) {
   if constexpr (requires { Out::NarrowFiniteNormal(low, high); }) {
@@ -51,16 +51,17 @@ HWY_INLINE V16 Words16(VF low, VF high) {
   }
 }
 
-/// Where the results of a block of kVectors vectors begin in a table, for an element of a group. 0:
-/// there is one block.
+/// In a table with the results of several groups of kVectors vectors: the index of the first result
+/// for the group of an element, which is given by its index in the step. kVectors = 0: the table is
+/// for one group.
 template <int kBits, size_t kVectors>
 constexpr size_t FirstEntry(size_t element) {
   return kVectors == 0 ? 0 : element / (kVectors * kMaxLanes) << kBits;
 }
 
-/// So many bytes at the start of each block of 128 bits.
+/// The kBytes bytes at p, repeated from the start of each 128-bit block.
 template <size_t kBytes>
-HWY_INLINE V8 Everywhere(const uint8_t* p) {
+HWY_INLINE V8 BroadcastBytes(const uint8_t* p) {
   if constexpr (kBytes == 16) {
     return hn::LoadDup128(D8Full(), p);
   } else {
@@ -70,24 +71,25 @@ HWY_INLINE V8 Everywhere(const uint8_t* p) {
   }
 }
 
-/// A value for each block of a group, for as many lanes as 2-bit codes have results.
-template <size_t kBlocks, class D>
-HWY_INLINE hn::Vec<D> ForBlocks(D d, const hn::TFromD<D>* values) {
+/// The values of kGroups groups, each in the four lanes of a 128-bit block, as 2-bit codes have
+/// four results.
+template <size_t kGroups, class D>
+HWY_INLINE hn::Vec<D> SpreadGroups(D d, const hn::TFromD<D>* values) {
   static constexpr auto kByte = [] {
     std::array<uint8_t, HWY_MAX_BYTES> byte{};
     for (size_t i = 0; i < byte.size(); ++i) {
-      byte[i] = static_cast<uint8_t>(i / 16 % kBlocks * 4 + i % 4);
+      byte[i] = static_cast<uint8_t>(i / 16 % kGroups * 4 + i % 4);
     }
     return byte;
   }();
-  const V8 all = Everywhere<4 * kBlocks>(reinterpret_cast<const uint8_t*>(values));
+  const V8 all = BroadcastBytes<4 * kGroups>(reinterpret_cast<const uint8_t*>(values));
   return hn::BitCast(d, hn::TableLookupBytes(all, hn::LoadU(D8Full(), kByte.data())));
 }
 
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
 
-/// The words of all results, one block's after the other's. One block of 4-bit codes fills half of
-/// it.
+/// The 16-bit results of all codes, one group after another. One group of 4-bit codes fills half of
+/// the vector.
 struct ResultTable {
   V16 words;
 
@@ -100,7 +102,7 @@ struct ResultTable {
       return {Words16<Out>(results, results)};
     }
   }
-  /// Of two blocks of 4-bit codes.
+  /// The results of two groups of 4-bit codes.
   template <class Out, class In>
   static HWY_INLINE ResultTable OfTwo(const In& in, const float* scale, const int32_t* zero) {
     return {Words16<Out>(ResultsFrom(in, 0, hn::Set(DF(), scale[0]), hn::Set(DI(), zero[0])),
@@ -108,14 +110,15 @@ struct ResultTable {
   }
 };
 
-/// Blocks of a vector have no more elements than 4-bit codes have results.
+/// True if a lookup is faster than arithmetic for groups of kVectors vectors. A group of one vector
+/// has 16 elements, so computing the 16 results of 4-bit codes saves nothing.
 template <class In, class Out, size_t kVectors>
 constexpr bool LooksUpBlocks() {
   return LooksUp<In, Out>() && (kVectors == 2 || (kVectors == 1 && In::kBits == 2));
 }
 
-/// Tables of a group: one for all of its blocks, but where narrowing leaves the words of each apart
-/// anyway.
+/// Tables for a step: one with the results of all its groups, or one for each group of 4-bit codes
+/// where the output narrows each vector alone, so that joining the results would cost more.
 template <class In, class Out, size_t kVectors>
 constexpr size_t TablesOfStep() {
   if constexpr (requires(VF v) { Out::Narrow(v); })
@@ -125,12 +128,13 @@ constexpr size_t TablesOfStep() {
 
 #if HWY_TARGET == HWY_AVX3_DL
 
-/// An index for each byte of results: its code, where its block's results begin and whether it is
-/// the upper byte.
+/// Computes a byte index for each byte of a result: twice the code, plus twice the first entry of
+/// the group, plus one for the upper byte.
 template <int kBits, size_t kVectors = 0>
-struct Finder {
+struct ResultLookup {
   static_assert(kBits == 4 || kBits == 2, "tables have 16 entries, and no code crosses bytes");
-  /// Eight bits from here on of its 64 are a byte's code, from the second bit of the index on.
+  /// For each byte of the index, the first of the eight bits that multishift takes from the 64 bits
+  /// of codes: one bit before the code, so that the code starts at bit 1 of the byte.
   static constexpr auto kFrom = [] {
     std::array<uint8_t, 64> from{};
     for (size_t i = 0; i < 64; ++i) from[i] = static_cast<uint8_t>((i / 2 * kBits + 63) % 64);
@@ -147,20 +151,21 @@ struct Finder {
   V8 mask;
   V8 first[kResults];
 
-  HWY_INLINE Finder()
+  HWY_INLINE ResultLookup()
       : from(hn::LoadU(D8Full(), kFrom.data())),
         mask(hn::Set(D8Full(), static_cast<uint8_t>(2 * ((1 << kBits) - 1)))) {
     for (size_t q = 0; q < kResults; ++q) first[q] = hn::LoadU(D8Full(), kFirst.data() + 64 * q);
   }
 
   template <size_t kTables>
-  HWY_INLINE void Find(const uint8_t* p, const ResultTable (&tables)[kTables], V16* results) const {
+  HWY_INLINE void LookUp(const uint8_t* p, const ResultTable (&tables)[kTables],
+                         V16* results) const {
     for (size_t q = 0; q < kResults; ++q) {
-      const uint8_t* at = p + 4 * kBits * q;
-      __m512i codes = _mm512_set1_epi64(LoadAs<int64_t>(at));
-      // Half a vector of results has 64 bits of codes, or 32.
+      const uint8_t* packed = p + 4 * kBits * q;
+      __m512i codes = _mm512_set1_epi64(LoadAs<int64_t>(packed));
+      // A vector of 32 results has 64 bits of 2-bit codes, or 128 bits of 4-bit codes.
       if constexpr (kBits == 4) {
-        codes = _mm512_mask_set1_epi64(codes, 0xF0, LoadAs<int64_t>(at + 8));
+        codes = _mm512_mask_set1_epi64(codes, 0xF0, LoadAs<int64_t>(packed + 8));
       }
       codes = _mm512_multishift_epi64_epi8(from.raw, codes);
       // (codes & mask) | first
@@ -172,11 +177,11 @@ struct Finder {
 
 #else
 
-/// An index for each result: its code and where its block's results begin.
+/// Computes an index for each result: the code plus the first entry of the group.
 template <int kBits, size_t kVectors = 0>
-struct Finder {
+struct ResultLookup {
   static_assert(kBits == 4 || kBits == 2, "tables have 16 entries, and no code crosses bytes");
-  /// The byte of each code, widened to 16 bits, within each block of 128.
+  /// For each 16-bit lane, the byte that holds its code, in the lower byte; zero in the upper byte.
   static constexpr auto kByte = [] {
     std::array<uint8_t, 64> byte{};
     for (size_t i = 0; i < 64; ++i) {
@@ -201,7 +206,7 @@ struct Finder {
   V16 mask;
   V16 first[kResults];
 
-  HWY_INLINE Finder()
+  HWY_INLINE ResultLookup()
       : byte(hn::LoadU(D8Full(), kByte.data())),
         shift(hn::LoadU(D16Full(), kShift.data())),
         mask(hn::Set(D16Full(), (1 << kBits) - 1)) {
@@ -209,10 +214,11 @@ struct Finder {
   }
 
   template <size_t kTables>
-  HWY_INLINE void Find(const uint8_t* p, const ResultTable (&tables)[kTables], V16* results) const {
+  HWY_INLINE void LookUp(const uint8_t* p, const ResultTable (&tables)[kTables],
+                         V16* results) const {
     for (size_t q = 0; q < kResults; ++q) {
       const auto codes = hn::BitCast(
-          D16Full(), hn::TableLookupBytesOr0(Everywhere<4 * kBits>(p + 4 * kBits * q), byte));
+          D16Full(), hn::TableLookupBytesOr0(BroadcastBytes<4 * kBits>(p + 4 * kBits * q), byte));
       const V16 index = hn::OrAnd(first[q], hn::Shr(codes, shift), mask);
       results[q] = V16{_mm512_permutexvar_epi16(index.raw, tables[q % kTables].words.raw)};
     }
@@ -223,7 +229,7 @@ struct Finder {
 
 #else  // not AVX-512
 
-/// Lower and upper bytes of the results, for each block of 128 bits.
+/// The lower and the upper bytes of 16 results, both repeated in each 128-bit block.
 struct ResultTable {
   V8 low;
   V8 high;
@@ -233,7 +239,7 @@ struct ResultTable {
 
   template <class Out, class In>
   static HWY_INLINE ResultTable Of(const In& in, VF scale, VI zero) {
-    // Bytes of a block apart: eight lower ones, eight upper ones.
+    // A shuffle of each 128-bit block of words: the eight lower bytes, then the eight upper bytes.
     static constexpr auto kApart = [] {
       std::array<uint8_t, HWY_MAX_BYTES> apart{};
       for (size_t i = 0; i < apart.size(); ++i)
@@ -246,7 +252,7 @@ struct ResultTable {
     const size_t lanes = hn::Lanes(DF());
     hn::Vec<decltype(d64)> bytes[2];
     for (size_t i = 0; i < 2; ++i) {
-      // Of 256 bits one vector holds all entries, and both are the same.
+      // A vector of 256 bits holds all 16 entries, so bytes[0] and bytes[1] are equal there.
       const size_t first = 2 * i * lanes % kEntries;
       const V16 words = Words16<Out>(ResultsFrom(in, first % kCodes, scale, zero),
                                      ResultsFrom(in, (first + lanes) % kCodes, scale, zero));
@@ -262,29 +268,34 @@ struct ResultTable {
   }
 };
 
-/// Blocks of a group; of smaller ones those that share a table. Others cost what they save.
+/// True if a lookup is faster than arithmetic for groups of kVectors vectors: for groups of a whole
+/// step, and for shorter groups of 2-bit codes whose results share one table. For all other groups
+/// making the tables costs as much as the lookups save.
 template <class In, class Out, size_t kVectors>
 constexpr bool LooksUpBlocks() {
   return LooksUp<In, Out>() &&
          (kVectors == kStepVectors || (HWY_MAX_BYTES == 32 && kVectors == 2 && In::kBits == 2));
 }
 
-/// Tables of a group.
+/// Tables for a step.
 template <class In, class Out, size_t kVectors>
 constexpr size_t TablesOfStep() {
   return 1;
 }
 
-/// An index for each result, a byte each. The lower and the upper half of each block of 128 bits
-/// are where the results of two vectors come from.
+/// Computes a one-byte index for each result. The lower half of each 128-bit block of indices is
+/// for the first vector of results, the upper half for the second: the interleaving of lower and
+/// upper result bytes then yields the two vectors in order.
 template <int kBits, size_t kVectors = 0>
-struct Finder {
+struct ResultLookup {
   static_assert(kBits == 4 || kBits == 2, "tables have 16 entries, and no code crosses bytes");
   static constexpr size_t kBytes = HWY_MAX_BYTES;
+  /// The element, by its index in the step, of byte i of the indices.
   static constexpr size_t Element(size_t i) {
     return i % 16 / 8 * (kBytes / 2) + i / 16 * 8 + i % 8;
   }
-  /// The byte of each code whose byte starts with it; zeros for the others.
+  /// For each code at the start of a byte, the index of that byte; 0x80, which looks up zero, for
+  /// all other codes.
   static constexpr auto kByte = [] {
     std::array<uint8_t, kBytes> byte{};
     for (size_t i = 0; i < kBytes; ++i) {
@@ -304,24 +315,24 @@ struct Finder {
   V8 byte;
   V8 mask;
 
-  HWY_INLINE Finder()
+  HWY_INLINE ResultLookup()
       : byte(hn::LoadU(D8Full(), kByte.data())), mask(hn::Set(D8Full(), (1 << kBits) - 1)) {}
 
-  /// The codes, and above each other bits.
+  /// One byte for each element: the code in the lowest bits, anything in the bits above.
   HWY_INLINE V8 Codes(const uint8_t* p) const {
-    const V8 first = hn::TableLookupBytesOr0(Everywhere<kBytes * kBits / 8>(p), byte);
+    const V8 first = hn::TableLookupBytesOr0(BroadcastBytes<kBytes * kBits / 8>(p), byte);
     if constexpr (kBits == 4) {
       const auto pair = hn::BitCast(D16Full(), first);
       return hn::BitCast(D8Full(), hn::Or(pair, hn::ShiftLeft<4>(pair)));
     } else {
-      // Code k of four in byte k: 6 bits, then 12 further up.
+      // Moves code k of a byte to byte k of four: code 1 by 6 bits, code 2 by 12, code 3 by 18.
       const auto one = hn::BitCast(DU(), first);
       const auto two = hn::Or(one, hn::ShiftLeft<6>(one));
       return hn::BitCast(D8Full(), hn::Or(two, hn::ShiftLeft<12>(two)));
     }
   }
 
-  HWY_INLINE void Find(const uint8_t* p, const ResultTable (&tables)[1], V16* results) const {
+  HWY_INLINE void LookUp(const uint8_t* p, const ResultTable (&tables)[1], V16* results) const {
     V8 index = hn::And(Codes(p), mask);
     if constexpr (kShared) index = hn::Or(index, hn::LoadU(D8Full(), kFirst.data()));
     const V8 low = hn::TableLookupBytes(tables->low, index);
@@ -333,16 +344,17 @@ struct Finder {
 
 #endif
 
-/// The results of all blocks of a group.
-template <class Out, size_t kBlocks, class In>
-HWY_INLINE ResultTable TableOfBlocks(const In& in, const float* scale, const int32_t* zero) {
-  if constexpr (kBlocks == 1) {
+/// The table of kGroups groups.
+template <class Out, size_t kGroups, class In>
+HWY_INLINE ResultTable TableOfGroups(const In& in, const float* scale, const int32_t* zero) {
+  if constexpr (kGroups == 1) {
     return ResultTable::Of<Out>(in, hn::Set(DF(), *scale), hn::Set(DI(), *zero));
   }
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
   if constexpr (In::kBits == 4) return ResultTable::OfTwo<Out>(in, scale, zero);
 #endif
-  return ResultTable::Of<Out>(in, ForBlocks<kBlocks>(DF(), scale), ForBlocks<kBlocks>(DI(), zero));
+  return ResultTable::Of<Out>(in, SpreadGroups<kGroups>(DF(), scale),
+                              SpreadGroups<kGroups>(DI(), zero));
 }
 
 }  // namespace dequant::HWY_NAMESPACE

@@ -1,7 +1,9 @@
-// What elements are computed with. A set of parameters knows scales, zero points and offsets of the
-// four vectors that come next: Values() turns their codes into float32 results, or Results() into
-// those of a 16-bit output, rounded; Advance() goes on to the next four, and Part() makes it one
-// whose memory holds less than four vectors.
+// Parameters of kernels: scales, zero points and offsets. A parameter class P has
+//   Values(in, x, v), which computes the float32 results of a step from the codes at x,
+//     or Results(in, x, results), which looks up the rounded 16-bit results of a step;
+//   Advance(), which moves to the parameters of the next step;
+//   PadLast(count, padding), which copies the parameters of the last `count` elements to the
+//     zero-padded buffer `padding` and reads them from there, so that no load leaves the arrays.
 #include "hwy/highway.h"
 #include "kernel/decode_packed-inl.h"
 #include "kernel/lookup-inl.h"
@@ -19,14 +21,15 @@
 DEQUANT_BEFORE_NAMESPACE();
 namespace dequant::HWY_NAMESPACE {
 
-/// True for codes whose results are looked up in a table made for each scale.
+/// True for decoders whose float32 results are looked up in a table with one entry for each code,
+/// computed once for each scale.
 template <class In>
 constexpr bool UsesTable() {
   if constexpr (requires { In::kTable; }) return In::kTable;
   return false;
 }
 
-/// fl32(x - zero) for four vectors; zero(q) is what vector q has.
+/// v = fl32(x - zero) for a step; zero(q) is the vector of zero points of vector q.
 template <class In, class Zero>
 HWY_INLINE void Differences(const typename In::Raw* raw, const Zero& zero, VF* v) {
   for (size_t q = 0; q < kStepVectors; ++q) v[q] = In::Difference(raw[q], zero(q));
@@ -40,7 +43,8 @@ HWY_INLINE void Differences(const typename In::Raw* raw, const Zero& zero, VF* v
   }
 }
 
-/// One scale, zero point and, if kAdds, offset for all elements.
+/// One scale, zero point and, if kAdds, offset for all elements:
+/// fl32(difference * scale), or fl32(fl32(difference * scale) + offset).
 template <class In, class Out, bool kAdds>
 struct Uniform {
   struct Padding {};
@@ -61,10 +65,11 @@ struct Uniform {
     }
   }
   HWY_INLINE void Advance() {}
-  HWY_INLINE void Part(size_t, Padding&) {}
+  HWY_INLINE void PadLast(size_t, Padding&) {}
 };
 
-/// The scales and zero points of blocks of kVectors vectors, of which a group has more.
+/// Scales and zero points of groups of kVectors vectors: pointers to the entries of the next step,
+/// which holds one or more whole groups.
 template <size_t kVectors>
 struct Blocks {
   static constexpr size_t kScales = kStepVectors / kVectors;
@@ -80,7 +85,7 @@ struct Blocks {
     scale += kScales;
     zero += kScales;
   }
-  HWY_INLINE void Part(size_t count, Padding& padding) {
+  HWY_INLINE void PadLast(size_t count, Padding& padding) {
     const size_t scales = (count - 1) / (kVectors * hn::Lanes(DF())) + 1;
     copy_padded(scale, scales * sizeof *scale, padding.scale, sizeof padding.scale);
     copy_padded(zero, scales * sizeof *zero, padding.zero, sizeof padding.zero);
@@ -89,7 +94,7 @@ struct Blocks {
   }
 };
 
-/// One scale and zero point for every kVectors vectors.
+/// One scale and zero point for each group of kVectors vectors: fl32(fl32(x - zero) * scale).
 template <class In, class Out, size_t kVectors>
 struct Blocked : Blocks<kVectors> {
   HWY_INLINE Blocked(const float* s, const int32_t* z) : Blocks<kVectors>(s, z) {}
@@ -106,6 +111,8 @@ struct Blocked : Blocks<kVectors> {
 
 #if DEQUANT_LANE_SHIFTS
 
+/// One scale and zero point for all elements; float32 results from a table of the results of all
+/// codes.
 template <class In, class Out>
 requires(UsesTable<In>() && !LooksUp<In, Out>()) struct Uniform<In, Out, false> {
   struct Padding {};
@@ -119,9 +126,11 @@ requires(UsesTable<In>() && !LooksUp<In, Out>()) struct Uniform<In, Out, false> 
     for (size_t q = 0; q < kStepVectors; ++q) v[q] = Lookup(table, index[q]);
   }
   HWY_INLINE void Advance() {}
-  HWY_INLINE void Part(size_t, Padding&) {}
+  HWY_INLINE void PadLast(size_t, Padding&) {}
 };
 
+/// One scale and zero point for each group of kVectors vectors; float32 results from a table for
+/// each group.
 template <class In, class Out, size_t kVectors>
 requires(UsesTable<In>() && !LooksUpBlocks<In, Out, kVectors>()) struct Blocked<In, Out, kVectors>
     : Blocks<kVectors> {
@@ -139,38 +148,42 @@ requires(UsesTable<In>() && !LooksUpBlocks<In, Out, kVectors>()) struct Blocked<
 
 #endif  // DEQUANT_LANE_SHIFTS
 
+/// One scale and zero point for all elements; 16-bit results from a table of the results of all
+/// codes.
 template <class In, class Out>
 requires(LooksUp<In, Out>()) struct Uniform<In, Out, false> {
   struct Padding {};
-  Finder<In::kBits> finder;
+  ResultLookup<In::kBits> lookup;
   ResultTable tables[1];
 
   HWY_INLINE Uniform(const In& in, float s, int32_t z, float)
-      : finder(), tables{ResultTable::Of<Out>(in, hn::Set(DF(), s), hn::Set(DI(), z))} {}
+      : lookup(), tables{ResultTable::Of<Out>(in, hn::Set(DF(), s), hn::Set(DI(), z))} {}
   HWY_INLINE void Results(const In&, const uint8_t* p, V16* results) const {
-    finder.Find(p, tables, results);
+    lookup.LookUp(p, tables, results);
   }
   HWY_INLINE void Advance() {}
-  HWY_INLINE void Part(size_t, Padding&) {}
+  HWY_INLINE void PadLast(size_t, Padding&) {}
 };
 
+/// One scale and zero point for each group of kVectors vectors; 16-bit results from kTables tables
+/// for each step, each with the results of kShare groups.
 template <class In, class Out, size_t kVectors>
 requires(LooksUpBlocks<In, Out, kVectors>()) struct Blocked<In, Out, kVectors> : Blocks<kVectors> {
   static constexpr size_t kTables = TablesOfStep<In, Out, kVectors>();
   static constexpr size_t kShare = Blocks<kVectors>::kScales / kTables;
-  Finder<In::kBits, kShare == 1 ? 0 : kVectors> finder;
+  ResultLookup<In::kBits, kShare == 1 ? 0 : kVectors> lookup;
 
-  HWY_INLINE Blocked(const float* s, const int32_t* z) : Blocks<kVectors>(s, z), finder() {}
+  HWY_INLINE Blocked(const float* s, const int32_t* z) : Blocks<kVectors>(s, z), lookup() {}
   HWY_INLINE void Results(const In& in, const uint8_t* p, V16* results) const {
     ResultTable tables[kTables];
     for (size_t k = 0; k < kTables; ++k) {
-      tables[k] = TableOfBlocks<Out, kShare>(in, this->scale + k * kShare, this->zero + k * kShare);
+      tables[k] = TableOfGroups<Out, kShare>(in, this->scale + k * kShare, this->zero + k * kShare);
     }
-    finder.Find(p, tables, results);
+    lookup.LookUp(p, tables, results);
   }
 };
 
-/// One of each for each element.
+/// One scale and zero point for each element: fl32(fl32(x - zero) * scale).
 template <class In>
 struct PerElement {
   struct Padding {
@@ -194,7 +207,7 @@ struct PerElement {
     scale += Step();
     zero += Step();
   }
-  HWY_INLINE void Part(size_t count, Padding& padding) {
+  HWY_INLINE void PadLast(size_t count, Padding& padding) {
     copy_padded(scale, count * 4, padding.scale, sizeof padding.scale);
     copy_padded(zero, count * 4, padding.zero, sizeof padding.zero);
     *this = {padding.scale, padding.zero};

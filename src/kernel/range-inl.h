@@ -42,7 +42,7 @@ struct Shifted {
     scale += Step();
     offset += Step();
   }
-  HWY_INLINE void Part(size_t count, Padding& padding) {
+  HWY_INLINE void PadLast(size_t count, Padding& padding) {
     copy_padded(scale, count * 4, padding.scale, sizeof padding.scale);
     copy_padded(offset, count * 4, padding.offset, sizeof padding.offset);
     scale = padding.scale;

@@ -53,7 +53,7 @@ struct Choices {
     const size_t lanes = hn::Lanes(d);
     for (size_t q = 0; q < kResults; ++q) {
       const auto spread =
-          hn::TableLookupBytes(Everywhere<kCodesOfVector>(p + q * kCodesOfVector), byte);
+          hn::TableLookupBytes(BroadcastBytes<kCodesOfVector>(p + q * kCodesOfVector), byte);
       const auto codes = hn::BitCast(d, spread);
       const auto odd = hn::TestBit(codes, lower);
       const uint16_t* of = words + q * kChoices * lanes;
@@ -64,7 +64,7 @@ struct Choices {
     }
   }
   HWY_INLINE void Advance() { words += kChoices * Step(); }
-  HWY_INLINE void Part(size_t, Padding&) {}
+  HWY_INLINE void PadLast(size_t, Padding&) {}
 };
 
 /// The results of whole vectors of elements, `numbers` being those of codes.

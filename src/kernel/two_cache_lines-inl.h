@@ -1,8 +1,8 @@
 // The loop of rows that are written with the compiler's own intrinsics: 64 elements an iteration,
 // whose results of 16 bits fill two cache lines. Included once in a file, within its namespace and
 // the attributes of its target. A kernel has kBits; Results(), which makes both cache lines of the
-// codes at x; Advance(), which goes on to the next iteration; and Part(), which makes it one whose
-// memory holds less than an iteration.
+// codes at x; Advance(), which goes on to the next iteration; and PadLast(), which makes it one
+// whose memory holds less than an iteration.
 
 /// Elements of a line, and of an unrolled step.
 constexpr size_t kLanes = 32;
@@ -37,7 +37,7 @@ HWY_INLINE void TwoCacheLines(Kernel kernel, const uint8_t* x, uint8_t* y, size_
   uint8_t codes[kBytes];
   typename Kernel::Padding padding;
   copy_padded(x, (count * Kernel::kBits + 7) / 8, codes, sizeof codes);
-  kernel.Part(count, padding);
+  kernel.PadLast(count, padding);
   kernel.Results(codes, lines);
   const uint64_t lanes = (uint64_t{1} << count) - 1;
   _mm512_mask_storeu_epi16(y, static_cast<__mmask32>(lanes), lines[0]);
