@@ -1,4 +1,5 @@
-// Kernels of the documented rules: an affine formula in double.
+// Kernels of the documented rules, to float32:
+//   y = fl32(base + (x - shift) * factor / divisor), all but the last rounding in double.
 #include <cstring>
 #include <type_traits>
 
@@ -20,14 +21,14 @@ namespace dequant::HWY_NAMESPACE {
 using DD = hn::Rebind<double, hn::Half<DI>>;
 using VD = hn::Vec<DD>;
 
-/// Two halves of results as one vector.
+/// Rounds two vectors of double to one vector of float32.
 HWY_INLINE VF Demoted(VD low, VD high) {
   const hn::Half<DF> dh;
   return hn::Combine(DF(), hn::DemoteTo(dh, high), hn::DemoteTo(dh, low));
 }
 
-/// Any affine formula, for four vectors of codes.
-HWY_NOINLINE void AnyFormula(const AffineFormula& formula, const VI* codes, VF* v) {
+/// The results of a step under any affine formula, with a division for each element.
+HWY_NOINLINE void DivideFormula(const AffineFormula& formula, const VI* codes, VF* v) {
   const auto at = [&](hn::Vec<hn::Half<DI>> half) DEQUANT_ATTR {
     const auto difference = hn::Sub(hn::PromoteTo(DD(), half), hn::Set(DD(), formula.shift));
     const auto product = hn::Mul(difference, hn::Set(DD(), formula.factor));
@@ -39,11 +40,12 @@ HWY_NOINLINE void AnyFormula(const AffineFormula& formula, const VI* codes, VF* 
   }
 }
 
-/// A line in double, rounded to float32 once. Without kDivides the divisor is 1.
+/// Parameters of a formula in double, rounded to float32 once. Without kDivides the divisor is 1.
 template <class In, bool kDivides>
-struct Straight {
-  /// Where the target can do without dividing.
-  static constexpr bool kShort = HWY_NATIVE_FMA || !kDivides;
+struct InDouble {
+  /// True if the target can compute the quotient without a division: it has a fused multiply-add,
+  /// or the divisor is 1.
+  static constexpr bool kNoDivision = HWY_NATIVE_FMA || !kDivides;
   struct Padding {};
   const AffineFormula& formula;
   bool exact;
@@ -54,14 +56,14 @@ struct Straight {
   VD low;
   VD base;
 
-  explicit HWY_INLINE Straight(const DoubleFormula& l)
-      : formula(l.formula),
-        exact(kShort && l.exact),
+  explicit HWY_INLINE InDouble(const DoubleFormula& f)
+      : formula(f.formula),
+        exact(kNoDivision && f.exact),
         shift(hn::Set(DI(), formula.shift)),
         wide_shift(hn::Set(DD(), formula.shift)),
         factor(hn::Set(DD(), formula.factor)),
-        high(hn::Set(DD(), l.high)),
-        low(hn::Set(DD(), l.low)),
+        high(hn::Set(DD(), f.high)),
+        low(hn::Set(DD(), f.low)),
         base(hn::Set(DD(), formula.base)) {}
 
   HWY_INLINE VD Value(hn::Vec<hn::Half<DI>> half) const {
@@ -75,9 +77,10 @@ struct Straight {
     const hn::Half<DI> dh;
     VI codes[kStepVectors];
     in.Decode(p, codes);
-    if (!kShort || HWY_UNLIKELY(!exact)) return AnyFormula(formula, codes, v);
+    if (!kNoDivision || HWY_UNLIKELY(!exact)) return DivideFormula(formula, codes, v);
     for (size_t q = 0; q < kStepVectors; ++q) {
-      // Where 32 bits hold the difference, it is made before the codes become twice as wide.
+      // Codes of 8 or 16 bits: int32 holds the difference, so it is computed before the conversion
+      // to double.
       const VI code = In::kBits == 32 ? codes[q] : hn::Sub(codes[q], shift);
       v[q] = Demoted(Value(hn::LowerHalf(dh, code)), Value(hn::UpperHalf(dh, code)));
     }
@@ -86,9 +89,9 @@ struct Straight {
   HWY_INLINE void PadLast(size_t, Padding&) {}
 };
 
-/// A SplitFormula.
+/// Parameters of a formula in float32: the coefficients of a SplitFormula.
 template <class In>
-struct Parted {
+struct InFloat32 {
   struct Padding {};
   VI centre;
   VF step;
@@ -96,12 +99,12 @@ struct Parted {
   VF small_step;
   VF small_base;
 
-  explicit HWY_INLINE Parted(const SplitFormula& l)
-      : centre(hn::Set(DI(), l.centre)),
-        step(hn::Set(DF(), l.step)),
-        base(hn::Set(DF(), l.base)),
-        small_step(hn::Set(DF(), l.small_step)),
-        small_base(hn::Set(DF(), l.small_base)) {}
+  explicit HWY_INLINE InFloat32(const SplitFormula& f)
+      : centre(hn::Set(DI(), f.centre)),
+        step(hn::Set(DF(), f.step)),
+        base(hn::Set(DF(), f.base)),
+        small_step(hn::Set(DF(), f.small_step)),
+        small_base(hn::Set(DF(), f.small_base)) {}
 
   HWY_INLINE void Values(const In& in, const uint8_t* p, VF* v) const {
     VI codes[kStepVectors];
@@ -115,39 +118,39 @@ struct Parted {
   HWY_INLINE void PadLast(size_t, Padding&) {}
 };
 
-template <class In, class Params, class How>
-HWY_NOINLINE void FormulaLoop(const How& formula, const KernelArgs& a) {
+template <class In, class Params, class Formula>
+HWY_NOINLINE void FormulaLoop(const Formula& formula, const KernelArgs& a) {
   Loop<ToFloat32>(In(a.lut), Params(formula), a.x, a.y, a.count, prefetch_distance_of(a, a.y));
 }
 
-/// True if the split formula gives all 256 codes the results of the formula.
+/// True if the SplitFormula has the results of the DoubleFormula for all 256 codes.
 template <class In>
-HWY_INLINE bool IsRight(const SplitFormula& split, const DoubleFormula& formula) {
-  float of_split[kAllCodes.size()];
-  float of_formula[kAllCodes.size()];
-  KernelArgs args{kAllCodes.data(), reinterpret_cast<uint8_t*>(of_split), kAllCodes.size()};
-  FormulaLoop<In, Parted<In>>(split, args);
-  args.y = reinterpret_cast<uint8_t*>(of_formula);
-  FormulaLoop<In, Straight<In, true>>(formula, args);
-  return std::memcmp(of_split, of_formula, sizeof of_formula) == 0;
+HWY_INLINE bool IsExact(const SplitFormula& split, const DoubleFormula& formula) {
+  float split_results[kAllCodes.size()];
+  float formula_results[kAllCodes.size()];
+  KernelArgs args{kAllCodes.data(), reinterpret_cast<uint8_t*>(split_results), kAllCodes.size()};
+  FormulaLoop<In, InFloat32<In>>(split, args);
+  args.y = reinterpret_cast<uint8_t*>(formula_results);
+  FormulaLoop<In, InDouble<In, true>>(formula, args);
+  return std::memcmp(split_results, formula_results, sizeof formula_results) == 0;
 }
 
-/// Kernel calls of so many elements are worth a look at all codes.
-constexpr size_t kWorthALook = 2048;
+/// The fewest elements of a kernel call for which comparing the results of all 256 codes pays.
+constexpr size_t kLeastForSplit = 2048;
 
 template <class In>
 void FormulaKernel(const KernelArgs& a) {
   const DoubleFormula formula = double_formula(*a.formula);
   if constexpr (In::kBits == 8) {
     constexpr int32_t kLowest = std::is_same_v<In, Whole<int8_t>> ? INT8_MIN : 0;
-    if (a.count >= kWorthALook) {
+    if (a.count >= kLeastForSplit) {
       const SplitFormula split = split_formula(*a.formula, kLowest);
-      if (IsRight<In>(split, formula)) return FormulaLoop<In, Parted<In>>(split, a);
+      if (IsExact<In>(split, formula)) return FormulaLoop<In, InFloat32<In>>(split, a);
     }
   } else if (a.formula->divisor == 1) {
-    return FormulaLoop<In, Straight<In, false>>(formula, a);
+    return FormulaLoop<In, InDouble<In, false>>(formula, a);
   }
-  FormulaLoop<In, Straight<In, true>>(formula, a);
+  FormulaLoop<In, InDouble<In, true>>(formula, a);
 }
 
 }  // namespace dequant::HWY_NAMESPACE

@@ -1,4 +1,4 @@
-// Shorter ways to the bits of an affine formula, and when they lead there.
+// Coefficients of the faster forms of an affine formula, with the proofs of their results.
 #include "kernel/formula_ways.h"
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 namespace dequant {
 namespace {
 
-/// Zero, or so far from the limits of double that no product or quotient of such numbers and of
-/// codes comes near them.
+/// True for zero and for magnitudes from 2^-500 to 2^500: products and quotients of such numbers,
+/// codes and divisors neither overflow nor become subnormal in double.
 bool is_moderate(double value) {
   const double magnitude = std::fabs(value);
   return value == 0 || (magnitude >= 0x1p-500 && magnitude <= 0x1p500);
@@ -16,13 +16,16 @@ bool is_moderate(double value) {
 
 }  // namespace
 
-/// Of a moderate a and an integer divisor up to 2^32, the quotient is the rounded one. Before its
-/// last rounding the sum is off by less than 2^-104 of itself: low is at most 2^-53 of high, and
-/// itself and its product are each off by 2^-53. No midpoint between two doubles is that near: a,
-/// and divisor times a midpoint, are integers in units of half the last place of the quotient; they
-/// are not equal, as the odd part of the latter has 54 bits or more; so the quotient is at least
-/// 2^-54 / divisor of itself away from a midpoint. A low that is not negative keeps the sign of a
-/// zero.
+/// For a moderate a and an integer divisor up to 2^32, fl(a * high + fl(a * low)) is the correctly
+/// rounded quotient a / divisor. Proof:
+/// - Before the last rounding, the relative error of the sum is below 2^-104: low is at most 2^-53
+///   of high, and low and the product a * low each have a relative error of at most 2^-53.
+/// - No midpoint between two doubles is so close to the quotient. Let u be half a unit in the last
+///   place of the quotient. a and divisor * midpoint are integer multiples of u. They differ, as
+///   the odd part of divisor * midpoint has 54 bits or more, and that of a at most 53. So the
+///   quotient is at least u / divisor away from the midpoint. Relative to the quotient the distance
+///   is more than 2^-54 / divisor, which is at least 2^-86.
+/// - If a is zero, the sum keeps the sign of a because low is not negative.
 DoubleFormula double_formula(const AffineFormula& formula) noexcept {
   const double divisor = formula.divisor;
   if (divisor == 1)
@@ -34,9 +37,10 @@ DoubleFormula double_formula(const AffineFormula& formula) noexcept {
           integer && low >= 0 && is_moderate(formula.factor) && is_moderate(formula.base)};
 }
 
-/// Step and base are cut in two: what lies on a grid so coarse that d * step + base is exact, and
-/// the rest. So one rounding is left that matters, that of the last sum, whose second part is off
-/// by less than 2^-16 of the last place of the result.
+/// `step` and `base` are the slope and the value at the centre, rounded to a grid so coarse that
+/// d * step + base is exact in float32. small_step and small_base are the differences from the
+/// exact numbers. So only the rounding of the last sum matters: the error of
+/// d * small_step + small_base is below 2^-16 of the last place of the result.
 SplitFormula split_formula(const AffineFormula& formula, int32_t lowest) noexcept {
   const double highest = lowest + 255.0;
   const double slope = formula.factor / formula.divisor;
@@ -44,11 +48,12 @@ SplitFormula split_formula(const AffineFormula& formula, int32_t lowest) noexcep
   const double largest = std::max(std::fabs(value(lowest)), std::fabs(value(highest)));
   if (!(largest >= 0x1p-90 && largest <= 0x1p90)) return {};
 
-  // Near the centre results are small, and so is d: there a step that is a little off does no harm.
+  // The centre is the code whose result is nearest to zero. Where results are small, d is then
+  // small too, and the error of small_step hardly counts.
   const double crossing = formula.shift - formula.base / slope;
   const double centre = std::nearbyint(std::clamp<double>(crossing, lowest, highest));
   const double base = value(centre);
-  // float32 holds all of the grid up to the largest result.
+  // float32 holds every multiple of `grid` up to the largest result.
   int exponent = 0;
   std::frexp(largest, &exponent);
   const double grid = std::ldexp(1.0, exponent - 24);

@@ -1,4 +1,4 @@
-// The tables, made at compile time by the generic decoder.
+// The tables, computed at compile time by the generic decoder of element/float_code.h.
 #include "kernel/lut.h"
 
 #include <array>
@@ -20,7 +20,7 @@ constexpr auto make_lut() {
 template <size_t kCodes>
 using Bytes = std::array<uint8_t, kCodes>;
 
-/// From the two bytes of every value.
+/// The DigitSums of an 8-bit float, from the lower and upper bytes of all bfloat16 codes.
 constexpr DigitSums digit_sums(const Bytes<256>& low, const Bytes<256>& high) {
   const auto byte = [](int value) { return static_cast<uint8_t>(value); };
   DigitSums sums;
@@ -37,9 +37,9 @@ constexpr DigitSums digit_sums(const Bytes<256>& low, const Bytes<256>& high) {
 template <size_t kCodes>
 struct Lut {
   std::array<float, kCodes> values;
-  Bytes<kCodes> low;   ///< of the values as bfloat16, which holds them all: lower bytes
-  Bytes<kCodes> high;  ///< and upper bytes
-  DigitSums sums;      ///< of 8-bit floats
+  Bytes<kCodes> low;   ///< the lower bytes of the values' bfloat16 codes
+  Bytes<kCodes> high;  ///< the upper bytes
+  DigitSums sums;      ///< 8-bit floats only
 
   explicit constexpr Lut(const std::array<float, kCodes>& all) : values(all), low{}, high{} {
     for (size_t i = 0; i < kCodes; ++i) {
