@@ -1,4 +1,5 @@
-// Floats of 8 bits, four vectors at a time.
+// Decoders of 8-bit floats. Every value is exact in bfloat16, and bfloat16 codes are widened to
+// float32.
 #include <array>
 
 #include "hwy/highway.h"
@@ -18,7 +19,8 @@ namespace dequant::HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_AVX3_DL
 
-/// Four vectors of float32 from two of bfloat16 codes: the even codes of each, then the odd ones.
+/// Widens two vectors of bfloat16 codes to four vectors of float32: for each, the codes in even
+/// lanes, then the codes in odd lanes.
 HWY_INLINE void WidenEvenAndOdd(const hn::Vec<hn::ScalableTag<uint16_t>>* words, VF* raw) {
   for (size_t half = 0; half < 2; ++half) {
     const VU pair = hn::BitCast(DU(), words[half]);
@@ -27,20 +29,22 @@ HWY_INLINE void WidenEvenAndOdd(const hn::Vec<hn::ScalableTag<uint16_t>>* words,
   }
 }
 
-/// A float of 8 bits: each value is a bfloat16, so two tables of 256 bytes, in registers, have them
-/// all.
+/// An 8-bit float. Two tables of 256 bytes in registers hold the lower and the upper bytes of the
+/// bfloat16 codes of all values.
 struct Float8Bytes {
   static constexpr int kBits = 8;
   using Raw = VF;
   using D8 = hn::ScalableTag<uint8_t>;
   using D16 = hn::ScalableTag<uint16_t>;
   using V8 = hn::Vec<D8>;
+  /// Byte i of the permuted codes is the code of this index.
+  using Order = std::array<uint8_t, 64>;
 
-  /// Decode() interleaves bytes within blocks of 16: words from the lower 8 of each, then words
-  /// from the upper 8. Even words become one vector, odd ones another. This puts each code where it
-  /// must start.
-  static constexpr auto kOrder = [] {
-    std::array<uint8_t, 64> order{};
+  /// The order of codes with which Decode() yields the elements of a step in order. Words()
+  /// interleaves bytes within 128-bit blocks: words[0] has the lower 8 bytes of each block,
+  /// words[1] the upper 8. Then WidenEvenAndOdd() separates even and odd words.
+  static constexpr Order kOrder = [] {
+    Order order{};
     for (size_t i = 0; i < order.size(); ++i) {
       const size_t word = i % 8;
       const size_t vector = i % 16 / 8 * 2 + word % 2;
@@ -53,30 +57,31 @@ struct Float8Bytes {
   V8 high[4];
   V8 order;
 
-  /// Behind the 256 values lie the lower bytes of their bfloat16 codes, then the upper ones.
+  /// The table of lut.h: 256 values, the lower bytes of their bfloat16 codes, the upper bytes.
   explicit HWY_INLINE Float8Bytes(const float* lut)
       : Float8Bytes(reinterpret_cast<const uint8_t*>(lut + 256), kOrder) {}
 
-  HWY_INLINE Float8Bytes(const uint8_t* bytes, const std::array<uint8_t, 64>& places) {
+  /// `bytes`: the lower bytes of the 16-bit words to look up, for all codes, then the upper bytes.
+  HWY_INLINE Float8Bytes(const uint8_t* bytes, const Order& permutation) {
     for (size_t i = 0; i < 4; ++i) {
       low[i] = hn::LoadU(D8(), bytes + 64 * i);
       high[i] = hn::LoadU(D8(), bytes + 256 + 64 * i);
     }
-    order = hn::LoadU(D8(), places.data());
+    order = hn::LoadU(D8(), permutation.data());
   }
 
-  static HWY_INLINE __m512i Look(const V8* table, __m512i code, __mmask64 upper) {
+  static HWY_INLINE __m512i LookUp(const V8* table, __m512i code, __mmask64 upper) {
     const __m512i first = _mm512_permutex2var_epi8(table[0].raw, code, table[1].raw);
     const __m512i second = _mm512_permutex2var_epi8(table[2].raw, code, table[3].raw);
     return _mm512_mask_blend_epi8(upper, first, second);
   }
 
-  /// Both bytes of each code, in the order of the places.
+  /// The 16-bit words of the codes of a step, interleaved from the permuted codes.
   HWY_INLINE void Words(const uint8_t* p, hn::Vec<D16>* words) const {
     const __m512i code = _mm512_permutexvar_epi8(order.raw, hn::LoadU(D8(), p).raw);
     const __mmask64 upper = _mm512_movepi8_mask(code);
-    const __m512i lower_bytes = Look(low, code, upper);
-    const __m512i upper_bytes = Look(high, code, upper);
+    const __m512i lower_bytes = LookUp(low, code, upper);
+    const __m512i upper_bytes = LookUp(high, code, upper);
     words[0] = hn::Vec<D16>{_mm512_unpacklo_epi8(lower_bytes, upper_bytes)};
     words[1] = hn::Vec<D16>{_mm512_unpackhi_epi8(lower_bytes, upper_bytes)};
   }
@@ -94,8 +99,8 @@ using Float8 = Float8Bytes;
 
 #else
 
-/// Four vectors of float32 from two of bfloat16 codes: of each block of 16 bytes the lower half of
-/// the codes, then the upper half.
+/// Widens two vectors of bfloat16 codes to four vectors of float32: for each, the lower halves of
+/// its 128-bit blocks, then the upper halves.
 HWY_INLINE void WidenLowerAndUpper(const hn::Vec<hn::ScalableTag<uint16_t>>* words, VF* raw) {
   const hn::ScalableTag<uint16_t> d;
   const auto zero = hn::Zero(d);
@@ -105,8 +110,9 @@ HWY_INLINE void WidenLowerAndUpper(const hn::Vec<hn::ScalableTag<uint16_t>>* wor
   }
 }
 
-/// Each value is a bfloat16, whose two bytes are sums of what the digits of its code select:
-/// DigitSums in lut.h. All codes of a group are looked up together, before any is widened.
+/// An 8-bit float. The two bytes of a value's bfloat16 code are sums of entries of 16-byte tables:
+/// DigitSums in lut.h. The codes of a step, one vector, are looked up together before they are
+/// widened.
 template <bool kInfinity>
 struct Float8 {
   static constexpr int kBits = 8;
@@ -116,8 +122,9 @@ struct Float8 {
   using V8 = hn::Vec<D8>;
   static constexpr size_t kBlocks = HWY_MAX_BYTES / 16;
 
-  /// Widening twice interleaves within blocks of 16 bytes: of each, four codes go to every vector.
-  /// This puts words of four codes where they must start.
+  /// The order, in words of four codes, with which Decode() yields the elements of a step in order:
+  /// word i of the permuted codes is word kOrder[i]. Widening to 16 and then to 32 bits interleaves
+  /// within 128-bit blocks, so that each of the four vectors gets four codes of each block.
   static constexpr auto kOrder = [] {
     std::array<int32_t, kMaxLanes> order{};
     for (size_t i = 0; i < order.size(); ++i) {
@@ -126,8 +133,8 @@ struct Float8 {
     return order;
   }();
 
-  /// Widening once: of each block of 16 codes, eight become words of one vector, eight of the
-  /// other.
+  /// The order with which a widening to 16 bits alone yields the elements in order: each of the two
+  /// vectors gets eight codes of each 128-bit block.
   static constexpr auto kWordOrder = [] {
     std::array<int32_t, kMaxLanes> order{};
     for (size_t i = 0; i < order.size(); ++i) {
@@ -155,13 +162,16 @@ struct Float8 {
         nan_mask(hn::Set(D8(), sums.nan_mask)),
         nan(hn::Set(D8(), sums.nan)) {}
 
+  /// The codes of a step, with their words of four codes in the given order.
   static HWY_INLINE V8 Load(const uint8_t* p, const std::array<int32_t, kMaxLanes>& order) {
     const auto codes = hn::LoadU(DU(), reinterpret_cast<const uint32_t*>(p));
     if constexpr (kBlocks == 1) return hn::BitCast(D8(), codes);
     return hn::BitCast(D8(), hn::TableLookupLanes(codes, hn::SetTableIndices(DU(), order.data())));
   }
 
-  /// What selects an entry of the first row's tables, or zero for codes of other rows.
+  /// The index of a code for TableLookupBytesOr0() in first_low and first_high, which yields zero
+  /// for codes of 16 and more. On x86 an index yields zero if its highest bit is set, on Arm if it
+  /// is 16 or more.
   static HWY_INLINE V8 First(V8 magnitude) {
 #if HWY_ARCH_X86
     return hn::SaturatedAdd(magnitude, hn::Set(D8(), 0x70));
@@ -170,7 +180,8 @@ struct Float8 {
 #endif
   }
 
-  /// Both bytes of each code: of bfloat16 or another code that sums make, whose NaN is kNan.
+  /// The 16-bit words that the sums give for codes x: bfloat16 codes, or results in another format.
+  /// kNan is the NaN of that format.
   template <int kNan>
   HWY_INLINE void Words(V8 x, hn::Vec<D16>* words) const {
     const auto set = [](int v) DEQUANT_ATTR { return hn::Set(D8(), static_cast<uint8_t>(v)); };
@@ -183,7 +194,7 @@ struct Float8 {
         hn::Add(hn::TableLookupBytes(high, digit), hn::TableLookupBytes(row, hn::ShiftRight<4>(x)));
     upper = hn::Add(upper, hn::TableLookupBytesOr0(first_high, first));
     if constexpr (kInfinity) {
-      // Infinity's code is that of NaN without the highest bit of the mantissa.
+      // Infinity has the bits of kNan without the highest bit of the mantissa.
       constexpr int kInfinite = kNan & (kNan << 1);
       const auto infinite = IsAbove(magnitude, 0x7B);
       const auto sign = hn::And(upper, set(0x80));
@@ -204,7 +215,7 @@ struct Float8 {
 
   HWY_INLINE void Decode(const uint8_t* p, VF* raw) const {
 #if DEQUANT_HARDWARE_FLOAT16
-    if constexpr (kInfinity) return DecodeHalves(p, raw);
+    if constexpr (kInfinity) return DecodeAsFloat16(p, raw);
 #endif
     hn::Vec<D16> words[2];
     Words<0x7FC0>(Load(p, kOrder), words);
@@ -212,8 +223,9 @@ struct Float8 {
   }
 
 #if DEQUANT_HARDWARE_FLOAT16
-  /// The codes of float8e5m2 are the upper bytes of float16's.
-  static HWY_INLINE void DecodeHalves(const uint8_t* p, VF* raw) {
+  /// A float8e5m2 code is the upper byte of the float16 code of the same value. All NaN codes are
+  /// replaced by the upper byte of the canonical NaN.
+  static HWY_INLINE void DecodeAsFloat16(const uint8_t* p, VF* raw) {
     const auto codes = Load(p, kWordOrder);
     const auto magnitude = hn::And(codes, hn::Set(D8(), 0x7F));
     const auto upper = hn::IfThenElse(IsAbove(magnitude, 0x7C), hn::Set(D8(), 0x7E), codes);

@@ -1,6 +1,6 @@
-// Codes of 4 and 2 bits, four vectors at a time. What they decode to first is an index: the code in
-// the lowest bits of each lane. Where a vector holds as many floats as there are codes (kTable),
-// results come from a table of all of them.
+// Decoders of 4-bit and 2-bit codes. Codes are first unpacked to indices: 32-bit lanes with the
+// code in the lowest bits. Where a vector has as many float32 lanes as there are codes, or more
+// (kTable), results can be looked up in a vector with the results of all codes.
 #include <cstring>
 
 #include "hwy/highway.h"
@@ -24,11 +24,11 @@ HWY_INLINE T LoadAs(const uint8_t* p) {
   return value;
 }
 
-/// True where shifts by a count per lane are single instructions.
+/// True where one instruction shifts each lane by its own count.
 #define DEQUANT_LANE_SHIFTS (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2)
 
-/// 0 * step, 1 * step, ...
-HWY_INLINE VU Multiples(uint32_t step) { return hn::Mul(hn::Iota(DU(), 0), hn::Set(DU(), step)); }
+/// 0, n, 2 * n, ...
+HWY_INLINE VU Multiples(uint32_t n) { return hn::Mul(hn::Iota(DU(), 0), hn::Set(DU(), n)); }
 
 #if DEQUANT_LANE_SHIFTS
 
@@ -41,12 +41,13 @@ HWY_INLINE VF Lookup(VF table, VU index) {
 #endif
 }
 
-/// Indices of 4-bit codes. Bits above the fourth are those of neighbours. Top() puts codes into the
-/// highest bits of a lane instead, those of neighbours below.
+/// Unpacks 4-bit codes: Index() to the lowest bits of each lane, Top() to the highest bits. The
+/// other bits of a lane are those of neighbouring codes.
 struct Nibbles {
   static constexpr int kBits = 4;
 #if HWY_TARGET <= HWY_AVX3
-  // The 8 bytes of a vector are everywhere; each lane takes its own and shifts its nibble down.
+  // The 8 bytes with the codes of a vector are broadcast to all 64-bit lanes. Each 32-bit lane
+  // selects the byte with its code and shifts the code to its place.
   using D8 = hn::ScalableTag<uint8_t>;
   VU shift;
   hn::Vec<D8> byte;
@@ -60,12 +61,12 @@ struct Nibbles {
     for (size_t q = 0; q < kStepVectors; ++q) {
       const auto codes = hn::Set(d64, LoadAs<uint64_t>(p + 8 * q));
 #if HWY_TARGET == HWY_AVX3_DL
-      // Eight bits from any bit on, for each byte.
+      // For each byte of the result, multishift takes eight bits that start at any bit.
       index[q] = hn::BitCast(
           DU(), hn::Vec<decltype(d64)>{_mm512_multishift_epi64_epi8(Multiples(4).raw, codes.raw)});
 #else
-      const auto own = hn::TableLookupBytes(hn::BitCast(D8(), codes), byte);
-      index[q] = hn::Shr(hn::BitCast(DU(), own), shift);
+      const auto own_byte = hn::TableLookupBytes(hn::BitCast(D8(), codes), byte);
+      index[q] = hn::Shr(hn::BitCast(DU(), own_byte), shift);
 #endif
     }
   }
@@ -78,9 +79,9 @@ struct Nibbles {
       top[q] = hn::BitCast(
           DU(), hn::Vec<decltype(d64)>{_mm512_multishift_epi64_epi8(from.raw, codes.raw)});
 #else
-      const auto own = hn::TableLookupBytes(
+      const auto own_byte = hn::TableLookupBytes(
           hn::BitCast(D8(), codes), hn::BitCast(D8(), hn::ShiftLeft<24>(hn::BitCast(DU(), byte))));
-      top[q] = hn::Shl(hn::BitCast(DU(), own), hn::Xor(shift, hn::Set(DU(), 4)));
+      top[q] = hn::Shl(hn::BitCast(DU(), own_byte), hn::Xor(shift, hn::Set(DU(), 4)));
 #endif
     }
   }
@@ -102,7 +103,7 @@ struct Nibbles {
 #endif
 };
 
-/// Indices of 2-bit codes, likewise.
+/// Unpacks 2-bit codes: Index() to the lowest bits of each lane, Top() to the highest bits.
 struct Pairs {
   static constexpr int kBits = 2;
   VU shift;
@@ -141,7 +142,7 @@ struct Pairs {
 
 #else  // !DEQUANT_LANE_SHIFTS
 
-/// Splits each byte into its low and high `kShift` bits, low first: n bytes become 2n.
+/// Splits each byte into the low kShift bits and the bits above them, low first: n bytes become 2n.
 template <int kShift, class DOut, class V>
 HWY_INLINE hn::Vec<DOut> Split(DOut d, V v) {
   const hn::Half<DOut> dh;
@@ -150,7 +151,7 @@ HWY_INLINE hn::Vec<DOut> Split(DOut d, V v) {
   return hn::InterleaveLower(d, hn::ZeroExtendVector(d, low), hn::ZeroExtendVector(d, high));
 }
 
-/// Indices of 4-bit codes.
+/// Unpacks 4-bit codes.
 struct Nibbles {
   static constexpr int kBits = 4;
 
@@ -165,7 +166,7 @@ struct Nibbles {
   }
 };
 
-/// Indices of 2-bit codes.
+/// Unpacks 2-bit codes.
 struct Pairs {
   static constexpr int kBits = 2;
 
@@ -184,7 +185,7 @@ struct Pairs {
 
 #endif  // DEQUANT_LANE_SHIFTS
 
-/// Integers. kWidth bits are cut out of the index, as a number with or without sign.
+/// Packed integers, signed or unsigned. Code() is the integer of an index.
 template <class Indices, bool kSigned>
 struct Packed : Indices {
   using Raw = VI;
@@ -214,14 +215,14 @@ struct Packed : Indices {
     for (size_t q = 0; q < kStepVectors; ++q) raw[q] = Code(index[q]);
   }
   static HWY_INLINE VF Difference(VI x, VI zero) { return SmallDifference(x, zero); }
-  /// The differences of the codes from `first` on; beyond the last code they start again.
+  /// fl32(x - zero) for the codes x from `first` on, one in each lane. Code 0 follows the last
+  /// code.
   HWY_INLINE VF Differences(VI zero, size_t first = 0) const {
     return Difference(Code(hn::Iota(DU(), static_cast<uint32_t>(first))), zero);
   }
 };
 
-/// Any float of 4 bits: the value of every code is in a table, that of negative ones in its second
-/// half.
+/// A 4-bit float. A table holds the 16 values, those of the negative codes in its second half.
 struct Float4 : Nibbles {
   using Raw = VF;
   static constexpr bool kTable = HWY_MAX_BYTES >= 64;
@@ -236,7 +237,7 @@ struct Float4 : Nibbles {
     Index(p, index);
     for (size_t q = 0; q < kStepVectors; ++q) {
       raw[q] = Lookup(values, index[q]);
-      // Of eight lanes the table holds the positive half.
+      // A vector of eight lanes holds only the values of the positive codes.
       if constexpr (!kTable) {
         const auto sign = hn::And(hn::ShiftLeft<28>(index[q]), hn::Set(DU(), 0x80000000));
         raw[q] = hn::Or(raw[q], hn::BitCast(DF(), sign));
@@ -254,6 +255,7 @@ struct Float4 : Nibbles {
   }
 #endif
   static HWY_INLINE VF Difference(VF x, VI) { return x; }
+  /// The values of the codes from `first` on.
   HWY_INLINE VF Differences(VI, size_t first = 0) const { return hn::LoadU(DF(), lut + first); }
 };
 
