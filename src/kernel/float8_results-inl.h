@@ -1,6 +1,7 @@
-// Long groups of 8- and 6-bit floats to 16-bit outputs. The results of one scale are computed and
-// rounded once, as all results are, and put together from bytes from then on, so that an element
-// costs neither a multiplication nor a rounding.
+// Parameters for long groups of 8-bit and 6-bit floats with 16-bit outputs. The results of all
+// codes under the scale of a group are computed and rounded once, with the arithmetic of all
+// kernels, and put into the tables of the decoder in place of the bfloat16 codes of the values.
+// After that, an element costs no multiplication and no rounding.
 #include <array>
 #include <cmath>
 #include <type_traits>
@@ -22,7 +23,7 @@
 DEQUANT_BEFORE_NAMESPACE();
 namespace dequant::HWY_NAMESPACE {
 
-/// Results of `count` values, whole groups of them, at most 64.
+/// words = narrow(fl32(value * scale)) for `count` values: whole steps, at most 64.
 template <class Out>
 HWY_INLINE void RoundedResults(const float* values, size_t count, float scale, uint16_t* words) {
   const size_t lanes = hn::Lanes(DF());
@@ -35,101 +36,109 @@ HWY_INLINE void RoundedResults(const float* values, size_t count, float scale, u
   }
 }
 
-/// The lower bytes of the results of 64 values, then the upper ones.
-template <class Out>
-HWY_INLINE std::array<uint8_t, 128> SplitResults(const float* values, float scale) {
-  const hn::FixedTag<uint8_t, 16> d;
-  alignas(64) uint16_t words[64];
-  RoundedResults<Out>(values, 64, scale, words);
-  const auto* bytes = reinterpret_cast<const uint8_t*>(words);
-  std::array<uint8_t, 128> out;
-  for (size_t i = 0; i < 64; i += 16) {
-    const auto first = hn::Load(d, bytes + 2 * i);
-    const auto second = hn::Load(d, bytes + 2 * i + 16);
-    hn::StoreU(hn::ConcatEven(d, second, first), d, out.data() + i);
-    hn::StoreU(hn::ConcatOdd(d, second, first), d, out.data() + 64 + i);
+/// The lower bytes of the results of kValues values, then the upper bytes. D is the tag of the
+/// vectors of bytes.
+template <class Out, size_t kValues, class D>
+HWY_INLINE std::array<uint8_t, 2 * kValues> SplitResults(const float* values, float scale) {
+  const D d;
+  const size_t lanes = hn::Lanes(d);
+  alignas(64) std::array<uint8_t, 2 * kValues> split;
+  for (size_t i = 0; i < kValues; i += 64) {
+    alignas(64) uint16_t words[64];
+    RoundedResults<Out>(values + i, 64, scale, words);
+    const auto* bytes = reinterpret_cast<const uint8_t*>(words);
+    for (size_t k = 0; k < 64; k += lanes) {
+      const auto first = hn::Load(d, bytes + 2 * k);
+      const auto second = hn::Load(d, bytes + 2 * k + lanes);
+      hn::StoreU(hn::ConcatEven(d, second, first), d, split.data() + i + k);
+      hn::StoreU(hn::ConcatOdd(d, second, first), d, split.data() + kValues + i + k);
+    }
   }
-  return out;
+  return split;
 }
 
-/// A set of parameters for groups of at least kLong elements whose scale Fits().
+/// Parameters for groups of at least kLong elements whose scale Fits(). This one is for decoders
+/// and outputs that have no such parameters.
 template <class In, class Out>
 struct LongGroup {
   static constexpr bool kExists = false;
 };
 
-#if HWY_TARGET == HWY_AVX3_DL
-
-/// The bytes of all 256 results.
-template <class Out>
-requires(sizeof(typename Out::T) == 2) struct LongGroup<Float8Bytes, Out> {
+/// What the parameters of all long groups share: one scale, so nothing to advance, and no arrays,
+/// so nothing to pad.
+template <class Decoder, size_t kLeastCount>
+struct LongGroupOf {
   static constexpr bool kExists = true;
-  static constexpr size_t kLong = 2048;
-  using In = Float8Bytes;
+  static constexpr size_t kLong = kLeastCount;
+  using In = Decoder;
   struct Padding {};
-  In results;
+  In results;  ///< the decoder, with results in its tables in place of values
 
+  template <class... Args>
+  explicit HWY_INLINE LongGroupOf(const Args&... args) : results(args...) {}
   static HWY_INLINE bool Fits(const float*, float) { return true; }
-
-  HWY_INLINE LongGroup(const float* lut, float scale) : results(Bytes(lut, scale).data(), kOrder) {}
-
-  static HWY_INLINE std::array<uint8_t, 512> Bytes(const float* lut, float scale) {
-    const D8Full d8;
-    alignas(64) std::array<uint8_t, 512> bytes;
-    for (size_t i = 0; i < 256; i += 64) {
-      alignas(64) uint16_t words[64];
-      RoundedResults<Out>(lut + i, 64, scale, words);
-      const auto first = hn::Load(d8, reinterpret_cast<const uint8_t*>(words));
-      const auto second = hn::Load(d8, reinterpret_cast<const uint8_t*>(words + 32));
-      hn::StoreU(hn::ConcatEven(d8, second, first), d8, bytes.data() + i);
-      hn::StoreU(hn::ConcatOdd(d8, second, first), d8, bytes.data() + 256 + i);
-    }
-    return bytes;
-  }
-
-  /// Of each block of 16 codes, eight become words of one vector, eight of the other.
-  static constexpr auto kOrder = [] {
-    std::array<uint8_t, 64> order{};
-    for (size_t i = 0; i < order.size(); ++i) {
-      order[i] = static_cast<uint8_t>(i % 16 / 8 * 32 + i / 16 * 8 + i % 8);
-    }
-    return order;
-  }();
-
-  HWY_INLINE void Results(const In&, const uint8_t* p, V16* words) const {
-    results.Words(p, words);
-  }
   HWY_INLINE void Advance() {}
   HWY_INLINE void PadLast(size_t, Padding&) {}
 };
 
+#if HWY_TARGET == HWY_AVX3_DL
+
+/// The order of codes that Words() interleaves to the elements of a step in order: each of the two
+/// vectors of words gets eight codes of each block of 16.
+constexpr Float8Bytes::Order kWordOrder = [] {
+  Float8Bytes::Order order{};
+  for (size_t i = 0; i < order.size(); ++i) {
+    order[i] = static_cast<uint8_t>(i % 16 / 8 * 32 + i / 16 * 8 + i % 8);
+  }
+  return order;
+}();
+
+/// True for the decoders with tables of the lower and the upper bytes of all words.
+template <class In, class Out>
+constexpr bool kHasByteTables = sizeof(typename Out::T) == 2 &&
+                                (std::is_same_v<In, Float8Bytes> || std::is_same_v<In, Float6>);
+
+/// The bytes of the results of all 256 or 64 codes.
+template <class In, class Out>
+requires(kHasByteTables<In, Out>) struct LongGroup<In, Out>
+    : LongGroupOf<In, In::kBits == 8 ? 2048 : 512> {
+  using D = std::conditional_t<In::kBits == 8, D8Full, hn::FixedTag<uint8_t, 16>>;
+  static constexpr typename In::Order kOrder{kWordOrder};
+
+  HWY_INLINE LongGroup(const float* lut, float scale)
+      : LongGroup::LongGroupOf(SplitResults<Out, 1 << In::kBits, D>(lut, scale).data(), kOrder) {}
+  HWY_INLINE void Results(const In&, const uint8_t* p, V16* words) const {
+    this->results.Words(p, words);
+  }
+};
+
 #else
 
-/// What DigitSums are of the values, of the results: a power of two more adds as much to the code
-/// of a result as to that of a value, if all results are normal. Those of the first row need not
-/// be: each of them has bytes of its own. float8e5m2 gains nothing: its infinities cost as much as
-/// its multiplications.
+/// DigitSums of results. They exist like the DigitSums of values, if the results from the second
+/// row of codes on are normal numbers of the output: from row to row the exponent of the result
+/// grows by as much as the exponent of the value. Results of the first row may be subnormal, as
+/// each has an entry of its own. float8e5m2 has no LongGroup: handling its infinities takes as long
+/// as its multiplications.
 template <class Out>
-requires(sizeof(typename Out::T) == 2) struct LongGroup<Float8<false>, Out> {
-  static constexpr bool kExists = true;
-  static constexpr size_t kLong = 1024;
+requires(sizeof(typename Out::T) == 2) struct LongGroup<Float8<false>, Out>
+    : LongGroupOf<Float8<false>, 1024> {
   static constexpr bool kToFloat16 = std::is_same_v<Out, ToFloat16>;
-  using In = Float8<false>;
-  struct Padding {};
-  In results;
 
+  /// True if the results of codes of 16 and more are normal and finite in the output.
   static HWY_INLINE bool Fits(const float* lut, float scale) {
     const float size = std::abs(scale);
     if (!kToFloat16) return size <= 0x1p64F;
-    // The last positive code may be NaN.
+    // Code 0x7F can be NaN, which passes.
     return lut[16] * size >= 0x1p-14F && lut[0x7E] * size < 65520.0F &&
            !(lut[0x7F] * size >= 65520.0F);
   }
 
-  HWY_INLINE LongGroup(const float* lut, float scale) : results(SumsOf(lut, scale)) {}
+  HWY_INLINE LongGroup(const float* lut, float scale)
+      : LongGroup::LongGroupOf(SumsOf(lut, scale)) {}
 
   static HWY_INLINE DigitSums SumsOf(const float* lut, float scale) {
-    // The first two rows, then the first of each row, with both signs.
+    // The values of the first two rows, then of the first code of each row, then the negatives of
+    // the latter.
     alignas(64) float values[64] = {};
     alignas(64) uint16_t words[64];
     for (size_t i = 0; i < 32; ++i) values[i] = lut[i];
@@ -161,59 +170,20 @@ requires(sizeof(typename Out::T) == 2) struct LongGroup<Float8<false>, Out> {
   HWY_INLINE void Results(const In&, const uint8_t* p, V16* words) const {
     results.Words<kToFloat16 ? 0x7E00 : 0x7FC0>(In::Load(p, In::kWordOrder), words);
   }
-  HWY_INLINE void Advance() {}
-  HWY_INLINE void PadLast(size_t, Padding&) {}
 };
 
-#endif
-
-#if HWY_TARGET == HWY_AVX3_DL
-
-/// The bytes of all 64 results.
+/// The bytes of the results of all positive codes. Words() gives the result of a negative code the
+/// other sign.
 template <class Out>
-requires(sizeof(typename Out::T) == 2) struct LongGroup<Float6, Out> {
-  static constexpr bool kExists = true;
-  static constexpr size_t kLong = 512;
-  using In = Float6;
-  struct Padding {};
-  static constexpr In::Order kOrder{LongGroup<Float8Bytes, Out>::kOrder};
-  In results;
-
-  static HWY_INLINE bool Fits(const float*, float) { return true; }
-
+requires(sizeof(typename Out::T) == 2) struct LongGroup<Float6, Out> : LongGroupOf<Float6, 512> {
   HWY_INLINE LongGroup(const float* lut, float scale)
-      : results(SplitResults<Out>(lut, scale).data(), kOrder) {}
-
-  HWY_INLINE void Results(const In&, const uint8_t* p, V16* words) const {
-    results.Words(p, words);
-  }
-  HWY_INLINE void Advance() {}
-  HWY_INLINE void PadLast(size_t, Padding&) {}
-};
-
-#else
-
-/// The bytes of the results of both halves of the magnitudes. A sign turns that of the result
-/// around.
-template <class Out>
-requires(sizeof(typename Out::T) == 2) struct LongGroup<Float6, Out> {
-  static constexpr bool kExists = true;
-  static constexpr size_t kLong = 512;
-  using In = Float6;
-  struct Padding {};
-  In results;
-
-  static HWY_INLINE bool Fits(const float*, float) { return true; }
-
-  HWY_INLINE LongGroup(const float* lut, float scale) : LongGroup(SplitResults<Out>(lut, scale)) {}
+      : LongGroup(SplitResults<Out, 64, hn::FixedTag<uint8_t, 16>>(lut, scale)) {}
   explicit HWY_INLINE LongGroup(const std::array<uint8_t, 128>& bytes)
-      : results(bytes.data(), bytes.data() + 64) {}
+      : LongGroup::LongGroupOf(bytes.data(), bytes.data() + 64) {}
 
   HWY_INLINE void Results(const In&, const uint8_t* p, V16* words) const {
     results.Words(In::Load<Float8<false>::kWordOrder>(p), words);
   }
-  HWY_INLINE void Advance() {}
-  HWY_INLINE void PadLast(size_t, Padding&) {}
 };
 
 #endif
