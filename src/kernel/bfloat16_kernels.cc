@@ -18,7 +18,7 @@
 #include "kernel/special_values.h"
 
 HWY_DIAGNOSTICS(push)
-#if HWY_COMPILER_GCC_ACTUAL  // what it says of its own intrinsics is not so
+#if HWY_COMPILER_GCC_ACTUAL  // its warnings about its own intrinsics are false
 HWY_DIAGNOSTICS_OFF(disable : 4701, ignored "-Wmaybe-uninitialized")
 #endif
 HWY_PUSH_ATTRIBUTES("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512bf16")

@@ -26,7 +26,7 @@
 #include "kernel/special_values.h"
 
 HWY_DIAGNOSTICS(push)
-#if HWY_COMPILER_GCC_ACTUAL  // what it says of its own intrinsics is not so
+#if HWY_COMPILER_GCC_ACTUAL  // its warnings about its own intrinsics are false
 HWY_DIAGNOSTICS_OFF(disable : 4701, ignored "-Wmaybe-uninitialized")
 #endif
 HWY_PUSH_ATTRIBUTES("f16c,avx512f,avx512bw,avx512vl,avx512vbmi,avx512fp16")

@@ -1,6 +1,6 @@
-// One struct per output type: Store() rounds four vectors of finite and normal float32 results to
-// nearest even and stores them one after another. Finite and normal results are no NaN and, but for
-// zero, not subnormal; StoreAny() takes all others too, if every NaN is the canonical one.
+// Outputs: one struct for each output type. Store() rounds the float32 results of a step to nearest
+// even and stores them. It demands that no result is subnormal and that every NaN is the canonical
+// one. StoreAny() also stores subnormal results.
 #include "hwy/highway.h"
 #include "kernel/decode-inl.h"
 
@@ -18,7 +18,7 @@ namespace dequant::HWY_NAMESPACE {
 using D16 = hn::Rebind<uint16_t, DF>;
 using D16Full = hn::ScalableTag<uint16_t>;
 
-/// Streaming writes whole cache lines past the caches.
+/// Stores a vector; with `stream` by a non-temporal store, for which p must be aligned.
 template <class D, class V>
 HWY_INLINE void Put(V v, D d, hn::TFromD<D>* p, bool stream) {
   if (stream) {
@@ -39,7 +39,7 @@ struct ToFloat32 {
   static HWY_INLINE void StoreAny(const VF* v, uint8_t* y) { Store(v, y, false); }
 };
 
-/// Stores pairs of vectors that a function made one of 16-bit lanes.
+/// Stores a step of which kNarrow rounds each pair of vectors to one vector of 16-bit lanes.
 template <hn::Vec<D16Full> (*kNarrow)(VF, VF)>
 HWY_INLINE void StorePairs(const VF* v, uint8_t* y, bool stream) {
   auto* out = reinterpret_cast<uint16_t*>(y);
@@ -51,8 +51,9 @@ HWY_INLINE void StorePairs(const VF* v, uint8_t* y, bool stream) {
 struct ToBfloat16 {
   using T = uint16_t;
 
-  /// Adding 0x7FFF, plus one if the kept part is odd, carries into it exactly when rounding to
-  /// nearest even goes up. Infinity and the canonical NaN stay as they are.
+  /// Rounds to nearest even; the result is the upper half of each lane. Adding 0x7FFF to the bits,
+  /// or 0x8000 if the upper half is odd, carries into the upper half exactly if the number is to be
+  /// rounded up. The upper half of infinity and of the canonical NaN does not change.
   static HWY_INLINE VU Round(VF v) {
     const auto bits = hn::BitCast(DU(), v);
     const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(DU(), 1));
@@ -60,8 +61,9 @@ struct ToBfloat16 {
   }
 
 #if HWY_TARGET == HWY_AVX2
-  /// The same in lanes of 16 bits, upper and lower halves apart, those of `low` at even places: an
-  /// odd upper half goes up from a lower one of 0x8000 on, an even one from 0x8001 on.
+  /// The same rounding in 16-bit lanes. `upper` and `lower` hold the upper and lower halves of the
+  /// bits, of `low` in even lanes and of `high` in odd lanes. An odd upper half is rounded up if
+  /// the lower half is 0x8000 or more, an even one if it is 0x8001 or more.
   static HWY_INLINE hn::Vec<D16Full> Narrow(VF low, VF high) {
     const D16Full d;
     const auto even = hn::BitCast(DU(), low);
@@ -85,7 +87,7 @@ struct ToBfloat16 {
 #endif
 
 #if HWY_TARGET == HWY_AVX3_DL
-  /// The instruction takes subnormal numbers for zero.
+  /// Rounds results that are not subnormal: the instruction reads subnormal numbers as zero.
   static HWY_INLINE hn::Vec<D16Full> NarrowFiniteNormal(VF low, VF high) {
     return hn::Vec<D16Full>{reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high.raw, low.raw))};
   }
@@ -116,18 +118,20 @@ struct ToFloat16 {
     const auto magnitude = hn::And(bits, hn::Set(du, 0x7FFFFFFF));
     const auto sign = hn::ShiftRight<16>(hn::Xor(bits, magnitude));
 
-    // Normal: rebias the exponent and round 13 bits away as for bfloat16.
+    // Normal results: change the bias of the exponent, and round 13 bits away as Round() of
+    // ToBfloat16 does.
     const auto odd = hn::And(hn::ShiftRight<13>(magnitude), hn::Set(du, 1));
     const auto rebias = hn::Set(du, 0xFFFu - ((127u - 15u) << 23));
     const auto normal = hn::ShiftRight<13>(hn::Add(hn::Add(magnitude, rebias), odd));
 
-    // Below 2^-14: the sum with 0.5 has a float32 step of 2^-24, float16's smallest, so the float
-    // addition does the rounding and leaves the code in the low bits.
+    // Results below 2^-14: the last place of the float32 sum with 0.5 is 2^-24, the smallest
+    // float16 number. So the addition rounds, and the low bits of the sum are the float16 code.
     const auto half = hn::Set(DF(), 0.5f);
     const auto small = hn::Sub(hn::BitCast(du, hn::Add(hn::BitCast(DF(), magnitude), half)),
                                hn::BitCast(du, half));
 
-    // From 65536 on, infinity; 65520 to 65536 got there by the carry. NaN keeps its quiet bit.
+    // Results of 65536 and more become infinity; for 65520 to 65536 the carry above has made
+    // infinity already. NaN becomes the canonical NaN.
     const auto is_small = hn::Lt(hn::BitCast(DI(), magnitude), hn::Set(DI(), 113 << 23));
     const auto is_large = hn::Gt(hn::BitCast(DI(), magnitude), hn::Set(DI(), (143 << 23) - 1));
     const auto is_nan = hn::Gt(hn::BitCast(DI(), magnitude), hn::Set(DI(), 0x7F800000));
@@ -153,12 +157,12 @@ struct ToFloat16 {
   }
 };
 
-/// Every NaN as the one that all processors write.
+/// Replaces every NaN by the canonical NaN.
 HWY_INLINE VF Canonical(VF y) {
   return hn::IfThenElse(hn::IsNaN(y), hn::BitCast(DF(), hn::Set(DU(), 0x7FC00000)), y);
 }
 
-/// Rounds any results at all. `results` and y hold whole groups.
+/// Rounds any results, and stores them to y. `results` and y have room for whole steps.
 template <class Out>
 void Finish(const float* results, size_t count, uint8_t* y) {
   const size_t lanes = hn::Lanes(DF());

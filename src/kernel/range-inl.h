@@ -1,5 +1,7 @@
-// Kernels of the rules of ranges with a scale and an offset for each element. What is subtracted
-// from the codes is the same for all.
+// Kernels of the rules of ranges with a scale and an offset for each element, and one shift for all
+// elements:
+//   y = narrow(fl32(fl32(difference * scale) + offset)), where difference is In::Difference():
+//   fl32(x - shift), or fl32(fl32(x) - fl32(shift)) of the decoder Rounded.
 #include "hwy/highway.h"
 #include "kernel/kernel-inl.h"
 
@@ -14,7 +16,7 @@
 DEQUANT_BEFORE_NAMESPACE();
 namespace dequant::HWY_NAMESPACE {
 
-/// A scale and an offset for each element, one shift for all.
+/// Parameters: a scale and an offset for each element, one shift for all elements.
 template <class In>
 struct Shifted {
   struct Padding {

@@ -1,25 +1,26 @@
-// What kernels need rarely, compiled once for all of them: scales that are not finite and normal,
-// and what is left behind the last whole step.
+// Code that kernels rarely run, compiled once for all kernels: for scales that are not finite and
+// normal, and for the remainder after the last whole step.
 #pragma once
 
 #include "kernel/kernel.h"
 
 namespace dequant {
 
-/// A kernel's element and output: bits of a code, bytes of a result, and how float32 results, whole
-/// groups of them, become those of the output.
+/// The input and the output of a kernel.
 struct SpecialValues {
-  int x_bits;
-  size_t y_size;
+  int x_bits;     ///< of a code
+  size_t y_size;  ///< bytes of a result
+  /// Makes every NaN canonical, rounds any float32 results to the output and stores them to y.
+  /// `results` and y have room for whole steps.
   void (*finish)(const float* results, size_t count, uint8_t* y);
 };
 
-/// A kernel for any scales and offsets. `float_kernel` is the same kernel to float32, whose results
-/// are right but for the bits of NaNs.
+/// A kernel for any scales and offsets. `float_kernel` is the same kernel with the output float32.
+/// Its results have the right bits for all scales, but for the bits of NaNs.
 void special_values_kernel(const KernelArgs& a, ScaleLayout scale_layout, KernelFn float_kernel,
-                           const SpecialValues& how);
+                           const SpecialValues& types);
 
-/// Copies `bytes` and fills up to `capacity` with zeros.
+/// Copies `bytes` bytes, and fills `to` up to `capacity` bytes with zeros.
 void copy_padded(const void* from, size_t bytes, void* to, size_t capacity);
 
 void copy_bytes(const void* from, size_t bytes, void* to);

@@ -1,17 +1,22 @@
-// The loop of rows that are written with the compiler's own intrinsics: 64 elements an iteration,
-// whose results of 16 bits fill two cache lines. Included once in a file, within its namespace and
-// the attributes of its target. A kernel has kBits; Results(), which makes both cache lines of the
-// codes at x; Advance(), which goes on to the next iteration; and PadLast(), which makes it one
-// whose memory holds less than an iteration.
+// The loop of the AVX-512 kernels that are written with intrinsics. An iteration has 64 elements,
+// whose 16-bit results fill two cache lines. A file includes this header once, within its namespace
+// and its target attributes. A Kernel has
+//   kBits, the bits of a code;
+//   Results(x, lines), which computes the two cache lines of results from the codes at x;
+//   Advance(), which moves to the parameters of the next iteration;
+//   PadLast(count, padding), which copies the parameters of the last `count` elements to the
+//     zero-padded buffer `padding` and reads them from there, so that no load leaves the arrays.
 
-/// Elements of a line, and of an unrolled step.
+/// 16-bit lanes of a vector, which fills a cache line.
 constexpr size_t kLanes = 32;
+/// Elements of an iteration.
 constexpr size_t kUnroll = 2 * kLanes;
 
-HWY_INLINE void Fetch(const uint8_t* formula) {
-  _mm_prefetch(reinterpret_cast<const char*>(formula), _MM_HINT_T0);
+HWY_INLINE void Prefetch(const uint8_t* address) {
+  _mm_prefetch(reinterpret_cast<const char*>(address), _MM_HINT_T0);
 }
 
+/// Dequantizes `count` elements. `prefetch_distance` is the result of prefetch_distance_of().
 template <class Kernel>
 HWY_INLINE void TwoCacheLines(Kernel kernel, const uint8_t* x, uint8_t* y, size_t count,
                               size_t prefetch_distance) {
@@ -20,12 +25,12 @@ HWY_INLINE void TwoCacheLines(Kernel kernel, const uint8_t* x, uint8_t* y, size_
   for (; count >= kUnroll; count -= kUnroll) {
     kernel.Results(x, lines);
     if (prefetch_distance != 0) {
-      Fetch(x + prefetch_distance);
+      Prefetch(x + prefetch_distance);
       _mm512_stream_si512(reinterpret_cast<__m512i*>(y), lines[0]);
       _mm512_stream_si512(reinterpret_cast<__m512i*>(y + kCacheLine), lines[1]);
     } else {
-      Fetch(y + kPrefetchDistanceY);
-      Fetch(y + kPrefetchDistanceY + kCacheLine);
+      Prefetch(y + kPrefetchDistanceY);
+      Prefetch(y + kPrefetchDistanceY + kCacheLine);
       _mm512_storeu_si512(y, lines[0]);
       _mm512_storeu_si512(y + kCacheLine, lines[1]);
     }
