@@ -1,9 +1,11 @@
-// Kernels to bfloat16 of 8- and 4-bit integers for processors with AVX512-BF16. A code put into the
-// mantissa of 2^15 is a float without a conversion, and less 2^15 + zero point it is x - zero
-// point, exactly. They are written with intrinsics because codes get there by byte permutations
-// across the whole vector (VBMI), which Highway 1.0.3 does not have. Without this file, the same
-// cells take, in the caches, 1.08 to 1.10 times as long per tensor, 1.08 to 1.12 times on the last
-// axis, and 1.16 to 1.23 times with blocks on a middle axis. Short groups are as fast without it.
+// Kernels of 8- and 4-bit integers with the output bfloat16, for processors with AVX512-BF16:
+//   y = narrow(fl32(fl32(x - zero) * scale)).
+// A code c in the mantissa of the float 2^15 makes the float 2^15 + c without a conversion.
+// Subtracting 2^15 + zero gives x - zero exactly. The codes are put into the mantissa by byte
+// permutations across the whole vector (VBMI). Highway 1.0.3 does not have these, so the kernels
+// are written with intrinsics. Without this file, with data in the caches, the same cells take 1.08
+// to 1.10 times as long per tensor, 1.08 to 1.12 times on the last axis, and 1.16 to 1.23 times
+// with blocks on a middle axis. Short groups are as fast without this file.
 #include "kernel/targets.h"
 
 #if defined(__x86_64__)
@@ -27,27 +29,27 @@ namespace {
 
 #include "kernel/two_cache_lines-inl.h"
 
-/// The kernels of the processor without these.
+/// The kernels of the same processor without this file.
 constinit Table fallback;
 
-/// Floats of a vector, and vectors of an unrolled step.
+/// float32 lanes of a vector, and vectors of an iteration.
 constexpr size_t kFloats = 16;
 constexpr size_t kVectors = kUnroll / kFloats;
-/// Parameters that are prepared at once.
+/// Elements of a tile, whose parameters are converted once for all rows.
 constexpr size_t kTile = 4096;
-/// 2^15, as a number and as a float.
+/// 2^15, as an integer and as the bits of a float.
 constexpr int32_t kBase = 1 << 15;
 constexpr int32_t kBaseBits = 0x47000000;
 
-/// Code c of bias b stands for the number c - b: signed ones have their highest bit turned around
-/// first.
+/// Decoder. An unsigned integer is its code c. A signed integer is c - bias, where c is the code
+/// with its highest bit inverted.
 template <int kWidth>
 struct Codes {
-  static_assert(kWidth == 8 || kWidth == 4, "a vector of codes of 4 bits is 64 bits from anywhere");
+  static_assert(kWidth == 8 || kWidth == 4, "16 codes of 4 bits fill a lane of multishift");
   static constexpr size_t kBits = kWidth;
-  int32_t bias;  ///< 0, or half of the codes
+  int32_t bias;  ///< 0 for unsigned integers, 2^(kWidth - 1) for signed integers
 
-  /// 2^15 + c of the codes of vector q of an unrolled step.
+  /// 2^15 + c for the codes of vector q of an iteration.
   HWY_INLINE __m512 Number(const uint8_t* x, size_t q) const {
     const __m512i base = _mm512_set1_epi32(kBaseBits);
     if constexpr (kWidth == 8) {
@@ -69,20 +71,21 @@ struct Codes {
       }();
       int64_t codes;
       std::memcpy(&codes, x + 8 * q, sizeof codes);
-      const __m512i apart =
+      const __m512i shifted =
           _mm512_multishift_epi64_epi8(_mm512_load_si512(kFrom.data()), _mm512_set1_epi64(codes));
-      const __m512i turned = _mm512_xor_si512(base, _mm512_set1_epi32(bias << 8));
-      // (apart & 0xF00) ^ turned
+      const __m512i inverting = _mm512_xor_si512(base, _mm512_set1_epi32(bias << 8));
+      // (shifted & 0xF00) ^ inverting
       return _mm512_castsi512_ps(
-          _mm512_ternarylogic_epi32(apart, _mm512_set1_epi32(0xF00), turned, 0x6A));
+          _mm512_ternarylogic_epi32(shifted, _mm512_set1_epi32(0xF00), inverting, 0x6A));
     }
   }
 };
 
-// Parameters: Scale(q) and Zero(q), 2^15 + bias + zero, of vector q of the next four.
+// Parameters of vector q of an iteration: Scale(q), the scales, and Zero(q), the floats
+// 2^15 + bias + zero.
 
-/// One for all elements.
-struct One {
+/// One scale and zero point for all elements.
+struct Uniform {
   __m512 scale;
   __m512 zero;
 
@@ -91,8 +94,8 @@ struct One {
   HWY_INLINE void Advance() {}
 };
 
-/// One for each element.
-struct Each {
+/// One scale and zero point for each element.
+struct PerElement {
   const float* scale;
   const float* zero;
 
@@ -104,6 +107,7 @@ struct Each {
   }
 };
 
+/// The kernel of a decoder and parameters: fl32(fl32(x - zero) * scale), rounded to bfloat16.
 template <class Code, class Params>
 struct Product : Params {
   static constexpr size_t kBits = Code::kBits;
@@ -123,17 +127,18 @@ struct Product : Params {
   HWY_INLINE void PadLast(size_t, Padding&) {}
 };
 
-/// Parameters of a tile; what whole iterations read beyond them may be anything.
+/// The scales and zero points of a tile, as PerElement reads them. The last iteration may read
+/// entries that were not set; their results are not stored.
 struct Tile {
   alignas(64) float scale[kTile + kUnroll];
   alignas(64) float zero[kTile + kUnroll];
 
-  HWY_NOINLINE void Put(const float* s, const int32_t* z, size_t count, int32_t bias) {
+  HWY_NOINLINE void Set(const float* s, const int32_t* z, size_t count, int32_t bias) {
     for (size_t i = 0; i < count; i += kFloats) {
-      const auto here =
+      const auto mask =
           static_cast<__mmask16>(count - i >= kFloats ? 0xFFFF : (1U << (count - i)) - 1);
-      const __m512i zeros = _mm512_maskz_loadu_epi32(here, z + i);
-      _mm512_store_ps(scale + i, _mm512_maskz_loadu_ps(here, s + i));
+      const __m512i zeros = _mm512_maskz_loadu_epi32(mask, z + i);
+      _mm512_store_ps(scale + i, _mm512_maskz_loadu_ps(mask, s + i));
       _mm512_store_ps(zero + i,
                       _mm512_cvtepi32_ps(_mm512_add_epi32(zeros, _mm512_set1_epi32(kBase + bias))));
     }
@@ -146,31 +151,32 @@ HWY_INLINE void Loop(const Params& params, const Code& code, const uint8_t* x, u
   TwoCacheLines(Product<Code, Params>(params, code), x, y, count, prefetch_distance);
 }
 
-/// Long groups of codes of 8 bits.
+/// 8-bit codes with one scale and zero point for each group, for groups of an iteration or more.
 void LongGroups(const KernelArgs& a, int32_t bias) {
   for (size_t i = 0, group = 0; i < a.count; i += a.group, ++group) {
     const auto zero = static_cast<float>(kBase + bias + a.zero[group]);
-    Loop(One{_mm512_set1_ps(a.scale[group]), _mm512_set1_ps(zero)}, Codes<8>{bias}, a.x + i,
+    Loop(Uniform{_mm512_set1_ps(a.scale[group]), _mm512_set1_ps(zero)}, Codes<8>{bias}, a.x + i,
          a.y + 2 * i, std::min(a.group, a.count - i), prefetch_distance_of(a, a.y + 2 * i));
   }
 }
 
-/// Rows that share a scale for each element.
+/// Rows with the same scales and zero points, one for each element of a row.
 template <int kWidth>
-void RowsOfEach(const KernelArgs& a, int32_t bias) {
+void SharedRows(const KernelArgs& a, int32_t bias) {
   Tile tile;
   for (size_t i = 0; i < a.count; i += kTile) {
     const size_t count = std::min(kTile, a.count - i);
-    tile.Put(a.scale + i, a.zero + i, count, bias);
+    tile.Set(a.scale + i, a.zero + i, count, bias);
     const uint8_t* x = a.x + i * kWidth / 8;
     uint8_t* y = a.y + 2 * i;
     for (size_t r = 0; r < a.rows; ++r, x += a.x_row, y += a.y_row) {
-      Loop(Each{tile.scale, tile.zero}, Codes<kWidth>{bias}, x, y, count,
+      Loop(PerElement{tile.scale, tile.zero}, Codes<kWidth>{bias}, x, y, count,
            prefetch_distance_of(a, y));
     }
   }
 }
 
+/// The kernels of an element. Calls with special scales or short groups go to the fallback table.
 template <Element kElement, int kWidth, int32_t kBias>
 struct OfElement {
   static void PerGroup(const KernelArgs& a) {
@@ -178,7 +184,7 @@ struct OfElement {
     fallback.at(kElement, Element::bfloat16, ScaleLayout::per_group)(a);
   }
   static void Shared(const KernelArgs& a) {
-    if (a.finite_normal) return RowsOfEach<kWidth>(a, kBias);
+    if (a.finite_normal) return SharedRows<kWidth>(a, kBias);
     KernelArgs row = a;
     for (size_t r = 0; r < a.rows; ++r, row.x += a.x_row, row.y += a.y_row) {
       fallback.at(kElement, Element::bfloat16, ScaleLayout::per_element)(row);

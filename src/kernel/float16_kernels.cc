@@ -1,8 +1,10 @@
-// Kernels to float16 for processors that compute in it (AVX512-FP16), where scales are float16 as
-// well. x - zero point then has 9 bits at most and a scale 11: float32 would hold their product as
-// it is, and its one rounding would be that to float16. A multiplication in float16 does that
-// rounding at once. All other plans go to the kernels of the fallback table. Intrinsics are used
-// because Highway 1.0.3 has no arithmetic in float16; docs/performance.md has the gain.
+// Kernels with the output float16, for processors with float16 arithmetic (AVX512-FP16) and scales
+// that are exact in float16:
+//   y = fl16((x - zero) * scale), with one rounding.
+// These are the bits of narrow(fl32(fl32(x - zero) * scale)): x - zero has at most 9 significant
+// bits and a scale 11, so float32 holds the product exactly, and only the rounding to float16 is
+// left. All other calls go to the kernels of the fallback table. The kernels are written with
+// intrinsics because Highway 1.0.3 has no float16 arithmetic; docs/performance.md has the gain.
 #include "kernel/targets.h"
 
 #if defined(__x86_64__) && defined(__clang__)
@@ -33,112 +35,26 @@ HWY_PUSH_ATTRIBUTES("f16c,avx512f,avx512bw,avx512vl,avx512vbmi,avx512fp16")
 namespace dequant {
 namespace {
 
-/// The kernels of the processor without float16 arithmetic. Filled while the library is loaded:
-/// before all constructors.
+/// The kernels of the same processor without float16 arithmetic. constinit, because the table is
+/// filled while the library is loaded, possibly before the constructors of this file would run.
 constinit Table fallback;
 
 #include "kernel/two_cache_lines-inl.h"
 
-/// Elements whose parameters are narrowed once for many rows.
+#include "kernel/float16_decode-inl.h"
+
+/// Elements of a tile, whose parameters are narrowed once for all rows.
 constexpr size_t kTile = 4096;
 
-constexpr int16_t kCanonicalNan = 0x7E00;
+// Parameters of vector k of an iteration: Scale(k), the scales, and Zero(k), the zero points.
 
-HWY_INLINE __m512i words_of(__m512h v) { return _mm512_castph_si512(v); }
-HWY_INLINE __m512h halves_of(__m512i v) { return _mm512_castsi512_ph(v); }
-
-// Codes: Difference() is fl16(x - zero) of the next 32. kNan: some codes are NaN. Groups longer
-// than kLongest are faster in the fallback table, where results are looked up.
-
-/// Integers, whose Words() are the next 32 in 16 bits.
-template <class Codes>
-struct Integers : Codes {
-  static constexpr bool kNan = false;
-  static HWY_INLINE __m512h Difference(const uint8_t* p, __m512i zero) {
-    return _mm512_cvtepi16_ph(_mm512_sub_epi16(Codes::Words(p), zero));
-  }
-};
-
-template <bool kSigned>
-struct Bytes {
-  static constexpr size_t kBits = 8;
-  static constexpr size_t kLongest = SIZE_MAX;
-  static HWY_INLINE __m512i Words(const uint8_t* p) {
-    const __m256i codes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-    return kSigned ? _mm512_cvtepi8_epi16(codes) : _mm512_cvtepu8_epi16(codes);
-  }
-};
-
-/// Codes of 4 or 2 bits: each is put on top of its word and shifted down from there.
-template <int kWidth, bool kSigned>
-struct Packed {
-  static_assert(kWidth == 4 || kWidth == 2,
-                "groups of four codes lie within 64 bits from anywhere");
-  static constexpr size_t kBits = kWidth;
-  static constexpr size_t kLongest = kWidth == 4 ? 16 : 0;
-
-  /// For each group of four words the 64 bits that have its codes.
-  static HWY_INLINE __m512i Groups(const uint8_t* p) {
-    if constexpr (kWidth == 2) {
-      int64_t codes;
-      std::memcpy(&codes, p, sizeof codes);
-      return _mm512_set1_epi64(codes);
-    }
-    const __m128i codes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-    return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 0, 0, 0, 1, 1, 1, 1),
-                                    _mm512_castsi128_si512(codes));
-  }
-  static HWY_INLINE __m512i Words(const uint8_t* p) {
-    alignas(64) static constexpr auto kFrom = [] {
-      std::array<uint8_t, 64> from{};
-      for (size_t i = 1; i < from.size(); i += 2) {
-        const size_t group = kWidth == 4 ? i / 8 % 4 : i / 8;
-        from[i] = static_cast<uint8_t>(((group * 4 + i / 2 % 4 + 1) * kWidth - 8) % 64);
-      }
-      return from;
-    }();
-    const __m512i top = _mm512_multishift_epi64_epi8(_mm512_load_si512(kFrom.data()), Groups(p));
-    return kSigned ? _mm512_srai_epi16(top, 16 - kWidth) : _mm512_srli_epi16(top, 16 - kWidth);
-  }
-};
-
-/// float8e5m2 is the upper half of float16.
-struct Float8e5m2 {
-  static constexpr size_t kBits = 8;
-  static constexpr size_t kLongest = SIZE_MAX;
-  static constexpr bool kNan = true;
-  static HWY_INLINE __m512h Difference(const uint8_t* p, __m512i) {
-    const __m256i codes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-    return halves_of(_mm512_slli_epi16(_mm512_cvtepu8_epi16(codes), 8));
-  }
-};
-
-/// float8e4m3fn has three bits of its four-bit exponent and of its mantissa where float16 has them;
-/// the difference of their biases is a power of two.
-struct Float8e4m3fn {
-  static constexpr size_t kBits = 8;
-  static constexpr size_t kLongest = 8192;
-  static constexpr bool kNan = true;
-  static HWY_INLINE __m512h Difference(const uint8_t* p, __m512i) {
-    const __m256i codes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-    const __m512i moved = _mm512_slli_epi16(_mm512_cvtepi8_epi16(codes), 7);
-    const __m512i bits = _mm512_and_si512(moved, _mm512_set1_epi16(static_cast<int16_t>(0xBF80)));
-    const __m512i magnitude = _mm512_set1_epi16(0x3F80);
-    const __mmask32 nan = _mm512_cmpeq_epi16_mask(_mm512_and_si512(bits, magnitude), magnitude);
-    const __m512h value = _mm512_mul_ph(halves_of(bits), halves_of(_mm512_set1_epi16(0x5C00)));
-    return halves_of(_mm512_mask_set1_epi16(words_of(value), nan, kCanonicalNan));
-  }
-};
-
-// Parameters: Zero(k) and Scale(k) are those of vector k of the next two.
-
-/// One for all elements.
-struct One {
+/// One scale and zero point for all elements.
+struct Uniform {
   struct Padding {};
   __m512h scale;
   __m512i zero;
 
-  HWY_INLINE One(float s, int32_t z)
+  HWY_INLINE Uniform(float s, int32_t z)
       : scale(halves_of(
             _mm512_broadcastw_epi16(_mm_cvtps_ph(_mm_set_ss(s), _MM_FROUND_CUR_DIRECTION)))),
         zero(_mm512_set1_epi16(static_cast<int16_t>(z))) {}
@@ -148,18 +64,18 @@ struct One {
   HWY_INLINE void PadLast(size_t, Padding&) {}
 };
 
-/// One for each group of 16 or 32 elements.
-struct Blocks {
+/// One scale and zero point for each group of 16 or 32 elements.
+struct Blocked {
   struct Padding {
     float scale[4];
     int32_t zero[4];
   };
-  /// For each word of an unrolled step, that of its scale if these are words. Those of zero points
-  /// are twice as far.
-  template <size_t kRun>
+  /// For each element of an iteration, the index of its scale, a 16-bit word. The low word of its
+  /// zero point, an int32, has twice this index.
+  template <size_t kGroup>
   static constexpr auto kOrder = [] {
     std::array<uint16_t, kUnroll> order{};
-    for (size_t i = 0; i < kUnroll; ++i) order[i] = static_cast<uint16_t>(i / kRun);
+    for (size_t i = 0; i < kUnroll; ++i) order[i] = static_cast<uint16_t>(i / kGroup);
     return order;
   }();
   const float* scale;
@@ -167,11 +83,11 @@ struct Blocks {
   size_t group;
   __m512i order[2];
 
-  HWY_INLINE explicit Blocks(const KernelArgs& a) : scale(a.scale), zero(a.zero), group(a.group) {
+  HWY_INLINE explicit Blocked(const KernelArgs& a) : scale(a.scale), zero(a.zero), group(a.group) {
     const uint16_t* from = group == 16 ? kOrder<16>.data() : kOrder<32>.data();
     for (size_t k = 0; k < 2; ++k) order[k] = _mm512_loadu_si512(from + k * kLanes);
   }
-  /// Those of an unrolled step, without touching any behind them.
+  /// The scales or zero points of an iteration, four or two of 32 bits, and no byte more.
   HWY_INLINE __m128i Load(const void* from) const {
     const auto* p = static_cast<const __m128i*>(from);
     return group == 16 ? _mm_loadu_si128(p) : _mm_loadl_epi64(p);
@@ -197,8 +113,8 @@ struct Blocks {
   }
 };
 
-/// One for each element, in 16 bits, and as many as whole iterations need.
-struct Each {
+/// One scale and zero point for each element, in 16 bits, with entries for whole iterations.
+struct PerElement {
   struct Padding {};
   const uint16_t* scale;
   const int16_t* zero;
@@ -214,6 +130,7 @@ struct Each {
   HWY_INLINE void PadLast(size_t, Padding&) {}
 };
 
+/// Helpers::narrow of 32 elements.
 HWY_INLINE void NarrowVector(const float* scale, const int32_t* zero, uint16_t* scale16,
                              int16_t* zero16) {
   const __m256i low = _mm512_cvtps_ph(_mm512_loadu_ps(scale), _MM_FROUND_CUR_DIRECTION);
@@ -224,6 +141,7 @@ HWY_INLINE void NarrowVector(const float* scale, const int32_t* zero, uint16_t* 
   _mm512_storeu_si512(zero16, _mm512_permutexvar_epi64(order, pairs));
 }
 
+/// Helpers::narrow.
 HWY_NOINLINE void NarrowParams(const float* scale, const int32_t* zero, size_t count,
                                uint16_t* scale16, int16_t* zero16) {
   static_assert(kUnroll <= Helpers::kNarrowSlack);
@@ -239,7 +157,7 @@ HWY_NOINLINE void NarrowParams(const float* scale, const int32_t* zero, size_t c
   NarrowVector(last_scale, last_zero, scale16 + i, zero16 + i);
 }
 
-/// Zero points as they are stored; those of floats are zero.
+/// Helpers::narrow_zeros. The zero points of floats are zero.
 template <class Code>
 void NarrowZeros(const uint8_t* zero, size_t count, int16_t* zero16) {
   if constexpr (Code::kNan) {
@@ -257,8 +175,9 @@ void NarrowZeros(const uint8_t* zero, size_t count, int16_t* zero16) {
   }
 }
 
-/// All float16 numbers but infinities are finite and normal, and zero where it may be. Doubling
-/// drops the sign; less one, zero is the largest.
+/// Helpers::all_finite_normal16. All float16 numbers but zero and infinities are finite and normal,
+/// as their magnitudes are 2^-24 or more. Doubling a code drops the sign. Where zero is not
+/// allowed, subtracting one makes zero the largest word.
 bool AllFiniteNormal(const uint16_t* codes, size_t count, bool zero_too) {
   const __m512i less = _mm512_set1_epi16(zero_too ? 0 : 1);
   __m512i largest = _mm512_setzero_si512();
@@ -277,7 +196,7 @@ bool AllFiniteNormal(const uint16_t* codes, size_t count, bool zero_too) {
   return _mm512_cmpge_epu16_mask(largest, infinite) == 0;
 }
 
-/// Multiplies in float16.
+/// The kernel of a decoder and parameters: fl16((x - zero) * scale), with the canonical NaN.
 template <class Code, class Params>
 struct Product : Params {
   static constexpr size_t kBits = Code::kBits;
@@ -302,31 +221,33 @@ HWY_INLINE void Loop(const Params& params, const uint8_t* x, uint8_t* y, size_t 
   TwoCacheLines(Product<Code, Params>(params), x, y, count, prefetch_distance);
 }
 
+/// One scale and zero point for each group.
 template <class Code, Element kElement>
 void PerGroupKernel(const KernelArgs& a) {
   if (!a.finite_normal || !a.scales_of_y || a.group > Code::kLongest) {
     return fallback.at(kElement, Element::float16, ScaleLayout::per_group)(a);
   }
   if ((a.group == 16 || a.group == 32) && a.count > a.group) {
-    return Loop<Code>(Blocks(a), a.x, a.y, a.count, prefetch_distance_of(a, a.y));
+    return Loop<Code>(Blocked(a), a.x, a.y, a.count, prefetch_distance_of(a, a.y));
   }
   for (size_t i = 0, group = 0; i < a.count; i += a.group, ++group) {
     uint8_t* y = a.y + 2 * i;
-    Loop<Code>(One(a.scale[group], a.zero[group]), a.x + i * Code::kBits / 8, y,
+    Loop<Code>(Uniform(a.scale[group], a.zero[group]), a.x + i * Code::kBits / 8, y,
                std::min(a.group, a.count - i), prefetch_distance_of(a, y));
   }
 }
 
-/// A scale for each element.
+/// One scale and zero point for each element.
 template <class Code, Element kElement>
 void PerElementKernel(const KernelArgs& a) {
   if (a.scale16 == nullptr)
     return fallback.at(kElement, Element::float16, ScaleLayout::per_element)(a);
-  Loop<Code>(Each{a.scale16, a.zero16}, a.x, a.y, a.count, prefetch_distance_of(a, a.y));
+  Loop<Code>(PerElement{a.scale16, a.zero16}, a.x, a.y, a.count, prefetch_distance_of(a, a.y));
 }
 
-/// Rows that share a scale for each element: in the fallback table there may be no way of their own
-/// for them.
+/// Rows with the same scales and zero points, one for each element of a row. Scales that float16
+/// cannot hold go to the fallback table's kernel for such rows or, if there is none, row by row to
+/// its per_element kernel.
 template <class Code, Element kElement>
 void SharedRows(const KernelArgs& a) {
   const KernelFn shared = fallback.shared_at(kElement, Element::float16);
@@ -351,6 +272,7 @@ void SharedRows(const KernelArgs& a) {
   }
 }
 
+/// Puts the kernels of an element into the table.
 template <class Code, Element kElement>
 void Fill(Table& table) {
   constexpr Element y = Element::float16;
