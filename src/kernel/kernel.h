@@ -123,8 +123,8 @@ struct Helpers {
     uint32_t* out;
   };
   /// Fills `out` of one or two parameters with `count` words: each value `group` times, but the
-  /// first value `skip` times less, skip < group. count <= kMostRepeated. Up to kSlack words after
-  /// the last are overwritten too.
+  /// first value `skip` times less. Demands group >= 2, skip < group and count <= kMostRepeated. Up
+  /// to kSlack words after the last are overwritten too.
   void (*repeat)(const Spread* params, size_t how_many, size_t group, size_t skip,
                  size_t count) = nullptr;
   /// Integer codes of at most 16 bits to int32; the first code starts on a byte. Null for other

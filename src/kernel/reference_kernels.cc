@@ -1,4 +1,5 @@
-// The table's bottom layer: every kernel by the scalar reference, slow and obviously right.
+// A kernel for every entry of the table, by the scalar reference: slow, and simple enough to check
+// by reading.
 #include "kernel/reference_kernels.h"
 
 #include <algorithm>
@@ -11,12 +12,12 @@
 namespace dequant {
 namespace {
 
-template <Element kX, Element kY, ScaleLayout kLeaf>
+template <Element kX, Element kY, ScaleLayout kScaleLayout>
 void reference_kernel(const KernelArgs& a) {
   const auto* x = reinterpret_cast<const std::byte*>(a.x);
   const auto size = static_cast<size_t>(bits(kY)) / 8;
   for (size_t i = 0; i < a.count; ++i) {
-    const size_t params = kLeaf == ScaleLayout::per_group ? i / a.group : i;
+    const size_t params = kScaleLayout == ScaleLayout::per_group ? i / a.group : i;
     const int64_t zero = kX == Element::uint32
                              ? static_cast<int64_t>(static_cast<uint32_t>(a.zero[params]))
                              : a.zero[params];
@@ -43,12 +44,12 @@ void fill_element(Table& table) {
       reference_kernel<kX, bfloat16, ScaleLayout::per_element>;
 }
 
-template <Element kX, Element kY, ScaleLayout kLeaf>
+template <Element kX, Element kY, ScaleLayout kScaleLayout>
 void reference_range_kernel(const KernelArgs& a) {
   const auto* x = reinterpret_cast<const std::byte*>(a.x);
   const auto size = static_cast<size_t>(bits(kY)) / 8;
   for (size_t i = 0; i < a.count; ++i) {
-    const size_t params = kLeaf == ScaleLayout::per_group ? i / a.group : i;
+    const size_t params = kScaleLayout == ScaleLayout::per_group ? i / a.group : i;
     const uint32_t code = load_code(bits(kX), x, static_cast<int64_t>(i));
     const uint32_t y =
         reference_scale_add(kX, code, a.zero[params], a.scale[params], a.offset[params], kY);
@@ -89,10 +90,10 @@ bool all_finite_normal(const float* values, size_t count, bool zero_too) {
                      [=](float v) { return is_finite_normal(v, zero_too); });
 }
 
-void repeat(const Helpers::Spread* params, size_t how_many, size_t group, size_t into,
+void repeat(const Helpers::Spread* params, size_t how_many, size_t group, size_t skip,
             size_t count) {
   for (size_t k = 0; k < how_many; ++k) {
-    for (size_t i = 0; i < count; ++i) params[k].out[i] = params[k].values[(into + i) / group];
+    for (size_t i = 0; i < count; ++i) params[k].out[i] = params[k].values[(skip + i) / group];
   }
 }
 

@@ -1,4 +1,4 @@
-// Rows of the 8-, 6- and 4-bit floats, for every target.
+// Kernels of the 8-, 6- and 4-bit floats, for every target.
 #include "kernel/targets.h"
 
 #undef HWY_TARGET_INCLUDE

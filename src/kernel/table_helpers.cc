@@ -1,4 +1,4 @@
-// What else the way to a row takes, for every target.
+// The Helpers of the kernel table, for every target.
 #include "kernel/targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -21,40 +21,43 @@ bool AllFiniteNormal(const float* values, size_t count, bool zero_too) {
     }
     return true;
   }
-  // Twice the magnitudes: a sum drops the sign. Zeros that count as finite and normal become the
-  // largest number there is, one below zero, before the smallest is taken.
+  // Doubling the bits drops the sign. Where zero is allowed, one is subtracted before the minimum,
+  // so that zero becomes the largest word.
   auto smallest = hn::Set(DU(), 0xFFFFFFFF);
   auto largest = hn::Zero(DU());
   const auto below = hn::Set(DU(), zero_too ? 1 : 0);
-  const auto look = [&](size_t i) DEQUANT_ATTR {
+  const auto accumulate = [&](size_t i) DEQUANT_ATTR {
     const auto bits = hn::LoadU(DU(), reinterpret_cast<const uint32_t*>(values + i));
     const auto twice = hn::Add(bits, bits);
     smallest = hn::Min(smallest, hn::Sub(twice, below));
     largest = hn::Max(largest, twice);
   };
-  for (size_t i = 0; i + lanes <= count; i += lanes) look(i);
-  // The last ones, together with some that were looked at already.
-  look(count - lanes);
+  for (size_t i = 0; i + lanes <= count; i += lanes) accumulate(i);
+  // The last vector overlaps the vector before it.
+  accumulate(count - lanes);
   const auto bad = hn::Or(hn::Lt(smallest, hn::Sub(hn::Set(DU(), 2 * kLeastFiniteNormal), below)),
                           hn::Not(hn::Lt(largest, hn::Set(DU(), 2 * uint32_t{0x7F800000}))));
   return hn::AllFalse(DU(), bad);
 }
 
-/// Which group an element lies in and how far, by a multiplication: vectors do not wait for each
-/// other.
-struct Place {
+/// Finds the group of an element by a multiplication with the reciprocal, so that one vector does
+/// not wait for the result of the vector before it.
+struct GroupDivider {
   uint32_t group;
   uint32_t reciprocal;
 
-  /// Groups and elements below 2^15 make 2^32 / group exact enough.
-  explicit HWY_INLINE Place(size_t length)
+  /// The reciprocal is 2^32 / length, rounded up; length must be 2 or more, as 2^32 does not fit.
+  /// For elements below 2^15 and lengths of at most 2^14, the error of the quotient is below
+  /// 2^15 * 2^-32, less than 1 / length: too little to change the integer part.
+  explicit HWY_INLINE GroupDivider(size_t length)
       : group(static_cast<uint32_t>(length)), reciprocal(0xFFFFFFFFU / group + 1) {}
-  HWY_INLINE uint32_t Run(size_t element) const {
+  HWY_INLINE uint32_t GroupOf(size_t element) const {
     return static_cast<uint32_t>(element * reciprocal >> 32);
   }
 };
 
-/// Parameters in registers: the stores of Repeat() might as well write what they are stored in.
+/// The Helpers::Spread of kParams parameters, copied to local variables, which the compiler can
+/// keep in registers: to the compiler, the stores of Repeat() could overwrite the originals.
 template <size_t kParams>
 struct Spreads {
   const uint32_t* values[kParams];
@@ -65,22 +68,21 @@ struct Spreads {
   }
 };
 
-/// Groups of a vector or more: a vector holds one value, or two of which the second begins at a
-/// lane.
+/// Helpers::repeat for groups of a vector or more: a vector holds one value, or two.
 template <size_t kParams>
-void RepeatLong(const Helpers::Spread* params, size_t group, size_t into, size_t count) {
+void RepeatLong(const Helpers::Spread* params, size_t group, size_t skip, size_t count) {
   const Spreads<kParams> spread(params);
   const size_t lanes = hn::Lanes(DU());
-  // One that ends behind all elements might as well end sooner.
-  const size_t rest = HWY_MIN(group - into, Helpers::kMostRepeated);
+  // A group longer than kMostRepeated is shortened, as `count` is at most kMostRepeated.
+  const size_t rest = HWY_MIN(group - skip, Helpers::kMostRepeated);
   group = HWY_MIN(group, Helpers::kMostRepeated);
-  into = group - rest;
-  const Place place(group);
-  const size_t last = place.Run(into + count - 1);
+  skip = group - rest;
+  const GroupDivider divider(group);
+  const size_t last = divider.GroupOf(skip + count - 1);
   const auto lane = hn::Iota(DI(), 0);
   for (size_t i = 0; i < count;) {
-    const size_t k = place.Run(into + i);
-    const size_t border = (k + 1) * group - (into + i);
+    const size_t k = divider.GroupOf(skip + i);
+    const size_t border = (k + 1) * group - (skip + i);
     if (border >= Step() && i + Step() <= count) {
       for (size_t s = 0; s < kParams; ++s) {
         const auto value = hn::Set(DU(), spread.values[s][k]);
@@ -103,27 +105,29 @@ void RepeatLong(const Helpers::Spread* params, size_t group, size_t into, size_t
   }
 }
 
-/// Shorter ones: a vector holds all that the next vector repeats. After a period of vectors, lanes
-/// take their values in the same way again.
+/// Helpers::repeat for groups shorter than a vector. A vector of values, loaded from the first that
+/// is needed, has the values of all lanes; lanes select from it by indices. The indices repeat
+/// after a period: `period` vectors with the values of `values_of_period` groups.
 template <size_t kParams>
-void RepeatShort(const Helpers::Spread* params, size_t group, size_t into, size_t count) {
+void RepeatShort(const Helpers::Spread* params, size_t group, size_t skip, size_t count) {
   Spreads<kParams> spread(params);
   const size_t lanes = hn::Lanes(DU());
-  const size_t common =
-      group & (0 - group);  // the greatest divisor that lanes and group have in common
+  // The greatest common divisor of lanes, a power of two, and group, which is smaller.
+  const size_t common = group & (0 - group);
   const size_t period = group / common;
   const size_t values_of_period = lanes / common;
-  const Place place(group);
-  // Lane i takes the (into + i) / group-th value; half a step up, so that rounding never matters.
-  // Room for more than there are: else compilers write the loops out.
+  const GroupDivider divider(group);
+  // The index of a lane is the quotient of its distance from the start of the group and `group`, in
+  // float. 0.5 is added to the distance, so that rounding cannot change the integer part. The
+  // arrays are larger than the longest period, so that compilers do not unroll the loops.
   constexpr size_t kRoom = 32;
   decltype(hn::IndicesFromVec(DU(), hn::Zero(DI()))) index[kRoom];
   size_t start[kRoom];
   const auto middle = hn::Add(hn::Iota(DF(), 0), hn::Set(DF(), 0.5F));
   const auto step = hn::Set(DF(), 1.0F / static_cast<float>(group));
   for (size_t v = 0; v < period; ++v) {
-    start[v] = place.Run(into + v * lanes);
-    const auto past = static_cast<float>(into + v * lanes - start[v] * group);
+    start[v] = divider.GroupOf(skip + v * lanes);
+    const auto past = static_cast<float>(skip + v * lanes - start[v] * group);
     const auto at = hn::Add(middle, hn::Set(DF(), past));
     index[v] = hn::IndicesFromVec(DU(), hn::ConvertTo(DI(), hn::Mul(at, step)));
   }
@@ -140,12 +144,12 @@ void RepeatShort(const Helpers::Spread* params, size_t group, size_t into, size_
     }
   };
   size_t left = (count + lanes - 1) / lanes;
-  size_t values = place.Run(into + count - 1) + 1;
+  size_t values = divider.GroupOf(skip + count - 1) + 1;
   for (; left >= period && values >= values_of_period + lanes; left -= period) {
     one_period(period);
     values -= values_of_period;
   }
-  // Vectors of values that might reach beyond the last one are taken from a copy.
+  // A vector of values that could end after the last value is loaded from a padded copy.
   alignas(64) uint32_t padding[kParams][4 * kMaxLanes];
   for (size_t s = 0; s < kParams; ++s) {
     copy_padded(spread.values[s], values * sizeof(uint32_t), padding[s], sizeof padding[s]);
@@ -156,37 +160,39 @@ void RepeatShort(const Helpers::Spread* params, size_t group, size_t into, size_
 }
 
 template <size_t kParams>
-void RepeatEach(const Helpers::Spread* params, size_t group, size_t into, size_t count) {
-  if (group < hn::Lanes(DU())) return RepeatShort<kParams>(params, group, into, count);
-  RepeatLong<kParams>(params, group, into, count);
+void RepeatEach(const Helpers::Spread* params, size_t group, size_t skip, size_t count) {
+  if (group < hn::Lanes(DU())) return RepeatShort<kParams>(params, group, skip, count);
+  RepeatLong<kParams>(params, group, skip, count);
 }
 
-void Repeat(const Helpers::Spread* params, size_t how_many, size_t group, size_t into,
+void Repeat(const Helpers::Spread* params, size_t how_many, size_t group, size_t skip,
             size_t count) {
   static_assert(Helpers::kSlack >= kMaxLanes);
-  how_many == 1 ? RepeatEach<1>(params, group, into, count)
-                : RepeatEach<2>(params, group, into, count);
+  how_many == 1 ? RepeatEach<1>(params, group, skip, count)
+                : RepeatEach<2>(params, group, skip, count);
 }
 
+/// Helpers::widen of a decoder.
 template <class In>
 void Widen(const uint8_t* from, size_t count, int32_t* to) {
   const In in(nullptr);
-  const auto group = [&](const uint8_t* p, int32_t* out) DEQUANT_ATTR {
+  const auto step = [&](const uint8_t* p, int32_t* out) DEQUANT_ATTR {
     VI codes[kStepVectors];
     in.Decode(p, codes);
     for (size_t q = 0; q < kStepVectors; ++q) hn::StoreU(codes[q], DI(), out + q * hn::Lanes(DI()));
   };
   size_t i = 0;
-  for (; i + Step() <= count; i += Step()) group(from + i * In::kBits / 8, to + i);
+  for (; i + Step() <= count; i += Step()) step(from + i * In::kBits / 8, to + i);
   if (i == count) return;
   alignas(64) uint8_t codes[kMaxStep * In::kBits / 8];
   alignas(64) int32_t numbers[kMaxStep];
   copy_padded(from + i * In::kBits / 8, ((count - i) * In::kBits + 7) / 8, codes, sizeof codes);
-  group(codes, numbers);
+  step(codes, numbers);
   copy_bytes(numbers, 4 * (count - i), to + i);
 }
 
-/// The values of two bytes each; what is left at the end through padded copies.
+/// Converts 16-bit codes to float32, a vector at a time, by value(codes). The remainder is
+/// converted in padded copies.
 template <class Value>
 void WidenPairs(const uint8_t* from, size_t count, float* to, const Value& value) {
   const hn::Rebind<uint16_t, DF> d;
@@ -209,8 +215,9 @@ void WidenFloat16(const uint8_t* from, size_t count, float* to) {
 #if DEQUANT_HARDWARE_FLOAT16
     return hn::PromoteTo(DF(), hn::BitCast(hn::Rebind<hwy::float16_t, DF>(), codes));
 #else
-    // Its bits as those of a float32, one exact multiplication to correct the exponent, subnormals
-    // included, and the top exponent for infinities and NaNs.
+    // Exponent and mantissa are shifted to their place in float32. An exact multiplication by 2^112
+    // corrects the bias of the exponent, also for subnormal numbers. Infinity and NaN get the
+    // highest exponent of float32.
     const auto code = hn::PromoteTo(DU(), codes);
     const auto magnitude = hn::ShiftLeft<13>(hn::And(code, hn::Set(DU(), 0x7FFF)));
     const auto value = hn::Mul(hn::BitCast(DF(), magnitude), hn::Set(DF(), 0x1p112F));

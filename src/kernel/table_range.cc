@@ -13,7 +13,7 @@ HWY_BEFORE_NAMESPACE();
 namespace dequant::HWY_NAMESPACE {
 
 #if DEQUANT_VECTOR_PASS
-/// The kernels of an element under the rules of ranges.
+/// The kernels of an element under the rules of ranges and under the documented rules.
 template <class In, Element kX>
 void FillRanges(Table& table) {
   constexpr size_t kIndex = range_index(kX);

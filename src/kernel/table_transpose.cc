@@ -1,5 +1,5 @@
-// Transposing codes in registers, for every target. That of plain AVX-512 serves its extensions
-// too.
+// Transpositions of codes in registers, for every target. The code for AVX-512 also serves the
+// AVX-512 targets with extensions.
 #define HWY_DISABLED_TARGETS \
   (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_AVX3_DL)
 #include "kernel/targets.h"
@@ -17,26 +17,26 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Codes in 16 bytes.
+/// Codes in a 128-bit block.
 template <class T>
 constexpr size_t kCodes = 16 / sizeof(T);
 
-/// Writes the parts of 16 bytes of a vector, `stride` bytes apart.
+/// Stores each 128-bit block of a vector at `to`, `stride` bytes after the block before it.
 template <class D, class V>
-HWY_INLINE void StoreParts(D d, V v, uint8_t* to, size_t stride) {
+HWY_INLINE void StoreBlocks(D d, V v, uint8_t* to, size_t stride) {
   using T = hn::TFromD<D>;
   if constexpr (hn::MaxLanes(D()) == kCodes<T>) {
     hn::StoreU(v, d, reinterpret_cast<T*>(to));
   } else {
     const hn::Half<D> half;
-    StoreParts(half, hn::LowerHalf(half, v), to, stride);
-    StoreParts(half, hn::UpperHalf(half, v), to + hn::Lanes(half) / kCodes<T> * stride, stride);
+    StoreBlocks(half, hn::LowerHalf(half, v), to, stride);
+    StoreBlocks(half, hn::UpperHalf(half, v), to + hn::Lanes(half) / kCodes<T> * stride, stride);
   }
 }
 
-/// One step of as many as kCodes halves down to 1: each pair of rows that lie half of them apart
-/// becomes two neighbours. After the last, row i holds the i-th code of every row, in each 16
-/// bytes.
+/// One of the log2(kRows) shuffles of a transposition: interleaves rows i and i + kRows / 2 to the
+/// new rows 2 * i and 2 * i + 1. After the last shuffle, each 128-bit block of row i holds a
+/// column: the code i of the block, of every original row.
 template <class D, class V, size_t kRows>
 HWY_INLINE void Shuffle(D d, V (&v)[kRows]) {
   V out[kRows];
@@ -49,7 +49,7 @@ HWY_INLINE void Shuffle(D d, V (&v)[kRows]) {
   for (size_t i = 0; i < kRows; ++i) v[i] = out[i];
 }
 
-/// kCodes rows of a vector each become as many columns as it has lanes.
+/// Transposes kCodes rows of one vector each. The number of columns is the number of lanes.
 template <class D>
 HWY_INLINE void Block(D d, const uint8_t* from, ptrdiff_t from_stride, uint8_t* to,
                       size_t to_stride) {
@@ -66,11 +66,11 @@ HWY_INLINE void Block(D d, const uint8_t* from, ptrdiff_t from_stride, uint8_t* 
   if constexpr (kRows >= 8) Shuffle(d, v);
   if constexpr (kRows >= 16) Shuffle(d, v);
 #pragma GCC unroll 16
-  for (size_t i = 0; i < kRows; ++i) StoreParts(d, v[i], to + i * to_stride, kRows * to_stride);
+  for (size_t i = 0; i < kRows; ++i) StoreBlocks(d, v[i], to + i * to_stride, kRows * to_stride);
 }
 
-/// What is left after the last whole block is done by one that ends with it, over again where it
-/// overlaps.
+/// Transposes a matrix in blocks. The last block of a row or column of blocks ends with the matrix
+/// and can overlap the block before it.
 template <class T>
 void Transpose(const TransposeArgs& a) {
   constexpr size_t kRows = kCodes<T>;

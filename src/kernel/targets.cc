@@ -1,4 +1,5 @@
-// The tables, built once per process, and the choice among them.
+// The kernel tables of the targets, built once for each process, and the choice of the active
+// target.
 #include "kernel/targets.h"
 
 #include <array>
@@ -18,7 +19,7 @@ namespace {
 struct Target {
   std::string_view name;
   int64_t highway;       ///< 0: the reference
-  bool float16 = false;  ///< computes in it
+  bool float16 = false;  ///< true: has kernels that compute in float16
 };
 
 // Best first.
@@ -32,18 +33,19 @@ constexpr std::array kKnown{
     Target{"reference", 0},
 };
 
-/// The Highway targets that this processor runs as we compile them.
+/// The Highway targets that this processor can run, with the extensions they are compiled for.
 int64_t supported_targets() {
   int64_t supported = hwy::SupportedTargets() & HWY_TARGETS;
 #if HWY_ARCH_X86
-  // The kernels of AVX3_DL use this extension too: src/kernel/decode-inl.h.
+  // The kernels of AVX3_DL also use AVX512-BF16: src/kernel/decode-inl.h.
   __builtin_cpu_init();
   if (!__builtin_cpu_supports("avx512bf16")) supported &= ~int64_t{HWY_AVX3_DL};
 #endif
   return supported;
 }
 
-/// The targets that group here with their tables; immutable after construction but for the choice.
+/// The targets that this processor can run, with their tables. Only the active target changes after
+/// construction.
 class Registry {
  public:
   Registry() {
@@ -92,9 +94,9 @@ Registry& registry() {
   return instance;
 }
 
-/// Made when the library is loaded: a fork while a first call makes it would leave a child that
-/// waits for it.
-[[maybe_unused]] const Registry& made_at_once = registry();
+/// Constructs the registry when the library is loaded. If a first call constructed it, a fork
+/// during the construction would leave a child that waits for the construction forever.
+[[maybe_unused]] const Registry& constructed_on_load = registry();
 
 }  // namespace
 

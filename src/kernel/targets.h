@@ -1,12 +1,13 @@
-// Which instruction sets the kernels are compiled for, and the choice of one at run time. Included
-// before Highway in every kernel file.
+// The instruction sets that the kernels are compiled for, and the choice of one at run time. Every
+// kernel file includes this header before Highway.
 #pragma once
 
 #include <string_view>
 
 #include "kernel/kernel.h"
 
-// SSSE3 adds nothing these kernels use; on Arm NEON is the one measured.
+// SSSE3 is not compiled: processors without SSE4.1 run the reference kernels. SVE is not compiled:
+// on Arm only NEON has been measured.
 #ifndef HWY_DISABLED_TARGETS
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #endif
@@ -14,8 +15,8 @@
 #define HWY_WANT_AVX3_DL
 #endif
 
-// Highway always compiles a pass without vectors. There the reference kernels serve: the same bits,
-// and only processors older than SSE4.1 (x86) or NEON (Arm) meet them.
+// False in the pass without vectors that Highway always compiles. Processors without SSE4.1 (x86)
+// or NEON (Arm) run the reference kernels instead, which give the same bits.
 #define DEQUANT_VECTOR_PASS (HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128)
 
 namespace dequant {
@@ -23,14 +24,15 @@ namespace dequant {
 /// The kernels of the active target.
 const Table& active_table() noexcept;
 
-/// The kernels of one of dequant::targets(), for tests; null for any other name.
+/// The kernels of a target by its name, for tests; null if the name is not in dequant::targets().
 const Table* table_of(std::string_view target) noexcept;
 
-/// Makes streamed stores of this thread visible to others; call once after the kernels that
-/// streamed.
+/// Makes the non-temporal stores of this thread visible to other threads. Must be called once after
+/// kernels that stream.
 void flush_streams() noexcept;
 
-// Each fills its elements' kernels for one Highway target, if it was compiled for it.
+// Each function puts the kernels or helpers of its file into `table`, as compiled for one Highway
+// target; it does nothing if the file was not compiled for the target.
 void fill_int_kernels(int64_t target, Table& table);
 void fill_subbyte_kernels(int64_t target, Table& table);
 void fill_float_kernels(int64_t target, Table& table);
@@ -38,18 +40,18 @@ void fill_range_kernels(int64_t target, Table& table);
 void fill_helpers(int64_t target, Table& table);
 void fill_transposes(int64_t target, Table& table);
 
-/// Puts kernels to bfloat16 over those of a table for processors with AVX512-BF16.
+/// Replaces kernels with the output bfloat16 in the table of processors with AVX512-BF16.
 void fill_bfloat16_kernels(Table& table);
 
-/// True if this processor has AVX512-FP16 and this compiler knows it.
+/// True if this processor has AVX512-FP16 and the compiler supports it.
 bool computes_float16() noexcept;
 
-/// Puts kernels that compute in float16 over those of a table.
+/// Replaces kernels with the output float16 by kernels that compute in float16.
 void fill_float16_kernels(Table& table);
 
 }  // namespace dequant
 
-/// Calls FUNC(table) as compiled for a Highway target that the caller has found to run here.
+/// Calls FUNC(table) as compiled for a Highway target, which this processor must be able to run.
 #define DEQUANT_FILL(target, FUNC, table) \
   do {                                    \
     void (*fill)(Table&) = nullptr;       \

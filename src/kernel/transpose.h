@@ -1,4 +1,5 @@
-// Transposing codes one by one: the definition, and what is too narrow for vectors.
+// The transposition of codes one by one: the reference, also used for matrices too small for
+// vectors.
 #pragma once
 
 #include <cstring>
