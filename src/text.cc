@@ -1,5 +1,5 @@
-// One function for all sentences: each has other parts, and what is made for each makes the library
-// large.
+// These functions are not templates: an instantiation for each combination of types in a sentence
+// would make the library large.
 #include "text.h"
 
 namespace dequant {

@@ -1,4 +1,4 @@
-// Building sentences for errors without a formatting library.
+// Builds the sentences of errors without a formatting library.
 #pragma once
 
 #include <concepts>
@@ -12,8 +12,8 @@
 
 namespace dequant {
 
-/// A part of a sentence: text as it is, or an integer in decimal. Lives no longer than what it is
-/// made of.
+/// A part of a sentence: a text, or an integer to be written in decimal. A Part refers to its text,
+/// which must outlive the Part.
 class Part {
  public:
   template <class T>
@@ -29,13 +29,13 @@ class Part {
   std::string_view text_;
   bool is_number_ = false;
   bool is_negative_ = false;
-  uint64_t number_ = 0;  ///< as it is in two's complement
+  uint64_t number_ = 0;  ///< a negative number in two's complement
 };
 
-/// The parts one after another.
+/// The concatenation of the parts.
 std::string joined(std::initializer_list<Part> parts);
 
-/// An error of wrong arguments in these words.
+/// An Error with the code invalid_argument and the concatenation of the parts as its sentence.
 [[gnu::cold]] Error invalid_of(std::initializer_list<Part> parts);
 
 template <class... Parts>
@@ -48,7 +48,7 @@ Error invalid(const Parts&... parts) {
   return invalid_of({Part(parts)...});
 }
 
-/// "[2, 3]".
+/// A shape as text, as in "[2, 3]".
 std::string to_string(Shape shape);
 
 }  // namespace dequant

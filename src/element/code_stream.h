@@ -1,5 +1,5 @@
-// Neighbouring codes of less than a byte, and bytes: loops for one width each, which compilers turn
-// into vector code where the width divides 8.
+// Packs and unpacks consecutive codes of 1 to 8 bits, with a loop for each width. Compilers
+// vectorize the loops where the width divides 8.
 #pragma once
 
 #include <bit>
@@ -14,9 +14,9 @@ namespace dequant {
 
 static_assert(std::endian::native == std::endian::little, "codes are little-endian in memory");
 
-/// Where codes of kWidth bits stand among eight of them: each alone at the start of its byte, two
-/// at the start of their two bytes, four at the start of their four. The others of a pair are above
-/// these.
+/// Moves eight codes of kWidth bits between the low bits of eight bytes and 8 * kWidth consecutive
+/// bits. Each step joins or separates neighbours: codes, then pairs of codes, then quadruples.
+/// kOne, kTwo and kFour are the bits of the lower neighbour in each step, in its final place.
 template <int kWidth>
 struct Eight {
   static_assert(kWidth >= 1 && kWidth <= 8);
@@ -25,29 +25,30 @@ struct Eight {
   static constexpr uint64_t kFour = (uint64_t{1} << 4 * kWidth) - 1;
   static constexpr int kGap = 8 - kWidth;
 
-  /// The low kWidth bits of each of eight bytes, moved together.
-  static constexpr uint64_t together(uint64_t codes) noexcept {
+  /// Packs the low kWidth bits of each of eight bytes.
+  static constexpr uint64_t pack(uint64_t codes) noexcept {
     codes = (codes & kOne) | (codes >> kGap & kOne << kWidth);
     codes = (codes & kTwo) | (codes >> 2 * kGap & kTwo << 2 * kWidth);
     return (codes & kFour) | (codes >> 4 * kGap & kFour << 4 * kWidth);
   }
 
-  /// The inverse, of the low 8 * kWidth bits; the others are ignored.
-  static constexpr uint64_t apart(uint64_t codes) noexcept {
+  /// Unpacks the low 8 * kWidth bits to eight bytes. Higher bits are ignored.
+  static constexpr uint64_t unpack(uint64_t codes) noexcept {
     codes = (codes & kFour) | (codes << 4 * kGap & kFour << 32);
     codes = (codes & kTwo) | (codes << 2 * kGap & kTwo << 16);
     return (codes & kOne) | (codes << kGap & kOne << 8);
   }
 };
 
-/// Writes byte(code) for each of `count` codes from the index i on. Reads no byte but theirs.
+/// Writes byte(code) to `out` for each of `count` codes from index i on. Reads only bytes that hold
+/// these codes.
 template <int kWidth, class Byte>
 void unpack_each(const std::byte* packed, int64_t i, int64_t count, uint8_t* out,
                  const Byte& byte) noexcept {
   for (; (i * kWidth & 7) != 0 && count > 0; ++i, --count) {
     *out++ = byte(load_code(kWidth, packed, i));
   }
-  // Codes that fill whole bytes.
+  // Codes of an iteration, which fill whole bytes.
   constexpr int64_t kCodes = 8 % kWidth == 0 ? 8 / kWidth : 8;
   const std::byte* from = packed + (i * kWidth >> 3);
   const int64_t whole = count / kCodes;
@@ -60,23 +61,23 @@ void unpack_each(const std::byte* packed, int64_t i, int64_t count, uint8_t* out
     } else {
       uint64_t codes = 0;
       std::memcpy(&codes, from + k * kWidth, kWidth);
-      codes = Eight<kWidth>::apart(codes);
+      codes = Eight<kWidth>::unpack(codes);
       for (int64_t j = 0; j < kCodes; ++j) out[k * kCodes + j] = byte(codes >> (j * 8) & 0xFF);
     }
   }
   for (int64_t k = whole * kCodes; k < count; ++k) out[k] = byte(load_code(kWidth, packed, i + k));
 }
 
-/// Packs the low bits of `count` bytes; bits of the last byte beyond the last code become zero.
-/// `packed` may be where `codes` is: no byte is written before those that the codes of it come from
-/// are read.
+/// Packs the low kWidth bits of `count` bytes. Bits of the last packed byte after the last code
+/// become zero. `packed` may equal `codes`: a byte is written after all codes at or before its
+/// address have been read.
 template <int kWidth>
 void pack_each(const std::byte* codes, int64_t count, std::byte* packed) noexcept {
   const auto eight = [&](int64_t i, size_t n) {
-    uint64_t together = 0;
-    std::memcpy(&together, codes + i, n);
-    together = Eight<kWidth>::together(together);
-    std::memcpy(packed + i / 8 * kWidth, &together, (n * kWidth + 7) / 8);
+    uint64_t word = 0;
+    std::memcpy(&word, codes + i, n);
+    word = Eight<kWidth>::pack(word);
+    std::memcpy(packed + i / 8 * kWidth, &word, (n * kWidth + 7) / 8);
   };
   int64_t i = 0;
   for (; i + 8 <= count; i += 8) eight(i, 8);

@@ -1,4 +1,4 @@
-// Many packed codes at once, behind checks of what the caller says.
+// Packing and unpacking of many codes, with checks of the arguments.
 #include "dequant/codes.h"
 
 #include "checked.h"

@@ -1,4 +1,4 @@
-// What single codes stand for.
+// The values of single codes.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace dequant {
 
-/// An integer code with its sign, as the specification counts.
+/// The value of an integer code. Codes of signed integers are in two's complement.
 inline int64_t integer_value(Element element, uint32_t code) noexcept {
   if (kind(element) == Kind::unsigned_integer) return code;
   const int unused = 32 - bits(element);
   return static_cast<int32_t>(code << unused) >> unused;
 }
 
-/// A floating-point code as float32, exact.
+/// The value of a floating-point code, exact in float32.
 inline float float_value(Element element, uint32_t code) noexcept {
   return decode_float(traits(element).format, code);
 }
@@ -25,9 +25,9 @@ inline bool is_zero_float(Element element, uint32_t code) noexcept {
   return float_value(element, code) == 0.0F;
 }
 
-/// True for the codes of a floating-point zero point that may be given, as it changes no x: +0,
-/// and, of floats of 8 and 4 bits, whose zero points ONNX's reference leaves out, -0. It subtracts
-/// those of 6 bits, and -0 - -0 is +0.
+/// True for the codes of floating-point zero points that are allowed because they change no x: +0,
+/// and, for floats of 8 and 4 bits, -0. ONNX's reference does not subtract the zero points of 8-bit
+/// and 4-bit floats. ONNX's reference subtracts the zero points of 6-bit floats, and -0 - -0 is +0.
 inline bool is_floating_zero_point(Element element, uint32_t code) noexcept {
   return code == 0 || (bits(element) != 6 && is_zero_float(element, code));
 }

@@ -1,4 +1,4 @@
-// Lookups over the element list.
+// The public functions of elements: lookups in the element list.
 #include "dequant/element.h"
 
 #include <array>

@@ -1,5 +1,5 @@
-// What a floating-point code means, for every format of elements.def, by one generic decoder; and
-// its inverse, rounding to nearest even. Written for clarity: tables and tests derive from it.
+// One generic decoder of floating-point codes for every format of elements.def, and one encoder,
+// which rounds to nearest even. Both are written for clarity: tables and tests derive from them.
 #pragma once
 
 #include <bit>
@@ -19,7 +19,7 @@ struct FloatFormat {
   Specials specials;
 };
 
-/// The one NaN that dequant writes in place of any NaN, as float32.
+/// The bits of the canonical NaN in float32. dequant writes it in place of every NaN.
 inline constexpr uint32_t kCanonicalNan = 0x7FC00000;
 
 /// 2^exponent as float32, exact for -149 <= exponent <= 127.
@@ -55,11 +55,12 @@ constexpr float decode_float(FloatFormat f, uint32_t code) {
   if (f.specials == Specials::ieee && exponent == (uint32_t{1} << f.exponent_bits) - 1) {
     magnitude = std::numeric_limits<float>::infinity();
   } else if (exponent == 0) {
-    // Subnormal: the smallest step of the format; one exact product, bfloat16's included.
+    // Subnormal: a multiple of the smallest number of the format. The product is exact, also for
+    // bfloat16.
     magnitude = static_cast<float>(mantissa) * power_of_two(1 - f.bias - f.mantissa_bits);
   } else {
-    // mantissa * 2^k would leave float32's normal range halfway for bfloat16, so scale in two
-    // steps.
+    // Two products, since 2^(exponent - bias - mantissa_bits) is subnormal for small bfloat16
+    // numbers.
     const auto significand = static_cast<float>(mantissa | (uint32_t{1} << f.mantissa_bits));
     magnitude = significand * power_of_two(-f.mantissa_bits) *
                 power_of_two(static_cast<int>(exponent) - f.bias);
@@ -68,7 +69,8 @@ constexpr float decode_float(FloatFormat f, uint32_t code) {
 }
 
 /// The code nearest to a float32 value, ties to even, in an IEEE format (float16, bfloat16,
-/// float32). Too large becomes infinity, NaN the quiet NaN without sign or payload.
+/// float32). Values too large for the format become infinity. Every NaN becomes the quiet NaN
+/// without sign or payload.
 constexpr uint32_t encode_float(FloatFormat f, float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
   const uint32_t magnitude = bits & 0x7FFFFFFF;
@@ -82,22 +84,22 @@ constexpr uint32_t encode_float(FloatFormat f, float value) {
   const uint64_t significand = (magnitude & 0x7FFFFF) | (biased == 0 ? 0 : 0x800000);
   const int exponent = (biased == 0 ? 1 : biased) - 127 - 23;
 
-  // The step of the result: that of its binade, or the smallest of the format.
+  // The exponent of the last place of the result: that of its binade, or of a subnormal number.
   int step = exponent + 23 - f.mantissa_bits;
   const int smallest = 1 - f.bias - f.mantissa_bits;
   if (step < smallest) step = smallest;
   const int drop = step - exponent;
   uint64_t kept = 0;
   if (drop <= 0) {
-    kept = significand;  // only for float32 itself: nothing to round
+    kept = significand;  // the format is float32: nothing to round
   } else if (drop < 40) {
     kept = significand >> drop;
     const uint64_t rest = significand & ((uint64_t{1} << drop) - 1);
     const uint64_t half = uint64_t{1} << (drop - 1);
     if (rest > half || (rest == half && (kept & 1) != 0)) ++kept;
   }
-  // `kept` carries its leading one, so adding it to the exponent field one below makes the carry of
-  // the mantissa into the exponent come out by itself.
+  // `kept` includes the leading one. The exponent field that it is added to is one too small, so
+  // the leading one completes the exponent, and a carry from rounding increases it.
   const uint64_t code = kept + (static_cast<uint64_t>(step - smallest) << f.mantissa_bits);
   return sign | (code >= infinity ? infinity : static_cast<uint32_t>(code));
 }

@@ -1,4 +1,4 @@
-// The scalar definition of dequantization.
+// The scalar definition of dequantization: one rounding in each statement.
 #include "element/reference.h"
 
 #include "element/codes.h"

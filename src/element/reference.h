@@ -1,5 +1,6 @@
-// The scalar definition of dequantization, one element at a time. The arbiter of every kernel; it
-// is never optimized.
+// The scalar definition of dequantization, one element at a time. Every kernel must give the bits
+// of these functions, which are never optimized. In formulas, narrow() is the rounding to the
+// output.
 #pragma once
 
 #include <cstdint>
@@ -8,34 +9,34 @@
 
 namespace dequant {
 
-/// fl32(x - zero_point): the exact difference of two integer codes rounded once, or the value of a
-/// floating-point code, whose zero point is zero.
+/// fl32(x - zero_point): for integers the exact difference, rounded once; for floats, whose zero
+/// point is zero, the value of the code.
 float reference_difference(Element x, uint32_t code, int64_t zero_point) noexcept;
 
-/// A float32 as a code of an output type, rounded to nearest even; any NaN becomes the canonical
-/// one.
+/// The output code of a float32 value, rounded to nearest even. Every NaN becomes the canonical
+/// NaN.
 uint32_t reference_narrow(Element output, float value) noexcept;
 
-/// Rule::subtract_then_scale: the output code for one x code.
+/// Rule::subtract_then_scale: the output code narrow(fl32(fl32(x - zero_point) * scale)).
 uint32_t reference_dequantize(Element x, uint32_t code, int64_t zero_point, float scale,
                               Element output) noexcept;
 
-/// The zero point that is stored at index `i` of a word of several, after the word has got `offset`
-/// in the place of each of them by one addition.
+/// Zero point `i` of a 32-bit word of zero points, after one addition to the word that adds
+/// `offset` to every zero point. A carry changes the next zero point.
 int32_t reference_carried_zero_point(Element zero_point, uint32_t word, int i,
                                      uint32_t offset) noexcept;
 
-/// A zero point that is a float of `type`: narrow(fl32(round(fl32(x - zero_point)) * scale)),
-/// round() being to `type`.
+/// The output code under a zero point that is a float of `type`:
+/// narrow(fl32(round(fl32(x - zero_point)) * scale)), where round() rounds to `type`.
 uint32_t reference_float_zero_point(float x, Element type, float zero_point, float scale,
                                     Element output) noexcept;
 
-/// The rules of ranges, of an integer x:
+/// The rules of ranges: the output code of an integer x,
 /// narrow(fl32(fl32(fl32(fl32(x) - fl32(shift)) * scale) + offset)).
 uint32_t reference_scale_add(Element x, uint32_t code, int32_t shift, float scale, float offset,
                              Element output) noexcept;
 
-/// A straight line in double. Adding a base of -0 changes nothing, dividing by 1 neither.
+/// The coefficients of reference_formula(). A base of -0 or a divisor of 1 changes no result.
 struct AffineFormula {
   int32_t shift = 0;
   double factor = 1;
@@ -43,8 +44,8 @@ struct AffineFormula {
   double base = -0.0;
 };
 
-/// The documented rules, of an integer x: fl32(base + (x - shift) * factor / divisor), all but the
-/// last step in double, each step rounded.
+/// The documented rules: the float32 code of an integer x, fl32(base + (x - shift) * factor /
+/// divisor). The operations before fl32() are in double, and each is rounded.
 uint32_t reference_formula(Element x, uint32_t code, const AffineFormula& formula) noexcept;
 
 }  // namespace dequant

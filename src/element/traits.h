@@ -1,4 +1,4 @@
-// One row of the element list, for the library's own use.
+// The rows of the element list, for use inside the library.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ struct ElementTraits {
   std::string_view name;
   Kind kind;
   int onnx_code;
-  FloatFormat format;  ///< of integers: only its bits
+  FloatFormat format;  ///< integers: only `bits` has a meaning
 };
 
 inline constexpr std::array kTraits{
@@ -24,7 +24,7 @@ inline constexpr std::array kTraits{
 #undef DEQUANT_ELEMENT
 };
 
-/// Of a number that is no enumerator.
+/// The traits of a number that is no enumerator of Element.
 inline constexpr ElementTraits kUnknown{"unknown", Kind::unsigned_integer, 0, {}};
 
 constexpr const ElementTraits& traits(Element element) noexcept {
