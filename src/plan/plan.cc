@@ -1,4 +1,5 @@
-// What a plan says of itself: sizes, and a line for people.
+// Properties of plans: the sizes of the tensors, the slices that a range of elements needs, and a
+// description in one line.
 #include "dequant/plan.h"
 
 #include <algorithm>
@@ -13,17 +14,19 @@ namespace dequant {
 
 namespace {
 
-/// From the first element of the first group to that of the last.
-int64_t groups_reach(const GroupIndex& index, int64_t stride) noexcept {
+/// Elements from the first element of the first group to the first element of the last group.
+int64_t groups_extent(const GroupIndex& index, int64_t stride) noexcept {
   return index.groups == 0 ? 0 : (index.groups - 1) * stride;
 }
 
-/// Zero points that carry into each other are read by the word.
+/// Zero points that must be read together: a 32-bit word of them if the offset is added to whole
+/// words, so that a zero point can carry into the next one; otherwise 1.
 int64_t word_of(const Plan& plan) noexcept {
   const bool carry = plan.parameters.zero_point_overflow == ZeroPointOverflow::carry;
   return carry ? 32 / bits(zero_point_element(plan)) : 1;
 }
 
+/// A number of zero points, rounded up to whole words.
 int64_t whole_words(const Plan& plan, int64_t zero_points) noexcept {
   return ceil_div(zero_points, word_of(plan)) * word_of(plan);
 }
@@ -61,14 +64,14 @@ Extents extents(const Plan& plan) noexcept {
     out.x = out.y = count;
     params = out.zero_point = scale_count(plan);
   } else if (count > 0) {
-    const auto extent = [&](int64_t Dimension::*stride, int64_t of_groups = 0) {
+    const auto extent = [&](int64_t Dimension::*stride, int64_t more = 0) {
       const Reach r = reach(plan.dimensions, stride);
-      return r.highest - r.lowest + 1 + of_groups;
+      return r.highest - r.lowest + 1 + more;
     };
     const GroupIndex& index = plan.parameters.group_index;
     out.x = extent(&Dimension::x);
-    params = extent(&Dimension::scale, groups_reach(index, index.scale));
-    out.zero_point = extent(&Dimension::zero_point, groups_reach(index, index.zero_point));
+    params = extent(&Dimension::scale, groups_extent(index, index.scale));
+    out.zero_point = extent(&Dimension::zero_point, groups_extent(index, index.zero_point));
     out.y = extent(&Dimension::y);
     if (index.groups != 0) out.group_index = extent(&Dimension::group_index);
   }
@@ -95,7 +98,7 @@ std::string_view name(Rule rule) noexcept {
 
 namespace {
 
-/// What follows the scale: zero points, and what is done with either.
+/// The text after "scale": what is done with scales, the zero point and the group index.
 std::string parameters_text(const Plan& plan) {
   const Parameters& p = plan.parameters;
   std::string out;
@@ -143,16 +146,19 @@ std::string to_string(const Plan& plan) {
 
 namespace {
 
-/// From where on a slice of packed codes starts on a byte.
+/// Slices start at multiples of this index, where packed codes of every width start on a byte.
 constexpr int64_t kAligned = 8;
 
-/// The scales of a plan that is not strided; `aligned` is a multiple of kAligned.
+/// The scales that a range of elements needs, for a plan that is not strided. The first index, and
+/// the end unless it is the end of all scales, are multiples of `aligned`, itself a multiple of
+/// kAligned.
 Range packed_scales(const Plan& plan, Range elements, int64_t aligned) noexcept {
   const int64_t count = scale_count(plan);
   int64_t first = count;
   int64_t last = 0;
   const Layout layout = layout_of(plan);
-  // The first and the last row bound all others, unless rows start over at scale 0.
+  // The scales of the first and the last row are the bounds for all rows between, unless each row
+  // starts at scale 0.
   const int64_t first_row = elements.begin / layout.row;
   const int64_t last_row = (elements.end - 1) / layout.row;
   if (first_row != last_row && layout.rows_share_scales) {
@@ -161,7 +167,8 @@ Range packed_scales(const Plan& plan, Range elements, int64_t aligned) noexcept 
   } else {
     first = layout.scale_at(elements.begin);
     last = layout.scale_at(elements.end - 1) + 1;
-    // Rows of varying scales that differ only by block repeat theirs: take them whole.
+    // With a scale for each element of a row, all rows of a block have the same scales. A range
+    // over two rows or more needs the scales of whole rows.
     if (first_row != last_row && layout.group == 0) {
       first = layout.scale_at(first_row * layout.row);
       last = layout.scale_at(last_row * layout.row + layout.row - 1) + 1;
@@ -170,40 +177,41 @@ Range packed_scales(const Plan& plan, Range elements, int64_t aligned) noexcept 
   return {first / aligned * aligned, std::min(count, ceil_div(last, aligned) * aligned)};
 }
 
-/// All that the spans of a range reach in one tensor.
-Range reached(const Plan& plan, Range elements, int64_t Dimension::*stride, int64_t origin) {
+/// The range of one tensor that a range of elements uses. `origin` is the position of the element
+/// whose indices are all 0.
+Range range_used(const Plan& plan, Range elements, int64_t Dimension::*stride, int64_t origin) {
   Range out{INT64_MAX, 0};
   Spans(plan, elements).for_each([&](const Span& span) {
-    Range here{origin, origin};
+    Range used{origin, origin};
     for (size_t d = 0; d < plan.dimensions.size(); ++d) {
       const int64_t step = plan.dimensions[d].*stride;
-      const int64_t near = step * steps(plan.dimensions[d], stride, 0, span[d].first + 1);
-      const int64_t far = step * steps(plan.dimensions[d], stride, span[d].first, span[d].count);
-      here.begin += near + std::min<int64_t>(far, 0);
-      here.end += near + std::max<int64_t>(far, 0);
+      const int64_t first = step * steps(plan.dimensions[d], stride, 0, span[d].first + 1);
+      const int64_t extent = step * steps(plan.dimensions[d], stride, span[d].first, span[d].count);
+      used.begin += first + std::min<int64_t>(extent, 0);
+      used.end += first + std::max<int64_t>(extent, 0);
     }
-    out = {std::min(out.begin, here.begin), std::max(out.end, here.end + 1)};
+    out = {std::min(out.begin, used.begin), std::max(out.end, used.end + 1)};
   });
   return out;
 }
 
 Slices strided_slices(const Plan& plan, Range elements) noexcept {
   const Offsets origin = origin_of(plan);
-  const auto slice = [&](int64_t Dimension::*stride, int64_t from, int64_t of_groups = 0) {
-    const Range all = reached(plan, elements, stride, from);
-    return Range{all.begin / kAligned * kAligned, all.end + of_groups};
+  const auto slice = [&](int64_t Dimension::*stride, int64_t from, int64_t more = 0) {
+    const Range all = range_used(plan, elements, stride, from);
+    return Range{all.begin / kAligned * kAligned, all.end + more};
   };
   const GroupIndex& index = plan.parameters.group_index;
   Slices out;
   out.x = slice(&Dimension::x, origin.x);
-  out.scale = slice(&Dimension::scale, origin.scale, groups_reach(index, index.scale));
+  out.scale = slice(&Dimension::scale, origin.scale, groups_extent(index, index.scale));
   if (plan.has_zero_point) {
     const Range zeros =
-        slice(&Dimension::zero_point, origin.zero_point, groups_reach(index, index.zero_point));
+        slice(&Dimension::zero_point, origin.zero_point, groups_extent(index, index.zero_point));
     out.zero_point = {zeros.begin / word_of(plan) * word_of(plan), whole_words(plan, zeros.end)};
   }
   if (index.groups != 0) out.group_index = slice(&Dimension::group_index, origin.group_index);
-  out.y = reached(plan, elements, &Dimension::y, origin.y);
+  out.y = range_used(plan, elements, &Dimension::y, origin.y);
   return out;
 }
 
@@ -211,7 +219,7 @@ Slices packed_slices(const Plan& plan, Range elements) noexcept {
   Slices out;
   out.y = elements;
   out.x = {elements.begin / kAligned * kAligned, elements.end};
-  // Scales and zero points are sliced alike.
+  // The slices of scales and zero points are equal.
   const Range params = packed_scales(plan, out.x, std::max(kAligned, word_of(plan)));
   if (takes_ranges(plan.rule)) {
     out.min_range = out.max_range = params;
@@ -231,6 +239,7 @@ Slices slices_of(const Plan& plan, Range elements) noexcept {
   if (plan.parameters.tensor_scale != TensorScale::none) out.tensor_scale = {0, 1};
   return out;
 }
+
 Range bytes_of(Element element, Range elements) noexcept {
   const int width = bits(element);
   return {packed_size(width, elements.begin), packed_size(width, elements.end)};

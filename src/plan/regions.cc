@@ -1,4 +1,4 @@
-// Indices of ranges, and what they reach.
+// Cuts ranges of elements into spans of indices, and spans into regions.
 #include "plan/regions.h"
 
 #include "checked.h"
@@ -53,11 +53,11 @@ Regions::Cut Regions::cut(const Dimension& d, Indices indices) noexcept {
   const int64_t first_whole = ceil_div(indices.first, d.block) * d.block;
   const int64_t whole_end = end / d.block * d.block;
   Cut out{};
-  const auto add = [&](int64_t begin, int64_t behind) {
-    if (begin < behind) out.parts[out.count++] = {begin, behind - begin};
+  const auto add = [&](int64_t begin, int64_t stop) {
+    if (begin < stop) out.parts[out.count++] = {begin, stop - begin};
   };
   if (d.block == 1 || whole_end < first_whole) {
-    add(indices.first, end);  // or all of it within one block
+    add(indices.first, end);  // no blocks, or a part of one block
   } else {
     add(first_whole, whole_end);
     add(indices.first, first_whole);
@@ -86,14 +86,14 @@ Region Regions::operator[](size_t i) const noexcept {
     Dimension d = dimensions_[k];
     const int64_t block = d.block;
     d.block = 1;
-    // The scale and the zero point of a block are those of its first index.
+    // Indices within a block do not move the scale and the zero point; blocks move only these.
     Dimension within = d;
     within.scale = within.zero_point = 0;
     region.origin.step(within, part.first);
-    Dimension of_sides;
-    of_sides.scale = d.scale;
-    of_sides.zero_point = d.zero_point;
-    region.origin.step(of_sides, part.first / block);
+    Dimension parameters;
+    parameters.scale = d.scale;
+    parameters.zero_point = d.zero_point;
+    region.origin.step(parameters, part.first / block);
     if (block == 1) {
       d.size = part.count;
       append(d);

@@ -1,5 +1,6 @@
-// A strided plan, or a range of its elements, as regions: all indices of some dimensions from an
-// offset on. A range that starts or ends within a row is up to two regions more for each dimension.
+// Cuts a strided plan, or a range of its elements, into regions: all indices of some dimensions
+// from an offset on. A range that starts or ends within a row has up to two regions more for each
+// dimension.
 #pragma once
 
 #include <array>
@@ -11,7 +12,7 @@
 
 namespace dequant {
 
-/// Where one element lies in each tensor, in elements from the start of its buffer.
+/// The position of one element in each tensor, in elements from the start of the tensor's buffer.
 struct Offsets {
   int64_t x = 0;
   int64_t scale = 0;
@@ -19,6 +20,7 @@ struct Offsets {
   int64_t y = 0;
   int64_t group_index = 0;
 
+  /// Moves by `count` indices of a dimension.
   void step(const Dimension& d, int64_t count) noexcept {
     x += d.x * count;
     scale += d.scale * count;
@@ -28,8 +30,8 @@ struct Offsets {
   }
 };
 
-/// Every combination of the indices of these dimensions, outermost first; none of them has one
-/// index only, or blocks. `origin` is where the element of index 0 everywhere lies.
+/// Every combination of the indices of `rank` dimensions, outermost first. Each dimension has two
+/// indices or more and no blocks. `origin` is the position of the element whose indices are all 0.
 struct Region {
   std::array<Dimension, kMaxDimensions> list;
   size_t rank = 0;
@@ -39,7 +41,8 @@ struct Region {
   int64_t elements() const noexcept;
 };
 
-/// Where the element of index 0 everywhere of a strided plan lies in buffers that hold all.
+/// The position of a strided plan's element whose indices are all 0, in buffers that hold all
+/// elements.
 Offsets origin_of(const Plan& plan) noexcept;
 
 /// Consecutive indices of one dimension, at least one.
@@ -56,19 +59,20 @@ class Spans {
  public:
   Spans(const Plan& plan, Range elements) noexcept;
 
-  /// Calls visit(const Span&) for spans that together have each element once, in order.
+  /// Calls visit(const Span&) for spans that together hold each element of the range once, in
+  /// order.
   template <class Visit>
   void for_each(Visit&& visit) {
     if (!empty_) cut(0, true, true, visit);
   }
 
  private:
-  /// True if all indices from dimension d on stand at their first or at their last.
+  /// True if in every dimension from d on the range starts at the first index, or ends at the last.
   bool starts_at(size_t d) const noexcept;
   bool ends_at(size_t d) const noexcept;
 
-  /// The elements whose indices before d are those of span_, not before first_ and not after last_
-  /// where those bound them.
+  /// Visits the elements whose indices in the dimensions before d are those of span_: from first_
+  /// on if from_first, and up to last_ if to_last.
   template <class Visit>
   void cut(size_t d, bool from_first, bool to_last, Visit& visit) {
     from_first = from_first && !starts_at(d);
@@ -105,19 +109,21 @@ class Spans {
   Span span_{};
 };
 
-/// The regions of a span of indices: one, or where it cuts a block of a dimension, or that has a
-/// short last one, up to three for each such dimension: what is left of a block, whole blocks, and
-/// a part of the last. The first has whole blocks, as far as there are any.
+/// The regions of a span. In a dimension whose span cuts a block or has a short last block, the
+/// indices are cut into up to three parts: whole blocks, indices before them, indices after them.
+/// The regions are all combinations of the parts of the dimensions. Region 0 has the whole blocks
+/// of every dimension that has any.
 class Regions {
  public:
-  /// `start` is where the element of index 0 of the plan lies.
+  /// `start` is the position of the plan's element whose indices are all 0.
   Regions(const Plan& plan, const Span& span, Offsets start) noexcept;
 
   size_t count() const noexcept { return count_; }
   Region operator[](size_t i) const noexcept;
 
  private:
-  /// Whole blocks, or indices where there are no blocks; what is before them, and behind.
+  /// The parts of a dimension, without empty ones: the whole blocks (without blocks: all indices),
+  /// the indices before them, the indices after them.
   struct Cut {
     std::array<Indices, 3> parts;
     size_t count;
@@ -130,7 +136,7 @@ class Regions {
   size_t count_ = 1;
 };
 
-/// The first region of all elements of a strided plan, in buffers that hold all.
+/// Region 0 of all elements of a strided plan, in buffers that hold all elements.
 Region first_region(const Plan& plan) noexcept;
 
 }  // namespace dequant

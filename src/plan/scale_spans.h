@@ -1,10 +1,9 @@
-// Granularity as groups: which scale each element of a range uses, as a short list of segments.
+// Which scale each element of a range uses, as a short list of scale spans.
 //
-// The tensor is a sequence of rows. In a row, either every element has a scale of its own (a
-// varying segment), or every `group` elements share one (a segment of groups); scales follow one
-// another.
+// The tensor is a sequence of rows. Scales follow one another along a row: one for each group of
+// elements or, where the table has "-", one for each element.
 //
-//   granularity                 row           run     first scale of row r
+//   granularity                 row           group   first scale of row r
 //   per tensor                  all           row     0
 //   per axis, axis = 1          all           row     0
 //   per axis, inner > 1         axis * inner  inner   0
@@ -16,7 +15,7 @@
 //
 //   with blocks(r) = r / axis * ceil(axis / block) + r % axis / block
 //
-// Blocks are whole where they divide the axis: then scales follow one another over all rows.
+// "whole" means that the block size divides the axis: then scales follow one another over all rows.
 #pragma once
 
 #include <algorithm>
@@ -27,9 +26,9 @@
 
 namespace dequant {
 
-/// `count` elements from `begin` on. With group = 0 element i uses scale + i; otherwise the first
-/// `group` elements use `scale`, the next `group` scale + 1, and so on; the last group may be
-/// short.
+/// `count` elements from `begin` on. With group = 0 element begin + i uses scale number scale + i.
+/// Otherwise the first `group` elements use scale number `scale`, the next `group` elements the
+/// next scale, and so on; the last group may be short.
 struct ScaleSpan {
   int64_t begin;
   int64_t count;
@@ -40,10 +39,10 @@ struct ScaleSpan {
 };
 
 struct Layout {
-  int64_t row = 1;    ///< elements of a row, at least 1
-  int64_t group = 0;  ///< elements that share a scale; 0: none do
-  bool rows_share_scales = true;
-  int64_t axis = 1;  ///< of a blocked plan: to find the scale of a row
+  int64_t row = 1;                ///< elements of a row, at least 1
+  int64_t group = 0;              ///< elements that share a scale; 0: each element has its own
+  bool rows_share_scales = true;  ///< every row starts at scale 0
+  int64_t axis = 1;  ///< this and the next two: the sizes of a blocked plan, for row_scale()
   int64_t block = 1;
   int64_t inner = 1;
 
@@ -93,11 +92,11 @@ inline Layout layout_of(const Plan& plan) noexcept {
   return layout;
 }
 
-/// Calls visit(ScaleSpan) for consecutive segments that cover [begin, end) in order.
+/// Calls visit(ScaleSpan) for consecutive scale spans that cover [begin, end) in order.
 template <class Visit>
 void for_each_scale_span(const Layout& layout, int64_t begin, int64_t end, Visit&& visit) {
   while (begin < end) {
-    // A division takes as long as a small tensor; mostly there is one row.
+    // A division takes as long as a small tensor, and most plans have one row.
     const int64_t r = begin < layout.row ? 0 : begin / layout.row;
     const int64_t within = begin - r * layout.row;
     const int64_t scale = layout.row_scale(r);
@@ -105,8 +104,8 @@ void for_each_scale_span(const Layout& layout, int64_t begin, int64_t end, Visit
     if (layout.group == 0) {
       visit(ScaleSpan{begin, count, scale + within, 0});
     } else {
-      // A range may start inside a group: finish that group alone, so that the rest starts with
-      // one.
+      // A range that starts inside a group: the rest of the group is a span of its own, so that the
+      // next span starts with a whole group.
       const int64_t before = within < layout.group ? 0 : within / layout.group;
       const int64_t into = within - before * layout.group;
       if (into != 0) count = std::min(count, layout.group - into);

@@ -1,4 +1,4 @@
-// Strides checked, and brought into the simplest form that says the same.
+// Checks the strides of a plan, and brings its dimensions into the simplest equivalent form.
 #include "plan/strided.h"
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace {
 constexpr std::array kStrides{&Dimension::x, &Dimension::scale, &Dimension::zero_point,
                               &Dimension::y, &Dimension::group_index};
 
-/// Fails unless the elements between the first and the last that a stride reaches can be counted;
-/// groups reach `more` of them.
+/// Fails if the number of elements from the first to the last that a tensor's strides reach does
+/// not fit in 64 bits. Groups reach `more` elements beyond the dimensions.
 Status check_reach(const std::vector<Dimension>& dimensions, int64_t Dimension::*stride,
                    std::string_view what, int64_t more = 0) {
   int64_t total = 1 + more;
@@ -35,16 +35,17 @@ Status check_reach(const std::vector<Dimension>& dimensions, int64_t Dimension::
   return {};
 }
 
-/// Elements from the first group's to the last one's.
+/// The number of elements from the first group to the last group.
 Result<int64_t> reach_of_groups(int64_t groups, int64_t stride, std::string_view what) {
   const auto far = groups == 0 ? std::optional<int64_t>(0) : checked_mul(groups - 1, stride);
-  // One more is the first element.
+  // INT64_MAX is too many: the element of the first group is added.
   if (far && *far < INT64_MAX) return *far;
   return invalid(what, ": a stride of ", stride, " over ", groups,
                  " groups reaches beyond 2^63 - 1 elements");
 }
 
-/// Blocks are of one index at least, and strides of a group index do not count down.
+/// Checks that blocks have one index at least and that the strides of a group index are not
+/// negative.
 Status check_groups(const Plan& plan) {
   const GroupIndex& index = plan.parameters.group_index;
   if (index.groups < 0 || index.scale < 0 || index.zero_point < 0) {
@@ -61,7 +62,8 @@ Status check_groups(const Plan& plan) {
   return {};
 }
 
-/// Sorted by stride, each dimension must step over all that the smaller ones reach.
+/// Checks that no two elements of y overlap: with the dimensions sorted by stride, each stride must
+/// be larger than all that the dimensions before it reach together.
 Status check_apart(const std::vector<Dimension>& dimensions) {
   std::array<const Dimension*, kMaxDimensions> sorted{};
   size_t count = 0;
@@ -72,8 +74,8 @@ Status check_apart(const std::vector<Dimension>& dimensions) {
   std::sort(used.begin(), used.end(),
             [](const Dimension* a, const Dimension* b) { return a->y < b->y; });
   int64_t reached = 0;
-  for (const Dimension* each : used) {
-    const Dimension& d = *each;
+  for (const Dimension* dimension : used) {
+    const Dimension& d = *dimension;
     if (d.y <= reached) {
       return invalid(
           "y: a stride of ", d.y, " over ", d.size,
@@ -85,6 +87,7 @@ Status check_apart(const std::vector<Dimension>& dimensions) {
   return {};
 }
 
+/// True if two neighbouring dimensions are equivalent to one dimension in every tensor.
 bool may_merge(const Dimension& outer, const Dimension& inner) {
   if (outer.block != 1 || inner.block != 1) return false;
   return std::all_of(kStrides.begin(), kStrides.end(), [&](auto stride) {
@@ -92,7 +95,8 @@ bool may_merge(const Dimension& outer, const Dimension& inner) {
   });
 }
 
-/// Blocks become dimensions of their own where they are whole; a single block needs none.
+/// Where the block size divides a dimension, its blocks become a dimension of their own. A
+/// dimension of one block becomes a dimension without blocks and with one scale.
 std::vector<Dimension> without_whole_blocks(const std::vector<Dimension>& dimensions) {
   std::vector<Dimension> out;
   for (Dimension d : dimensions) {
@@ -114,6 +118,8 @@ std::vector<Dimension> without_whole_blocks(const std::vector<Dimension>& dimens
   return out;
 }
 
+/// The simplest equivalent dimensions: without those of size 1, sorted by the stride of y, and with
+/// neighbours merged.
 std::vector<Dimension> simplest(std::vector<Dimension> dimensions) {
   dimensions = without_whole_blocks(dimensions);
   std::erase_if(dimensions, [](const Dimension& d) { return d.size == 1; });
@@ -132,6 +138,7 @@ std::vector<Dimension> simplest(std::vector<Dimension> dimensions) {
   return out;
 }
 
+/// True if the dimensions step through a tensor in row-major order without gaps.
 bool is_packed(const std::vector<Dimension>& dimensions, int64_t Dimension::*stride) {
   int64_t want = 1;
   for (size_t i = dimensions.size(); i-- > 0;) {
@@ -141,8 +148,9 @@ bool is_packed(const std::vector<Dimension>& dimensions, int64_t Dimension::*str
   return true;
 }
 
-/// The same where one dimension has a short last block: [outer, axis, inner] with scales of
-/// [outer, blocks, inner], of which the first and the last dimension may be missing.
+/// Makes a plan blocked if one dimension has a short last block, and the tensor is
+/// [outer, axis, inner] with scales of [outer, blocks, inner]. The dimensions outer and inner may
+/// be missing.
 bool set_short_blocks(Plan& plan, const std::vector<Dimension>& d) {
   const auto has_blocks = [](const Dimension& one) { return one.block != 1; };
   const auto at = std::find_if(d.begin(), d.end(), has_blocks);
@@ -161,7 +169,8 @@ bool set_short_blocks(Plan& plan, const std::vector<Dimension>& d) {
   return true;
 }
 
-/// Sets one of the packed granularities, if it says the same as the dimensions.
+/// Gives a plan the granularity per_tensor, per_axis or blocked, if one is equivalent to the
+/// dimensions.
 bool set_packed(Plan& plan, const std::vector<Dimension>& d) {
   if (plan.parameters.group_index.groups != 0) return false;
   const bool same_params = std::all_of(d.begin(), d.end(), [&](const Dimension& one) {
@@ -212,7 +221,7 @@ Status check_dimensions(const Plan& plan) {
   std::array<int64_t, kMaxDimensions> sizes{};
   for (size_t i = 0; i < plan.dimensions.size(); ++i) sizes[i] = plan.dimensions[i].size;
   DEQUANT_TRY(const int64_t count, element_count(Shape(sizes.data(), plan.dimensions.size())));
-  if (count == 0) return {};  // nothing is reached
+  if (count == 0) return {};  // no element, so no stride reaches anything
   DEQUANT_CHECK(check_reach(plan.dimensions, &Dimension::x, "x"));
   const GroupIndex& index = plan.parameters.group_index;
   DEQUANT_TRY(const int64_t scales, reach_of_groups(index.groups, index.scale, "scale"));
@@ -238,7 +247,7 @@ Result<Plan> strided_plan(Plan plan, std::vector<Dimension> dimensions) {
   plan.dimensions = std::move(dimensions);
   DEQUANT_CHECK(check_dimensions(plan));
   if (!plan.has_zero_point) {
-    // As the scale's, they are in nobody's way.
+    // Strides equal to those of the scale never keep dimensions from being merged.
     for (Dimension& d : plan.dimensions) d.zero_point = d.scale;
   }
   if (element_count(plan) == 0) return plan;

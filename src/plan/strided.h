@@ -1,5 +1,5 @@
-// Plans from strides: free placement of every tensor, brought into the simplest form that says the
-// same.
+// Plans from strides, which place the elements of every tensor freely. The plan gets the simplest
+// equivalent dimensions.
 #pragma once
 
 #include <vector>
@@ -9,31 +9,31 @@
 namespace dequant {
 
 /// Completes a plan (elements, zero point, rule) with dimensions, given outermost first in any
-/// order of strides. Dimensions of size 1 go, neighbours that every tensor steps through alike
-/// become one, and the dimensions are sorted by y so that output is written in the order of memory.
-/// A plan whose x, y and parameters turn out packed becomes a per-tensor, per-axis or blocked one.
-/// Fails with invalid_argument when sizes or strides do not fit in 64 bits, or when elements of y
-/// would overlap.
+/// order of strides. Dimensions of size 1 are removed, dimensions are sorted by the stride of y, so
+/// that y is written in the order of memory, and neighbours are merged where every tensor allows. A
+/// plan whose x, y and parameters are packed becomes per-tensor, per-axis or blocked. Fails with
+/// invalid_argument if sizes or strides do not fit in 64 bits, or if elements of y would overlap.
 Result<Plan> strided_plan(Plan plan, std::vector<Dimension> dimensions);
 
-/// The checks alone: sizes, extents, and that no element of y is written twice.
+/// The checks of strided_plan(): sizes, extents, and that no element of y is written twice.
 Status check_dimensions(const Plan& plan);
 
-/// First and last element that a tensor reaches, relative to its element of index 0 everywhere:
-/// lowest is 0 unless a stride is negative. Valid after check_dimensions().
+/// The first and the last element of a tensor that its strides reach, relative to the element whose
+/// indices are all 0. `lowest` is 0 unless a stride is negative.
 struct Reach {
   int64_t lowest = 0;
   int64_t highest = 0;
 };
 
-/// Strides from the first to the last of some indices: where these share scales and zero points in
-/// blocks, one for each block but the first.
+/// The number of strides from index `first` to index first + count - 1 of a dimension. Scales and
+/// zero points of a dimension with blocks move by one stride for each block, not for each index.
 inline int64_t steps(const Dimension& d, int64_t Dimension::*stride, int64_t first, int64_t count) {
-  const bool of_sides = stride == &Dimension::scale || stride == &Dimension::zero_point;
-  if (!of_sides || d.block == 1) return count - 1;
+  const bool of_parameters = stride == &Dimension::scale || stride == &Dimension::zero_point;
+  if (!of_parameters || d.block == 1) return count - 1;
   return (first + count - 1) / d.block - first / d.block;
 }
 
+/// Demands that check_dimensions() has succeeded.
 Reach reach(const std::vector<Dimension>& dimensions, int64_t Dimension::*stride) noexcept;
 
 }  // namespace dequant
