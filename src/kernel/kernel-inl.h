@@ -31,7 +31,8 @@ namespace dequant::HWY_NAMESPACE {
 HWY_INLINE void StoreResults(const V16* results, uint8_t* y, bool stream) {
   auto* out = reinterpret_cast<uint16_t*>(y);
   const size_t lanes = hn::Lanes(D16Full());
-  for (size_t q = 0; q < kResults; ++q) Put(results[q], D16Full(), out + q * lanes, stream);
+  for (size_t q = 0; q < kResults; ++q)
+    StoreOrStream(results[q], D16Full(), out + q * lanes, stream);
 }
 
 /// True if the parameters have Results(), which looks up rounded 16-bit results; false if they have

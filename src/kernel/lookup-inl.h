@@ -51,9 +51,9 @@ HWY_INLINE V16 Words16(VF low, VF high) {
   }
 }
 
-/// In a table with the results of several groups of kVectors vectors: the index of the first result
-/// for the group of an element, which is given by its index in the step. kVectors = 0: the table is
-/// for one group.
+/// The index in a table of the first result for the group of an element. `element` is the element's
+/// index in the step. The table has the results of several groups of kVectors vectors, or, for
+/// kVectors = 0, of one group.
 template <int kBits, size_t kVectors>
 constexpr size_t FirstEntry(size_t element) {
   return kVectors == 0 ? 0 : element / (kVectors * kMaxLanes) << kBits;
@@ -71,8 +71,8 @@ HWY_INLINE V8 BroadcastBytes(const uint8_t* p) {
   }
 }
 
-/// The values of kGroups groups, each in the four lanes of a 128-bit block, as 2-bit codes have
-/// four results.
+/// 128-bit blocks of which block i has values[i % kGroups], the value of a group, in all four
+/// lanes: one lane for each code of 2 bits.
 template <size_t kGroups, class D>
 HWY_INLINE hn::Vec<D> SpreadGroups(D d, const hn::TFromD<D>* values) {
   static constexpr auto kByte = [] {

@@ -20,7 +20,7 @@ using D16Full = hn::ScalableTag<uint16_t>;
 
 /// Stores a vector; with `stream` by a non-temporal store, for which p must be aligned.
 template <class D, class V>
-HWY_INLINE void Put(V v, D d, hn::TFromD<D>* p, bool stream) {
+HWY_INLINE void StoreOrStream(V v, D d, hn::TFromD<D>* p, bool stream) {
   if (stream) {
     hn::Stream(v, d, p);
   } else {
@@ -34,7 +34,7 @@ struct ToFloat32 {
   static HWY_INLINE void Store(const VF* v, uint8_t* y, bool stream) {
     auto* out = reinterpret_cast<float*>(y);
     const size_t lanes = hn::Lanes(DF());
-    for (size_t q = 0; q < kStepVectors; ++q) Put(v[q], DF(), out + q * lanes, stream);
+    for (size_t q = 0; q < kStepVectors; ++q) StoreOrStream(v[q], DF(), out + q * lanes, stream);
   }
   static HWY_INLINE void StoreAny(const VF* v, uint8_t* y) { Store(v, y, false); }
 };
@@ -44,8 +44,8 @@ template <hn::Vec<D16Full> (*kNarrow)(VF, VF)>
 HWY_INLINE void StorePairs(const VF* v, uint8_t* y, bool stream) {
   auto* out = reinterpret_cast<uint16_t*>(y);
   const size_t lanes = hn::Lanes(D16Full());
-  Put(kNarrow(v[0], v[1]), D16Full(), out, stream);
-  Put(kNarrow(v[2], v[3]), D16Full(), out + lanes, stream);
+  StoreOrStream(kNarrow(v[0], v[1]), D16Full(), out, stream);
+  StoreOrStream(kNarrow(v[2], v[3]), D16Full(), out + lanes, stream);
 }
 
 struct ToBfloat16 {

@@ -74,8 +74,8 @@ struct Choices {
 /// Stores the possible results of `count` elements, whole vectors of them, in the order of Choices.
 /// numbers[code] is the integer of a code.
 template <class Out>
-HWY_NOINLINE void PutChoices(const float* scale, const int32_t* zero, size_t count,
-                             const int32_t* numbers, uint16_t* words) {
+HWY_NOINLINE void StoreChoices(const float* scale, const int32_t* zero, size_t count,
+                               const int32_t* numbers, uint16_t* words) {
   const size_t half = hn::Lanes(DF());
   for (size_t i = 0; i < count; i += 2 * half) {
     for (size_t code = 0; code < kChoices; ++code) {
@@ -102,7 +102,7 @@ inline HWY_NOINLINE void SelectRow(const uint16_t* words, const uint8_t* x, uint
 
 /// What depends on the elements of x and y.
 struct Types {
-  void (*put)(const float*, const int32_t*, size_t, const int32_t*, uint16_t*);  ///< PutChoices
+  void (*store)(const float*, const int32_t*, size_t, const int32_t*, uint16_t*);  ///< StoreChoices
   KernelFn per_element;    ///< the kernel for a row, if a scale is not finite and normal
   const int32_t* numbers;  ///< the integer of each code
 };
@@ -118,13 +118,13 @@ inline HWY_NOINLINE void SelectRows(const KernelArgs& a, const Types& types) {
   for (size_t i = 0; i < a.count; i += kSharedTile) {
     const size_t count = HWY_MIN(kSharedTile, a.count - i);
     const size_t whole = count / kIteration * kIteration;
-    types.put(a.scale + i, a.zero + i, whole, types.numbers, words);
+    types.store(a.scale + i, a.zero + i, whole, types.numbers, words);
     if (whole != count) {
       alignas(64) float scale[kIteration];
       alignas(64) int32_t zero[kIteration];
       copy_padded(a.scale + i + whole, (count - whole) * sizeof *scale, scale, sizeof scale);
       copy_padded(a.zero + i + whole, (count - whole) * sizeof *zero, zero, sizeof zero);
-      types.put(scale, zero, kIteration, types.numbers, words + kChoices * whole);
+      types.store(scale, zero, kIteration, types.numbers, words + kChoices * whole);
     }
     const uint8_t* x = a.x + i * Pairs::kBits / 8;
     uint8_t* y = a.y + i * sizeof(Selected::T);
@@ -138,7 +138,7 @@ inline HWY_NOINLINE void SelectRows(const KernelArgs& a, const Types& types) {
 template <class In, class Out>
 void SharedRows(const KernelArgs& a) {
   static constexpr int32_t kNumbers[2][kChoices] = {{0, 1, 2, 3}, {0, 1, -2, -1}};
-  SelectRows(a, {PutChoices<Out>, PerElementKernel<In, Out>, kNumbers[In::kIsSigned]});
+  SelectRows(a, {StoreChoices<Out>, PerElementKernel<In, Out>, kNumbers[In::kIsSigned]});
 }
 
 /// The kernels of an element to both 16-bit outputs.
