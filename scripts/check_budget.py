@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What a build may cost: the size of the library, and the time of each translation unit.
+"""Checks the limits of a build: the size of the library, and the time of each translation unit.
 
-    check_budget.py [BUILD]        BUILD: a Release build by Ninja, build/ unless given
+    check_budget.py [BUILD]        BUILD: folder of a Release build by Ninja; default build/
     check_budget.py --self-test
 
-Code and constants of the library ("text" of `size`) over the limit fail. A translation unit over
-its limit is a warning, as what else runs on the machine counts too; it fails with
-DEQUANT_BUDGET_STRICT=1. Times are of each unit's latest compilation, on the wall: what ccache
-answers costs next to nothing.
+The check fails if code and constants of the library ("text" of `size`) exceed the limit. A
+translation unit over its limit is a warning, because other programs on the machine slow the
+compiler; with DEQUANT_BUDGET_STRICT=1 it is an error. Times are wall times of the last compilation
+of each unit; a unit from ccache takes almost no time.
 """
 
 import contextlib
@@ -19,12 +19,12 @@ import sys
 import tempfile
 
 TEXT_LIMIT = 1_500_000  # bytes
-# On a quiet machine the slowest takes half of this: the rest is the margin for noise.
+# On an idle machine the slowest unit takes half of this limit; the other half is for noise.
 UNIT_LIMIT = 20.0  # seconds
 
 
 def unit_seconds(log: str) -> dict[str, float]:
-    """Object file -> seconds, from the text of a .ninja_log; the last of several lines counts."""
+    """Object file -> seconds, from the text of a .ninja_log; the last line of a file counts."""
     seconds = {}
     for line in log.splitlines():
         fields = line.split("\t")
@@ -36,12 +36,12 @@ def unit_seconds(log: str) -> dict[str, float]:
 
 
 def text_bytes(size_output: str) -> int:
-    """The sum over all objects of what `size` prints."""
+    """The sum of the text sizes of all objects, from the output of `size`."""
     return sum(int(line.split()[0]) for line in size_output.splitlines()[1:])
 
 
 def check(library: str, text: int, seconds: dict[str, float], strict: bool) -> int:
-    """Prints the verdict; the exit code."""
+    """Prints the result and returns the exit code."""
     slow = sorted((s, unit) for unit, s in seconds.items() if s > UNIT_LIMIT)
     longest = max(((s, unit) for unit, s in seconds.items()), default=(0.0, "none"))
     if text > TEXT_LIMIT:
@@ -63,13 +63,13 @@ def check_build(build: pathlib.Path, strict: bool) -> int:
         return 2
     size = subprocess.run(["size", library], check=True, capture_output=True, text=True).stdout
     seconds = unit_seconds((build / ".ninja_log").read_text())
-    # Sources that are gone have lines in the log still.
+    # The log still has lines of deleted sources.
     seconds = {unit: s for unit, s in seconds.items() if (build / unit).exists()}
     return check(library.name, text_bytes(size), seconds, strict)
 
 
 def self_test() -> None:
-    """What is over a limit is found, what is not is not, in a made-up build."""
+    """Tests the checks on an artificial build, with numbers at and above each limit."""
     log = ("# ninja log v5\n0\t25000\t1\ta.cc.o\tf\n5\t1005\t1\ta.cc.o\tf\n0\t20001\t1\tb.cc.o\tf\n"
            "0\t90000\t1\tgone.cc.o\tf\n0\t90000\t1\tlibdequant.a\tf\n")
     assert unit_seconds(log) == {"a.cc.o": 1.0, "b.cc.o": 20.001, "gone.cc.o": 90.0}

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""No line of the tree has more than 100 columns, comments, docstrings and documents included.
+"""Checks that no line of the repository has more than 100 columns.
 
-    check_columns.py [FILE...]     all files that git knows or would take, unless some are given
+    check_columns.py [FILE...]     without FILE: all tracked files and all untracked, unignored ones
     check_columns.py --self-test
 
-Left out are files that are data (SUFFIXES), lines with an address on the web, and in Markdown what
-cannot be wrapped: blocks of code and of output between ``` lines, and rows of tables.
+Not checked: data files (SUFFIXES), lines with a URL, and in Markdown the lines that cannot be
+wrapped: rows of tables, and blocks of code and output between ``` lines.
 """
 
 import pathlib
@@ -13,12 +13,12 @@ import subprocess
 import sys
 
 LIMIT = 100
-#: JSON has no way to break a string; the others are not written by hand.
+#: JSON strings cannot be broken into lines; the other files are not written by hand.
 SUFFIXES = (".json", ".npy", ".onnx", ".svg")
 
 
 def too_long(name: str, text: str) -> list[str]:
-    """"NAME:LINE: how long it is", of each line that is over the limit."""
+    """A message "NAME:LINE: length" for each line over the limit."""
     found = []
     markdown = name.endswith(".md")
     in_block = False
@@ -32,7 +32,7 @@ def too_long(name: str, text: str) -> list[str]:
 
 
 def self_test() -> list[str]:
-    """A long line is found in each kind of file, and only where it must not be."""
+    """Errors of the checker itself: each kind of file has a long line that is allowed or not."""
     long, block = "x " * 51, "```\n" + "x " * 51 + "\n```\n"
     cases = [("a.cc", long, 1), ("a.md", long, 1), ("a.md", block, 0), ("a.py", block, 1),
              ("a.md", block + long, 1), ("a.md", "| " + long, 0), ("a.h", "é" * 100, 0),

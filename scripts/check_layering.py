@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Who may include whom.
+"""Checks the #include lines of the sources against the allowed dependencies of each folder.
 
     check_layering.py [--self-test]
 
-Each folder lists all that its files may include besides the standard library, so that a new
-dependency is a decision made here. The most specific folder counts.
+ALLOWED lists the headers that the files of a folder may include besides the standard library. The
+entry of the innermost folder applies. A new dependency needs a change of ALLOWED.
 """
 
 import pathlib
@@ -14,16 +14,16 @@ import tempfile
 
 COMMON = ("checked.h", "text.h")
 ELEMENT = ("dequant/codes.h", "dequant/element.h", "dequant/elements.def", "element/")
-#: Model files as the command line and Python see them: no format by name.
+#: Headers about model files for the command line and Python: no header of a single format.
 FORMATS = ("format/formats.h", "format/io/", "format/json/", "format/model/", "format/npy/",
            "format/profile/")
 TOOLS = ("dequant/", *FORMATS, "format/diff/", "conformance/", "bench/measure/", "tools/", "fmt/",
          "nettle/", "nlohmann/", "CLI/")
-#: By folder, or by file.
+#: Folder or file -> beginnings of allowed headers.
 ALLOWED = {
     "include": ("dequant/export.h", "dequant/version.h"),
     "include/dequant": ("dequant/",),
-    # Users reach these with this folder alone on their include path.
+    # Users have only this folder on their include path.
     "include/dequant/directml": ("own/",),
     "include/dequant/directml/own": ("enums.h", "structs.h", "types.h"),
     "src": ("dequant/", *COMMON),
@@ -31,12 +31,12 @@ ALLOWED = {
     "src/plan": (*ELEMENT, "dequant/plan.h", "dequant/tensor.h", "plan/", *COMMON),
     "src/dialect": ("dequant/", "element/", "plan/", "dialect/", *COMMON),
     "src/kernel": (*ELEMENT, "dequant/isa.h", "kernel/", "hwy/", *COMMON),
-    # The only place where plan meets kernel.
+    # The only folder that includes both plan and kernel.
     "src/execute": (*ELEMENT, "dequant/plan.h", "dequant/tensor.h", "dequant/executor.h",
                     "dequant/explain.h", "dequant/isa.h", "plan/", "kernel/", "execute/", *COMMON),
-    # C on top of the public headers, and of what run() hands to executors.
+    # The C API wraps the public headers, and passes tasks to executors of its users.
     "src/c_api": ("dequant.h", "dequant/", "c_api/", "execute/tasks.h", *COMMON),
-    # The list of formats knows them all; what is above sees only the list and FORMATS.
+    # formats.cc includes every format. Other folders include formats.h and FORMATS only.
     "format": ("dequant/", "format/"),
     "format/io": ("dequant/", "format/io/", "fmt/", "nettle/"),
     "format/json": ("dequant/", "format/io/", "format/json/", "fmt/", "nlohmann/"),
@@ -45,26 +45,26 @@ ALLOWED = {
     "format/model": ("dequant/", "format/io/", "format/model/", "format/profile/", "fmt/",
                      "nlohmann/"),
     "format/diff": ("dequant/", "format/diff/", "format/io/", "format/model/"),
-    # Each format sees the interface, and no other format.
+    # A format includes the common interface, and no other format.
     "format/onnx": ("dequant/", "format/io/", "format/model/", "format/profile/", "format/onnx/",
                     "fmt/", "nlohmann/", "protozero/", "xxhash.h"),
-    # Conformance tooling reads and writes files; format knows nothing of it.
+    # Conformance code reads and writes files; format/ does not include conformance/.
     "conformance": ("dequant/", "conformance/", "format/io/", "format/json/", "format/npy/", "fmt/",
                     "nlohmann/"),
-    # Test directories of ONNX hold a model each, which is evaluated.
+    # Each node test of ONNX has a model, which is evaluated.
     "conformance/cases": ("dequant/", "conformance/cases/", "conformance/directml/", "format/io/",
                           "format/json/", "format/onnx/evaluate.h", "fmt/", "nlohmann/"),
-    # The measuring code sees what users see.
+    # Benchmarks include public headers only, as users do.
     "bench/measure": ("dequant/", "bench/measure/", "hwy/"),
     "bench": ("dequant/", "bench/measure/", "benchmark/"),
     "bench/instructions": ("dequant/", "valgrind/"),
     "bench/peers": ("native.h", "oneapi/", "xnnpack.h"),
     "bench/small": ("dequant/", "growth.h", "loops.h", "timing.h"),
     "tools": TOOLS,
-    # `run` evaluates nodes of ONNX, which no other format has.
+    # `dequant run` evaluates ONNX nodes; no other format has nodes.
     "tools/run.cc": (*TOOLS, "format/onnx/evaluate.h"),
     "python/core": ("dequant/", *FORMATS, "conformance/directml/", "python/core/", "nanobind/"),
-    # Entry points that take data from outside, and nothing that they call.
+    # Fuzz targets include entry points for external data, not the functions behind these.
     "fuzz": ("dequant.h", "dequant/", "format/", "conformance/", "fuzz/"),
 }
 SYSTEM = re.compile(r"^([\w.]+|(sys|linux)/\w+\.h)$")
@@ -90,7 +90,7 @@ def violations(root: pathlib.Path) -> list[str]:
 
 
 def self_test() -> list[str]:
-    """A wrong include of each kind is found, a right one is not."""
+    """Files in which the checker is wrong: each has a forbidden and an allowed include."""
     cases = {
         "src/kernel/a.cc": ('#include "dequant/plan.h"', '#include "kernel/kernel.h"'),
         "src/kernel/b.cc": ('#include "plan/scale_spans.h"', "#include <vector>"),

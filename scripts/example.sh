@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# From a fresh machine to a result: installs what is missing, builds the command line and turns the
-# weights of a real quantized model back into floats.
+# Installs missing packages, builds the command line, and converts a quantized model to a float
+# model.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Checks that the C++ sources are formatted and hold no loose ends, and that no line of the tree is
-# too long; --fix formats the C++ sources.
+# Checks the format of the C++ sources, that every TODO in them has an issue number, and the length
+# of all lines of the repository; --fix formats the C++ sources.
 #
-# clang-format 14 decides: other versions break lines elsewhere.
+# Requires clang-format 14: other versions break lines differently.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

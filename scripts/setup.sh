@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Installs what is missing, and only that. A second run is instant.
+# Installs missing packages. Does nothing if all packages are installed.
 #
-#   setup.sh build   to build the library and the command line
-#   setup.sh test    also to build and run all tests (the default)
-#   setup.sh ci      also what .ci/run needs
+#   setup.sh build   packages for building the library and the command line
+#   setup.sh test    also packages for building and running all tests (the default)
+#   setup.sh ci      also packages for .ci/run
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -14,7 +14,7 @@ packages_test=(libgtest-dev libgmock-dev libbenchmark-dev pkg-config binutils py
 packages_ci=(clang clang-format-14 libclang-rt-14-dev g++-aarch64-linux-gnu qemu-user git
              valgrind chromium)
 
-# install_packages NAME...: those that are not there yet.
+# install_packages NAME...: installs the packages that are not installed.
 install_packages() {
   if ! command -v dpkg-query apt-get >/dev/null; then
     echo "setup: no apt here; these Debian packages, or their like, must be there: $*" >&2
@@ -34,7 +34,7 @@ install_packages() {
     apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# The Python of the tests lives apart from any build, in build/venv.
+# Makes the Python environment of the tests in build/venv, which no build writes to.
 make_venv() {
   local venv=build/venv wanted
   wanted=$(sha256sum scripts/requirements.txt)

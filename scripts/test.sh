@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All tests on a fresh machine: installs what is missing, builds, runs. Arguments go to ctest.
+# Installs missing packages, builds everything, and runs all tests. Arguments are passed to ctest.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
