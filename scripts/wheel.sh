@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the wheel of the Python package in build/wheels, reusing the objects in build/, and installs
-# the wheel in the Python environment of the tests.
+# Builds the wheel of the Python package in build/wheels, reusing the objects in build/, and
+# installs the wheel in the Python environment of the tests.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
