@@ -2,13 +2,13 @@
 //
 //   dequantize/<input>/<output>/<granularity>/<elements>            one thread
 //   ranges/<input>/<output>/<rule>[/<granularity>]/<elements>       TensorFlow's rules
-//   strided/<input>/<output>/<placement>/<elements>                 beside the packed ones
-//   cliff/<input>/<output>/<shape>/<elements>                       shapes that are easily slow
+//   strided/<input>/<output>/<placement>/<elements>                 tensors with strides
+//   cliff/<input>/<output>/<shape>/<elements>                       shapes that are often slow
 //
-// All also come as <name>/threads, by all processors. 256Ki elements of output stay in the caches,
-// 256Mi do not. Gelements/s counts outputs; bytes/s counts what is read (codes, scales, zero
-// points) and what is written; percent_of_ceiling compares with what memory allows, measured before
-// the benchmark in turns with the same cell.
+// Each cell also exists as <name>/threads, for all processors. 256Ki elements of output fit in the
+// caches, 256Mi do not. Gelements/s counts elements of the output. bytes/s counts bytes read
+// (codes, scales, zero points) and written. percent_of_ceiling is relative to the ceiling of the
+// cell; both are measured alternately before the benchmark.
 //
 //   dequant_bench --benchmark_filter='dequantize/int4/float16/.*/256Ki$'
 #include <benchmark/benchmark.h>
@@ -31,7 +31,8 @@ struct Size {
 };
 constexpr Size kSizes[] = {{"256Ki", int64_t{1} << 18}, {"256Mi", int64_t{1} << 28}};
 
-/// Google Benchmark calls a benchmark several times; the ceiling is measured at the first.
+/// A benchmark of a cell. Google Benchmark calls it several times; the first call measures the
+/// ceiling.
 struct Benchmark {
   Meter& meter;
   Cell cell;

@@ -1,11 +1,11 @@
-// What memory allows: loads that are folded and stores of a constant.
+// The ceilings: loads whose values are combined by exclusive or, and stores of a constant.
 #include "bench/measure/ceiling.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
 
-// As in the library, without what adds nothing here.
+// The targets of the library, without those whose loads and stores equal another target's.
 #ifndef HWY_DISABLED_TARGETS
 #define HWY_DISABLED_TARGETS \
   (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
@@ -13,7 +13,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "bench/measure/ceiling.cc"
 #include "hwy/foreach_target.h"
-// The target comes first.
+// foreach_target.h must be included before these.
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
@@ -23,7 +23,7 @@ namespace dequant::bench::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<uint8_t>;
 
-/// Folds whole vectors of [begin, end) into two sums.
+/// Combines the whole vectors of [begin, end) into `a` and `b` by exclusive or.
 template <class V>
 HWY_INLINE void Read(const uint8_t* HWY_RESTRICT begin, const uint8_t* end, size_t ahead, V& a,
                      V& b) {
@@ -39,7 +39,7 @@ HWY_INLINE void Read(const uint8_t* HWY_RESTRICT begin, const uint8_t* end, size
   for (; begin + n <= end; begin += n) a = hn::Xor(a, hn::LoadU(d, begin));
 }
 
-/// Whole vectors of ones; `to` is aligned.
+/// Stores whole vectors of one bits to [to, end); `to` is aligned.
 template <bool kStreams>
 HWY_INLINE void Write(uint8_t* HWY_RESTRICT to, const uint8_t* end) {
   const D d;
@@ -62,7 +62,7 @@ HWY_INLINE void Write(uint8_t* HWY_RESTRICT to, const uint8_t* end) {
 }
 
 template <bool kStreams>
-uint8_t MovePart(const Traffic& part, size_t strip, size_t ahead) {
+uint8_t MoveChunk(const Traffic& chunk, size_t strip, size_t ahead) {
   struct Source {
     const uint8_t* data;
     uint64_t size;
@@ -71,16 +71,16 @@ uint8_t MovePart(const Traffic& part, size_t strip, size_t ahead) {
   const D d;
   auto a = hn::Zero(d);
   auto b = hn::Zero(d);
-  std::array<Source, std::tuple_size_v<decltype(part.reads)>> sources;
+  std::array<Source, std::tuple_size_v<decltype(chunk.reads)>> sources;
   size_t count = 0;
-  const size_t strips = (part.write.size() + strip - 1) / strip;
-  for (const auto read : part.reads) {
+  const size_t strips = (chunk.write.size() + strip - 1) / strip;
+  for (const auto read : chunk.reads) {
     if (read.empty()) continue;
     sources[count++] = {reinterpret_cast<const uint8_t*>(read.data()), read.size(),
                         (uint64_t{read.size()} << 16) / strips};
   }
-  auto* const to = reinterpret_cast<uint8_t*>(part.write.data());
-  const uint8_t* const end = to + part.write.size();
+  auto* const to = reinterpret_cast<uint8_t*>(chunk.write.data());
+  const uint8_t* const end = to + chunk.write.size();
   for (size_t i = 0; i < strips; ++i) {
     for (size_t s = 0; s < count; ++s) {
       constexpr uint64_t kLine = ~uint64_t{63};
@@ -99,11 +99,11 @@ uint8_t MovePart(const Traffic& part, size_t strip, size_t ahead) {
   return sum;
 }
 
-uint8_t MovePlain(const Traffic& part, size_t strip, size_t ahead) {
-  return MovePart<false>(part, strip, ahead);
+uint8_t MovePlain(const Traffic& chunk, size_t strip, size_t ahead) {
+  return MoveChunk<false>(chunk, strip, ahead);
 }
-uint8_t MoveStreaming(const Traffic& part, size_t strip, size_t ahead) {
-  return MovePart<true>(part, strip, ahead);
+uint8_t MoveStreaming(const Traffic& chunk, size_t strip, size_t ahead) {
+  return MoveChunk<true>(chunk, strip, ahead);
 }
 
 }  // namespace dequant::bench::HWY_NAMESPACE
@@ -116,7 +116,7 @@ namespace {
 HWY_EXPORT(MovePlain);
 HWY_EXPORT(MoveStreaming);
 
-constexpr size_t kChunk = size_t{256} << 10;  // what run() hands to an executor at once
+constexpr size_t kChunk = size_t{256} << 10;  // output bytes of a task, as in run()
 
 struct Work {
   const Traffic& traffic;
@@ -124,7 +124,7 @@ struct Work {
   size_t chunks;
   std::atomic<uint8_t> sum{0};
 
-  /// The i-th share of a read, on whole cache lines.
+  /// The part of a read that belongs to chunk i, in whole cache lines.
   std::span<const std::byte> share(std::span<const std::byte> read, size_t i) const {
     const auto at = [&](size_t k) {
       return k == chunks ? read.size() : read.size() / chunks * k / 64 * 64;
@@ -133,21 +133,20 @@ struct Work {
   }
 
   void run(size_t i) {
-    Traffic part;
-    part.write =
+    Traffic chunk;
+    chunk.write =
         traffic.write.subspan(i * kChunk, std::min(kChunk, traffic.write.size() - i * kChunk));
-    for (size_t r = 0; way.reads && r < part.reads.size(); ++r) {
-      part.reads[r] = share(traffic.reads[r], i);
+    for (size_t r = 0; way.reads && r < chunk.reads.size(); ++r) {
+      chunk.reads[r] = share(traffic.reads[r], i);
     }
     const uint8_t folded = way.streams
-                               ? HWY_DYNAMIC_DISPATCH(MoveStreaming)(part, way.strip, way.ahead)
-                               : HWY_DYNAMIC_DISPATCH(MovePlain)(part, way.strip, way.ahead);
+                               ? HWY_DYNAMIC_DISPATCH(MoveStreaming)(chunk, way.strip, way.ahead)
+                               : HWY_DYNAMIC_DISPATCH(MovePlain)(chunk, way.strip, way.ahead);
     sum.fetch_xor(folded, std::memory_order_relaxed);
   }
 };
 
-// Which of them is best differs from machine to machine, with the share of reading, and with the
-// load.
+// The fastest variant depends on the machine, on the ratio of reads to writes, and on the load.
 constexpr std::array kBeyond{Way{"streaming reads and writes", true, true, 256, 512},
                              Way{"streaming reads and writes", true, true, 256, 2048},
                              Way{"streaming reads and writes", true, true, 1024, 512}};

@@ -42,7 +42,7 @@ void add(std::vector<Cell>& cells, std::string_view group, std::span<const Shape
   }
 }
 
-/// The granularities that TensorFlow has for a rule.
+/// The shapes that TensorFlow supports for a rule.
 std::span<const Shape> shapes_of(Rule rule) {
   switch (rule) {
     case Rule::min_combined:

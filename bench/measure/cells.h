@@ -1,5 +1,5 @@
-// The cells of the table: every input with every output, granularity and rule. A new element
-// appears by itself.
+// The cells of the benchmark: every input with every output, granularity and rule, by the list of
+// elements.
 #pragma once
 
 #include <cstdint>
@@ -10,29 +10,29 @@
 
 namespace dequant::bench {
 
-/// One cell, named
+/// A cell. Its name is one of
 ///   <input>/<output>/<granularity>                  packed tensors
-///   strided/<input>/<output>/<granularity>          as DirectML places and broadcasts them
-///   ranges/<input>/<output>/<rule>[/<granularity>]  TensorFlow's rules; without: per tensor
-///   cliff/<input>/<output>/<granularity>            shapes that are easily slow
-/// Scales have the type of the output, integers a zero point.
+///   strided/<input>/<output>/<granularity>          tensors with DirectML's strides
+///   ranges/<input>/<output>/<rule>[/<granularity>]  TensorFlow's rules; default: per tensor
+///   cliff/<input>/<output>/<granularity>            shapes that many implementations are slow for
+/// Scales have the type of the output. Integers have a zero point.
 struct Cell {
   std::string name;
   Element input = Element::uint8;
   Element output = Element::float32;
   Rule rule = Rule::subtract_then_scale;
   std::string granularity;
-  std::string neighbour;  ///< of a cliff: the name of the cell that it is compared with
+  std::string neighbour;  ///< of a cliff: name of the ordinary cell to compare with
   void (*lay)(Plan& plan, int64_t elements) = nullptr;
 
-  /// About so many elements; the shapes of a few granularities round.
+  /// A plan with about this number of elements; some shapes round the number.
   Plan plan(int64_t elements) const;
 };
 
 /// All cells, in the order above.
 std::vector<Cell> all_cells();
 
-/// Which cells; a name or glob in a list selects what it matches, an empty list everything.
+/// Selects cells by lists of names or globs. An empty list selects all cells.
 struct Filter {
   std::vector<std::string> cells = {};
   std::vector<std::string> inputs = {};
@@ -40,13 +40,13 @@ struct Filter {
   std::vector<std::string> granularities = {};
   std::vector<std::string> rules = {};
 
-  /// What is measured when nobody says otherwise: an integer, a packed integer and a small float,
-  /// with every output and the granularities that nodes have.
+  /// The default: an integer, a packed integer and an 8-bit float, with every output and every
+  /// granularity of nodes.
   static Filter usual();
 };
 
-/// The cells that match every list. Fails with invalid_argument when a name or glob matches no cell
-/// at all, or when all together match none.
+/// The cells that match every list. Fails with invalid_argument if a name or glob matches no cell,
+/// or if no cell matches all lists.
 Result<std::vector<Cell>> select(const Filter& filter);
 
 }  // namespace dequant::bench

@@ -1,4 +1,4 @@
-// Which cells are measured.
+// Selects cells by names and globs.
 #include <fnmatch.h>
 
 #include <algorithm>

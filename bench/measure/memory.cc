@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
 
-/// The k-th word of eight bytes of a sequence without a pattern (splitmix64).
+/// The k-th 64-bit word of a pseudorandom sequence (splitmix64).
 uint64_t random_word(uint64_t k) {
   uint64_t z = k * 0x9E3779B97F4A7C15u;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -23,7 +23,7 @@ uint64_t random_word(uint64_t k) {
   return z ^ (z >> 31);
 }
 
-/// Makes plain numbers of random bits: sign and exponent are set, the mantissa stays.
+/// Makes numbers of `fill` from random bits: sign and exponent are fixed, the mantissa is random.
 uint64_t plain(uint64_t word, Fill fill) {
   switch (fill) {
     case Fill::nothing:
@@ -37,7 +37,7 @@ uint64_t plain(uint64_t word, Fill fill) {
 }
 
 void fill_with(std::span<std::byte> bytes, Fill fill) {
-  // Writing zeros touches the pages too.
+  // Writing zeros makes the system allocate the pages.
   if (fill == Fill::nothing) return static_cast<void>(std::memset(bytes.data(), 0, bytes.size()));
   for (size_t at = 0; at < bytes.size(); at += sizeof(uint64_t)) {
     const uint64_t word = plain(random_word(at + 1), fill);
@@ -45,7 +45,7 @@ void fill_with(std::span<std::byte> bytes, Fill fill) {
   }
 }
 
-/// What a control group may still take: the limit less the use, if there is a limit.
+/// Bytes that the control group may still use: its limit minus its use; INT64_MAX without a limit.
 int64_t available_in_group() {
   int64_t limit = 0;
   int64_t used = 0;
@@ -77,7 +77,7 @@ Result<std::span<std::byte>> Memory::get(int64_t size, Fill fill) {
     const size_t past = reinterpret_cast<uintptr_t>(map_) % kHugePage;
     std::byte* const start = map_ + (past == 0 ? 0 : kHugePage - past);
 #if defined(MADV_HUGEPAGE)
-    // Only a wish: where huge pages are not to be had, small ones serve.
+    // A request only: without huge pages the system uses small pages.
     if (need >= kHugePage) ::madvise(start, need + lead_, MADV_HUGEPAGE);
 #endif
     data_ = start + lead_;

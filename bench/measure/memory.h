@@ -1,4 +1,4 @@
-// Memory for tensors: huge pages where the system has them, touched before it is measured.
+// Memory for tensors: on huge pages if the system grants them, and written before measurements.
 #pragma once
 
 #include <cstddef>
@@ -10,21 +10,21 @@
 
 namespace dequant::bench {
 
-/// What a tensor is filled with.
+/// The initial content of a tensor.
 enum class Fill : uint8_t {
-  nothing,     ///< zeros: it is written, not read
+  nothing,     ///< zeros, for an output
   codes,       ///< random bits
-  wide_codes,  ///< 32-bit integers below 2^24, as sums of products are
-  float32,     ///< plain numbers from 0.03 to 0.13, so that nothing under- or overflows
+  wide_codes,  ///< 32-bit integers below 2^24, like sums of products
+  float32,     ///< numbers from 0.03 to 0.13, so that no result underflows or overflows
   float16,
   bfloat16,
 };
 
-/// The memory of one tensor, which grows to the largest need and keeps its contents.
+/// The memory of one tensor. It grows to the largest requested size and keeps its content.
 class Memory {
  public:
-  /// `lead` bytes lie before the tensor, a multiple of 64: tensors that all start on the same
-  /// address within a page would fall on the same lines of a cache.
+  /// The tensor starts `lead` bytes, a multiple of 64, after the start of a page. Tensors at the
+  /// same offset within their pages would compete for the same cache sets.
   explicit Memory(size_t lead) : lead_(lead) {}
   ~Memory() { release(); }
   Memory(const Memory&) = delete;
@@ -45,11 +45,11 @@ class Memory {
   Fill fill_ = Fill::nothing;
 };
 
-/// Bytes that this process can still take without anyone's swapping, as the system says; INT64_MAX
-/// where it says nothing.
+/// Bytes of memory that this process can allocate without swapping, as the system reports;
+/// INT64_MAX if the system reports nothing.
 int64_t available_memory();
 
-/// Of the largest cache, as the system says; 32 MiB where it says nothing.
+/// Bytes of the largest cache, as the system reports; 32 MiB if the system reports nothing.
 int64_t last_level_cache_bytes();
 
 }  // namespace dequant::bench

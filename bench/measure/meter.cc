@@ -1,4 +1,4 @@
-// Measuring a cell beside its ceiling.
+// Measures a cell and its ceiling alternately.
 #include "bench/measure/meter.h"
 
 #include <algorithm>
@@ -10,20 +10,20 @@
 namespace dequant::bench {
 namespace {
 
-/// What is shorter is repeated until a sample takes this long: clocks have their own cost.
+/// Seconds of a sample at least: shorter runs are repeated, because reading the clock takes time.
 constexpr double kShortestSample = 1e-3;
 constexpr double kMostTimes = 1 << 20;
 
-/// Seconds on a clock that leaves out the turns of other programs where it can: one thread's own
-/// time is that of the processor, the time of several is that of the wall.
+/// The time in seconds: processor time for one thread, which excludes other programs; wall time for
+/// several threads.
 double now(int threads) {
   timespec t{};
   ::clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
-/// Seconds of one call, of so many in a row. Short calls get one before that brings their data back
-/// into the caches.
+/// Seconds of one call, from `times` consecutive calls. If there are several, an untimed call
+/// before them loads the data into the caches.
 template <class Call>
 double seconds(int threads, int times, Call call) {
   if (times > 1) call();

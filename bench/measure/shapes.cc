@@ -7,11 +7,11 @@
 namespace dequant::bench {
 namespace {
 
-constexpr int64_t kRow = 4096;  // elements of a row of most shapes
+constexpr int64_t kRow = 4096;  // elements of a row in most shapes
 constexpr int64_t kGap = 64;    // elements between padded rows
-constexpr int64_t kRest = 0;    // an inner that takes all elements that are left
+constexpr int64_t kRest = 0;    // kInner: all remaining elements
 
-/// x as [outer, axis, inner].
+/// A packed tensor x of the shape [outer, axis, inner].
 template <Granularity kGranularity, int64_t kAxis, int64_t kInner, int64_t kBlock = 1>
 void packed(Plan& plan, int64_t elements) {
   plan.granularity = kGranularity;
@@ -22,7 +22,7 @@ void packed(Plan& plan, int64_t elements) {
   plan.block = kBlock;
 }
 
-void lie(Plan& plan, std::vector<Dimension> dimensions) {
+void make_strided(Plan& plan, std::vector<Dimension> dimensions) {
   plan.granularity = Granularity::strided;
   plan.dimensions = std::move(dimensions);
   for (Dimension& d : plan.dimensions) {
@@ -56,47 +56,48 @@ constexpr std::array kOfRanges{
 constexpr std::array kStrided{
     Shape{"padded_x_scale_per_row",
           [](Plan& plan, int64_t n) {
-            lie(plan, {{rows(n), kRow + kGap, 1, 1, kRow}, {kRow, 1, 0, 0, 1}});
+            make_strided(plan, {{rows(n), kRow + kGap, 1, 1, kRow}, {kRow, 1, 0, 0, 1}});
           }},
     Shape{"padded_x_scale_per_column",
           [](Plan& plan, int64_t n) {
-            lie(plan, {{rows(n), kRow + kGap, 0, 0, kRow}, {kRow, 1, 1, 1, 1}});
+            make_strided(plan, {{rows(n), kRow + kGap, 0, 0, kRow}, {kRow, 1, 1, 1, 1}});
           }},
     Shape{"padded_x_scale_but_for_middle",
           [](Plan& plan, int64_t n) {
             constexpr int64_t kPadded = kRow + kGap;
-            lie(plan, {{images(n), 64 * kPadded, kRow, kRow, 64 * kRow},
-                       {64, kPadded, 0, 0, kRow},
-                       {kRow, 1, 1, 1, 1}});
+            make_strided(plan, {{images(n), 64 * kPadded, kRow, kRow, 64 * kRow},
+                                {64, kPadded, 0, 0, kRow},
+                                {kRow, 1, 1, 1, 1}});
           }},
     Shape{"padded_x",
           [](Plan& plan, int64_t n) {
-            lie(plan, {{rows(n), kRow + kGap, 0, 0, kRow}, {kRow, 1, 0, 0, 1}});
+            make_strided(plan, {{rows(n), kRow + kGap, 0, 0, kRow}, {kRow, 1, 0, 0, 1}});
           }},
     Shape{"padded_y",
           [](Plan& plan, int64_t n) {
-            lie(plan, {{rows(n), kRow, 0, 0, kRow + kGap}, {kRow, 1, 0, 0, 1}});
+            make_strided(plan, {{rows(n), kRow, 0, 0, kRow + kGap}, {kRow, 1, 0, 0, 1}});
           }},
     Shape{"padded_x_of_64",
           [](Plan& plan, int64_t n) {
-            lie(plan, {{rows(n) * kRow / 64, 96, 0, 0, 64}, {64, 1, 0, 0, 1}});
+            make_strided(plan, {{rows(n) * kRow / 64, 96, 0, 0, 64}, {64, 1, 0, 0, 1}});
           }},
-    Shape{
-        "nhwc_to_nchw",
-        [](Plan& plan, int64_t n) {
-          lie(plan,
-              {{images(n), 64 * kRow, 0, 0, 64 * kRow}, {64, 1, 1, 1, kRow}, {kRow, 64, 0, 0, 1}});
-        }},
-    Shape{
-        "nchw_to_nhwc",
-        [](Plan& plan, int64_t n) {
-          lie(plan,
-              {{images(n), 64 * kRow, 0, 0, 64 * kRow}, {kRow, 1, 0, 0, 64}, {64, kRow, 1, 1, 1}});
-        }},
+    Shape{"nhwc_to_nchw",
+          [](Plan& plan, int64_t n) {
+            make_strided(plan, {{images(n), 64 * kRow, 0, 0, 64 * kRow},
+                                {64, 1, 1, 1, kRow},
+                                {kRow, 64, 0, 0, 1}});
+          }},
+    Shape{"nchw_to_nhwc",
+          [](Plan& plan, int64_t n) {
+            make_strided(plan, {{images(n), 64 * kRow, 0, 0, 64 * kRow},
+                                {kRow, 1, 0, 0, 64},
+                                {64, kRow, 1, 1, 1}});
+          }},
 };
 
-/// Eight dimensions of which no two merge: x has a gap of 8 elements after each, and every second
-/// dimension repeats the scales. The inner seven have kInnermost and six times 4 indices.
+/// Eight dimensions of which no two can be merged: x has a gap of 8 elements after each dimension,
+/// and every second dimension has stride 0 of the scales. The innermost dimension has the size
+/// kInnermost, the next six have the size 4.
 template <int64_t kInnermost>
 void rank_8(Plan& plan, int64_t elements) {
   std::vector<Dimension> dimensions(8);
@@ -113,7 +114,7 @@ void rank_8(Plan& plan, int64_t elements) {
     if (!repeats) next.scale = next.zero_point = d.scale * d.size;
     next.y = d.y * d.size;
   }
-  lie(plan, std::move(dimensions));
+  make_strided(plan, std::move(dimensions));
 }
 
 constexpr std::array kCliffs{

@@ -1,4 +1,4 @@
-// The shapes of the cells: how elements and scales lie.
+// The shapes of the cells: sizes, and layouts of elements and scales.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace dequant::bench {
 struct Shape {
   std::string_view name;
   void (*lay)(Plan& plan, int64_t elements);
-  std::string_view neighbour = {};        ///< of a cliff: the shape it is compared with
-  std::string_view neighbour_group = {};  ///< the group of that shape's cell
+  std::string_view neighbour = {};        ///< of a cliff: the ordinary shape to compare with
+  std::string_view neighbour_group = {};  ///< first part of the name of the cell with that shape
 };
 
 std::span<const Shape> packed_shapes() noexcept;
 std::span<const Shape> strided_shapes() noexcept;
-std::span<const Shape> shapes_of_ranges() noexcept;  ///< the first is per tensor
+std::span<const Shape> shapes_of_ranges() noexcept;  ///< the first shape is per tensor
 std::span<const Shape> cliff_shapes() noexcept;
 
 }  // namespace dequant::bench

@@ -1,4 +1,4 @@
-// A cell with memory.
+// A cell with buffers.
 #include "bench/measure/workload.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kLine = 64;
 
-/// What each tensor of a plan takes, in bytes.
+/// Bytes of each tensor of a plan.
 struct Sizes {
   int64_t x, scale, zero_point, min_range, max_range, y;
   int64_t sum() const { return x + scale + zero_point + min_range + max_range + y; }
@@ -39,13 +39,14 @@ Fill fill_of(Element element) {
   }
 }
 
-/// Bytes of x that come from memory. Gaps shorter than a cache line come with their neighbours.
+/// Bytes of x that the processor reads from memory. Gaps shorter than a cache line are included,
+/// because the processor reads whole cache lines.
 int64_t bytes_read_of_x(const Plan& plan, int64_t x_bytes) {
   if (plan.granularity != Granularity::strided) return x_bytes;
   std::vector<Dimension> dimensions = plan.dimensions;
   std::sort(dimensions.begin(), dimensions.end(),
             [](const Dimension& a, const Dimension& b) { return std::abs(a.x) < std::abs(b.x); });
-  int64_t stretch = 1;  // elements that lie together
+  int64_t stretch = 1;  // elements without a gap of a cache line or more between them
   int64_t stretches = 1;
   for (const Dimension& d : dimensions) {
     const int64_t stride = std::abs(d.x);
@@ -83,7 +84,7 @@ Result<Buffers> Memories::prepare(const Plan& plan) {
                                                ", the machine has " + gibibytes(available + held) +
                                                " free"};
   }
-  // What an earlier plan left behind may be in the way.
+  // The memory of an earlier plan may be too large to keep.
   if (sizes.sum() > available) release();
   const Fill scale = fill_of(plan.scale);
   const Fill codes = bits(plan.input) == 32 ? Fill::wide_codes : Fill::codes;

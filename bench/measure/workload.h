@@ -1,4 +1,4 @@
-// A cell with memory: its plan, its buffers, the bytes it moves.
+// A cell with its plan, its buffers, and the bytes that it reads and writes.
 #pragma once
 
 #include "bench/measure/ceiling.h"
@@ -7,11 +7,11 @@
 
 namespace dequant::bench {
 
-/// The memory that all workloads share, one after another.
+/// Memory for one workload at a time, reused by the next.
 class Memories {
  public:
-  /// Room for a plan's tensors, filled. Fails with out_of_memory when the machine has less free
-  /// than they take; of a plan for which no sizes can be said with invalid_argument.
+  /// Filled buffers for the tensors of a plan. Fails with out_of_memory if the machine has too
+  /// little free memory, with invalid_argument for a plan whose sizes overflow.
   Result<Buffers> prepare(const Plan& plan);
 
  private:
@@ -21,16 +21,16 @@ class Memories {
       y_{5 * 4160};
 };
 
-/// The bytes that a plan's tensors take.
+/// The bytes of all tensors of a plan.
 Result<int64_t> bytes_needed(const Plan& plan);
 
 struct Workload {
   Plan plan;
   Buffers buffers;
-  Traffic traffic;  ///< what run() must read and write at least, in whole cache lines
+  Traffic traffic;  ///< the bytes that run() must read and write, in whole cache lines
   int64_t elements = 0;
-  int64_t bytes = 0;           ///< of the traffic
-  bool beyond_caches = false;  ///< the output outgrows the last-level cache
+  int64_t bytes = 0;           ///< read and written
+  bool beyond_caches = false;  ///< the output is larger than the last-level cache
 
   static Result<Workload> make(const Cell& cell, int64_t elements, Memories& memories);
 };
