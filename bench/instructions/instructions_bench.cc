@@ -1,8 +1,9 @@
-// Runs every cell once under callgrind, which dumps its count of instructions after each; guard.py
-// starts it and reads the dumps. Without callgrind it only shows that every cell runs.
+// Runs every cell under callgrind, which writes the number of instructions after each cell.
+// guard.py starts this program and reads the numbers. Without callgrind the program only shows that
+// every cell runs.
 //
-// 64 Ki elements, one thread, plain stores. The cells whose names start with "call/" are single
-// calls of 16 elements.
+// A cell has 64 Ki elements, one thread and cached stores; cells "streamed/..." have streaming
+// stores. Cells "call/..." are single calls of 16 elements.
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -71,7 +72,7 @@ Plan strided(Element x, Element y, std::vector<dequant::Dimension> dimensions) {
   return plan;
 }
 
-/// Buffers for any of the plans, aligned as those of frameworks are.
+/// Buffers for any of the plans, aligned to 64 bytes as in frameworks.
 struct Memory {
   static constexpr size_t kBytes = kElements * 8;
   alignas(64) std::byte x[kBytes];
@@ -82,7 +83,7 @@ struct Memory {
   Memory() {
     for (size_t i = 0; i < kBytes; ++i) {
       x[i] = static_cast<std::byte>(i * 2654435761U >> 8);
-      scale[i] = std::byte{0x3C};  // near 1 in every type of scales
+      scale[i] = std::byte{0x3C};  // near 1 in every type of scale
       zero_point[i] = std::byte{0x11};
       y[i] = std::byte{0};
     }
@@ -103,7 +104,7 @@ struct Memory {
   std::exit(1);
 }
 
-/// Counts one call, after one that brings the process into its usual state.
+/// Counts the instructions of one call. A call before it initializes static data.
 void count(const std::string& cell, const std::function<dequant::Status()>& call) {
   if (const auto status = call(); !status) fail(cell, status.error().message);
   CALLGRIND_ZERO_STATS;
@@ -168,7 +169,7 @@ void count_strided(Memory& memory) {
   }
 }
 
-/// What a call of 16 elements costs, with a plan that is there and with one that is made.
+/// Counts calls of 16 elements, with an existing plan and with a new plan.
 void count_calls(Memory& memory) {
   const int64_t shape[] = {16};
   const auto node = [&](Element x) {

@@ -1,5 +1,6 @@
-// oneDNN: a reorder from integers to floats, with scales of its source and the first zero point for
-// all: it has none per channel. Its threads are OpenMP's, as many as OMP_NUM_THREADS says.
+// oneDNN: a reorder from integers to floats with source scales. oneDNN has no zero points per
+// channel, so the first zero point is used for all channels. OMP_NUM_THREADS sets the number of
+// OpenMP threads.
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string>
 #include <unordered_map>

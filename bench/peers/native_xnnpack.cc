@@ -1,4 +1,4 @@
-// XNNPACK: its convert operators from quantized 8-bit integers to float32, one scale for all.
+// XNNPACK: its convert operators from quantized 8-bit integers to float32, with one scale.
 #include <sched.h>
 #include <xnnpack.h>
 
@@ -15,9 +15,9 @@ struct Task {
   pthreadpool_t threads = nullptr;
 };
 
-/// Threads that wait by spinning: this one is bound to the first processor and the others to the
-/// rest, as OMP_PROC_BIND does with OpenMP's. Else they at times share a processor and take turns
-/// on it.
+/// A pool of threads. The calling thread is bound to the first processor, the other threads to the
+/// other processors, as with OMP_PROC_BIND. The threads wait by spinning, so two threads on one
+/// processor would slow each other.
 pthreadpool_t spread_threads(size_t count) {
   cpu_set_t all, first, rest;
   if (sched_getaffinity(0, sizeof all, &all) != 0) return pthreadpool_create(count);
@@ -77,5 +77,5 @@ int peer_run(void* handle) {
 
 const char* peer_error() { return error; }
 
-// The header has no version; Debian's package does.
+// The header has no version number; install.py passes the version of the Debian package.
 const char* peer_version() { return XNNPACK_VERSION; }

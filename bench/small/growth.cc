@@ -1,4 +1,4 @@
-// Both reports run plans on one thread, on memory that was touched before.
+// Both reports run plans on one thread, on memory that was written before.
 #include "growth.h"
 
 #include <cstdio>
@@ -16,7 +16,7 @@ using dequant::Element;
 using dequant::Granularity;
 using dequant::Plan;
 
-/// Memory for the largest of the plans: codes that vary, scales near one, zero points of 8.
+/// Memory for the largest of the plans: varying codes, scales near one, and constant zero points.
 class Memory {
  public:
   explicit Memory(const std::vector<Plan>& plans) {
@@ -65,10 +65,10 @@ class Memory {
 struct Cell {
   std::string name;
   Plan plan;
-  int neighbour = -1;  ///< its place in the list; -1: none
+  int neighbour = -1;  ///< index of the cell to compare with; -1: none
 };
 
-/// Times all cells, interleaved.
+/// Times all cells alternately.
 std::vector<Cost> time_cells(const std::vector<Cell>& cells, int rounds, double sample) {
   std::vector<Plan> plans;
   for (const Cell& cell : cells) plans.push_back(cell.plan);
@@ -119,7 +119,7 @@ Plan packed(const Types& t, Granularity granularity, int64_t outer, int64_t axis
           .block = block};
 }
 
-/// Sizes from small to large: each is held against the next larger one.
+/// Adds cells of increasing sizes. Each is compared with the next larger one.
 template <class Make>
 void add_ladder(std::vector<Cell>& cells, const std::string& name, std::vector<int64_t> sizes,
                 Make make) {
@@ -130,8 +130,7 @@ void add_ladder(std::vector<Cell>& cells, const std::string& name, std::vector<i
   }
 }
 
-/// Dimensions of length 1 and axes of which each is a row, beside the cell that says the same
-/// plainly.
+/// Adds axes of length 1, which have one scale, to compare with the per-tensor cell.
 void add_ones(std::vector<Cell>& cells, const Types& t) {
   const std::string prefix = std::string(t.name) + " ";
   const int plain = static_cast<int>(cells.size());
@@ -146,7 +145,7 @@ void add_ones(std::vector<Cell>& cells, const Types& t) {
   add("block on axis of 1, inner of 1", packed(t, Granularity::blocked, kElements, 1, 1, 1));
 }
 
-/// Eight dimensions that no two tensors step through alike, beside two of them.
+/// Adds a tensor of eight dimensions that cannot be merged, to compare with one of two dimensions.
 void add_ranks(std::vector<Cell>& cells, const Types& t) {
   Plan plan = packed(t, Granularity::strided, 1, 1, 1);
   plan.dimensions = {{kElements / 16, 17, 0, 0, 16}, {16, 1, 1, 1, 1}};
@@ -155,7 +154,7 @@ void add_ranks(std::vector<Cell>& cells, const Types& t) {
   std::vector<dequant::Dimension> eight;
   int64_t x = 1;
   int64_t y = 1;
-  // x is stored with each pair of dimensions the other way round.
+  // x has a gap after every second dimension, so no two dimensions can be merged.
   for (const int64_t size : {16, 4, 4, 4, 4, 4, 3, 64}) {
     eight.insert(eight.begin(), {size, x, eight.empty() ? 1 : 0, eight.empty() ? 1 : 0, y});
     x *= size + (eight.size() % 2 == 0 ? 1 : 0);

@@ -1,4 +1,4 @@
-// How cost grows with size, and what awkward shapes cost beside plain ones.
+// The time of an element for increasing sizes, and for shapes that are often slow.
 #pragma once
 
 #include <cstdint>
@@ -7,21 +7,21 @@
 
 namespace small_bench {
 
-/// One line of a report: what an element costs, beside what it costs in a neighbouring cell.
+/// One line of a report: the time of an element, compared with that of another cell, the neighbour.
 struct Cost {
   std::string cell;
   std::string neighbour;  ///< empty: none
   int64_t elements;
   double nanoseconds;  ///< of one element
-  double ratio;        ///< to the neighbour's; 0 where there is none
+  double ratio;        ///< to the time of the neighbour; 0 without a neighbour
 };
 
-/// uint8 -> float32 per tensor on one thread, from 2^10 to 2^last elements, a factor of two apart;
-/// the neighbour is the size before.
+/// uint8 -> float32 per tensor on one thread, for 2^10, 2^11, ... 2^last elements. The neighbour is
+/// the next smaller size.
 std::vector<Cost> straight_line(int last);
 
-/// Shapes at which an implementation may stumble, 3 Mi elements each, beside the nearest plain
-/// shape.
+/// Shapes that are slow in many implementations, 3 Mi elements each, compared with the most similar
+/// ordinary shape.
 std::vector<Cost> cliffs();
 
 }  // namespace small_bench

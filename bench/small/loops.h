@@ -1,4 +1,4 @@
-// What a program would write in place of a call: uint8 to float32, one scale, one zero point.
+// Loops that a program could write instead of a call: uint8 to float32, one scale, one zero point.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,11 @@ struct Loop {
   float* y;
 };
 
-// The same loop, inlined into a function that makes it `times` times; nothing is known of the
-// values.
-void scalar_loop(const Loop& loop, int64_t times);  ///< one element after another
-void vector_loop(const Loop& loop, int64_t times);  ///< as the compiler makes vectors of it
+// Functions that run the same loop `times` times. The compiler knows no value of the loop.
+void scalar_loop(const Loop& loop, int64_t times);  ///< not vectorized
+void vector_loop(const Loop& loop, int64_t times);  ///< vectorized by the compiler
 
-/// The compiler takes it that everything in memory was looked at and may have changed.
+/// A compiler barrier: memory may have been read and changed here.
 inline void forget() { asm volatile("" : : : "memory"); }
 
 }  // namespace small_bench

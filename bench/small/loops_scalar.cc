@@ -1,4 +1,4 @@
-// Compiled without vectors: see CMakeLists.txt.
+// Compiled without vectorization: see CMakeLists.txt.
 #include "loops.h"
 
 namespace small_bench {

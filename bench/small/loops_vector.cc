@@ -1,4 +1,4 @@
-// Compiled with all that the compiler does on its own: see CMakeLists.txt.
+// Compiled with automatic vectorization: see CMakeLists.txt.
 #include "loops.h"
 
 namespace small_bench {

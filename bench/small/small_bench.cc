@@ -1,10 +1,10 @@
-// What a call costs where the tensor is small, in units of the loop a program would write itself.
+// The time of a call for a small tensor, relative to a loop that a program could write instead.
 //
 //   small_bench                    16 elements: loops, run(), plan + run()
-//   small_bench --linear[=LAST]    cost of an element from 2^10 to 2^LAST elements (28)
-//   small_bench --cliffs           awkward shapes beside plain ones
+//   small_bench --linear[=LAST]    time of an element for 2^10 to 2^LAST elements (default 28)
+//   small_bench --cliffs           shapes that are often slow, compared with ordinary shapes
 //
-// --json prints the same as one object. Medians of interleaved samples, uint8 -> float32.
+// --json prints one JSON object. All times are medians of interleaved samples.
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>

@@ -1,4 +1,4 @@
-// Interleaved medians: a neighbour on the machine hits all contestants alike.
+// Medians of interleaved samples, so that other load on the machine slows all contestants.
 #pragma once
 
 #include <algorithm>
@@ -10,12 +10,12 @@
 
 namespace small_bench {
 
-/// Something to time: makes its call `times` times.
+/// A function to time; `calls` calls it `times` times.
 struct Contestant {
   std::string name;
   std::function<void(int64_t times)> calls;
-  int64_t times = 0;       ///< calls of a sample
-  double nanoseconds = 0;  ///< of a call, the median
+  int64_t times = 0;       ///< calls in a sample
+  double nanoseconds = 0;  ///< median time of a call
   std::vector<double> samples = {};
 };
 
@@ -26,12 +26,12 @@ inline double time_of(const Contestant& c, int64_t times) {
   return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
 }
 
-/// Fills in the medians of `rounds` rounds, each of which times every contestant once, for about
+/// Sets the median times over `rounds` rounds. A round times every contestant once, for about
 /// `sample` nanoseconds.
 inline void time_all(std::vector<Contestant>& contestants, int rounds, double sample) {
   for (Contestant& c : contestants) {
     c.times = 1;
-    double spent = time_of(c, c.times);  // also warms up
+    double spent = time_of(c, c.times);  // also warms the caches
     while ((spent = time_of(c, c.times)) < sample / 2) c.times *= 2;
   }
   for (int round = 0; round < rounds; ++round) {
