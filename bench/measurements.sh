@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Measures what docs/measurements.md shows and puts it there: about 15 minutes on a quiet machine.
+# Measures the tables of docs/measurements.md and replaces them there. Takes about 15 minutes on an
+# idle machine.
 #
-#   bench/measurements.sh build/dequant              all tables but those of peers
-#   bench/measurements.sh build/dequant beyond avx2  only these
+#   bench/measurements.sh build/dequant              all tables except those of peers
+#   bench/measurements.sh build/dequant beyond avx2  only these tables
 set -euo pipefail
 if [ $# -eq 0 ]; then
   echo 'measurements: which dequant? As in: bench/measurements.sh build/dequant' >&2

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Tables in Markdown from what `dequant bench --json` wrote.
+"""Makes Markdown tables from the output of `dequant bench --json`.
 
     dequant bench --elements 256Mi --json > native.json
     bench/tables.py native.json
     bench/tables.py native.json --into docs/measurements.md --name beyond
 
-Cells become percent of their ceiling, a row for each input and output and a column for each
-granularity, placement or rule; cliffs become times their neighbour. Where a file holds one thread
-and several, a last table has how many times as fast several are, and how many times their ceiling.
-With --into, the tables replace what a document has between the lines `<!-- tables: NAME -->` and
-`<!-- end of tables -->`.
+A table of cells has percentages of the ceiling, with a row for each input and output and a column
+for each granularity, placement or rule. A table of cliffs has the neighbour's percentage divided by
+that of the cliff. If a file has measurements with one thread and with several, the last table has
+the speedup of the cells and of their ceilings. With --into, the tables replace the lines between
+`<!-- tables: NAME -->` and `<!-- end of tables -->` in a document.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import pathlib
 import statistics
 import sys
 
-COLUMNS = {  # of the report -> as the heading
+COLUMNS = {  # name in the report -> heading
     "per_tensor": "tensor", "per_axis_first": "axis first", "per_axis_middle": "axis middle",
     "per_axis_last": "axis last", "blocked_16_last": "block 16", "blocked_32_last": "block 32",
     "blocked_128_last": "block 128", "blocked_32_middle": "block 32 middle",
@@ -51,7 +51,7 @@ def place(cell):
 
 
 def table(cells, value):
-    """Rows and columns in the order in which they come; a blank where nothing was measured."""
+    """Rows and columns in the order of the cells; a blank for a cell that was not measured."""
     rows, columns = {}, {}
     for cell in cells:
         _, row, column = place(cell)
@@ -72,8 +72,7 @@ def neighbours(cell):
 
 
 def sizes(cells):
-    """Groups of cells of about one size: shapes differ from what was asked for by a small
-    factor."""
+    """Groups of cells with about the same size: some shapes round the requested size."""
     groups = {}
     for cell in cells:
         groups.setdefault(round(math.log2(cell["elements"]) / 10), []).append(cell)
@@ -101,7 +100,7 @@ def tables(report):
 
 
 def speedups(cells, most, where):
-    """What several threads bring, and in brackets what they bring the ceiling."""
+    """The speedup by several threads, and in brackets the speedup of the ceiling."""
     def times(cell):
         one = alone[cell["cell"]]
         return (f"{one['seconds'] / cell['seconds']:.2f} "
@@ -115,7 +114,7 @@ def speedups(cells, most, where):
 
 
 def replace(document, name, text):
-    """The document with `text` between the lines of that name."""
+    """The document with `text` between the two lines for `name`."""
     begin, end = f"<!-- tables: {name} -->\n", "<!-- end of tables -->"
     before, found, rest = document.partition(begin)
     _, ended, after = rest.partition(end)
@@ -128,9 +127,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("report", type=pathlib.Path, nargs="+",
-                        help="what dequant bench --json wrote")
-    parser.add_argument("--into", type=pathlib.Path, help="a document to put the tables into")
-    parser.add_argument("--name", default="cells", help="which tables of the document")
+                        help="an output of dequant bench --json")
+    parser.add_argument("--into", type=pathlib.Path, help="a document in which to replace tables")
+    parser.add_argument("--name", default="cells", help="name of the tables to replace")
     options = parser.parse_args()
     text = ""
     for path in options.report:

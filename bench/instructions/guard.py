@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Has a cell become slower? Counts instructions under callgrind and compares them with counts.tsv.
+"""Counts the instructions of all cells under callgrind and compares them with counts.tsv.
 
-    guard.py PROGRAM            compares; exit 1 if a cell takes more than the margin
+    guard.py PROGRAM            compares; exit code 1 if a cell exceeds the margin
     guard.py PROGRAM --update   writes counts.tsv
-    guard.py --self-test        a slower cell is found, an equal one is not
+    guard.py --self-test        tests the comparison
 
-PROGRAM is instructions_bench. Instructions do not depend on the load or the speed of the machine,
-so that the margin can be narrow. They do depend on the compiler: where it is not the one that made
-counts.tsv, nothing is compared. callgrind knows instructions up to AVX2, which is the target
-counted.
+PROGRAM is instructions_bench. The counts do not depend on the load or the speed of the machine, so
+the margin is narrow. They depend on the compiler: with another compiler than that of counts.tsv
+nothing is compared. callgrind supports instructions up to AVX2, so AVX2 is the counted target.
 """
 
 import argparse
@@ -27,11 +26,11 @@ MARGIN = 3.0  # percent
 
 
 class Skip(Exception):
-    """Why nothing can be counted here."""
+    """The reason why this machine or program cannot count instructions."""
 
 
 def count(program: str) -> tuple[str, dict[str, float]]:
-    """The compiler, and instructions per element (of a call: in all) of every cell."""
+    """The compiler, and for each cell the instructions per element ("call/...": per call)."""
     if platform.machine() != "x86_64" or shutil.which("valgrind") is None:
         raise Skip("valgrind on x86-64 is needed; scripts/setup.sh ci installs it")
     with tempfile.TemporaryDirectory() as folder:
@@ -67,7 +66,7 @@ def read(path: pathlib.Path) -> tuple[str, dict[str, float]]:
 
 
 def compare(before: dict[str, float], now: dict[str, float]) -> tuple[list[str], list[str]]:
-    """What is wrong, and what has become faster."""
+    """Messages about slower, missing and new cells, and about faster cells."""
     wrong = [f"{name}: not counted any more" for name in before.keys() - now.keys()]
     wrong += [f"{name}: not in {COUNTS.name}" for name in now.keys() - before.keys()]
     faster = []

@@ -1,4 +1,4 @@
-"""What is compared: the cells, and the tensors of each, the same bytes for all who take part."""
+"""The cells to compare, and their tensors: dequant and all peers read the same bytes."""
 
 import dataclasses
 import math
@@ -8,14 +8,14 @@ import ml_dtypes
 import numpy as np
 
 AXIS = 4096  # channels of the last axis
-CHANNELS = 256  # of the first axis
+CHANNELS = 256  # channels of the first axis
 BLOCK = 32
-SIZES = {"256Ki": 1 << 18, "256Mi": 1 << 28}  # outputs that stay in the caches, and that do not
+SIZES = {"256Ki": 1 << 18, "256Mi": 1 << 28}  # outputs that fit in the caches, and larger ones
 
 BITS = {"int4": 4, "uint8": 8, "int8": 8, "float8e4m3fn": 8, "int16": 16, "int32": 32}
 FLOATS = {"float32": np.dtype(np.float32), "float16": np.dtype(np.float16),
           "bfloat16": np.dtype(ml_dtypes.bfloat16)}
-# Zero points are drawn from the middle of what a type holds; None: the type is used without.
+# Ranges of the random zero points, around the middle of each type; None: no zero point.
 ZERO_POINTS = {"int4": (-8, 8), "uint8": (100, 156), "int8": (-20, 20), "int16": (-500, 500),
                "int32": None, "float8e4m3fn": None}
 
@@ -74,8 +74,8 @@ CELLS = [
 
 
 class Tensors:
-    """The inputs of a cell. `x` and `zero_point` are bytes, packed as ONNX packs them; `zero_point`
-    is None where the type is used without. The ranges are TensorFlow's."""
+    """The inputs of a cell. `x` and `zero_point` are packed bytes as in ONNX; `zero_point` is None
+    for types without zero point. `min_range` and `max_range` are for TensorFlow."""
 
     def __init__(self, cell, elements):
         random = np.random.default_rng(elements)
@@ -90,13 +90,13 @@ class Tensors:
         if ZERO_POINTS[cell.x] is None:
             return None
         count = math.prod(self.scale_shape)
-        if cell.x == "int4":  # a multiple of 2 in all cells
+        if cell.x == "int4":  # the count is even in all cells
             return np.frombuffer(random.bytes(count // 2), np.uint8)
         drawn = random.integers(*ZERO_POINTS[cell.x], self.scale_shape)
         return np.asarray(drawn).astype(cell.x).reshape(-1).view(np.uint8)
 
     def typed(self, cell):
-        """x as numpy has it: of its own shape and type, but int4 as bytes of two codes."""
+        """x as a numpy array with its shape and type; int4 as bytes with two codes each."""
         if cell.x == "int4":
             return self.x.reshape(*self.shape[:-1], -1)
         kind = ml_dtypes.float8_e4m3fn if cell.x == "float8e4m3fn" else cell.x
@@ -112,16 +112,16 @@ class Tensors:
 
 
 class Memory:
-    """Memory that the cells of a process use in turn, touched once; it grows to the largest need.
-    In huge pages where the system has them: else it is luck which lines of a cache the pages share,
-    and that alone moves times by half."""
+    """Memory that the cells of a process reuse, written once; it grows to the largest requested
+    size. It is on huge pages if the system grants them. With small pages the competition for cache
+    sets is random and can change times by half."""
 
     def __init__(self, pattern):
         self.pattern, self.bytes = pattern, np.empty(0, np.uint8)
 
     def get(self, size):
         if size > self.bytes.size:
-            self.bytes = np.empty(0, np.uint8)  # before there is more
+            self.bytes = np.empty(0, np.uint8)  # frees the old memory first
             page = 1 << 21
             area = mmap.mmap(-1, size + page)
             if hasattr(mmap, "MADV_HUGEPAGE"):
@@ -144,7 +144,7 @@ def output(cell, elements):
 
 
 def differing(ours, theirs, y):
-    """How many elements differ in their bits; all NaN are one class."""
+    """The number of elements with different bits; all NaN are equal."""
     kind = FLOATS[y]
     bits = f"u{kind.itemsize}"
     unequal = ours.view(bits) != theirs.view(bits)

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""dequant beside its peers, turn by turn on the same tensors: one table, one picture, ratios.
+"""Compares dequant with its peers on the same tensors, and makes a table and a picture of ratios.
 
-    compare.py                                      everything: installs, builds, measures, prints
+    compare.py                                      installs, builds, measures and prints everything
     compare.py --peers onnxruntime,numpy --sizes 256Mi --threads 1
-    compare.py --render --picture docs/peers.svg    of the results that are there
+    compare.py --render --picture docs/peers.svg    makes table and picture from stored results
 
-A ratio is how many times as long the peer takes: the median over pairs of turns, in which dequant
-and the peer follow each other. Results are kept, and measured again only where asked for, so a
-comparison can be taken in parts. Two threads in the caches mean little while others use the
-processors: the notes below the table tell the load. The table goes to stdout, all else to stderr.
-Needs 6 GiB of memory, and for torch 8 GiB of disk.
+A ratio is the time of the peer divided by the time of dequant: the median over pairs of consecutive
+measurements. Results are stored, and only the selected peers, sizes, threads and cells are measured
+again, so a comparison can be made in parts. Measurements of two threads in the caches are not
+reliable under other load; the notes below the table have the load. The table is printed on stdout,
+all other messages on stderr. Needs 6 GiB of memory, and for torch 8 GiB of disk.
 
 Exit codes: 0 done, 1 dequant is slower than a peer in a cell or gives other bits, 2 usage, 5 a peer
-could not be installed or failed; the others are measured.
+could not be installed or failed (the other peers are measured).
 """
 
 import argparse
@@ -60,21 +60,21 @@ def parsed():
                         help="elements: " + ", ".join(SIZES))
     parser.add_argument("--threads", type=listed(["1", "2"]), default=["1", "2"], metavar="N,...")
     parser.add_argument("--cells", type=pattern, default="", metavar="PATTERN",
-                        help="only cells whose name has it, a regular expression")
+                        help="only cells whose name matches this regular expression")
     parser.add_argument("--seconds", type=float, default=3,
-                        help="for each cell; five pairs of turns are made in any case (3)")
+                        help="seconds for each cell; at least five pairs are measured (3)")
     parser.add_argument("--library", type=pathlib.Path, help="a libdequant.so, instead of a build")
     parser.add_argument("--results", type=pathlib.Path, default=install.FOLDER / "results.json",
-                        help="where rows are kept (build/peers/results.json)")
-    parser.add_argument("--fresh", action="store_true", help="forget the rows that are there")
+                        help="file of stored results (build/peers/results.json)")
+    parser.add_argument("--fresh", action="store_true", help="delete the stored results first")
     parser.add_argument("--render", action="store_true", help="measure nothing")
     parser.add_argument("--picture", type=pathlib.Path, default=install.FOLDER / "peers.svg")
-    parser.add_argument("--json", action="store_true", help="rows in place of the table")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
     return parser.parse_args()
 
 
 def machine(rows):
-    """The processor, as far as the system names it, and the instructions that dequant used."""
+    """The processor as the system names it, and dequant's target."""
     info = pathlib.Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.is_file() else []
     model = next((line.partition(":")[2].strip()
@@ -85,11 +85,11 @@ def machine(rows):
 
 
 def measure(options, python, peer, threads):
-    """The rows of a peer, kept as they come. False when it failed."""
+    """Measures a peer and stores each result immediately. Returns False if the peer failed."""
     command = [python, install.HERE / "measure.py", peer, "--threads", threads, "--sizes",
                ",".join(options.sizes), "--cells", options.cells, "--seconds", str(options.seconds)]
     environment = os.environ | {"OMP_NUM_THREADS": threads, "DEQUANT_PEERS": str(install.FOLDER)}
-    if threads != "1":  # else OpenMP's threads at times share a processor and take turns on it
+    if threads != "1":  # unbound, two threads of OpenMP may share a processor
         environment["OMP_PROC_BIND"] = "true"
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         for line in process.stdout:
@@ -102,7 +102,7 @@ def measure(options, python, peer, threads):
 
 
 def measure_all(options):
-    """What went wrong, a line for each peer."""
+    """Measures all peers. Returns an error message for each peer that failed."""
     install.dequant(options.library)
     failed = []
     for peer in options.peers:

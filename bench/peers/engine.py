@@ -1,4 +1,4 @@
-"""dequant itself, by its C API: a plan made once, then runs into memory that is there."""
+"""dequant through its C API: one plan, and repeated runs into existing memory."""
 
 import ctypes
 import os
@@ -13,7 +13,7 @@ c_int64_p = ctypes.POINTER(ctypes.c_int64)
 
 
 def struct(name, *fields):
-    """A struct of dequant.h that opens with struct_size."""
+    """A struct of dequant.h, whose first field is struct_size."""
     return type(name, (ctypes.Structure,),
                 {"_fields_": [("struct_size", ctypes.c_size_t), *fields]})
 
@@ -45,12 +45,12 @@ def made(kind, **fields):
 
 
 def tensor(element, shape):
-    """The shape lives as long as the struct does."""
+    """A Tensor struct, which keeps its shape alive."""
     return Tensor(ONNX[element], len(shape), (ctypes.c_int64 * len(shape))(*shape))
 
 
 def built(name):
-    """A shared library that compare.py built."""
+    """Loads a shared library that compare.py built."""
     root = pathlib.Path(__file__).resolve().parents[2]
     folder = os.environ.get("DEQUANT_PEERS") or root / "build" / "peers"
     return ctypes.CDLL(str(pathlib.Path(folder) / name))
@@ -66,7 +66,7 @@ def library():
 
 
 class Dequant:
-    """A cell ready to run: `run()` fills y and nothing else."""
+    """A planned cell; `run()` computes y."""
 
     def __init__(self, lib, cell, tensors, y, threads):
         self.lib, self.plan, self.error = lib, ctypes.c_void_p(), made(Error)
@@ -77,7 +77,7 @@ class Dequant:
             self._check(lib.dequant_plan_tensorflow(self._tensorflow(cell, tensors),
                                                     ctypes.byref(self.plan),
                                                     ctypes.byref(self.error)))
-        self.kept = (tensors, y)  # the memory that the buffers point to
+        self.kept = (tensors, y)  # keeps the memory of the buffers alive
         self.ranges = [ctypes.c_float(tensors.min_range), ctypes.c_float(tensors.max_range)]
         given = {"x": tensors.x, "y": y}
         if cell.linear:
@@ -93,7 +93,7 @@ class Dequant:
                 setattr(self.buffers, name, ctypes.addressof(number))
                 setattr(self.buffers, name + "_bytes", 4)
         self.options = made(Options, threads=0 if threads == os.cpu_count() else threads)  # 0: all
-        # As numbers: ctypes passes them on with the least ado.
+        # Addresses as ints, which ctypes passes with the least overhead.
         self.arguments = (self.plan.value, *map(ctypes.addressof,
                                                 (self.buffers, self.options, self.error)))
 

@@ -1,5 +1,5 @@
-"""Installs and builds what is compared, below build/: a Python environment of its own, dequant as a
-shared library, and a small library for each peer that has no Python."""
+"""Installs and builds dequant and its peers below build/: a separate Python environment, dequant as
+a shared library, and a small library for each peer without a Python interface."""
 
 import hashlib
 import os
@@ -16,13 +16,13 @@ DEBIAN = {"xnnpack": ["libxnnpack-dev", "libpthreadpool-dev"]}
 
 
 def run(*command):
-    """All that a command says goes to stderr: stdout is for results."""
+    """Runs a command with its output on stderr: stdout is for results."""
     subprocess.run(command, check=True, stdout=sys.stderr)
 
 
 def requirements(peers):
-    """The lines of requirements.txt that these peers need; a comment names the one that needs a
-    line."""
+    """The packages of requirements.txt for these peers. A comment after a package names the peer
+    that needs it; a package without a comment is for all peers."""
     wanted = []
     for line in (HERE / "requirements.txt").read_text().splitlines():
         package, _, owner = (part.strip() for part in line.partition("#"))
@@ -32,14 +32,14 @@ def requirements(peers):
 
 
 def python(peers):
-    """The interpreter of an environment that has what these peers need."""
+    """The interpreter of the environment, after installing the packages of these peers."""
     inside = VENV / "bin" / "python"
     if not inside.exists():
         run(sys.executable, "-m", "venv", str(VENV))
     wanted = requirements(peers)
     had = subprocess.run([inside, "-m", "pip", "list", "--format=freeze"], capture_output=True,
                          text=True, check=True).stdout.lower().replace("_", "-").splitlines()
-    # A wheel's local version, such as torch's of its CUDA, is none that a requirement names.
+    # A requirement has no local version, such as the CUDA version in the wheel of torch.
     had = [line.partition("+")[0] for line in had]
     missing = [package for package in wanted if package.lower().replace("_", "-") not in had]
     if missing:
@@ -55,7 +55,7 @@ def version_of(package):
 
 
 def debian(peer):
-    """Installs the Debian packages of a peer that are not there yet."""
+    """Installs the missing Debian packages of a peer."""
     missing = [package for package in DEBIAN.get(peer, []) if not version_of(package)]
     if missing:
         as_root = [] if os.geteuid() == 0 else ["sudo"]
@@ -64,7 +64,7 @@ def debian(peer):
 
 
 def native(peer):
-    """The library of a peer in C or C++, rebuilt when its source, or what it links to, changed."""
+    """Builds the library of a peer in C or C++ if its source or its link flags have changed."""
     source, library = HERE / f"native_{peer}.cc", FOLDER / f"lib{peer}_peer.so"
     if not source.exists():
         return
@@ -82,7 +82,7 @@ def native(peer):
 
 
 def dequant(library):
-    """dequant as a shared library: that file, or a release build of this checkout."""
+    """Copies dequant's shared library: the given file, or a release build of this checkout."""
     if library is None:
         build = FOLDER / "dequant"
         run("cmake", "-S", str(ROOT), "-B", str(build), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",

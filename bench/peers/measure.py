@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures dequant and one peer, turn by turn, in one process; a line of JSON for each cell.
+"""Measures dequant and one peer alternately in one process; prints a line of JSON for each cell.
 
     measure.py PEER --threads N [--sizes 256Ki,256Mi] [--cells PATTERN] [--seconds S]
 
@@ -17,15 +17,15 @@ import time
 import cells
 import engine
 
-TURN = 0.02  # seconds that a turn takes, or one call if that is longer
-WARM = 0.005  # seconds of calls before those that are timed
-SETTLE = 0.02  # seconds in which the waiting threads of the other side stop spinning
+TURN = 0.02  # seconds of a measurement; a longer call is measured once
+WARM = 0.005  # seconds of untimed calls before short timed calls
+SETTLE = 0.02  # seconds of pause in which waiting threads stop spinning
 PAIRS = (5, 15)
 COMPARED = 1 << 22  # elements at the end of the output whose bits are compared
 
 
 def timed(run, count, clock=time.perf_counter):
-    """Seconds per call. Short calls follow others that warm the caches and wake the threads."""
+    """Seconds per call. Untimed calls before short calls warm the caches and wake the threads."""
     time.sleep(SETTLE)
     warm = clock() + WARM
     while count > 1 and clock() < warm:
@@ -37,7 +37,7 @@ def timed(run, count, clock=time.perf_counter):
 
 
 def calls(run):
-    """How many calls make a turn: as many as a turn's time has room for, once they go fast."""
+    """The number of calls in a measurement of TURN seconds, with warm caches."""
     count = 1
     while (once := timed(run, count)) * count < TURN / 2:
         count *= 2
@@ -45,7 +45,7 @@ def calls(run):
 
 
 def interleaved(ours, theirs, seconds):
-    """Pairs of seconds per call; who begins changes with every pair."""
+    """Pairs of seconds per call; dequant and the peer alternate in being first."""
     counts = calls(ours), calls(theirs)
     pairs, end = [], time.perf_counter() + seconds
     while len(pairs) < PAIRS[0] or (len(pairs) < PAIRS[1] and time.perf_counter() < end):
@@ -59,8 +59,7 @@ def interleaved(ours, theirs, seconds):
 
 
 def summary(pairs):
-    """How many times as long the peer takes: the median of the pairs' ratios, and their
-    quartiles."""
+    """The median and the quartiles of the ratios: time of the peer divided by time of dequant."""
     ratios = [theirs / ours for ours, theirs in pairs]
     low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive")
     return {"ratio": middle, "low": low, "high": high, "pairs": len(pairs),
@@ -69,8 +68,8 @@ def summary(pairs):
 
 
 def compared(ours, task, y, cell):
-    """Differing elements at the end of the output, or nothing where the peer computes something
-    else."""
+    """The number of differing elements at the end of the output; empty if the peer has another
+    formula."""
     if task.result is None:
         return {}
     width = cells.FLOATS[cell.y].itemsize
@@ -84,8 +83,8 @@ def compared(ours, task, y, cell):
 
 
 def start_threads(lib, threads):
-    """dequant's threads, before OpenMP binds this one to a processor, and with it all that it
-    starts."""
+    """Starts dequant's threads before OpenMP binds this thread to a processor: threads inherit the
+    binding of the thread that starts them."""
     cell = cells.CELLS[0]
     tensors, y = cells.Tensors(cell, 1 << 20), cells.output(cell, 1 << 20)
     warm = engine.Dequant(lib, cell, tensors, y, threads)
@@ -101,7 +100,7 @@ def measured(lib, peer, cell, size, threads, seconds):
     try:
         task = peer.task(cell, tensors, y, threads)
         task.run()
-    except Exception as error:  # what a peer lacks shows in its own way
+    except Exception as error:  # each peer raises its own exceptions for missing operators
         return row | {"left_out": (str(error).strip() or repr(error)).splitlines()[-1][:200]}
     ours = engine.Dequant(lib, cell, tensors, y, threads)
     row |= summary(interleaved(ours.run, task.run, seconds)) | compared(ours, task, y, cell)
@@ -112,11 +111,11 @@ def measured(lib, peer, cell, size, threads, seconds):
 
 def main():
     import peers
-    parser = argparse.ArgumentParser(description="dequant and one peer, turn by turn")
+    parser = argparse.ArgumentParser(description="measures dequant and one peer alternately")
     parser.add_argument("peer", choices=peers.NAMES)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--sizes", default=",".join(cells.SIZES))
-    parser.add_argument("--cells", default="", help="a regular expression of names")
+    parser.add_argument("--cells", default="", help="regular expression of names")
     parser.add_argument("--seconds", type=float, default=3, help="for each cell, at least")
     options = parser.parse_args()
     lib = engine.library()

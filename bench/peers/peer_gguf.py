@@ -1,4 +1,4 @@
-"""gguf's own numpy. It has no threads."""
+"""gguf: its dequantization in numpy, with one thread."""
 
 import importlib.metadata
 
@@ -10,7 +10,7 @@ KINDS = {"int4": ("Q4_0", 18), "int8": ("Q8_0", 34)}
 
 
 class Gguf(Peer):
-    """Formats of its own beside ours: a float16 scale within each block of 32, no zero points."""
+    """gguf's formats have a float16 scale within each block of 32, and no zero points."""
     name, version = "gguf", importlib.metadata.version("gguf")
 
     def can(self, cell, threads):

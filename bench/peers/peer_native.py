@@ -1,4 +1,4 @@
-"""oneDNN's reorder and XNNPACK's convert operators, by the small library of native_*.cc."""
+"""oneDNN's reorder and XNNPACK's convert operators, through the libraries of native_*.cc."""
 
 import ctypes
 

@@ -1,4 +1,4 @@
-"""numpy, as its users write a dequantization. It has no threads."""
+"""numpy: a dequantization as users of numpy write it, with one thread."""
 
 import numpy as np
 from cells import BLOCK, FLOATS
@@ -6,8 +6,8 @@ from peers import Peer, Task
 
 
 class Numpy(Peer):
-    """float32 in the output's own memory, operation after operation; 16-bit outputs by way of
-    it."""
+    """One operation after another in float32, in the memory of the output; 16-bit outputs are
+    converted from float32."""
     name, version = "numpy", np.__version__
 
     def can(self, cell, threads):
@@ -46,7 +46,7 @@ class Numpy(Peer):
 
     @staticmethod
     def _broadcast(cell, shape, flat):
-        """The output with an axis for the elements of a block."""
+        """The output, for blocks with an additional axis for the elements of a block."""
         if cell.granularity == "blocked 32":
             return flat.reshape(shape[0], shape[1] // BLOCK, BLOCK)
         return flat.reshape(shape)

@@ -1,5 +1,4 @@
-"""ONNX Runtime: a model of one DequantizeLinear, inputs and output bound to memory that is
-there."""
+"""ONNX Runtime: a model of one DequantizeLinear, with inputs and output in existing memory."""
 
 import onnx
 import onnxruntime

@@ -1,4 +1,4 @@
-"""TensorFlow: raw_ops.Dequantize, eager, on tensors that are there."""
+"""TensorFlow: raw_ops.Dequantize, eager, on existing tensors."""
 
 import os
 
@@ -21,7 +21,7 @@ class TensorFlow(Peer):
         last = []
 
         def run():
-            last[:] = []  # its memory may be used again
+            last[:] = []  # frees the last result, so that its memory can be reused
             last.append(tf.raw_ops.Dequantize(input=x, min_range=low, max_range=high,
                                               mode=cell.rule))
         return Task(run, lambda: last[0].numpy().view(np.uint8), ALLOCATES)

@@ -1,5 +1,5 @@
-"""PyTorch three ways: a quantized tensor's dequantize(), the operators of quantized_decomposed as
-they are, and the same compiled."""
+"""PyTorch in three variants: dequantize() of a quantized tensor, the operators of
+quantized_decomposed, and the same operators compiled."""
 
 import warnings
 
@@ -8,7 +8,7 @@ import torch
 import torch.ao.quantization.fx._decomposed  # noqa: F401  registers quantized_decomposed
 from peers import ALLOCATES, Peer, Task
 
-# Tensors of these are marked as deprecated; they are what there is.
+# Quantized tensors are deprecated, but torch has no other type for them.
 warnings.filterwarnings("ignore", message=".*quantized tensor.*")
 OUTPUTS = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 TYPES = {"uint8": torch.uint8, "int8": torch.int8, "int16": torch.int16, "int32": torch.int32,
@@ -41,7 +41,7 @@ class Torch(Peer):
         last = []
 
         def run():
-            last[:] = []  # its memory may be used again
+            last[:] = []  # frees the last result, so that its memory can be reused
             last.append(call())
         return Task(run, lambda: last[0].view(-1).view(torch.uint8).numpy(), ALLOCATES)
 

@@ -1,10 +1,10 @@
-"""Who is measured beside dequant. A module is imported only when its peer is asked for."""
+"""The peers. The module of a peer is imported only if the peer is selected."""
 
 import collections
 import importlib
 
-# `run` computes the cell once; `result` gives the bytes of the last output, None where the peer's
-# format is another; `note` says what a reader of the numbers must know.
+# `run` computes the cell once; `result` returns the bytes of the last output, None if the peer has
+# another format; `note` is a remark for readers of the numbers.
 Task = collections.namedtuple("Task", "run result note", defaults=(None, ""))
 
 ALLOCATES = "allocates its output in every run, as its interface has it"
@@ -15,19 +15,17 @@ NAMES = {"onnxruntime": "peer_onnxruntime", "numpy": "peer_numpy", "torch": "pee
 
 
 class Peer:
-    """One way to compute cells: `name`, `version`, and the two functions below."""
+    """A library to compare with: `name`, `version`, and the two functions below."""
 
     def can(self, cell, threads):
-        """Whether it has an operator for that; what it lacks besides shows when the task is
-        made."""
+        """Whether the peer has an operator for the cell; task() may still raise an exception."""
         raise NotImplementedError
 
     def task(self, cell, tensors, y, threads):
-        """A Task, all that needs doing once done; outputs in y where the peer's interface lets
-        them."""
+        """A Task after all preparation; it writes to y if the peer's interface allows that."""
         raise NotImplementedError
 
 
 def load(name, threads):
-    """The peers of that name, at most so many threads at work."""
+    """The peers of a module, with at most this number of threads."""
     return importlib.import_module(NAMES[name]).load(name, threads)

@@ -1,17 +1,16 @@
-"""The ratios as one SVG: a bar for each peer and cell, on a logarithmic axis."""
+"""The ratios as an SVG picture: a bar for each peer and cell, on a logarithmic axis."""
 
 import math
 from xml.sax.saxutils import escape
 
 from report import in_order
 
-# Legible on light and on dark ground, and told apart without colours by their order and their
-# names.
+# Legible on light and dark backgrounds. Order and names identify the peers without colours, too.
 COLOURS = ["#d1495b", "#2e86ab", "#3ca370", "#e08e2b", "#8e6bbf", "#4bb3c1", "#a8743a", "#7d8a97",
            "#c2569b", "#7f9f2f"]
 BAR, GAP, LABELS, WIDTH, SPACE, TOP = 8, 10, 210, 330, 46, 96
 TITLES = {"256Ki": "in the caches (256Ki elements)", "256Mi": "beyond the caches (256Mi elements)"}
-# Grey that is legible on both grounds; not every viewer asks a picture for its dark side.
+# Grey that is legible on both backgrounds: not every viewer supports a dark style of a picture.
 STYLE = """
 text { font: 12px system-ui, sans-serif; fill: #768390 }
 .small { font-size: 10px }
@@ -23,7 +22,7 @@ text { font: 12px system-ui, sans-serif; fill: #768390 }
 
 
 class Axis:
-    """Ratios from a little below the smallest to above the largest, as places of a panel."""
+    """An axis from below the smallest to above the largest ratio; maps ratios to x coordinates."""
 
     def __init__(self, ratios, left):
         self.low = min(0.8, 0.9 * min(ratios))
@@ -48,7 +47,7 @@ def line(x1, y1, x2, y2, kind):
 
 
 def tops(cells, rows):
-    """Where each cell begins, and where all end: a bar for each peer that has it in any panel."""
+    """The y coordinates of the cells and of the end. A cell has a bar for each peer that has it."""
     places, y = {}, TOP
     for cell in cells:
         peers = list(dict.fromkeys(row["peer"] for row in rows if row["cell"] == cell))
@@ -58,8 +57,7 @@ def tops(cells, rows):
 
 
 def panel(rows, size, left, places, bottom, colours):
-    """The bars are of one thread, the marks of two; the bars of a cell stand in one order in all
-    panels."""
+    """One panel: bars for one thread, marks for two. All panels have the same order of bars."""
     here = [row for row in rows if row["size"] == size]
     axis = Axis([row["ratio"] for row in here], left)
     out = [text(left, TOP - 26, TITLES.get(size, size))]

@@ -1,4 +1,4 @@
-"""Results as rows of a file and as tables. A row is what measure.py printed for one cell."""
+"""Results as rows of a file and as tables. A row is the output of measure.py for one cell."""
 
 import json
 
@@ -10,7 +10,7 @@ def key(row):
 
 
 def merged(old, new):
-    """The rows of both; a newer one takes the place of an older."""
+    """The rows of both; a new row replaces the old row of the same cell and peer."""
     rows = {key(row): row for row in old}
     rows.update({key(row): row for row in new})
     return list(rows.values())
@@ -25,13 +25,13 @@ def write(path, rows):
 
 
 def in_order(values, order):
-    """Each value once: as `order` has them, then the rest as they come."""
+    """Each value once: first in the order of `order`, then the other values in their own order."""
     found = dict.fromkeys(values)
     return list(dict.fromkeys([*(v for v in order if v in found), *found]))
 
 
 def ratio_text(ratio):
-    """Two digits, as many as the numbers are good for."""
+    """The ratio with two significant digits: the measurements are not more precise."""
     return f"{ratio:.2f}" if ratio < 1 else f"{ratio:.1f}" if ratio < 9.95 else f"{ratio:.0f}"
 
 
@@ -41,8 +41,8 @@ def heading(size, threads):
 
 
 def table(rows, cell_order):
-    """A markdown table for each size and number of threads; a blank where a peer was not asked or
-    cannot."""
+    """A Markdown table for each size and number of threads; a blank if a peer was not measured or
+    has no such operator."""
     rows = [row for row in rows if "ratio" in row]
     lines = []
     for size, threads in dict.fromkeys((row["size"], row["threads"]) for row in rows):
@@ -62,7 +62,7 @@ def table(rows, cell_order):
 
 
 def notes(rows):
-    """What the numbers alone do not say: versions, notes, slower cells, bits that differ."""
+    """Remarks below the tables: versions, notes, slower cells, differing bits."""
     rows = [row for row in rows if "ratio" in row]
     lines = []
     for peer in dict.fromkeys(row["peer"] for row in rows):
