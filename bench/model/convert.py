@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""How fast a whole model is converted, against writing as many bytes from memory to the same
-folder.
+"""Compares the time of `dequant convert` for a whole model with the time of writing the same number
+of bytes from memory to the same folder.
 
     bench/model/convert.py --dequant build/release/dequant
     bench/model/convert.py --dequant build/release/dequant --dir /dev/shm --size 1Gi --rounds 7
 
-Makes an ONNX model with its data in a file beside it: weights of uint8 and int8 per tensor and per
-axis, and of 4-bit types blocked, --size bytes of float32 in all. Then, in turns:
+Makes an ONNX model with external data: weights of uint8 and int8 per tensor and per axis, and of
+4-bit types in blocks, which are --size bytes as float32. Then alternately measures
 
-  plain    as many bytes from a buffer that stays in the cache to a file that is reserved, written
-           in pieces of 256 KiB and flushed as dequant's is
-  convert  dequant convert, measured from outside, from start to end of the process
+  plain    writing the same number of bytes from a buffer in the cache to a preallocated file, in
+           chunks of 256 KiB, and flushing the file like dequant
+  convert  dequant convert, from start to end of the process
 
-and prints the medians, their ratio, where the time went, and the peak of memory that was resident.
-The model is in the page cache unless --cold. Room needed in the folder: 1.3 times --size; nothing
-stays there. Needs the Python packages onnx and numpy.
+and prints the medians, their ratio, the time of each phase, and the peak of resident memory. The
+model is in the page cache unless --cold. The folder needs free space of 1.3 times --size; all files
+are removed. Needs the Python packages onnx and numpy.
 """
 
 import argparse
@@ -35,12 +35,12 @@ import time
 
 MIB = 1 << 20
 COLUMNS = 4096
-# x, bits, scales and zero points: of the whole tensor, of an axis, or of blocks on an axis.
+# Type of x; axis of the scales and zero points (None: per tensor); block length (0: not blocked).
 KINDS = [("UINT8", None, 0), ("INT8", None, 0), ("UINT8", 0, 0), ("INT8", 0, 0), ("INT8", 1, 0),
          ("UINT4", 1, 32), ("INT4", 1, 32), ("INT4", 0, 128)]
-PIECE = MIB // 4  # of one write, as dequant does it
+CHUNK = MIB // 4  # bytes of one write, as in dequant
 UNIT = 128 * COLUMNS * 4 * 2 * len(KINDS)  # the smallest --size
-# What a process of dequant holds besides tensor data: its code, its threads, the model's structure.
+# Limit of dequant's memory besides tensor data: code, threads, the structure of the model.
 BESIDES = 64 * MIB
 
 
@@ -53,17 +53,17 @@ def size(text):
 
 
 class DataFile:
-    """Tensors in the file beside the model, one after another, each at a multiple of 4096."""
+    """The external data file: one tensor after another, each at a multiple of 4096."""
 
     def __init__(self, path):
         import numpy as np
         self.name, self.file, self.rng = path.name, open(path, "wb"), np.random.default_rng(1)
 
-    def add(self, name, element, shape, pieces):
+    def add(self, name, element, shape, chunks):
         from onnx import TensorProto
         offset = -(-self.file.tell() // 4096) * 4096
         self.file.seek(offset)
-        length = sum(self.file.write(memoryview(p).cast("B")) for p in pieces)
+        length = sum(self.file.write(memoryview(c).cast("B")) for c in chunks)
         tensor = TensorProto(name=name, data_type=TensorProto.DataType.Value(element), dims=shape,
                              data_location=TensorProto.EXTERNAL)
         for key, value in (("location", self.name), ("offset", offset), ("length", length)):
@@ -71,7 +71,7 @@ class DataFile:
         return tensor
 
     def codes(self, count, element):
-        """Random codes of the type, in pieces of at most 16 MiB."""
+        """Random codes of the type, in chunks of at most 16 MiB."""
         left = count // 2 if element.endswith("4") else count
         while left > 0:
             yield self.rng.bytes(min(left, 16 * MIB))
@@ -82,22 +82,22 @@ class DataFile:
 
 
 def make_model(path, float_bytes):
-    """A model of len(KINDS) * 2 weights whose DequantizeLinear give float_bytes of float32."""
+    """Makes a model of len(KINDS) * 2 weights whose DequantizeLinear outputs are float_bytes."""
     import onnx
     from onnx import TensorProto, helper
     data = DataFile(path.with_suffix(".weights"))
     rows = float_bytes // UNIT * 128
     nodes, tensors, outputs = [], [], []
     for i, (element, axis, block) in enumerate(2 * KINDS):
-        sides = [] if axis is None else [[rows, COLUMNS][axis]]
+        scale_shape = [] if axis is None else [[rows, COLUMNS][axis]]
         if block:
-            sides = [rows // block, COLUMNS] if axis == 0 else [rows, COLUMNS // block]
-        count = math.prod(sides)
+            scale_shape = [rows // block, COLUMNS] if axis == 0 else [rows, COLUMNS // block]
+        count = math.prod(scale_shape)
         tensors += [
             data.add(f"w{i}.x", element, [rows, COLUMNS], data.codes(rows * COLUMNS, element)),
-            data.add(f"w{i}.scale", "FLOAT", sides, data.scales(count)),
-            data.add(f"w{i}.zero", element, sides, data.codes(max(count, 2), element) if count > 1
-                     else [bytes(1)])]
+            data.add(f"w{i}.scale", "FLOAT", scale_shape, data.scales(count)),
+            data.add(f"w{i}.zero", element, scale_shape,
+                     data.codes(max(count, 2), element) if count > 1 else [bytes(1)])]
         attributes = {} if axis is None else {"axis": axis,
                                               **({"block_size": block} if block else {})}
         nodes.append(helper.make_node("DequantizeLinear", [t.name for t in tensors[-3:]], [f"w{i}"],
@@ -110,18 +110,18 @@ def make_model(path, float_bytes):
 
 
 def write_plain(folder, total):
-    """Seconds to write so many bytes from memory: no name, room reserved, written in pieces,
-    flushed."""
+    """Seconds to write `total` bytes from memory to a preallocated file without a name, in chunks,
+    and to flush the file."""
     libc = ctypes.CDLL(None, use_errno=True)
-    piece = memoryview(os.urandom(PIECE))
+    chunk = memoryview(os.urandom(CHUNK))
     started = time.perf_counter()
     fd = os.open(folder, os.O_TMPFILE | os.O_RDWR)
     try:
-        # 1: keeps the size, as dequant does
+        # 1: FALLOC_FL_KEEP_SIZE, as in dequant
         libc.fallocate(fd, 1, ctypes.c_long(0), ctypes.c_long(total))
         at = 0
         while at < total:
-            at += os.pwrite(fd, piece[: total - at], at)
+            at += os.pwrite(fd, chunk[: total - at], at)
         os.fsync(fd)
         return time.perf_counter() - started
     finally:
@@ -129,7 +129,7 @@ def write_plain(folder, total):
 
 
 def convert(options, model, output):
-    """Seconds of wall time, the report, and bytes resident at the peak."""
+    """Seconds of wall time, the report, and the peak of resident bytes."""
     command = [options.dequant, "convert", str(model), "-o", str(output),
                "--external-data", "--json", "--mem", str(options.mem), "-T", str(options.threads)]
     started = time.perf_counter()
@@ -144,7 +144,7 @@ def convert(options, model, output):
 
 
 def forget(path):
-    """Takes a file out of the page cache."""
+    """Removes a file from the page cache."""
     fd = os.open(path, os.O_RDONLY)
     os.fsync(fd)
     os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
@@ -153,7 +153,7 @@ def forget(path):
 
 def measure(options, folder):
     model, output = folder / "model.onnx", folder / "float.onnx"
-    # In a process of its own: the peak of a child counts what its parent held when it was started.
+    # In a separate process: the peak of a child includes the memory of its parent at the fork.
     maker = multiprocessing.get_context("fork").Process(target=make_model,
                                                         args=(model, options.size))
     maker.start()
@@ -182,10 +182,10 @@ def measure(options, folder):
     def run_plain():
         plain.append(write_plain(folder, written))
 
-    for turn in range(options.rounds + 1):  # each after the other as often as before it
-        for run in (run_convert, run_plain) if turn % 2 == 0 else (run_plain, run_convert):
+    for i in range(options.rounds + 1):  # convert and plain alternate in being first
+        for run in (run_convert, run_plain) if i % 2 == 0 else (run_plain, run_convert):
             run()
-    # which found the file system as the making of the model left it
+    # The first round is not counted: writing the model still affects the file system.
     del plain[0], walls[0], seconds[0]
     middle = statistics.median
     return {
@@ -220,14 +220,14 @@ def main():
                                      formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--dequant", default="build/release/dequant",
                         help="the command line to measure")
-    parser.add_argument("--dir", default=".", help="where to write; its file system is measured")
+    parser.add_argument("--dir", default=".", help="folder to write in; its file system is measured")
     parser.add_argument("--size", type=size, default=size("4Gi"), help="bytes of float32 (4Gi)")
     parser.add_argument("--rounds", type=int, default=5,
-                        help="rounds of both that count, after one that does not (5)")
+                        help="number of rounds, after one that is not counted (5)")
     parser.add_argument("--mem", type=size, default=size("1Gi"), help="--mem of dequant (1Gi)")
     parser.add_argument("--threads", type=int, default=0, help="-T of dequant (0: all)")
     parser.add_argument("--cold", action="store_true",
-                        help="drop the model from the page cache each time")
+                        help="remove the model from the page cache first")
     parser.add_argument("--json", action="store_true", help="all numbers as one object")
     options = parser.parse_args()
     if options.size < UNIT or options.size % UNIT != 0:
@@ -237,7 +237,7 @@ def main():
         raise SystemExit(f"{options.dir}: {room // MIB} MiB free, {need // MIB} MiB needed; see "
                          "--size")
     options.dequant = str(pathlib.Path(options.dequant).resolve())
-    for number in (signal.SIGTERM, signal.SIGHUP):  # so that the folder goes in any case
+    for number in (signal.SIGTERM, signal.SIGHUP):  # so that the folder is removed
         signal.signal(number, lambda *_: sys.exit(1))
     with contextlib.suppress(KeyboardInterrupt), \
             tempfile.TemporaryDirectory(prefix="dequant-convert-", dir=options.dir) as folder:

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""How much memory and time the structure of a model takes: models of many small parts and no data.
+"""Measures the memory and time for the structure of models: models of many small messages, no data.
 
     bench/model/structure.py --dequant build/release/dequant
     bench/model/structure.py --dequant build/release/dequant --scale 0.1 --only relu names
 
-For each model: its size, the peak of memory that was resident while `dequant convert`, the same
-with --strip-qdq, and `dequant inspect --json` were at work, the bound of that (32 MiB and 8 times
-the bytes of the structure), seconds, and the exit code: 0, or 3 where the command refused the model
-as over the limit. Exit code 1 if a peak is over its bound, or where a model was refused that must
-not be.
+Runs `dequant convert`, the same with --strip-qdq, and `dequant inspect --json` for each model.
+Prints the size of the model, the peak of resident memory, its limit (32 MiB plus 8 times the bytes
+of the structure), seconds, and the exit code: 0, or 3 if the command refused the model as over the
+limit. The exit code of this script is 1 if a peak is over its limit, or if a model was refused that
+must be accepted.
 """
 
 import argparse
@@ -65,7 +65,7 @@ def names(count):
 
 
 def dequantizers(count):
-    """Each of a constant of its own."""
+    """DequantizeLinear nodes, each with its own constant."""
     return tensor(b"s", 1, b"\0\0\0\x3f") + b"".join(
         node(b"DequantizeLinear", [b"x%06d" % i, b"s"], [b"y%06d" % i])
         + tensor(b"x%06d" % i, 3, b"ab", 2)
@@ -73,7 +73,7 @@ def dequantizers(count):
 
 
 def pairs(count):
-    """QuantizeLinear and DequantizeLinear between operators."""
+    """Pairs of QuantizeLinear and DequantizeLinear between operators."""
     return tensor(b"s", 1, b"\0\0\0\x3f") + tensor(b"z", 2, b"\5") + b"".join(
         node(b"QuantizeLinear", [b"v%d" % i, b"s", b"z"], [b"q%d" % i]) +
         node(b"DequantizeLinear", [b"q%d" % i, b"s", b"z"], [b"d%d" % i]) +
@@ -81,8 +81,8 @@ def pairs(count):
 
 
 BOTH = ("convert", "strip", "inspect")
-#: The graph of each model for a number of parts, that number, and the commands that must not refuse
-#: it.
+#: For each model: a function from a number of messages to a graph, the number, and the commands
+#: that must accept the model.
 MODELS = {
     "relu": (relus, 1_000_000, BOTH),
     "names": (names, 300_000, BOTH),
@@ -120,8 +120,8 @@ def write(path, name, scale):
 
 
 def write_apart(*arguments):
-    """In a process of its own: a command takes over the peak of memory of the process that starts
-    it."""
+    """Calls write() in a separate process: the peak of a command includes the memory of the process
+    that starts it."""
     writer = multiprocessing.Process(target=write, args=arguments)
     writer.start()
     writer.join()
@@ -150,7 +150,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dequant", required=True, help="the command line program")
     parser.add_argument("--scale", type=float, default=1,
-                        help="how many parts, as a part of the usual numbers")
+                        help="factor for the numbers of messages (1)")
     parser.add_argument("--only", nargs="+", choices=MODELS, default=list(MODELS), metavar="NAME")
     options = parser.parse_args()
     bad = 0

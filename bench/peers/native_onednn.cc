@@ -41,7 +41,7 @@ void* peer_make(int x_element, int y_element, int64_t rows, int64_t columns, int
   const memory::desc from(dims, type_of(x_element), memory::format_tag::ab);
   const memory::desc to(dims, type_of(y_element), memory::format_tag::ab);
   const int mask = axis < 0 ? 0 : 1 << axis;
-  const int64_t sides = axis < 0 ? 1 : dims[static_cast<size_t>(axis)];
+  const int64_t scales = axis < 0 ? 1 : dims[static_cast<size_t>(axis)];
 
   dnnl::primitive_attr attributes;
   attributes.set_scales_mask(DNNL_ARG_SRC, mask);
@@ -58,7 +58,7 @@ void* peer_make(int x_element, int y_element, int64_t rows, int64_t columns, int
   };
   bind(DNNL_ARG_FROM, from, x);
   bind(DNNL_ARG_TO, to, y);
-  bind(DNNL_ARG_ATTR_SCALES | DNNL_ARG_SRC, line(sides, memory::data_type::f32), scale);
+  bind(DNNL_ARG_ATTR_SCALES | DNNL_ARG_SRC, line(scales, memory::data_type::f32), scale);
   if (shifted) {
     bind(DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_SRC, line(1, memory::data_type::s32), zero_point);
   }

@@ -17,10 +17,10 @@ class Numpy(Peer):
         x, out = tensors.typed(cell), y.view(FLOATS[cell.y])
         wide = out if cell.y == "float32" else np.empty(out.shape, np.float32)
         shaped = self._broadcast(cell, tensors.shape, wide)
-        scale = self._side(cell, tensors.scale)
+        scale = self._parameter(cell, tensors.scale)
         zero = None
         if tensors.zero_point is not None:
-            zero = self._side(cell, tensors.zero_points(cell)).astype(np.float32)
+            zero = self._parameter(cell, tensors.zero_points(cell)).astype(np.float32)
         scale = scale.astype(np.float32)
         codes = np.empty((*x.shape, 2), np.int8) if cell.x == "int4" else x
         values = codes.reshape(shaped.shape)
@@ -52,7 +52,7 @@ class Numpy(Peer):
         return flat.reshape(shape)
 
     @staticmethod
-    def _side(cell, values):
+    def _parameter(cell, values):
         if cell.granularity == "blocked 32":
             return values[:, :, None]
         return values[:, None] if cell.granularity == "first axis" else values

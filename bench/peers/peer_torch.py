@@ -19,8 +19,8 @@ def codes(cell, tensors):
     return torch.from_numpy(tensors.x).view(TYPES[cell.x]).view(tensors.shape)
 
 
-def sides(cell, tensors):
-    """Scales and zero points; numbers where there is one."""
+def parameters(cell, tensors):
+    """Scales and zero points: tensors, or Python numbers per tensor."""
     scale = tensors.scale.astype(np.float32)
     zero = np.zeros_like(scale, np.int64)
     if tensors.zero_point is not None:
@@ -37,7 +37,7 @@ class Torch(Peer):
         return cell.linear and cell.granularity != "blocked 32"
 
     def task(self, cell, tensors, y, threads):
-        call = self.call(cell, codes(cell, tensors), *sides(cell, tensors))
+        call = self.call(cell, codes(cell, tensors), *parameters(cell, tensors))
         last = []
 
         def run():

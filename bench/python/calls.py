@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""dequant called from Python, beside the expressions that it stands in for.
+"""Compares calls of dequant from Python with equivalent expressions of other libraries.
 
     bench/python/calls.py                       one table on stdout, in Markdown
     bench/python/calls.py --sizes 1,1Ki --json
-    bench/python/calls.py --library             also the library, with a plan that is ready, called
-                                                by ctypes
+    bench/python/calls.py --library             also the C library, with an existing plan, called
+                                                through ctypes
 
-A number is how many times as long the other takes as dequant: the median over pairs of turns that
-follow each other. Both write to memory that is there (`out=`) where the other can. Needs dequant
-and numpy; compares with onnx, torch and ml_dtypes where they are installed. The library is the one
-that bench/peers/compare.py has built; it is the measure of what Python costs, so its ratio is below
-1.
+A number is the time of the other expression divided by the time of dequant: the median over pairs
+of consecutive measurements. Both write to existing memory (`out=`) if the other library can. Needs
+dequant and numpy; compares with onnx, torch and ml_dtypes if they are installed. --library uses the
+library that bench/peers/compare.py has built. Its ratio shows the overhead of Python, so it is
+below 1.
 
-Exit codes: 0 done, 1 dequant is slower than an expression somewhere, 2 usage.
+Exit codes: 0 done, 1 dequant is slower than an expression, 2 usage.
 """
 
 import argparse
@@ -45,7 +45,7 @@ def has(module):
 
 
 class Case:
-    """Work of dequant, and the ways in which others do it."""
+    """A call of dequant, and equivalent expressions of other libraries."""
 
     def __init__(self, name, ours, others):
         self.name, self.ours, self.others = name, ours, others
@@ -119,8 +119,8 @@ def of_torch(x):
 
 
 def of_ml_dtypes(n, generator, threads):
-    """Types that numpy has from ml_dtypes: 8-bit floats, 4-bit integers one in each byte, and
-    bfloat16 results."""
+    """Types of ml_dtypes: 8-bit floats, 4-bit integers with one element in each byte, and bfloat16
+    results."""
     import ml_dtypes
 
     call, scale = dequant.onnx.dequantize_linear, np.float32(0.1)
@@ -150,16 +150,16 @@ def seconds(work, repeat):
 
 
 def ratio(ours, other, budget):
-    """The median of others' time by ours, of turns of about a millisecond or one call, and our
-    median time."""
+    """The median ratio of the other's time to dequant's time, for measurements of about a
+    millisecond or one call, and the median time of dequant."""
     once = max(seconds(ours, 1), seconds(other, 1), seconds(ours, 1), seconds(other, 1))
     repeat = max(1, int(1e-3 / once))
     pairs = max(5, int(budget / (2 * once * repeat)))
     ratios, times = [], []
-    for turn in range(min(pairs, 301)):
-        first, second = (ours, other) if turn % 2 == 0 else (other, ours)
+    for pair in range(min(pairs, 301)):
+        first, second = (ours, other) if pair % 2 == 0 else (other, ours)
         one, two = seconds(first, repeat), seconds(second, repeat)
-        mine, theirs = (one, two) if turn % 2 == 0 else (two, one)
+        mine, theirs = (one, two) if pair % 2 == 0 else (two, one)
         ratios.append(theirs / mine)
         times.append(mine)
     return statistics.median(ratios), statistics.median(times)
@@ -198,10 +198,10 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", default=",".join(SIZES), metavar="SIZE,...",
                         help=",".join(SIZES))
-    parser.add_argument("--threads", type=int, default=1, help="1 unless told; 0: all")
-    parser.add_argument("--seconds", type=float, default=0.2, help="for each number (0.2)")
+    parser.add_argument("--threads", type=int, default=1, help="number of threads (1); 0: all")
+    parser.add_argument("--seconds", type=float, default=0.2, help="seconds for each number (0.2)")
     parser.add_argument("--library", action="store_true",
-                        help="beside the library of bench/peers, too")
+                        help="compare with the library of bench/peers, too")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     rows = measure(options.sizes.split(","), options.threads, options.seconds, options.library)
