@@ -220,7 +220,7 @@ def main():
                                      formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--dequant", default="build/release/dequant",
                         help="the command line to measure")
-    parser.add_argument("--dir", default=".", help="folder to write in; its file system is measured")
+    parser.add_argument("--dir", default=".", help="output folder; its file system is measured")
     parser.add_argument("--size", type=size, default=size("4Gi"), help="bytes of float32 (4Gi)")
     parser.add_argument("--rounds", type=int, default=5,
                         help="number of rounds, after one that is not counted (5)")
