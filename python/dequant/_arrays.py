@@ -64,9 +64,9 @@ def adapt(name: str, value: Any) -> tuple[np.ndarray, str, tuple[int, ...], bool
     array, element = of_dlpack(name, value)
     if element is None:
         return _adapt_array(name, array)  # raises TypeError if the dtype is no element type
-    said = name_of(getattr(value, "dtype", element))
-    if said != element and (is_torch(value) or said in BITS):
-        raise TypeError(f"{name}: {said}, whose memory DLPack calls {element}; give "
+    dtype = name_of(getattr(value, "dtype", element))
+    if dtype != element and (is_torch(value) or dtype in BITS):
+        raise TypeError(f"{name}: {dtype}, whose memory DLPack calls {element}; give "
                         f"dequant.Packed, or a view whose dtype is {element}")
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8), element, array.shape, False
 
@@ -118,8 +118,8 @@ def of_dlpack(name: str, value: Any) -> tuple[np.ndarray, str | None]:
     """
     _check_exporter(name, value)
     try:
-        known = _core.from_dlpack(value, False)
-        return (np.from_dlpack(value), None) if known is None else known
+        found = _core.from_dlpack(value, False)
+        return (np.from_dlpack(value), None) if found is None else found
     except (BufferError, RuntimeError, ValueError) as error:
         raise TypeError(
             f"{name}: {type(value).__name__} gives no memory by DLPack: {error}") from None
