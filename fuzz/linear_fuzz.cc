@@ -91,7 +91,8 @@ bool types_are_good(const Input& in) {
     return dims.size() <= 4 && std::ranges::all_of(dims, [](int64_t d) { return d < 1000; });
   };
   return !in.microsoft && n.opset >= 25 && n.opset <= onnx::kNewestOpset && is_known(n.x.element) &&
-         is_input(n.x.element) && n.x.element != Element::uint32 && is_known(n.x_scale.element) &&
+         is_input(n.x.element) && n.x.element != Element::uint32 &&
+         (bits(n.x.element) != 6 || n.opset >= 28) && is_known(n.x_scale.element) &&
          (is_output(n.x_scale.element) || n.x_scale.element == Element::float8e8m0) &&
          (!n.x_zero_point || n.x_zero_point->element == n.x.element) &&
          (dtype == 1 || dtype == 10 || dtype == 16) && small(in.x) && small(in.scale);

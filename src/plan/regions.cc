@@ -101,12 +101,14 @@ Region Regions::operator[](size_t i) const noexcept {
     }
     const bool whole = part.first % block == 0 && part.count % block == 0;
     const int64_t blocks = whole ? part.count / block : 1;
-    append({.size = blocks,
-            .x = d.x * block,
-            .scale = d.scale,
-            .zero_point = d.zero_point,
-            .y = d.y * block,
-            .group_index = d.group_index * block});
+    if (blocks > 1) {  // else a block may be longer than any stride allows
+      append({.size = blocks,
+              .x = d.x * block,
+              .scale = d.scale,
+              .zero_point = d.zero_point,
+              .y = d.y * block,
+              .group_index = d.group_index * block});
+    }
     within.size = part.count / blocks;
     append(within);
   }

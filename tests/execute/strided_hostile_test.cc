@@ -131,6 +131,16 @@ TEST(HostileStrides, AnyOutputStrideOfOneIndexIsHarmless) {
   expect_refused(plan_of({{1, 0, 0, 0, kMin}}), "y: a stride of -9223372036854775808");
 }
 
+TEST(HostileStrides, AnyStrideOfOneIndexWithALongerBlockIsHarmless) {
+  for (const int64_t block : {int64_t{2}, int64_t{22}, kMax}) {
+    Dimension one{.size = 1, .x = kMax / 4, .scale = kMax / 4, .y = kMax / 4, .block = block};
+    const Dimension row{.size = 3, .x = 1, .y = 1};
+    EXPECT_EQ(output_of(plan_of({one, row})), (std::vector<float>{0, 1, 2})) << block;
+    one.x = 1 - kMax / 4;
+    EXPECT_EQ(output_of(plan_of({one, row})), (std::vector<float>{0, 1, 2})) << block;
+  }
+}
+
 TEST(HostileStrides, ReachThatOverflowsIsRefused) {
   int64_t Dimension::*const fields[] = {&Dimension::x, &Dimension::scale, &Dimension::zero_point,
                                         &Dimension::y};
