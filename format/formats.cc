@@ -1,4 +1,4 @@
-// The formats of model files that dequant reads.
+// The list of the formats of model files that dequant reads.
 #include "format/formats.h"
 
 #include <array>
@@ -9,7 +9,7 @@ namespace dequant::format {
 
 Formats formats() {
   static constexpr std::array<const Format*, 1> kFormats{
-      &onnx::kFormat,  // last: its files begin with no mark, so it takes all that others do not
+      &onnx::kFormat,  // last: it recognises every file, as ONNX files have no magic number
   };
   return kFormats;
 }

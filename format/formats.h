@@ -1,12 +1,12 @@
-// The formats of model files that dequant reads. A new one is a folder beside format/onnx/ and its
-// line in formats.cc.
+// The list of the formats of model files that dequant reads. A new format is a folder beside
+// format/onnx/ and a line in formats.cc.
 #pragma once
 
 #include "format/model/format.h"
 
 namespace dequant::format {
 
-/// In the order in which they are asked whether they recognise a file.
+/// All formats, in the order in which open_model() calls recognises().
 Formats formats();
 
 }  // namespace dequant::format

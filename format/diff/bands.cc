@@ -1,4 +1,4 @@
-// A dense tensor from front to back.
+// Reading a dense tensor from front to back.
 #include "format/diff/bands.h"
 
 #include "format/io/errors.h"
@@ -29,7 +29,7 @@ Result<std::span<const std::byte>> Bands::next(int64_t count) {
   return std::span<const std::byte>(bytes_).first(bytes);
 }
 
-/// Drops the last band and computes chunks until so many bytes are there.
+/// Removes the last band from bytes_, and computes chunks until bytes_ has `bytes` bytes.
 Status Bands::fill(size_t bytes) {
   bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(taken_));
   taken_ = 0;

@@ -1,4 +1,4 @@
-// A dense tensor from front to back, in bands of any number of elements.
+// Reading a dense tensor from front to back, in bands of any number of elements.
 #pragma once
 
 #include <memory>
@@ -10,19 +10,20 @@
 
 namespace dequant::format {
 
-/// Computes or reads a dense tensor a band at a time. The file and the tensor must outlive it.
+/// Computes or reads a dense tensor band by band. The file, the tensor and the options must outlive
+/// this object.
 class Bands {
  public:
-  /// Its bands have `most` elements at most; about four times their bytes are held, beside the
-  /// parameters that StreamOptions::memory bounds. Fails as open_readers() does.
+  /// For bands of at most `most` elements. Needs about four times their bytes, and as much for
+  /// scales and zero points as parameter_memory(). Fails as open_readers() does.
   static Result<std::unique_ptr<Bands>> open(ModelFile& file, const DenseTensor& tensor,
                                              const StreamOptions& options, int64_t most);
 
-  /// The packed bytes of the next elements: a multiple of 8, or all that are left. Valid until the
-  /// next call. Fails with io, malformed or limit.
+  /// The packed bytes of the next `count` elements: a multiple of 8, or all that are left. They are
+  /// valid until the next call. Fails with io, malformed or limit.
   Result<std::span<const std::byte>> next(int64_t count);
 
-  /// Call after the last band: that the file is as it was.
+  /// Must be called after the last band. Fails with malformed where the file changed.
   Status finish();
 
  private:
@@ -30,11 +31,11 @@ class Bands {
   Status fill(size_t bytes);
 
   const StreamOptions& options_;
-  std::unique_ptr<StoredReader> stored_;  ///< of a tensor that is copied
-  std::optional<Chunks> chunks_;          ///< of one that is computed
+  std::unique_ptr<StoredReader> stored_;  ///< of a tensor that is not computed
+  std::optional<Chunks> chunks_;          ///< of a tensor that is computed
   Chunk chunk_;
   size_t element_bytes_ = 0;
-  std::vector<std::byte> bytes_;  ///< computed: the last band, and what came with it
+  std::vector<std::byte> bytes_;  ///< computed: the last band, and elements behind it
   size_t taken_ = 0;              ///< bytes of the last band
 };
 

@@ -1,4 +1,4 @@
-// The arithmetic of comparing: one block of two tensors.
+// The arithmetic of a comparison: one block of two tensors.
 #include "format/diff/block.h"
 
 #include <algorithm>
@@ -11,16 +11,17 @@
 namespace dequant::format {
 namespace {
 
-/// Elements that are looked at in several passes; as float32 both sides stay in the nearest cache.
+/// Elements of a tile. Several passes read a tile: as float32 those of both tensors fit in the
+/// level 1 cache.
 constexpr size_t kTile = 2048;
-/// Sums that run beside one another, so that vectors hold them.
+/// Independent sums, so that compilers vectorize the additions.
 constexpr size_t kLanes = 8;
 
 uint32_t bits_of(float value) { return std::bit_cast<uint32_t>(value); }
 
 bool is_finite(float value) { return (bits_of(value) & 0x7f800000u) != 0x7f800000u; }
 
-/// A tile of both tensors.
+/// A tile of both tensors, as float32.
 struct Tile {
   std::span<float> a;
   std::span<float> b;

@@ -1,4 +1,4 @@
-// The arithmetic of comparing: one block of two tensors.
+// The arithmetic of a comparison: one block of two tensors.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Two tensors, compared band by band.
+// Comparing two tensors, band by band.
 #include "format/diff/comparison.h"
 
 #include <algorithm>
@@ -14,9 +14,9 @@ namespace dequant::format {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-/// Tasks that a band's channels are spread over.
+/// Tasks at most among which the channels of a band are divided.
 constexpr int64_t kChannelTasks = 64;
-/// Elements of a slice that are widened in one go.
+/// Elements that are widened to float32 at once.
 constexpr int64_t kSlice = 1024;
 
 double decibels(double signal, double noise) {
@@ -132,7 +132,7 @@ void Comparison::add_channels(const Band& band, const Executor& executor) {
   });
 }
 
-/// Adds to some channels what a band has of them, each from front to back.
+/// Adds the elements of a band to the channels [first, last), each from front to back.
 void Comparison::add_channels(const Band& band, int64_t first, int64_t last) {
   const int64_t row = static_cast<int64_t>(channels_.size()) * inner_;
   for (int64_t begin = band.begin / row * row; begin < band.end; begin += row) {

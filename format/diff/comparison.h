@@ -1,4 +1,4 @@
-// Two tensors, compared band by band.
+// Comparing two tensors, band by band.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace dequant::format {
 
-/// What one block of elements adds to the whole.
+/// The difference of one block of elements.
 struct BlockDifference {
   /// A pair of elements, and their row-major index.
   struct Pair {
@@ -23,36 +23,38 @@ struct BlockDifference {
   int64_t nans = 0;
   int64_t infinities = 0;
   std::optional<Pair> first_mismatch;
-  double largest = 0;  ///< error
+  double largest = 0;  ///< the largest error
   std::optional<Pair> largest_at;
-  double errors = 0;  ///< sum
+  double errors = 0;  ///< sum of errors
   double noise = 0;   ///< sum of squared errors
   double signal = 0;  ///< sum of squares of a
   uint32_t max_ulp = 0;
   std::array<int64_t, kStepBins> ulp{};
 };
 
-/// Adds up what is different in two tensors of one shape, both float32, float16 or bfloat16. The
-/// result does not depend on the sizes of bands, nor on the executor.
+/// Compares two tensors of one shape, each of float32, float16 or bfloat16. The result depends
+/// neither on the sizes of the bands nor on the executor.
 class Comparison {
  public:
-  /// Bands have a multiple of this number of elements, but for the last.
+  /// All bands but the last have a multiple of this number of elements.
   static constexpr int64_t kBlock = int64_t{1} << 15;
 
-  /// `axis` is one of the shape's, or none. Memory for channels: memory_for_channels().
+  /// `axis`, if given, is an axis of the shape, counted from the front. Allocates
+  /// memory_for_channels().
   Comparison(Element a, Element b, Shape shape, std::optional<int64_t> axis);
 
-  /// Bytes that a Comparison takes for the channels of an axis.
+  /// Bytes that a Comparison needs for the channels of an axis; 0 without one.
   static int64_t memory_for_channels(Shape shape, std::optional<int64_t> axis);
 
-  /// Takes the next band: packed bytes of as many elements of both.
+  /// Compares the next band: the packed bytes of the same elements of both tensors.
   void add(std::span<const std::byte> a, std::span<const std::byte> b, const Executor& executor);
 
-  /// What there is to say once all is added; at most `worst` channels.
+  /// The difference of the tensors, with at most `worst` channels. Must be called after the last
+  /// band.
   Difference result(size_t worst, bool skip_mismatches) const;
 
  private:
-  /// Sums of one slice of the axis.
+  /// Sums over the elements at one index of the axis.
   struct Channel {
     double largest = 0;
     double noise = 0;
@@ -74,10 +76,10 @@ class Comparison {
   const std::vector<int64_t> shape_;
   const std::optional<int64_t> axis_;
   int64_t size_ = 1;
-  int64_t inner_ = 1;  ///< elements of a channel that are next to each other
-  int64_t done_ = 0;   ///< elements
+  int64_t inner_ = 1;  ///< consecutive elements of a channel
+  int64_t done_ = 0;   ///< elements that were added
   BlockDifference total_;
-  std::vector<BlockDifference> blocks_;  ///< of a band
+  std::vector<BlockDifference> blocks_;  ///< of the band that is being added
   std::vector<Channel> channels_;
 };
 

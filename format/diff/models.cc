@@ -1,4 +1,4 @@
-// How far the tensors of one model file are from those of another.
+// Comparing the tensors of two model files.
 #include "format/diff/models.h"
 
 #include <algorithm>
@@ -11,11 +11,12 @@
 namespace dequant::format {
 namespace {
 
-/// Elements of a band: enough for all threads, little enough that what was computed is still in a
-/// cache when it is compared.
+/// Elements of a band at most: enough work for all threads, few enough that computed values are
+/// still in a cache when they are compared.
 constexpr int64_t kMostElements = int64_t{1} << 22;
 
-/// Parts of the memory: what a band takes of both sides, with the chunks that it comes from.
+/// A band has memory / kBandShare elements: with those, the bands of both files and the chunks from
+/// which they are computed fit.
 constexpr int64_t kBandShare = 64;
 
 int64_t elements_of_a_band(int64_t memory) {
@@ -26,8 +27,8 @@ int64_t elements_of_a_band(int64_t memory) {
 class Differ {
  public:
   Differ(ModelFile& a, ModelFile& b, const DiffOptions& options)
-      : a_(a), b_(b), options_(options), side_(options.stream) {
-    side_.memory /= 2;
+      : a_(a), b_(b), options_(options), per_file_(options.stream) {
+    per_file_.memory /= 2;
   }
 
   Result<ModelDifference> run() {
@@ -84,7 +85,7 @@ class Differ {
     return {};
   }
 
-  /// The axis, where the tensor has it.
+  /// options_.axis counted from the front, where a tensor of this shape has that axis.
   std::optional<int64_t> axis_of(Shape shape) const {
     const auto rank = static_cast<int64_t>(shape.size());
     if (!options_.axis || *options_.axis < -rank || *options_.axis >= rank) return {};
@@ -93,7 +94,8 @@ class Differ {
 
   Status compare(const Pair& pair) {
     auto status = try_compare(pair);
-    if (status || status.error().code == ErrorCode::io) return status;  // which names its file
+    if (status || status.error().code == ErrorCode::io)
+      return status;  // its message names the file
     return in(fmt::format("tensor {}", escaped(pair.names.a)), std::move(status).error());
   }
 
@@ -105,8 +107,8 @@ class Differ {
                      shape[static_cast<size_t>(*axis)], *axis);
     }
     const int64_t most = elements_of_a_band(options_.stream.memory);
-    DEQUANT_TRY(const auto a, Bands::open(a_, *pair.a, side_, most));
-    DEQUANT_TRY(const auto b, Bands::open(b_, *pair.b, side_, most));
+    DEQUANT_TRY(const auto a, Bands::open(a_, *pair.a, per_file_, most));
+    DEQUANT_TRY(const auto b, Bands::open(b_, *pair.b, per_file_, most));
     Comparison comparison(pair.a->type().element, pair.b->type().element, shape, axis);
     DEQUANT_TRY(int64_t left, element_count(shape));
     while (left > 0) {
@@ -128,7 +130,7 @@ class Differ {
   ModelFile& a_;
   ModelFile& b_;
   const DiffOptions& options_;
-  StreamOptions side_;  ///< of each of the two
+  StreamOptions per_file_;  ///< half of the memory, for each file
   int64_t total_ = 0;
   int64_t done_ = 0;
   ModelDifference report_;

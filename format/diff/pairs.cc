@@ -1,4 +1,4 @@
-// Which tensors of two model files are the same ones.
+// Pairing the tensors of two model files by their names.
 #include "format/diff/pairs.h"
 
 #include <algorithm>

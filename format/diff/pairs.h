@@ -1,4 +1,4 @@
-// Which tensors of two model files are the same ones, by their names.
+// Pairing the tensors of two model files by their names.
 #pragma once
 
 #include <string>
@@ -10,35 +10,37 @@
 
 namespace dequant::format {
 
-/// The dense tensors of a file by all names that it knows them by.
+/// The dense tensors of a file, by all their names in it.
 class NamedTensors {
  public:
-  /// Collects computed tensors and those stored as floats. Fails as ModelFile::visit() does.
+  /// Collects tensors that become floats and tensors that are stored as floats. Fails as
+  /// ModelFile::visit() does.
   static Result<NamedTensors> of(ModelFile& file);
 
-  /// Names in the order of the file, each once.
+  /// Each name once, in the order of the file.
   const std::vector<std::string_view>& names() const { return names_; }
 
-  /// The tensor of one of names(); null where several have the name, or where it is not read.
+  /// The tensor of one of names(). Null where several tensors have the name, or where dequant
+  /// cannot read the tensor.
   const DenseTensor* find(std::string_view name) const;
 
-  /// Why find() gives nothing.
+  /// Why find() returns null.
   std::string reason(std::string_view name) const;
 
-  /// What the file calls a tensor that somebody else knows by a name: that name itself, or else the
-  /// tensor whose node or codes have the name, or else the one that had it before it was quantized.
-  /// Empty where none is or several are.
+  /// The name in this file of a tensor that another file has by `name`: `name` itself, or else the
+  /// tensor whose node or codes have that name, or else the tensor that had it before it was
+  /// quantized. Empty where no tensor or more than one is meant.
   std::string_view known_as(std::string_view name) const;
 
  private:
-  /// Tensors by one kind of name; several of one name count as none.
+  /// Names of tensors by another kind of name; empty where several tensors share that.
   using Index = std::unordered_map<std::string_view, std::string_view>;
 
   void add(const TensorFacts& facts);
 
   std::vector<DenseTensor> tensors_;
   std::vector<std::string_view> names_;
-  std::unordered_map<std::string_view, size_t> by_name_;  ///< index, or one of the two below
+  std::unordered_map<std::string_view, size_t> by_name_;  ///< the index in tensors_, or kNone
   std::unordered_map<std::string_view, std::string> reasons_;
   Index by_node_;
   Index by_source_;
@@ -51,12 +53,15 @@ struct NamePair {
   std::string_view b;
 };
 
+/// What paired() returns.
 struct Pairing {
-  std::vector<NamePair> pairs;  ///< in the order of a
+  std::vector<NamePair> pairs;  ///< in the order of file a
   std::vector<std::string_view> only_in_a;
   std::vector<std::string_view> only_in_b;
 };
 
+/// Pairs each name of a with b.known_as(name), then each name of b that is left with
+/// a.known_as(name).
 Pairing paired(const NamedTensors& a, const NamedTensors& b);
 
 }  // namespace dequant::format

@@ -1,4 +1,4 @@
-// Numbers of the output types as float32, which holds all of them exactly.
+// Converting numbers of the output types to float32, which is exact.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace dequant::format {
 
-/// Little-endian bytes of float32, float16 or bfloat16 as numbers: out.size() of them, which
-/// `bytes` holds.
+/// Fills `out` with numbers of `element`, which is float32, float16 or bfloat16. `bytes` holds at
+/// least out.size() of them, little-endian.
 void widen(Element element, std::span<const std::byte> bytes, std::span<float> out);
 
 }  // namespace dequant::format

@@ -1,10 +1,10 @@
-// Making text from outside safe to print.
+// Escaping text from files, so that it is safe to print.
 #include "format/io/errors.h"
 
 namespace dequant::format {
 namespace {
 
-/// Bytes of the UTF-8 character that starts at i, or 0 if there is none.
+/// The length of the UTF-8 sequence that starts at i, or 0 where no valid one does.
 size_t utf8_length(std::string_view text, size_t i) {
   const auto byte = [&](size_t k) { return static_cast<unsigned char>(text[k]); };
   const unsigned char first = byte(i);
@@ -23,7 +23,7 @@ size_t utf8_length(std::string_view text, size_t i) {
   if (first == 0xF0 && byte(i + 1) < 0x90) return 0;
   if (first == 0xF4 && byte(i + 1) > 0x8F) return 0;
   if (first == 0xC2 && byte(i + 1) < 0xA0) return 0;
-  // What ends a line, or turns its direction: U+2028 to U+202E, U+2066 to U+2069.
+  // Line separators and marks of the text direction: U+2028 to U+202E, U+2066 to U+2069.
   if (first == 0xE2 && byte(i + 1) == 0x80 && byte(i + 2) >= 0xA8 && byte(i + 2) <= 0xAE) return 0;
   if (first == 0xE2 && byte(i + 1) == 0x81 && byte(i + 2) >= 0xA6 && byte(i + 2) <= 0xA9) return 0;
   return n;

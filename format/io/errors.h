@@ -1,5 +1,4 @@
-// Errors of readers and writers of files: formatted sentences, system errors by name, and names
-// from files made safe to print.
+// Making errors: formatted sentences, errors of the system, and escaped text from files.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,12 +12,13 @@
 
 namespace dequant::format {
 
+/// An error with a formatted sentence.
 template <class... Args>
 Error failure(ErrorCode code, fmt::format_string<Args...> text, Args&&... args) {
   return Error{code, fmt::format(text, std::forward<Args>(args)...)};
 }
 
-/// The sentence followed by what errno says.
+/// An error with a formatted sentence and the text of errno: out_of_memory for ENOMEM, else io.
 template <class... Args>
 Error io_error(fmt::format_string<Args...> text, Args&&... args) {
   const int reason = errno;
@@ -33,8 +33,8 @@ inline Error in(std::string_view where, Error error) {
   return error;
 }
 
-/// Text from a file or a path as it may be printed, on one line: control characters, backslashes
-/// and what is not UTF-8 become escapes, and text is cut behind so many bytes.
+/// Text from a file or a path that is safe to print on one line: control characters, backslashes
+/// and bytes that are not UTF-8 become escapes. At most `longest` bytes of the text are used.
 std::string escaped(std::string_view text, size_t longest = 200);
 
 }  // namespace dequant::format

@@ -1,5 +1,5 @@
-// Reading files by position, never by mapping: a file that shrinks while we read is an error, not a
-// signal.
+// Reading files by position. Files are not mapped into memory: where another process truncates a
+// mapped file, reading is a signal instead of an error.
 #pragma once
 
 #include <sys/stat.h>
@@ -14,7 +14,7 @@
 
 namespace dequant::format {
 
-/// An owned file descriptor.
+/// A file descriptor that is closed on destruction.
 class Descriptor {
  public:
   Descriptor() = default;
@@ -32,13 +32,14 @@ class Descriptor {
   int fd_ = -1;
 };
 
-/// What tells one file from another, and one state of it from the next.
+/// Identifies a file and the state of its contents.
 struct FileIdentity {
   uint64_t device = 0;
   uint64_t inode = 0;
   int64_t size = 0;
   int64_t changed_ns = 0;  ///< time of the last change of its contents
 
+  /// True for two states of one file.
   bool same_file(const FileIdentity& other) const {
     return device == other.device && inode == other.inode;
   }
@@ -48,21 +49,22 @@ struct FileIdentity {
 /// A regular file, open for reading.
 class InputFile {
  public:
-  /// Fails with io when the path cannot be opened or is not a regular file.
+  /// Opens the file at the path. Fails with io when it cannot be opened or is no regular file.
   static Result<InputFile> open(const std::string& path);
 
-  /// Takes over a descriptor that is already open; `name` is for messages.
+  /// The file of an open descriptor; `name` is for messages. Fails with io when it is no regular
+  /// file.
   static Result<InputFile> adopt(Descriptor fd, std::string name);
 
   const std::string& name() const { return name_; }
   int64_t size() const { return identity_.size; }
   const FileIdentity& identity() const { return identity_; }
 
-  /// Fills `out` from `offset` on. Fails with io on an error, with malformed when the file has
-  /// become shorter than it was.
+  /// Fills `out` with the bytes from `offset` on. Fails with io on an error of the system, and with
+  /// malformed when the file became shorter since it was opened.
   Status read(int64_t offset, std::span<std::byte> out) const;
 
-  /// Fails with malformed when the file is not what it was when it was opened.
+  /// Fails with malformed when the file changed since it was opened.
   Status check_unchanged() const;
 
  private:
@@ -71,10 +73,12 @@ class InputFile {
   FileIdentity identity_;
 };
 
-/// The whole of a small file. Fails with limit when it is larger than `max_bytes`.
+/// The contents of a file. Fails with limit when it is larger than `max_bytes`, and as InputFile
+/// does.
 Result<std::string> read_small_file(const std::string& path, int64_t max_bytes);
 
-/// The identity of whatever the path leads to; size -1 when nothing is there.
+/// The identity of the file or folder at the path, links followed; its size is -1 where there is
+/// none.
 FileIdentity identity_of(const std::string& path);
 
 }  // namespace dequant::format

@@ -1,4 +1,4 @@
-// Which temporary files are dead, and their end.
+// Finding and removing the temporary files of processes that were killed.
 #include "format/io/leftovers.h"
 
 #include <fcntl.h>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr time_t kDay = 24 * 60 * 60;
 
-/// Why a file stays that is no file of ours; nothing if it is one.
+/// Why dequant must not remove a file, by its kind and owner; empty if dequant may.
 std::optional<std::string> foreign(const struct stat& s) {
   if (!S_ISREG(s.st_mode)) return "it is not a regular file";
   if (s.st_uid != ::geteuid()) return "it belongs to another user";
@@ -38,7 +38,8 @@ class Sweep {
   Sweep(int directory, Removal removal)
       : directory_(directory), removal_(removal), start_(start_of_system()) {}
 
-  /// Nothing for a name that is not ours, or that vanishes meanwhile.
+  /// Returns nothing for a name that is no temporary_name(), and for a file that vanishes
+  /// meanwhile.
   std::optional<Leftover> look_at(const std::string& name) const {
     const auto start = start_in(name);
     struct stat s {};
@@ -65,7 +66,8 @@ class Sweep {
       found.kept = reason_of(errno);
       return found;
     }
-    // Locked, it is nobody's; but by now its writer may have given it its own name, and ended.
+    // The lock shows that no process writes the file. But its writer may have renamed it to its
+    // final name and ended after the folder was listed.
     struct stat open {};
     struct stat named {};
     if (::fstat(file.get(), &open) != 0 || foreign(open)) return {};

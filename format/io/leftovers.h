@@ -1,4 +1,4 @@
-// Removing the temporary files of runs that were killed.
+// Removing the temporary files of processes that were killed.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +9,25 @@
 
 namespace dequant::format {
 
+/// A temporary file of dequant.
 struct Leftover {
   std::string name;
   int64_t bytes = 0;
-  std::string kept;  ///< why it stays; empty: it goes
+  std::string kept;  ///< why it is not removed; empty: it is removed
 };
 
+/// Whether files are removed, or only listed as if they were.
 enum class Removal { done, pretended };
 
-/// Removes from a folder the temporary files of ours whose writers are dead, and lists all that
-/// have such a name. A writer holds a lock on its file while it lives: a file without one is dead
-/// if its name tells that it is of the present start of the system. Locks of another machine on a
-/// shared file system may not be seen here: a file of another start is dead if nothing was written
-/// to it for a day besides. Links, folders and files of other users stay.
+/// Removes the temporary files of dequant in a folder whose writing process has ended. Returns all
+/// files with such a name. A writing process locks its file. So an unlocked file is removed if its
+/// name says that it was made since the system started. Locks of another machine on a shared file
+/// system may be invisible here. So an unlocked file of another start of a system is only removed
+/// if nothing was written to it for a day. Links, folders, files of other users, and files named
+/// without a start stay. Fails with io where the folder cannot be read.
 Result<std::vector<Leftover>> remove_leftovers(const std::string& folder, Removal removal);
 
-/// Takes out of the list what stays, and adds a sentence for each of it.
+/// Removes the entries of files that stay from the list, and adds a warning for each.
 void warn_of_kept(std::vector<Leftover>& leftovers, std::vector<std::string>& warnings);
 
 }  // namespace dequant::format

@@ -1,4 +1,4 @@
-// What a file that could not be read looks like, by its first bytes.
+// Recognising files of formats that dequant does not read, by their first bytes.
 #include "format/io/look.h"
 
 #include <algorithm>
@@ -14,11 +14,11 @@ namespace {
 
 using namespace std::string_view_literals;
 
-/// Bytes at the start of a file that are compared with the marks of formats. The mark of tar
-/// archives ends at byte 262; HTML, XML and JSON documents show theirs earlier.
+/// Bytes at the start of a file that are searched for magic numbers. That of tar archives ends at
+/// byte 262; those of HTML, XML and JSON documents come earlier.
 constexpr size_t kLookedAt = 512;
 
-/// Fewer bytes than these are characters by chance.
+/// Shorter files may be valid text by chance.
 constexpr size_t kLeastText = 16;
 
 constexpr const char* kUnpack = ": unpack it first";
@@ -29,7 +29,7 @@ struct Mark {
   Look look;
 };
 
-/// Marks by which files of a format begin; the more special of two stands first.
+/// Magic numbers at the start of files. Where one is a prefix of another, the longer comes first.
 constexpr std::array kMarks{
     Mark{0, "GGUF"sv, {"a GGUF file"}},
     Mark{4, "TFL3"sv, {"a TensorFlow Lite model"}},
@@ -45,7 +45,7 @@ constexpr std::array kMarks{
     Mark{0, "\x28\xb5\x2f\xfd"sv, {"a Zstandard file", kUnpack}},
     Mark{0, "7z\xbc\xaf\x27\x1c"sv, {"a 7z archive", kUnpack}},
     Mark{257, "ustar"sv, {"a tar archive", kUnpack}},
-    // The number that files of PyTorch before 1.6 begin with, pickled.
+    // The pickled magic number of PyTorch files before 1.6.
     Mark{0, "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"sv, {"a PyTorch file"}},
     Mark{0, "\x80\x02"sv, {"a Python pickle"}},
     Mark{0, "\x80\x03"sv, {"a Python pickle"}},
@@ -59,7 +59,7 @@ uint64_t little_endian(std::string_view bytes) {
   return number;
 }
 
-/// Of a zip archive the name of the first member tells whose it is.
+/// A zip archive, whose format is recognised by the name of its first member.
 std::optional<Look> zip(std::string_view head) {
   constexpr size_t kHeader = 30;
   if (!head.starts_with("PK\x03\x04") && !head.starts_with("PK\x05\x06")) return {};
@@ -71,7 +71,7 @@ std::optional<Look> zip(std::string_view head) {
   return Look{"a zip archive", kUnpack};
 }
 
-/// The length of a header, and the header: JSON.
+/// safetensors: the length of a header, then the header, which is JSON.
 bool is_safetensors(std::string_view head, int64_t size) {
   if (head.size() < 10 || head[8] != '{') return false;
   return little_endian(head.substr(0, 8)) <= static_cast<uint64_t>(size) - 8;
@@ -80,7 +80,7 @@ bool is_safetensors(std::string_view head, int64_t size) {
 bool is_text(std::string_view head, bool whole) {
   std::string plain;
   for (const char c : head) plain += c == '\n' || c == '\r' || c == '\t' || c == '\\' ? ' ' : c;
-  // What the end of the looked-at bytes cuts may be a character of up to four bytes.
+  // The last character may be cut: it has up to four bytes.
   if (!whole) {
     for (int i = 0; i < 3 && (plain.back() & 0x80) != 0; ++i) plain.pop_back();
   }

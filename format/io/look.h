@@ -1,4 +1,4 @@
-// What a file that could not be read looks like, by its first bytes.
+// Recognising files of formats that dequant does not read, for error messages.
 #pragma once
 
 #include <optional>
@@ -7,14 +7,14 @@
 
 namespace dequant::format {
 
-/// A format in words, to be put into a sentence.
+/// A format, in words for a sentence.
 struct Look {
   const char* what = "";    ///< "a GGUF file"
-  const char* advice = "";  ///< what to do about it, with the mark before it; mostly empty
+  const char* advice = "";  ///< what to do, with the punctuation before it; mostly empty
 };
 
-/// The format that the first bytes of a file show, if dequant does not read that format. Nothing
-/// for other files, and for files that cannot be read.
+/// The format of a file by its first bytes, if dequant does not read that format. Returns nothing
+/// for all other files, and for files that cannot be read.
 std::optional<Look> look_of(const InputFile& file);
 
 }  // namespace dequant::format

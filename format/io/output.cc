@@ -1,6 +1,6 @@
-// Writing files so that they appear whole or not at all: an unnamed file in the target directory
-// (O_TMPFILE; a uniquely named one where the file system has no such thing), flushed, then linked
-// to its name.
+// Writing files that appear whole or not at all: an unnamed file in the target directory
+// (O_TMPFILE; a uniquely named file on file systems without it) is flushed, then linked to its
+// name.
 #include "format/io/output.h"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 namespace dequant::format {
 namespace {
 
-/// Of attempts to find a temporary name, which is rarely ever taken.
+/// Attempts to find a temporary name; the first is hardly ever taken.
 constexpr int kAttempts = 16;
 
 std::string base_of(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
@@ -109,7 +109,7 @@ Status OutputFile::open() {
   if (named) {
     open_under_temporary_name();
   } else if (fd_.valid()) {
-    locked_ = lock(fd_.get());  // for the moment in which it has a temporary name
+    locked_ = lock(fd_.get());  // commit() may give it a temporary name
   }
   if (!fd_.valid()) return io_error("cannot write to the folder {}", escaped(folder));
   give_access();
@@ -134,7 +134,7 @@ void OutputFile::open_under_temporary_name() {
         fd_ = Descriptor();
         return;
       }
-      // Whoever removes leftovers may have done so with this file before it was locked.
+      // Another process that removes leftovers may have removed this file before it was locked.
       if (s.st_nlink != 0) return;
     } else {
       locked_ = errno == EWOULDBLOCK;
@@ -146,13 +146,14 @@ void OutputFile::open_under_temporary_name() {
   errno = EAGAIN;
 }
 
-/// What replaces a file that others must not read is never open to them.
+/// Creates a file that will replace another with mode 0600: other users may have no right to read
+/// it. give_access() then sets the final mode.
 int OutputFile::open_at(const char* name, int flags) const {
   return ::openat(directory_.get(), name, flags | O_RDWR | O_CLOEXEC, access_ ? 0600 : 0666);
 }
 
-/// As far as the system allows: some file systems have no owners, and only root may give files
-/// away.
+/// Sets owner and group where the system allows it: some file systems have no owners, and only root
+/// may change the owner of a file.
 void OutputFile::give_access() {
   if (!access_) return;
   const int group = ::fchown(fd_.get(), uid_t(-1), access_->group);
@@ -207,11 +208,11 @@ void OutputFile::start_flush(int64_t begin, int64_t end) {
   constexpr int64_t kStep = int64_t{32} << 20;
   const int64_t first = begin / kStep * kStep;
   const int64_t last = end / kStep * kStep;
-  // Nothing depends on it: fsync waits for all, and finds all errors.
+  // Errors are ignored: fsync waits for all bytes, and reports all errors.
   if (first < last) ::sync_file_range(fd_.get(), first, last - first, SYNC_FILE_RANGE_WRITE);
 }
 
-/// What replaces another file needs a name to do so.
+/// A file needs a name before it can replace another.
 Status OutputFile::get_ready() {
   if (!temporary_.empty() || overwrite_ == Overwrite::refuse) return {};
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -240,7 +241,7 @@ Status OutputFile::link_into_place() {
                     ? ::renameat(directory, temporary_.c_str(), directory, base_.c_str())
                     : rename_no_replace(directory, temporary_.c_str(), base_.c_str());
   if (renamed != 0 && overwrite_ == Overwrite::refuse && (errno == EINVAL || errno == ENOSYS)) {
-    // A file system without RENAME_NOREPLACE: a hard link refuses an existing name as well.
+    // A file system without RENAME_NOREPLACE: link() also fails where the name exists.
     renamed = ::linkat(directory, temporary_.c_str(), directory, base_.c_str(), 0);
     if (renamed == 0) ::unlinkat(directory, temporary_.c_str(), 0);
   }
@@ -253,8 +254,7 @@ Status OutputFile::link_into_place() {
   return {};
 }
 
-/// Takes the first file from its place again unless the second came to stand, whatever else
-/// happens.
+/// On destruction removes the name of the first file, unless the second file has its name too.
 struct OutputFile::Together {
   OutputFile& first;
   const OutputFile& second;
@@ -269,7 +269,8 @@ struct OutputFile::Together {
 Status OutputFile::flush() {
   if (flushed_) return {};
   if (::fsync(fd_.get()) != 0) return io_error("cannot flush {} to disk", escaped(path_));
-  // Closing may tell of an error too, on network file systems. The lock lasts until the last close.
+  // On network file systems close() may report errors of writing. The lock lasts until the last
+  // close.
   if (!temporary_.empty()) {
     const int copy = ::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0);
     if (copy < 0 || ::close(copy) != 0) return io_error("cannot close {}", escaped(path_));

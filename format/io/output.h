@@ -1,4 +1,4 @@
-// Writing files so that they appear whole or not at all.
+// Writing files that appear whole or not at all.
 #pragma once
 
 #include <cstddef>
@@ -13,30 +13,32 @@
 
 namespace dequant::format {
 
+/// What to do where a file exists at the path of an output.
 enum class Overwrite { refuse, replace };
 
-/// The folder of a path, as it may be opened.
+/// The folder of a path; "." where the path has none.
 std::string folder_of(const std::string& path);
 
-/// True if anything stands at the path, be it a link that leads nowhere.
+/// True if anything exists at the path, dangling links included.
 bool is_taken(const std::string& path);
 
-/// A file in the making: written without a name, or under a temporary one, in the directory where
-/// it will stand; commit() makes it durable and gives it its name. Destroyed before that, nothing
-/// stays. A file that replaces another has the permissions of that one, and its owner and group as
-/// far as the system allows.
+/// An output file. Until commit() the file has no name or a temporary one, in the directory of its
+/// path. commit() flushes it to the disk and gives it its name. Where the object is destroyed
+/// before that, the file is removed. A file that replaces another gets the permissions of that
+/// file, and its owner and group where the system allows it. All functions fail with io.
 class OutputFile {
  public:
-  /// Fails with io when the directory cannot be written to, when something that is no regular file
-  /// stands at the path, or when a file does and `overwrite` says refuse.
+  /// Creates a file for `path`. Fails with io when the directory cannot be written to, when the
+  /// path is that of something other than a regular file, or when a file exists and `overwrite` is
+  /// refuse.
   static Result<OutputFile> create(const std::string& path, Overwrite overwrite);
 
-  /// Fails with io where create() would because of the directory or the name, whatever stands at
-  /// the path.
+  /// Fails with io where create() would fail because of the directory or the name, whatever exists
+  /// at the path.
   static Status check_folder(const std::string& path);
 
-  /// A file that will stand beside another one that is not in place yet, with the same permissions,
-  /// under a name that must be free by then.
+  /// Creates a file of another name in the directory of `other`, with the same permissions. `other`
+  /// must not have its name yet. commit() fails where the new file's name is taken.
   static Result<OutputFile> create_beside(const OutputFile& other, const std::string& name);
 
   OutputFile(OutputFile&& other) noexcept = default;
@@ -44,47 +46,50 @@ class OutputFile {
   ~OutputFile();
 
   const std::string& path() const { return path_; }
-  /// True once the file has its name, even when commit() failed after that.
+  /// True once the file has its name, also where commit() failed after that.
   bool in_place() const { return in_place_; }
-  /// Bytes written so far, and those left to write_at().
+  /// Bytes that were written, and bytes that leave() skipped.
   int64_t size() const { return size_; }
 
-  /// Asks the file system for room, so that a full disk is found before the work. Optional.
+  /// Allocates space on the disk, so that a full disk is an error before the work. Optional.
   Status reserve(int64_t bytes);
 
+  /// Appends bytes.
   Status write(std::span<const std::byte> bytes);
   Status write(std::string_view bytes) { return write(std::as_bytes(std::span(bytes))); }
 
-  /// Leaves the next bytes to write_at(): write() goes on behind them. Returns where they begin.
+  /// Skips the next bytes, which write_at() must write; write() continues behind them. Returns the
+  /// offset of the first.
   int64_t leave(int64_t bytes);
 
-  /// Writes within what leave() left; from any thread, several at a time.
+  /// Writes bytes that leave() skipped. Any number of threads may call it at once.
   Status write_at(int64_t offset, std::span<const std::byte> bytes);
 
-  /// Starts to bring to the disk what lies before `end`, if a write from `begin` to there has
-  /// filled another step, so that little is left for commit(). Optional, from any thread; write()
-  /// does it.
+  /// Call after a write of [begin, end): where that completes a step of the file, starts to flush
+  /// the bytes before `end`, so that commit() has few left. Optional, on any thread; write() calls
+  /// it.
   void start_flush(int64_t begin, int64_t end);
 
-  /// Another name in the same directory.
+  /// Sets another name in the same directory, for commit().
   void rename(const std::string& name);
 
-  /// Takes back all that was written.
+  /// Removes everything that was written.
   Status clear();
 
-  /// Brings all that was written to the disk. Optional: commit() does it.
+  /// Flushes everything that was written to the disk. Optional: commit() does so too.
   Status flush();
 
-  /// Flushes to the disk, then gives the file its name. After this it is there whatever happens.
+  /// Flushes the file to the disk, then gives it its name, and flushes the directory: after that a
+  /// crash of the system cannot remove it.
   Status commit();
 
   /// Flushes both files, then gives both their names, `first` immediately before `second`, which
-  /// needs it: a signal that end_by_signal() handles finds either none of them or both. False, with
-  /// no name given, if the name of `first` is taken.
+  /// refers to it. A signal that end_by_signal() handles leaves either both files or none. Returns
+  /// false, and gives no name, if the name of `first` is taken.
   static Result<bool> commit_both(OutputFile& first, OutputFile& second);
 
  private:
-  /// Of a file that is replaced.
+  /// Permissions and owners of the file that is replaced.
   struct Access {
     mode_t permissions;
     uid_t owner;

@@ -1,4 +1,4 @@
-// Where the time of a long job goes.
+// Measuring the time of the phases of a conversion.
 #pragma once
 
 #include <atomic>
@@ -7,15 +7,16 @@
 
 namespace dequant::format {
 
-/// Nanoseconds of each phase, summed over threads: phases that overlap count in full.
+/// Nanoseconds of each phase, summed over threads.
 struct Phases {
   std::atomic<int64_t> read{0};
   std::atomic<int64_t> dequantize{0};
   std::atomic<int64_t> write{0};
-  std::atomic<int64_t> flush{0};  ///< waiting until what was written is on the disk
+  std::atomic<int64_t> flush{0};  ///< waiting until written bytes are on the disk
 };
 
-/// Adds the time from its construction to its destruction to a phase; to none if `phases` is null.
+/// Adds the time from its construction to its destruction to a phase. Does nothing if `phases` is
+/// null.
 class Stopwatch {
  public:
   Stopwatch(Phases* phases, std::atomic<int64_t> Phases::*phase)

@@ -1,4 +1,4 @@
-// SHA-1 by nettle, which uses the processor's own instructions for it where there are any.
+// SHA-1 by nettle, which uses the SHA instructions of processors that have these.
 #include "format/io/sha1.h"
 
 #include <fmt/format.h>

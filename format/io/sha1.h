@@ -1,4 +1,4 @@
-// The digest that ONNX's external data may be checked by.
+// SHA-1, the checksum of ONNX's external data.
 #pragma once
 
 #include <functional>
@@ -9,8 +9,9 @@
 
 namespace dequant::format {
 
-/// The SHA-1 of a whole file as 40 lower-case hexadecimal digits. `tick` is asked now and then; its
-/// error ends the work. Fails with malformed when the file changes meanwhile.
+/// The SHA-1 of a file as 40 lower-case hexadecimal digits. `tick` is called repeatedly meanwhile;
+/// its first error ends the computation and is returned. Fails with malformed when the file changes
+/// meanwhile, and as InputFile::read() does.
 Result<std::string> sha1_of(const InputFile& file, const std::function<Status()>& tick);
 
 }  // namespace dequant::format

@@ -1,4 +1,4 @@
-// A tensor held in memory: what .npy, .pb and case files read into and are written from.
+// A tensor in memory, as readers and writers of .npy, .pb and case files use it.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace dequant::format {
 
-/// Owned shape and packed, little-endian data (as dequant::Buffers takes them).
+/// Owns the shape and the data, which are packed and little-endian as in dequant::Buffers.
 struct TensorData {
   Element element = Element::float32;
   std::vector<int64_t> shape;

@@ -1,5 +1,5 @@
-// Strict JSON: builds the document itself from the events of the library's parser, because the
-// library's own builder keeps the last of equal keys and sets no limit to nesting.
+// Strict parsing of JSON: builds the document from the events of the library's SAX parser, because
+// the library's own builder keeps the last of equal keys and does not limit nesting.
 #include "format/json/json.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class Builder : public json::json_sax_t {
   bool number_unsigned(uint64_t value) override { return add(json(value)); }
   bool number_float(double value, const std::string&) override { return add(json(value)); }
   bool string(std::string& value) override { return add(json(std::move(value))); }
-  bool binary(json::binary_t&) override { return false; }  // no JSON text has any
+  bool binary(json::binary_t&) override { return false; }  // JSON text has no binary values
   bool start_object(size_t) override { return open(json::object()); }
   bool start_array(size_t) override { return open(json::array()); }
   bool end_object() override { return close(); }
@@ -67,7 +67,7 @@ class Builder : public json::json_sax_t {
     return true;
   }
 
-  /// Nothing is added beside an open container, so the pointer to it stays good.
+  /// While a container is open, nothing is added to the one around it: pointers stay valid.
   bool open(json container) {
     if (open_.size() == kDeepest) {
       error_ = bad("nested deeper than {} levels", kDeepest);

@@ -1,5 +1,5 @@
-// Strict JSON: text from outside becomes a document, and a document's members become values, or an
-// error says where it goes wrong. No message names the file.
+// Strict parsing of JSON, and reading the values of its members. Errors say where the text is
+// wrong; no message names the file.
 #pragma once
 
 #include <fmt/ranges.h>
@@ -17,28 +17,30 @@
 
 namespace dequant::format {
 
-/// Fails with malformed on what is not JSON, on an object with the same key twice, and on nesting
-/// deeper than any case file needs.
+/// Parses a text. Fails with malformed on text that is not JSON, on an object with the same key
+/// twice, and on nesting of more than 32 levels.
 Result<nlohmann::json> parse_json(std::string_view text);
 
-/// The value as it may be quoted in a message.
+/// The value as escaped text for a message.
 std::string shown(const nlohmann::json& value);
 
 /// The member of that name, or null.
 const nlohmann::json* member(const nlohmann::json& object, std::string_view key);
 
-/// Fails unless the value is an object with no other keys.
+/// Fails with malformed unless the value is an object that has only these keys.
 Status check_object(const nlohmann::json& value, std::initializer_list<std::string_view> keys);
 
-/// The string that must be there under that key.
+/// The string of a key. Fails with malformed where there is none.
 Result<std::string> text_member(const nlohmann::json& object, std::string_view key);
 
+/// An error with the code malformed.
 template <class... Args>
 Error bad(fmt::format_string<Args...> text, Args&&... args) {
   return failure(ErrorCode::malformed, text, std::forward<Args>(args)...);
 }
 
-/// The integer that the value is. 2.0 is none: a case file says what it means.
+/// The value as an integer of 64 bits. Fails with malformed for all other values; 2.0 is no
+/// integer.
 template <class T>
 Result<T> integer(const nlohmann::json& value) {
   constexpr bool kSigned = std::is_signed_v<T>;
@@ -49,7 +51,7 @@ Result<T> integer(const nlohmann::json& value) {
   return bad("{} is not {} integer of 64 bits", shown(value), kSigned ? "a signed" : "an unsigned");
 }
 
-/// The array of integers that must be there under that key.
+/// The array of integers of a key. Fails with malformed where there is none.
 template <class T>
 Result<std::vector<T>> integers(const nlohmann::json& object, std::string_view key) {
   const nlohmann::json* list = member(object, key);

@@ -1,4 +1,4 @@
-// A dense tensor cut into chunks that fit memory.
+// A dense tensor cut into chunks that fit in memory.
 #include "format/model/chunks.h"
 
 #include "format/model/ranges.h"
@@ -22,7 +22,7 @@ Status Chunks::open() {
   return {};
 }
 
-int64_t Chunks::side_by_side() const {
+int64_t Chunks::concurrency() const {
   if (!scale_->held_whole() || (zero_ && !zero_->held_whole())) return 1;
   return element_count(plan_) / most_ + 1;
 }
@@ -35,7 +35,7 @@ void Chunks::make_room(Chunk& chunk, Holds what) const {
 }
 
 Result<bool> Chunks::next(Chunk& chunk) {
-  const std::lock_guard lock(turn_);
+  const std::lock_guard lock(mutex_);
   if (begin_ == element_count(plan_)) return false;
   chunk.elements = {begin_, chunk_end(plan_, begin_, most_)};
   const int64_t count = chunk.elements.end - begin_;

@@ -1,4 +1,4 @@
-// A dense tensor cut into chunks that fit memory, which any threads may compute.
+// A dense tensor cut into chunks that fit in memory, which any number of threads may compute.
 #pragma once
 
 #include <memory>
@@ -21,46 +21,51 @@ struct RecipeReaders {
   std::unique_ptr<StoredReader> zero_point;  ///< null: the recipe has none
 };
 
-/// One chunk, and the memory of the thread that computes it.
+/// One chunk, and the buffers of the thread that computes it.
 struct Chunk {
   Range elements;
   std::vector<std::byte> codes;
-  std::vector<std::byte> scale;       ///< a slice, unless they are held whole
-  std::vector<std::byte> zero_point;  ///< the same
+  std::vector<std::byte> scale;       ///< of this chunk; empty where all scales are in memory
+  std::vector<std::byte> zero_point;  ///< the same for zero points
   std::vector<std::byte> output;
 };
 
-/// What a chunk holds: its output may go elsewhere.
+/// Which buffers of a chunk are used: results may go to memory of the caller.
 enum class Holds { codes, codes_and_output };
 
-/// The chunks of one dense tensor, from front to back. Threads take them in turns with next() and
-/// compute them side by side. Plans that are not strided.
+/// The chunks of one dense tensor, from front to back. Each thread calls next() for a chunk and
+/// then compute(); any number of threads may do so at once. The plan must not be strided.
 class Chunks {
  public:
-  /// A chunk has `output_bytes` at most, and `parameter_bytes` of scales and as many of zero
-  /// points. The plan must outlive the chunks.
+  /// A chunk has at most `output_bytes` of output, `parameter_bytes` of scales and as many of zero
+  /// points. `phases`, if not null, gets the time of reading and dequantizing. The plan must
+  /// outlive this object.
   Chunks(const Plan& plan, RecipeReaders readers, int64_t output_bytes, int64_t parameter_bytes,
          Phases* phases);
 
-  /// Reads the scales and zero points that are held whole.
+  /// Reads the scales and zero points where all fit in `parameter_bytes`. Must be called first.
+  /// Fails with io, malformed or limit.
   Status open();
 
-  /// How many chunks there are, about; 1 if the memory is enough for one at a time only.
-  int64_t side_by_side() const;
+  /// How many threads can compute chunks at once: about the number of chunks; 1 where scales or
+  /// zero points are read chunk by chunk, as the limit then allows one chunk in memory.
+  int64_t concurrency() const;
 
-  /// Takes the memory that any chunk needs for these; throws std::bad_alloc where there is none.
+  /// Allocates buffers that are large enough for every chunk. Throws std::bad_alloc.
   void make_room(Chunk& chunk, Holds what) const;
 
-  /// Sets the next chunk, or none: false. Reads its codes where storage yields them only in order.
+  /// Sets the elements of the next chunk and returns true, or false after the last one. Also reads
+  /// the codes where their storage can only be read in order. Fails with io or malformed.
   Result<bool> next(Chunk& chunk);
 
-  /// Fills chunk.output.
+  /// Reads what the chunk needs, and dequantizes it into chunk.output. Fails with io, malformed or
+  /// limit.
   Status compute(Chunk& chunk, const Executor& executor);
-  /// Fills `y` instead, which holds just the elements of the chunk.
+  /// The same into `y`, which has the packed size of the chunk.
   Status compute(Chunk& chunk, std::span<std::byte> y, const RunOptions& options);
 
-  /// Call after the last chunk: that the inputs hold no more, and that their files are as they
-  /// were.
+  /// Must be called after the last chunk. Fails with malformed where the stored tensors are longer
+  /// than the plan, or where their files changed meanwhile.
   Status finish();
 
  private:
@@ -73,8 +78,8 @@ class Chunks {
   Phases* phases_;
   std::optional<ParameterReader> scale_;
   std::optional<ParameterReader> zero_;
-  std::mutex turn_;  ///< guards what follows, and the codes unless they are seekable
-  int64_t begin_ = 0;
+  std::mutex mutex_;   ///< guards begin_, and readers_.codes unless these are seekable
+  int64_t begin_ = 0;  ///< of the next chunk
 };
 
 }  // namespace dequant::format

@@ -1,4 +1,4 @@
-// From a quantized model file to a float one.
+// Converting a quantized model file to a float model file.
 #include "format/model/convert.h"
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// From a quantized model file to a float one.
+// Converting a quantized model file to a float model file.
 #pragma once
 
 #include <string>
@@ -12,11 +12,12 @@ namespace dequant::format {
 struct ConvertOptions {
   OpenOptions open;
   WriteOptions write;
-  bool clean_temp = false;  ///< first remove what dead runs have left in the output's folder
+  /// First remove temporary files that killed processes have left in the output's folder.
+  bool clean_temp = false;
 };
 
-/// Reads one model file and writes the other, whole or not at all. Fails as open_model() and
-/// ModelFile::write() do.
+/// Reads the model file `input` and writes the float model to `output`, whole or not at all.
+/// Returns what was done. Fails as open_model() and ModelFile::write() do.
 Result<ConvertReport> convert(Formats formats, const std::string& input, const std::string& output,
                               const ConvertOptions& options);
 

@@ -1,4 +1,4 @@
-// Bytes of stored tensors, each counted once however many tensors are computed from it.
+// Sums of the bytes of stored tensors, in which each stored tensor counts once.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,15 @@
 
 namespace dequant::format {
 
+/// Adds up bytes by the identity of their stored tensor.
 class DistinctBytes {
  public:
-  /// The bytes, unless what the identity names was added before: then 0.
+  /// Returns `bytes`, or 0 where the identity was added before.
   int64_t add(const void* identity, int64_t bytes) {
     return seen_.insert(identity).second ? bytes : 0;
   }
 
-  /// Those of the stored tensors of a dense tensor that were not added before.
+  /// Returns the bytes of the stored tensors of a dense tensor that were not added before.
   int64_t add(const ModelFile& file, const DenseTensor& tensor) {
     int64_t sum = 0;
     const auto count = [&](const void* identity, int64_t bytes) { sum += add(identity, bytes); };

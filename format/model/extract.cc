@@ -1,4 +1,4 @@
-// The tensors of a model file by their names.
+// Finding the tensors of a model file by name, and reading them.
 #include "format/model/extract.h"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ void Extractor::add(const DenseTensor& tensor) {
   tensors_.push_back(tensor);
 }
 
-/// Of several of one name the first is told.
+/// Where several tensors have the name, the message has the reason of the first.
 void Extractor::add(const LeftTensor& tensor) {
   for (const std::string_view name : {tensor.node, tensor.name, tensor.source})
     reasons_.try_emplace(name, tensor.reason);

@@ -1,4 +1,4 @@
-// The tensors of a model file by their names.
+// Finding the tensors of a model file by name, and reading them.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,10 @@
 
 namespace dequant::format {
 
-/// A model file open for taking tensors out. After open() any number of threads may do so.
+/// The tensors of an open model file. Any number of threads may use it after open().
 class Extractor {
  public:
-  /// Collects the tensors of an open file. Fails as ModelFile::visit() does.
+  /// Collects the tensors of the file. Fails as ModelFile::visit() does.
   static Result<std::unique_ptr<Extractor>> open(std::unique_ptr<ModelFile> file);
 
   ModelFile& file() const { return *file_; }
@@ -22,35 +22,36 @@ class Extractor {
   /// All tensors that a recipe computes, in the order of the file.
   const std::vector<DenseTensor>& tensors() const { return tensors_; }
 
-  /// The index among them of that whose name, node or source is the name. Fails with
-  /// invalid_argument when nothing, or more than one thing, has that name, and for tensors that are
-  /// stored as floats.
+  /// The index in tensors() of the tensor whose name, node or source is `name`. Fails with
+  /// invalid_argument where no tensor or more than one has the name, and where the tensor is stored
+  /// as floats.
   Result<size_t> index_of(const std::string& name) const;
 
-  /// The tensor that a name means: one of tensors(), or else one that the file stores by that name.
-  /// With `raw` the codes, which several tensors of the name may share. Fails as index_of() does.
+  /// The tensor of a name: one of tensors(), or else the stored tensor of that name. With `raw` its
+  /// codes as a tensor of their own; several tensors of the name are then allowed if they have the
+  /// same codes. Fails as index_of() does.
   Result<DenseTensor> find(const std::string& name, bool raw) const;
 
-  /// All of tensors(); with `raw` what they are computed from, each once. Fails with unsupported
-  /// where there are none, and says what there is instead.
+  /// All of tensors(); with `raw` their codes instead, each once. Fails with unsupported where
+  /// there are none; the message says what the file has instead.
   Result<std::vector<DenseTensor>> all(bool raw) const;
 
-  /// Computes a tensor into memory of just its size. `tensor` may be a copy whose plan has another
-  /// output.
+  /// Computes a tensor into `y`, which has its packed size. `tensor` may be a copy whose plan has
+  /// another output. Fails as format::read() does.
   Status read(const DenseTensor& tensor, const StreamOptions& options,
               std::span<std::byte> y) const {
     return format::read(*file_, tensor, options, y);
   }
 
  private:
-  /// Of each name, indices of tensors_.
+  /// Indices of tensors_ by a name.
   using Index = std::unordered_map<std::string_view, std::vector<size_t>>;
 
   explicit Extractor(std::unique_ptr<ModelFile> file) : file_(std::move(file)) {}
   Status collect();
   void add(const DenseTensor& tensor);
   void add(const LeftTensor& tensor);
-  /// The indices of those that a name means.
+  /// The indices of the tensors whose name, node or source is `name`.
   std::vector<size_t> named(const std::string& name) const;
   Error several(const std::string& name, const std::vector<size_t>& found) const;
   Error missing(const std::string& name) const;
@@ -60,7 +61,7 @@ class Extractor {
   Index by_name_;
   Index by_node_;
   Index by_source_;
-  /// Of the names of a tensor that stays quantized, why.
+  /// Why a tensor stays quantized, by each of its names.
   std::unordered_map<std::string_view, std::string> reasons_;
 };
 

@@ -1,4 +1,4 @@
-// Recognising a model file, and refusing options that its format does not have.
+// Opening a model file by the first format that recognises it.
 #include "format/model/format.h"
 
 #include <sys/stat.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kHead = 64;
 
-/// The first bytes of a file; of a folder none.
+/// The first bytes of a file; empty for a folder.
 Result<std::string> head_of(const std::string& path, bool is_folder) {
   if (is_folder) return std::string();
   DEQUANT_TRY(const InputFile file, InputFile::open(path));
@@ -23,7 +23,7 @@ Result<std::string> head_of(const std::string& path, bool is_folder) {
   return head;
 }
 
-/// Null where no format does.
+/// The first format that recognises the file, or null.
 Result<const Format*> recognised(Formats formats, const std::string& path) {
   struct stat s {};
   const bool is_folder = ::stat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode);

@@ -1,4 +1,4 @@
-// A format of model files: how its files are recognised and opened, and which options they have.
+// A format of model files: how dequant recognises and opens its files, and which options it has.
 #pragma once
 
 #include <memory>
@@ -14,29 +14,29 @@ namespace dequant::format {
 
 class ModelFile;
 
-/// What there is to recognise a file by.
+/// What a format may use to recognise a file.
 struct Probe {
   std::string_view path;
-  std::string_view head;   ///< the first bytes of a file: 64, or all there are
-  bool is_folder = false;  ///< the path leads to a folder
+  std::string_view head;   ///< the first 64 bytes of a file, or the whole shorter file
+  bool is_folder = false;  ///< the path is that of a folder
 };
 
-/// One format. Each has one of static storage, which the list of formats (format/formats.h) names.
+/// One format: a constant of static storage, listed by formats() (format/formats.h).
 struct Format {
-  std::string_view name;   ///< for programs: "onnx"
-  std::string_view files;  ///< for sentences: "ONNX models"
-  Words words;
-  /// The names of the FormatOptions that it reads.
+  std::string_view name;   ///< as a key: "onnx"
+  std::string_view files;  ///< in sentences: "ONNX models"
+  Words words;             ///< in tables, messages and JSON
+  /// The names of the FormatOptions that the format reads.
   std::span<const std::string_view> options;
-  /// True for what should be opened as this format. A format whose files begin with no mark says
-  /// true to everything, and stands last in the list.
+  /// True where the file should be opened as this format. A format whose files begin with no magic
+  /// number returns true for every file, and must be the last of the list.
   bool (*recognises)(const Probe& probe);
   /// Opens a file, or a folder. Fails with io, malformed, limit or unsupported, and with
   /// invalid_argument for an option with a wrong value.
   Result<std::unique_ptr<ModelFile>> (*open)(const std::string& path, const OpenOptions& options);
 };
 
-/// Formats in the order in which they are asked. Not owned.
+/// Formats in the order in which recognises() is called. Not owned.
 using Formats = std::span<const Format* const>;
 
 /// Opens a model file with the first format that recognises it. Fails as Format::open() does; with

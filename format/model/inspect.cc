@@ -1,4 +1,4 @@
-// What the quantized tensors of a model file hold.
+// Statistics of the quantized tensors of a model file.
 #include "format/model/inspect.h"
 
 #include <mutex>
@@ -60,7 +60,7 @@ class Inspector {
     return sink_.tensor(info);
   }
 
-  /// Tensors that take the same in the same way share what was found.
+  /// Tensors of the same plan and the same stored tensors share their statistics.
   Status measure(const DenseTensor& tensor, TensorInfo& info) {
     const auto take = [&](const Measured& found) {
       info.scale = found.scale;
@@ -100,7 +100,7 @@ class Inspector {
 
   void advance(int64_t bytes) {
     if (!options_.progress) return;
-    const std::lock_guard lock(turn_);
+    const std::lock_guard lock(mutex_);
     done_ += bytes;
     options_.progress(done_, total_);
   }
@@ -113,7 +113,7 @@ class Inspector {
   InspectTotals totals_;
   Remembered remembered_;
   size_t measured_ = 0;
-  std::mutex turn_;  ///< guards done_
+  std::mutex mutex_;  ///< guards done_
   int64_t done_ = 0;
   int64_t total_ = 0;
 };

@@ -1,4 +1,4 @@
-// What the quantized tensors of a model file hold.
+// Statistics of the quantized tensors of a model file.
 #pragma once
 
 #include <functional>
@@ -12,13 +12,12 @@
 
 namespace dequant::format {
 
-/// One tensor that is dequantized, or that stays quantized. Valid during the call that it comes
-/// with.
+/// One tensor that becomes floats, or that stays quantized. Valid during the call that passes it.
 struct TensorInfo : TensorFacts {
   std::string reason;  ///< why it stays quantized; empty: it becomes floats
-  /// Of one that stays quantized, but whose scales and zero points are known.
+  /// Of a tensor that stays quantized, where the file has its scales and zero points.
   std::optional<Parameters> parameters;
-  // Of one that becomes floats:
+  // Of a tensor that becomes floats:
   Plan plan;
   std::optional<int64_t> axis;
   std::vector<int64_t> shape;
@@ -26,8 +25,8 @@ struct TensorInfo : TensorFacts {
   ScaleProfile scale;
   Extent zero_point;
   Profile profile;
-  int64_t bytes = 0;        ///< of all stored tensors that it takes
-  int64_t bytes_first = 0;  ///< of those that no tensor before it takes
+  int64_t bytes = 0;        ///< of all its stored tensors
+  int64_t bytes_first = 0;  ///< of its stored tensors that no earlier tensor has
   int64_t float_bytes = 0;
 };
 
@@ -36,12 +35,13 @@ struct InspectTotals {
   int64_t all = 0;
   int64_t dense = 0;
   int64_t elements = 0;
-  int64_t bytes = 0;  ///< of each stored tensor once
+  int64_t bytes = 0;  ///< of stored tensors, each counted once
   int64_t float_bytes = 0;
 };
 
-/// Takes what inspect() finds, in this order; nothing of it is kept. The first error of a call ends
-/// the inspection.
+/// Receives what inspect() finds: begin() once, then tensor() for each tensor, then other() for
+/// each other tensor. inspect() keeps nothing of these. It ends at the first error of a call, and
+/// returns that error.
 class InspectSink {
  public:
   InspectSink() = default;
@@ -56,13 +56,14 @@ class InspectSink {
 
 struct InspectOptions {
   StreamOptions stream;
-  size_t profiles = 0;  ///< of so many dense tensors all is found, not just extents
-  /// Told how many bytes of values are done; one call at a time, on any thread.
+  size_t profiles = 0;  ///< dense tensors with full statistics, the first ones; others get extents
+  /// Called with the bytes of values that are done, on any thread, one call at a time.
   std::function<void(int64_t done, int64_t total)> progress = {};
 };
 
-/// Reads every quantized tensor of a file. The sink is called for the first time when all is proved
-/// but what only the tensor data itself can show: errors of reading it.
+/// Reads every quantized tensor of a file and passes its statistics to the sink. All checks that do
+/// not need tensor data come before the first call of the sink. Fails as ModelFile::visit() and
+/// stream() do.
 Result<InspectTotals> inspect(ModelFile& file, const InspectOptions& options, InspectSink& sink);
 
 }  // namespace dequant::format

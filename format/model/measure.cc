@@ -1,4 +1,4 @@
-// What is found in the data of one dense tensor.
+// Statistics of the data of one dense tensor.
 #include "format/model/measure.h"
 
 #include <algorithm>
@@ -9,10 +9,10 @@
 namespace dequant::format {
 namespace {
 
-/// Elements looked at in one go; a multiple of 8.
+/// Elements read at once; a multiple of 8.
 constexpr int64_t kStep = int64_t{1} << 18;
 
-/// Calls visit(Group&) for the scales that are told one by one.
+/// Calls visit(Group&) for the scales that the report lists one by one.
 template <class Visit>
 void for_each_listed(ScaleProfile& scale, Visit visit) {
   for (Group& g : scale.least) visit(g);
@@ -55,7 +55,7 @@ Status Measurer::read_zero_points(const StoredTensor& zero_point, Measured& foun
   return {};
 }
 
-/// Hands all numbers of a stored tensor to `add`.
+/// Calls `add` with every number of a stored tensor, in order.
 template <class Add>
 Status Measurer::read(const StoredTensor& tensor, Add add) {
   DEQUANT_TRY(const auto reader, file_.open(tensor, options_.memory));

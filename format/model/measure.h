@@ -1,4 +1,4 @@
-// What is found in the data of one dense tensor.
+// Statistics of the data of one dense tensor.
 #pragma once
 
 #include <map>
@@ -10,24 +10,25 @@
 
 namespace dequant::format {
 
+/// Statistics of the scales, the zero points, and the codes and values of a tensor.
 struct Measured {
   ScaleProfile scale;
   Extent zero_point;
   Profile profile;
 };
 
-/// Reads and dequantizes tensors to measure them.
+/// Reads and dequantizes tensors to compute their statistics.
 class Measurer {
  public:
-  /// Hears of bytes of values that are done, on any thread.
+  /// Called with the number of bytes of values that were just done, on any thread.
   using Advance = std::function<void(int64_t bytes)>;
 
-  /// The options must outlive it.
+  /// The file and the options must outlive this object.
   Measurer(ModelFile& file, const StreamOptions& options, Advance advance)
       : file_(file), options_(options), advance_(std::move(advance)), scatter_(options) {}
 
-  /// With `all` false only extents, zeros and infinities are found: in less time. Fails as stream()
-  /// does.
+  /// The statistics of a tensor. With `all` false only extents and counts of zeros and infinities,
+  /// in less time. Fails as stream() does.
   Result<Measured> measure(const DenseTensor& tensor, bool all);
 
  private:
@@ -41,14 +42,17 @@ class Measurer {
   Scatter scatter_;
 };
 
-/// What has been found, for tensors that are computed in the same way from the same stored tensors.
-/// Measuring small ones again is as fast; at most kMost measurements of about 1 KiB are kept, and
-/// kMostProfiles with histograms, of about 5 KiB.
+/// Statistics of earlier tensors, for tensors that the same plan computes from the same stored
+/// tensors. Tensors of fewer than kLeastElements are not kept: to measure them again is as fast. At
+/// most kMost entries of about 1 KiB are kept, of these kMostProfiles with histograms, of about 5
+/// KiB.
 class Remembered {
  public:
-  /// Null where nothing is known.
+  /// The statistics of a tensor of the same plan and stored tensors; null where none are kept.
   const Measured* find(const DenseTensor& tensor) const;
 
+  /// Keeps the statistics of a tensor that shares stored tensors with others, if there is room.
+  /// `all` as in Measurer::measure().
   void add(const DenseTensor& tensor, const Measured& measured, bool all);
 
  private:

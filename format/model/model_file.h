@@ -1,5 +1,5 @@
-// The interface of every model file: what `convert`, `extract`, `inspect` and Python's open() and
-// convert() see of it.
+// The interface of every model file. `convert`, `extract`, `inspect` and Python's open() and
+// convert() use a model file through this interface alone.
 #pragma once
 
 #include <functional>
@@ -19,23 +19,25 @@
 
 namespace dequant::format {
 
-/// Takes what visit() finds. The first error ends the visit and comes out of it.
+/// Functions that visit() calls: `dense` for a tensor that becomes floats, `left` for a tensor that
+/// stays quantized. visit() ends at the first error of either, and returns that error.
 struct TensorVisitor {
   std::function<Status(const DenseTensor&)> dense;
   std::function<Status(const LeftTensor&)> left;
 };
 
+/// A function that visit_others() calls, with the same meaning of an error.
 using OtherVisitor = std::function<Status(const OtherTensor&)>;
 
-/// What a page says of the whole file in one box: "Operator sets | ai.onnx 21 | IR version 10".
+/// One entry of the page's summary of a file: "Operator sets | ai.onnx 21 | IR version 10".
 struct Headline {
   std::string title;
   std::string value;
   std::string more;
 };
 
-/// An open model file. Readers and open() work on any thread, several at a time; all else one call
-/// at a time.
+/// An open model file. Any number of threads may call open() and use its readers at once. Of all
+/// other functions only one may run at a time.
 class ModelFile {
  public:
   virtual ~ModelFile() = default;
@@ -43,53 +45,57 @@ class ModelFile {
   ModelFile& operator=(const ModelFile&) = delete;
 
   const Format& format() const { return format_; }
-  const std::string& path() const { return path_; }  ///< as it was given
+  const std::string& path() const { return path_; }  ///< as the caller gave it to open_model()
 
-  /// Facts of the whole: the first keys of the JSON object of `inspect`.
+  /// Facts about the whole file: the first keys of the JSON object of `inspect`.
   virtual nlohmann::ordered_json facts() const = 0;
+  /// The entry of the page's summary that only this format has.
   virtual Headline headline() const = 0;
 
-  /// Calls the visitor for each tensor that a recipe computes and for each that stays quantized, in
-  /// the order of the file, and holds none of them: there may be very many. Tensors that are stored
-  /// as floats are not visited. Fails with malformed, unsupported or io.
+  /// Calls the visitor for each tensor that a recipe computes and for each tensor that stays
+  /// quantized, in the order of the file. Keeps none in memory: there may be very many. Tensors
+  /// that are stored as floats are not visited. Fails with malformed, unsupported or io.
   virtual Status visit(const TensorVisitor& visitor) = 0;
 
-  /// The same for stored tensors of quantized types that are nobody's codes or zero points.
+  /// Calls the visitor for each stored tensor of a quantized type that is neither the codes nor the
+  /// zero point of another tensor. Fails as visit() does.
   virtual Status visit_others(const OtherVisitor& visitor) {
     (void)visitor;
     return {};
   }
 
-  /// The same for tensors that are stored as floats and are no parameters of others: dense ones
-  /// without a recipe, and left ones of float types that dequant does not read.
+  /// Calls the visitor for each tensor that is stored as floats and is no parameter of another
+  /// tensor: `dense` without a recipe, or `left` where dequant does not read the float type. Fails
+  /// as visit() does.
   virtual Status visit_floats(const TensorVisitor& visitor) = 0;
 
-  /// The tensor that the file stores by that name, as it is stored; nothing where it has none.
-  /// Fails with invalid_argument where several tensors have the name, with unsupported where
-  /// dequant does not read its type.
+  /// The stored tensor of that name, without a recipe; nothing where no stored tensor has the name.
+  /// Fails with invalid_argument where several tensors have the name, and with unsupported where
+  /// dequant does not read the tensor's type.
   virtual Result<std::optional<DenseTensor>> stored(const std::string& name) = 0;
 
-  /// Opens a stored tensor of a tensor of this file. What it takes to decode it may take `memory`
-  /// bytes. Fails with malformed, unsupported, limit or io.
+  /// Opens a stored tensor that this file handed out. Decoding may use `memory` bytes. Fails with
+  /// malformed, unsupported, limit or io.
   virtual Result<std::unique_ptr<StoredReader>> open(const StoredTensor& tensor,
                                                      int64_t memory) = 0;
 
-  /// Calls the function for what a stored tensor is computed from, which is mostly itself:
-  /// identity, and bytes in files.
+  /// Calls the visitor for each tensor of the file from which a stored tensor is computed. Mostly
+  /// that is the stored tensor itself.
   virtual void for_each_source(const StoredTensor& tensor, const SourceVisitor& visitor) const {
     visitor(tensor.identity, tensor.bytes);
   }
 
-  /// Fails with io where `output` is the file itself or another one that it consists of: not even
-  /// Overwrite::replace allows that.
+  /// Fails with io where `output` is one of the files of this model: not even Overwrite::replace
+  /// allows that.
   virtual Status check_output(const std::string& output) const = 0;
 
-  /// What there is instead, where visit() finds no dense tensor: "its quantized operators are 3
-  /// MatMulNBits".
+  /// For a message where visit() finds no dense tensor: what the file has instead, such as "its
+  /// quantized operators are 3 MatMulNBits".
   virtual std::string instead() const { return "all tensors are stored as they are"; }
 
-  /// Writes the float model, whole or not at all. Once, and nothing else after it. The report has
-  /// all but `cleaned` and the total of seconds; `decide` counts from this call on.
+  /// Writes the float model to `output`, whole or not at all. Must be the last call on this object.
+  /// The report lacks `cleaned` and the total of seconds; its `decide` counts from this call on.
+  /// Fails with malformed, unsupported, limit or io, and with the error of options.progress.
   virtual Result<ConvertReport> write(const std::string& output, const WriteOptions& options) = 0;
 
  protected:
@@ -100,19 +106,23 @@ class ModelFile {
   const std::string path_;
 };
 
-/// The stored tensors of a recipe, which the tensor must have.
+/// Opens the stored tensors of the tensor's recipe; the tensor must have one. Fails as
+/// ModelFile::open() does.
 Result<RecipeReaders> open_readers(ModelFile& file, const DenseTensor& tensor,
                                    const StreamOptions& options);
 
-/// Hands the packed bytes of a dense tensor to the sink in order, in bounded memory.
+/// Computes or reads a dense tensor and hands its packed bytes to the sink, from front to back.
+/// Uses no more than options.memory. Fails as ModelFile::open() does, and with the error of the
+/// sink.
 Status stream(ModelFile& file, const DenseTensor& tensor, const StreamOptions& options,
               const Sink& sink);
 
-/// Reads a whole dense tensor into memory of just its packed size.
+/// Computes or reads a dense tensor into `y`, which has its packed size. Fails as ModelFile::open()
+/// does.
 Status read(ModelFile& file, const DenseTensor& tensor, const StreamOptions& options,
             std::span<std::byte> y);
 
-/// Reads a whole stored tensor into memory of just its packed size.
+/// Reads a stored tensor into `bytes`, which have its packed size. Fails as ModelFile::open() does.
 Status read(ModelFile& file, const StoredTensor& tensor, std::span<std::byte> bytes);
 
 }  // namespace dequant::format

@@ -1,4 +1,4 @@
-// How a model file is opened, and options that only some formats have.
+// Options of opening a model file, and options that only some formats have.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace dequant::format {
 
-/// Options that not every format reads, by their names on the command line without dashes, each
-/// with a text or, where it says yes, with none. A format lists those that it reads; open_model()
-/// refuses all others.
+/// Options that only some formats read: names as on the command line, without dashes, each with a
+/// value. The value of a flag is empty. Format::options lists the options of a format; open_model()
+/// refuses all other names.
 class FormatOptions {
  public:
   using Map = std::map<std::string, std::string, std::less<>>;
@@ -19,14 +19,14 @@ class FormatOptions {
   void set(std::string name, std::string value = {}) {
     given_.insert_or_assign(std::move(name), std::move(value));
   }
-  /// Sets an option that says yes if `given`.
+  /// Sets a flag if `given` is true.
   void set_if(bool given, std::string name) {
     if (given) set(std::move(name));
   }
 
   bool has(std::string_view name) const { return given_.contains(name); }
 
-  /// The text of an option; `otherwise` where it is not given.
+  /// The value of an option, or `otherwise` where the option is not set.
   std::string_view value(std::string_view name, std::string_view otherwise) const {
     const auto found = given_.find(name);
     return found == given_.end() ? otherwise : found->second;
@@ -39,10 +39,10 @@ class FormatOptions {
 };
 
 struct OpenOptions {
-  /// Bytes that the structure of a file, all but tensor data, may take in memory where that is more
-  /// than its format allows by itself.
+  /// Bytes of memory allowed for the structure of a file, which is all but tensor data. Only counts
+  /// where it is more than the limit of the format.
   int64_t memory = 0;
-  FormatOptions own;
+  FormatOptions own;  ///< of the format
 };
 
 }  // namespace dequant::format

@@ -1,4 +1,4 @@
-// Scales or zero points of a tensor that is computed in chunks.
+// Reading the scales or zero points of a tensor that is computed in chunks.
 #include "format/model/parameter_reader.h"
 
 #include "format/io/errors.h"

@@ -1,4 +1,4 @@
-// Scales or zero points of a tensor that is computed in chunks.
+// Reading the scales or zero points of a tensor that is computed in chunks.
 #pragma once
 
 #include <memory>
@@ -10,22 +10,23 @@
 
 namespace dequant::format {
 
-/// Holds scales or zero points whole while they are few, reads them by range where the storage
-/// allows.
+/// Scales or zero points: all in memory where they fit, otherwise read range by range.
 class ParameterReader {
  public:
-  /// Reads all of them where they take `most` bytes or fewer, or where the storage yields them only
-  /// in order. Fails as StoredReader::whole() does.
+  /// Reads all of them where they are at most `most` bytes, or where the storage is not seekable.
+  /// Fails as StoredReader::whole() does.
   static Result<ParameterReader> open(std::unique_ptr<StoredReader> reader, int64_t most);
 
+  /// True where all are in memory.
   bool held_whole() const { return whole_.has_value(); }
 
-  /// The packed bytes of the entries in a range, which starts on a byte; `slice` may hold them. On
-  /// any thread. Fails with limit where they are over the bytes of open().
+  /// The packed bytes of a range, which starts on a byte. They are valid as long as this object and
+  /// `slice`, which may become their buffer. Any number of threads may call it at once. Fails with
+  /// limit where they are more than the `most` of open(), and as StoredReader::read_at() does.
   Result<std::span<const std::byte>> get(Element element, Range range,
                                          std::vector<std::byte>& slice) const;
 
-  /// Call after the last get(), as StoredReader::finish().
+  /// Must be called after the last get(); see StoredReader::finish().
   Status finish() { return reader_ ? reader_->finish() : Status{}; }
 
  private:

@@ -1,4 +1,4 @@
-// Plans in words.
+// Words and numbers of a plan for reports.
 #include "format/model/plan_words.h"
 
 namespace dequant::format {

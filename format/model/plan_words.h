@@ -1,4 +1,4 @@
-// Plans in words.
+// Words and numbers of a plan for reports.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace dequant::format {
 /// The granularity as a key: "per_tensor", "per_axis", "blocked", "strided".
 std::string_view granularity_key(const Plan& plan);
 
-/// Elements of a block; 0 unless blocked.
+/// Elements of a block; 0 where the plan is not blocked.
 inline int64_t block_size(const Plan& plan) {
   return plan.granularity == Granularity::blocked ? plan.block : 0;
 }

@@ -1,4 +1,4 @@
-// Which elements of a dense tensor are computed at a time, and which scales they need.
+// The elements of a chunk of a dense tensor, and the scales that these elements need.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,9 @@
 
 namespace dequant::format {
 
-/// Where a chunk that starts at `begin` ends: after `most` elements, but not within a later row of
-/// scales than it starts in when one row alone is as long.
+/// The end of a chunk that starts at `begin`: after `most` elements, or at the end of the tensor.
+/// Per axis, where a row of scales has more elements than a chunk, the chunk also ends at the end
+/// of its row, rounded down to a multiple of 8: then it needs a contiguous range of scales.
 inline int64_t chunk_end(const Plan& plan, int64_t begin, int64_t most) {
   const int64_t count = element_count(plan);
   int64_t end = std::min(count, begin + most);
@@ -21,7 +22,8 @@ inline int64_t chunk_end(const Plan& plan, int64_t begin, int64_t most) {
   return end;
 }
 
-/// The scales, and zero points, that run() or run_range() takes for a range of elements.
+/// The range of scales, and of zero points, that run() or run_range() needs for a range of
+/// elements.
 inline Range groups_of(const Plan& plan, Range elements) {
   const Range all{0, element_count(plan)};
   return elements == all ? Range{0, scale_count(plan)} : scales_of(plan, elements);

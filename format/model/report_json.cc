@@ -1,4 +1,4 @@
-// What a conversion reports, as JSON.
+// The report of a conversion as JSON.
 #include "format/model/report_json.h"
 
 #include "format/model/plan_words.h"
@@ -40,7 +40,7 @@ ordered_json stripped(const ConvertReport& report) {
   return list;
 }
 
-/// One number alone, several as a list.
+/// A number where there is one, a list where there are several.
 ordered_json numbers(const Listed& listed) {
   if (!listed.known) return {};
   if (listed.numbers.size() == 1) return listed.numbers[0];

@@ -1,4 +1,4 @@
-// What a conversion reports, as JSON.
+// The report of a conversion as JSON.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,11 +7,11 @@
 
 namespace dequant::format {
 
-/// The report as `dequant convert --json` prints it behind the names of the files. Names are as in
-/// the file: those that are not UTF-8 want an error handler when the text is made.
+/// The report as `dequant convert --json` prints it, without the paths of the files. Names may be
+/// no UTF-8: dump() then needs an error handler.
 nlohmann::ordered_json to_json(const ConvertReport& report);
 
-/// Files that were removed.
+/// A list of temporary files that were removed.
 nlohmann::ordered_json to_json(const std::vector<Leftover>& cleaned);
 
 }  // namespace dequant::format

@@ -1,4 +1,4 @@
-// The bytes of one stored tensor, wherever a file keeps them.
+// Reading the bytes of one stored tensor, whatever its storage in the file.
 #include "format/model/stored_reader.h"
 
 #include <algorithm>
@@ -26,8 +26,8 @@ Result<std::vector<std::byte>> StoredReader::whole(int64_t most) {
     return failure(ErrorCode::limit, "{}: {} bytes, more than the {} that may be held in memory",
                    label(), bytes, most);
   }
-  // Storage without a place of its own may prove its length only while it is read: the buffer grows
-  // with what is there.
+  // The length of storage that is not seekable may be proved only while it is read. So the buffer
+  // grows with the bytes that are read.
   constexpr int64_t kStep = int64_t{1} << 20;
   std::vector<std::byte> all;
   while (left() > 0) {

@@ -1,4 +1,4 @@
-// The bytes of one stored tensor, wherever a file keeps them.
+// Reading the bytes of one stored tensor, whatever its storage in the file.
 #pragma once
 
 #include <cstddef>
@@ -12,33 +12,37 @@
 
 namespace dequant::format {
 
-/// Reads a stored tensor once from front to back, or any part of it where the storage allows. Data
-/// is packed and little-endian, as dequant::Buffers takes it. Formats derive from it.
+/// Reads a stored tensor once from front to back, or ranges in any order where the storage is
+/// seekable. Bytes are packed and little-endian, as in dequant::Buffers. Formats derive from this
+/// class.
 class StoredReader {
  public:
   virtual ~StoredReader() = default;
 
   Element element() const { return element_; }
   int64_t count() const { return count_; }         ///< elements
-  int64_t left() const { return count_ - done_; }  ///< those that read() has not given
+  int64_t left() const { return count_ - done_; }  ///< elements that read() has not yet returned
 
-  /// True if read_at() works: any part can be had, in any order.
+  /// True if read_at() may be called.
   virtual bool seekable() const = 0;
 
-  /// Fills `out` with the packed bytes of a range that starts at a multiple of 8 elements. On any
-  /// thread, several at a time. Fails with io, malformed or limit.
+  /// Fills `out` with the packed bytes of a range that starts at a multiple of 8 elements. Any
+  /// number of threads may call it at once. Fails with io, malformed or limit.
   virtual Status read_at(Range elements, std::span<std::byte> out) const = 0;
 
-  /// Fills `out` with the packed bytes of the next elements: a multiple of 8, or all that are left.
+  /// Fills `out` with the packed bytes of the next `count` elements. `count` is a multiple of 8, or
+  /// all elements that are left. Fails as read_at() does.
   Status read(int64_t count, std::span<std::byte> out);
 
-  /// The same in memory of the reader, valid until the next call.
+  /// The same, in a buffer of the reader that is valid until the next call.
   Result<std::span<const std::byte>> next(int64_t count);
 
-  /// All of it, before anything else is read. Fails with limit where that is over `most` bytes.
+  /// All bytes; nothing may have been read before. Fails with limit where they are more than
+  /// `most`, and as read_at() does.
   Result<std::vector<std::byte>> whole(int64_t most);
 
-  /// Call after the last part: that nothing is left over, and that the file is as it was opened.
+  /// Must be called after the last read. Fails with malformed where the storage holds more
+  /// elements, or where the file changed since it was opened.
   virtual Status finish() = 0;
 
  protected:
@@ -47,7 +51,7 @@ class StoredReader {
   StoredReader(StoredReader&&) noexcept = default;
   StoredReader& operator=(StoredReader&&) noexcept = default;
 
-  /// read() for the range that follows the one before.
+  /// Reads the range that follows the one of the call before.
   virtual Status read_next(Range elements, std::span<std::byte> out) = 0;
 
   /// For messages: "tensor conv1.weight".
@@ -58,7 +62,7 @@ class StoredReader {
 
  private:
   int64_t done_ = 0;
-  std::vector<std::byte> part_;
+  std::vector<std::byte> part_;  ///< of next()
 };
 
 }  // namespace dequant::format

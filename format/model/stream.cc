@@ -9,45 +9,45 @@ namespace dequant::format {
 namespace {
 
 constexpr int64_t kMiB = int64_t{1} << 20;
-/// Output bytes of a chunk that all threads share: enough for them, little enough to stay near the
-/// caches.
+/// Output bytes of a chunk that all threads compute together: enough work for each, and not much
+/// more than caches hold.
 constexpr int64_t kLargestShared = 32 * kMiB;
-/// Output bytes of a chunk that one thread computes: its own cache holds them until they are
-/// written.
+/// Output bytes of a chunk that one thread computes: the cache of its core holds them until they
+/// are written.
 constexpr int64_t kOwn = kMiB / 4;
 /// Output bytes of a chunk that one thread computes into memory of the caller.
 constexpr int64_t kInMemory = kMiB;
-/// More threads than this would wait for each other's reads.
+/// Threads that fill memory at most: more would wait for each other's reads.
 constexpr int64_t kMostReaders = 64;
-/// Larger outputs in memory do not stay in a cache, as Stores::automatic has it.
+/// Output bytes from which on stores bypass the caches, as of Stores::automatic.
 constexpr size_t kStreamed = size_t{16} << 20;
-/// The most that a thread holds for a chunk of its own: the output, and codes twice as wide.
+/// Memory of a thread for one chunk at most: the output, and codes of twice its width.
 constexpr int64_t kOwnMemory = 3 * kOwn;
-/// Less than this is not asked for: a chunk and its scales must fit.
+/// The least memory: a chunk and its scales must fit.
 constexpr int64_t kLeastMemory = 8 * kMiB;
 
-/// Threads at work on the chunks of one dequantization, each with memory of its own. The first
-/// trouble ends the work of all, but a thread that finds no memory for its first chunk leaves the
-/// work to others.
+/// Computes the chunks of one tensor on several threads, each with buffers of its own. All threads
+/// end at the first error or exception. A thread that cannot allocate its buffers computes nothing;
+/// the other threads compute its chunks.
 class Team {
  public:
-  /// What is done with a chunk, on any thread.
+  /// Called for each chunk, on any thread.
   using Work = std::function<Status(Chunk& chunk)>;
 
   Team(Chunks& chunks, std::span<Chunk> memory, Holds what, Work work)
       : chunks_(chunks), memory_(memory), what_(what), work_(std::move(work)) {}
 
   Status run(const Executor& executor) {
-    chunks_.make_room(memory_[0], what_);  // before there are threads, which take memory too
+    chunks_.make_room(memory_[0], what_);  // before threads start, which need memory too
     if (memory_.size() > 1 && executor.parallel_for != nullptr)
       executor.parallel_for(executor.self, memory_.size(), Team::task, this);
-    take_part(memory_[0]);  // whatever the others left
+    take_part(memory_[0]);  // chunks that the other threads did not compute
     if (thrown_) std::rethrow_exception(thrown_);
     return std::move(status_);
   }
 
  private:
-  /// One thread's work, an Executor::Task: as many chunks as it gets.
+  /// An Executor::Task: computes chunks until none is left.
   static void task(void* self, size_t i) {
     auto& team = *static_cast<Team*>(self);
     Chunk& memory = team.memory_[i];
@@ -67,7 +67,7 @@ class Team {
   void take_part(Chunk& memory) noexcept {
     try {
       if (auto status = work(memory); !status) stop(std::move(status), nullptr);
-    } catch (...) {  // no memory; a task may not throw
+    } catch (...) {  // out of memory; a task must not throw
       stop({}, std::current_exception());
     }
   }
@@ -123,7 +123,7 @@ Status fill(const Plan& plan, RecipeReaders readers, const StreamOptions& option
   DEQUANT_CHECK(chunks.open());
   const Stores stores = y.size() > kStreamed ? Stores::streaming : Stores::cached;
   const auto element_bytes = static_cast<size_t>(bits(plan.output) / 8);
-  std::vector<Chunk> memory(static_cast<size_t>(std::min(chunks.side_by_side(), kMostReaders)));
+  std::vector<Chunk> memory(static_cast<size_t>(std::min(chunks.concurrency(), kMostReaders)));
   Team team(chunks, memory, Holds::codes, [&](Chunk& chunk) {
     const auto begin = static_cast<size_t>(chunk.elements.begin) * element_bytes;
     const auto end = static_cast<size_t>(chunk.elements.end) * element_bytes;
@@ -145,7 +145,7 @@ Status Scatter::visit(const Plan& plan, RecipeReaders readers, const ChunkSink& 
   Chunks chunks(plan, std::move(readers), kOwn, parameter_memory(options_), options_.phases);
   DEQUANT_CHECK(chunks.open());
   const auto threads = static_cast<size_t>(std::min(
-      {chunks.side_by_side(), memory / 2 / kOwnMemory, static_cast<int64_t>(kMostThreads)}));
+      {chunks.concurrency(), memory / 2 / kOwnMemory, static_cast<int64_t>(kMostThreads)}));
   Team team(chunks, std::span(memory_).first(threads), Holds::codes_and_output,
             [&](Chunk& chunk) -> Status {
               DEQUANT_CHECK(chunks.compute(chunk, sequential_executor()));
@@ -153,7 +153,7 @@ Status Scatter::visit(const Plan& plan, RecipeReaders readers, const ChunkSink& 
             });
   auto status = team.run(options_.executor);
   for (Chunk& c : memory_)
-    c.scale = c.zero_point = {};  // their room may be needed to hold the next
+    c.scale = c.zero_point = {};  // frees memory that the next tensor may need
   DEQUANT_CHECK(std::move(status));
   return chunks.finish();
 }

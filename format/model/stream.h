@@ -1,4 +1,5 @@
-// Computing a dense tensor of any size in bounded memory: read a chunk, run it, hand it on.
+// Computing a dense tensor of any size in bounded memory: each chunk is read, dequantized, and
+// passed to a sink.
 #pragma once
 
 #include <array>
@@ -17,45 +18,48 @@ struct StreamOptions {
   Phases* phases = nullptr;  ///< gets the time of reading and dequantizing
 };
 
-/// What the scales and as much as the zero points of one tensor may take of the memory. For those
-/// who open readers.
+/// Bytes of options.memory for the scales of one tensor, and as many for its zero points. For
+/// callers that open readers.
 int64_t parameter_memory(const StreamOptions& options);
 
-/// Takes the next bytes of the output.
+/// Receives the next bytes of the output. Its error ends the computation, which returns the error.
 using Sink = std::function<Status(std::span<const std::byte>)>;
 
-/// Computes a dense tensor and hands it to the sink in order, as packed bytes. Like all that
-/// follow, fails with io or malformed where the file does not hold what it said, and with limit
-/// where scales or zero points do not fit their share of the memory.
+/// Computes a dense tensor and passes its packed bytes to the sink, from front to back. This
+/// function and the ones below fail with io or malformed where the file does not hold what its
+/// structure says, and with limit where scales or zero points need more than parameter_memory().
 Status stream(const Plan& plan, RecipeReaders readers, const StreamOptions& options,
               const Sink& sink);
 
-/// Computes a whole dense tensor in memory; `y` holds just that.
+/// Computes a dense tensor into `y`, which has its packed size.
 Status fill(const Plan& plan, RecipeReaders readers, const StreamOptions& options,
             std::span<std::byte> y);
 
-/// Takes the bytes of the output from `offset` on, on any thread, several at a time.
+/// Receives the bytes of the output from byte `offset` on. Called on any thread, by several at
+/// once.
 using OffsetSink = std::function<Status(int64_t offset, std::span<const std::byte>)>;
 
-/// Takes a chunk, its codes and its output, on any thread, several at a time.
+/// Receives a chunk with its codes and its output. Called on any thread, by several at once.
 using ChunkSink = std::function<Status(const Chunk&)>;
 
-/// Computes dense tensors in no order: each thread reads, dequantizes and hands on chunks of its
-/// own, small enough to be still in its cache when the sink gets them.
+/// Computes the chunks of dense tensors in any order. Each thread reads and dequantizes a chunk and
+/// calls the sink, while the chunk is in the cache of its core.
 class Scatter {
  public:
-  /// The options must outlive it.
+  /// The options must outlive this object.
   explicit Scatter(const StreamOptions& options) : options_(options) {}
 
+  /// Computes a tensor and passes its bytes to the sink.
   Status run(const Plan& plan, RecipeReaders readers, const OffsetSink& sink);
+  /// Computes a tensor and passes its chunks to the sink.
   Status visit(const Plan& plan, RecipeReaders readers, const ChunkSink& sink);
 
  private:
-  /// A file takes one write at a time; a few threads keep it supplied.
+  /// Enough threads for a sink that writes a file: a file accepts one write at a time.
   static constexpr size_t kMostThreads = 4;
 
   const StreamOptions& options_;
-  std::array<Chunk, kMostThreads> memory_;  ///< of each thread, kept from one tensor to the next
+  std::array<Chunk, kMostThreads> memory_;  ///< buffers of each thread, reused for the next tensor
 };
 
 }  // namespace dequant::format

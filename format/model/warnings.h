@@ -1,4 +1,4 @@
-// What a model's users should know, although the model can be used.
+// Warnings about a model that can be used all the same.
 #pragma once
 
 #include <fmt/format.h>
@@ -8,9 +8,10 @@
 
 namespace dequant::format {
 
-/// Sentences. A file may give rise to as many as it has bytes, so only the first are kept.
+/// A list of sentences. A file may cause as many as it has bytes, so only the first 100 are kept.
 class Warnings {
  public:
+  /// Keeps the sentence, or only counts it.
   void add(std::string sentence) {
     if (first_.size() < kMost) {
       first_.push_back(std::move(sentence));
@@ -19,6 +20,7 @@ class Warnings {
     }
   }
 
+  /// The sentences that were kept, and one about the number of all others.
   std::vector<std::string> sentences() const {
     std::vector<std::string> out = first_;
     if (more_ > 0) out.push_back(fmt::format("{} more warnings like these", more_));

@@ -1,11 +1,12 @@
-// What a format calls the parts of its files, in tables, pages, messages and JSON.
+// The words of a format for the contents of its files, in tables, pages, messages and JSON.
 #pragma once
 
 namespace dequant::format {
 
-/// The defaults suit files of tensors; those of graphs have words of their own. Static text.
+/// The defaults suit files that are lists of tensors; formats with graphs set words of their own.
+/// All texts are string literals.
 struct Words {
-  bool has_graph = false;  ///< tensors have nodes, and reports tell what became of the graph
+  bool has_graph = false;  ///< tensors have nodes, and reports have the changes of the graph
 
   // Tables and pages of `inspect`, and the sentence that ends them.
   const char* all = "quantized tensors";          ///< "12 quantized tensors, ..."
@@ -17,7 +18,7 @@ struct Words {
   const char* source_title = "codes";       ///< TensorFacts::source, lower case
   const char* left_because = "because";     ///< why a tensor stays, lower case
   const char* scheme_title = "the scheme";  ///< TensorFacts::scheme with its version
-  const char* implied_scheme = "";          ///< what an empty scheme means
+  const char* implied_scheme = "";          ///< the scheme that an empty TensorFacts::scheme means
 
   // Keys of JSON objects.
   const char* tensors_key = "tensors";
@@ -32,10 +33,10 @@ struct Words {
   const char* converted_title = "dequantized";
   const char* converted = "tensors dequantized";
 
-  // `extract` and look-ups by name; each follows the name, or the path of the file.
+  // Messages of `extract` and of searches by name; each follows the name or the path of the file.
   const char* none_of_name = "has no tensor of that name";
   const char* several_of_name = "several tensors have that name:";
-  const char* stays_quantized = "it stays quantized";  ///< and then the reason
+  const char* stays_quantized = "it stays quantized";  ///< the reason follows
   const char* not_dequantized = "a tensor that is stored as it is";
   const char* nothing_to_extract = "no quantized tensor, so there is nothing to extract";
 };

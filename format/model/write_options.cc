@@ -1,4 +1,4 @@
-// What a conversion is asked to do.
+// Options of a conversion.
 #include "format/model/write_options.h"
 
 #include <fnmatch.h>

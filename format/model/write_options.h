@@ -1,4 +1,4 @@
-// What a conversion is asked to do, whatever the format.
+// Options of a conversion that every format has.
 #pragma once
 
 #include <functional>
@@ -12,27 +12,29 @@
 
 namespace dequant::format {
 
-/// Which tensors are dequantized, by globs over their names.
+/// Which tensors are dequantized: globs that are matched with their names.
 struct Selection {
-  std::vector<std::string> include;  ///< none: all
+  std::vector<std::string> include;  ///< empty: all tensors
   std::vector<std::string> exclude;
 
-  /// True if some name matches a glob of `include`, or there are none, and no name one of
-  /// `exclude`. Empty names match nothing.
+  /// True if one of the names matches a glob of `include`, or `include` is empty, and no name
+  /// matches a glob of `exclude`. Empty names match nothing.
   bool wants(std::initializer_list<const char*> names) const;
 };
 
-/// Hears of bytes of output, one call at a time, on any thread; while nothing is written yet, of
-/// nothing done and no total. The last call, with all done, comes before the output gets its name.
-/// An error stops the work and comes out of it, and nothing is written.
+/// Called with the bytes of output that are done and their total, on any thread, one call at a
+/// time. Both are 0 until writing begins. The last call, with done == total, comes before the
+/// output gets its name. An error ends the conversion, which returns the error and leaves no
+/// output.
 using Progress = std::function<Status(int64_t done, int64_t total)>;
 
 struct WriteOptions {
   Selection selection;
-  /// The type of the floats that tensors become, rounded once from float32; none: as recipes say.
+  /// The type of the floats that tensors become, rounded once from float32; none: that of each
+  /// recipe.
   std::optional<Element> dtype = std::nullopt;
   bool require_float = false;  ///< fail with unsupported where anything stays quantized
-  bool dry_run = false;        ///< decide and report, write nothing
+  bool dry_run = false;        ///< make the report, write nothing
   Overwrite overwrite = Overwrite::refuse;
   StreamOptions stream;
   Progress progress;

@@ -1,4 +1,4 @@
-// From the first bytes of an .npy file to a header that agrees with the size of the file.
+// Reading the header of an .npy file, and checking it against the size of the file.
 #include "format/npy/header.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ uint32_t little_endian(std::string_view bytes) {
 struct TextRange {
   int64_t offset = 0;
   int64_t length = 0;
-  bool python2 = false;  ///< a version that Python 2 wrote as well
+  bool python2 = false;  ///< of a version that Python 2 also wrote
 };
 
 Result<TextRange> find_text(const InputFile& file) {
@@ -68,7 +68,7 @@ struct Type {
   bool raw;
 };
 
-// ml_dtypes saves its types as plain widths, and float8_e5m2 as an f1 that numpy does not know.
+// ml_dtypes saves its types as widths (V1, V2), and float8_e5m2 as f1, which is no type of numpy.
 constexpr std::array kTypes{
     Type{"u1", Element::uint8, false},   Type{"i1", Element::int8, false},
     Type{"u2", Element::uint16, false},  Type{"i2", Element::int16, false},
@@ -84,7 +84,7 @@ Status set_type(NpyHeader& header, const NpyText& text) {
   const char order = descr.empty() ? '\0' : descr[0];
   for (const Type& type : kTypes) {
     if (text.structured || descr.empty() || descr.substr(1) != type.name) continue;
-    // '|' is no byte order, '=' that of the machine that reads: little-endian, as in all our files.
+    // '|' means no byte order. '=' means that of the reading machine, which is little-endian.
     const bool wide = bits(type.stored) > 8;
     const bool known = order == '<' || order == '=' || (order == '|' && (!wide || type.raw)) ||
                        (order == '>' && !type.raw);

@@ -1,5 +1,5 @@
-// The text of an .npy header: a Python dict literal, of which just the fixed grammar is accepted
-// that numpy has ever written. One pass, no recursion, nothing is evaluated.
+// Parsing the text of an .npy header: a Python dict literal. Only the grammar that versions of
+// numpy write is accepted. One pass without recursion; nothing is evaluated.
 #include <limits>
 #include <optional>
 
@@ -83,7 +83,7 @@ class Parser {
     return std::string(text_.substr(start, at_++ - start));
   }
 
-  /// A list of field descriptions, taken whole: its brackets must close, that is all.
+  /// A list of field descriptions, which is skipped: only its brackets must match.
   Result<std::string> list() {
     constexpr int kDeepest = 64;
     const size_t start = at_;

@@ -1,4 +1,4 @@
-// Reading .npy data: bytes swapped, transposed and packed until they are a tensor.
+// Reading .npy data into a tensor: bytes are swapped, transposed and packed where needed.
 #include <algorithm>
 #include <vector>
 
@@ -16,7 +16,7 @@ void swap_bytes(std::span<std::byte> bytes, size_t item) {
   }
 }
 
-/// Items with the first index fastest, put in row-major order.
+/// Reorders items from column-major to row-major order.
 std::vector<std::byte> transposed(std::span<const std::byte> from, const NpyHeader& header,
                                   size_t item) {
   const size_t rank = header.shape.size();
@@ -52,7 +52,7 @@ int code_of(std::byte byte, const NpyHeader& header, Element element) {
     return as_signed >= lowest && as_signed < lowest + codes ? as_signed & (codes - 1) : -1;
   }
   if (as_unsigned < codes) return as_unsigned;
-  // Raw bytes may hold the sign in all upper bits.
+  // Where the header has only a width, a negative code may be sign-extended.
   return header.raw && as_signed < 0 && as_signed >= lowest ? as_signed & (codes - 1) : -1;
 }
 

@@ -8,7 +8,8 @@
 namespace dequant::format {
 namespace {
 
-/// Elements of at least 8 bits are written as they lie in memory; the others a chunk at a time.
+/// Elements of at least 8 bits are written as they are in memory; smaller ones are unpacked chunk
+/// by chunk.
 Status write_data(OutputFile& out, const TensorData& data, int64_t count) {
   if (bits(data.element) >= 8) return out.write(data.bytes);
   constexpr int64_t kChunk = int64_t{1} << 20;
@@ -41,7 +42,7 @@ std::string npy_header(Element element, Shape shape) {
   if (shape.size() == 1) dims += ',';
   std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
                                  npy_descr(element), dims);
-  // Room for the first dimension to grow to 21 digits in place, then to the next multiple of 64.
+  // As numpy does: padding for a first dimension of 21 digits, then to the next multiple of 64.
   constexpr size_t kGrowth = 21;
   if (!shape.empty())
     text.append(kGrowth - std::min(kGrowth, fmt::formatted_size("{}", shape[0])), ' ');
@@ -51,7 +52,7 @@ std::string npy_header(Element element, Shape shape) {
     return text.size() + kAlign - size % kAlign + 1;
   };
   size_t length = padded(10);
-  const bool long_text = length > 0xFFFF;  // thousands of dimensions: version 2.0
+  const bool long_text = length > 0xFFFF;  // with thousands of dimensions: version 2.0
   if (long_text) length = padded(12);
   text.append(length - text.size() - 1, ' ');
 

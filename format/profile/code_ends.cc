@@ -1,4 +1,4 @@
-// What the lowest and the highest code of a type stand for.
+// The values of the lowest and the highest code of a type.
 #include "format/profile/code_ends.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace dequant::format {
 namespace {
 
-/// The code of the least finite number of a type, and that of the greatest.
+/// The codes of the least and of the greatest finite number of a type.
 std::pair<uint32_t, uint32_t> codes_at_ends(Element element) {
   const uint32_t all = UINT32_MAX >> (32 - bits(element));
   if (kind(element) == Kind::signed_integer) return {all / 2 + 1, all / 2};

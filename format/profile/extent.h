@@ -1,4 +1,4 @@
-// The least and the greatest of some numbers.
+// The minimum and the maximum of numbers.
 #pragma once
 
 #include <cmath>
@@ -6,13 +6,14 @@
 
 namespace dequant::format {
 
-/// The least and the greatest of some numbers, NaN apart. Zeros have no sign.
+/// The minimum and the maximum of numbers, without NaN. A zero of either sign is +0.
 struct Extent {
   double least = 0;
   double greatest = 0;
-  int64_t numbers = 0;  ///< how many were neither NaN nor missing
+  int64_t numbers = 0;  ///< how many were added, without NaN
   int64_t nans = 0;
 
+  /// Adds a number or a NaN.
   void add(double value) {
     if (std::isnan(value)) {
       ++nans;
@@ -21,14 +22,15 @@ struct Extent {
     }
   }
 
-  /// `count` numbers with these bounds.
+  /// Adds `count` numbers with this minimum and maximum.
   void widen(double low, double high, int64_t count) {
     if (count == 0) return;
-    if (numbers == 0 || low < least) least = low + 0.0;  // which makes -0 a 0
+    if (numbers == 0 || low < least) least = low + 0.0;  // makes -0 a +0
     if (numbers == 0 || high > greatest) greatest = high + 0.0;
     numbers += count;
   }
 
+  /// Adds the numbers of another extent.
   void add(const Extent& other) {
     widen(other.least, other.greatest, other.numbers);
     nans += other.nans;

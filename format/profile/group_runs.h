@@ -1,4 +1,4 @@
-// Which scale each element of a range has.
+// The scale of each element of a range.
 #pragma once
 
 #include <algorithm>
@@ -8,9 +8,9 @@
 
 namespace dequant::format {
 
-/// Calls visit(at, count, scale, step) for runs of elements from `elements.begin` + at on: the
-/// first one has the scale of that index, and each next the one `step` further. Of plans that are
-/// not strided.
+/// Calls visit(at, count, scale, step) for consecutive spans of the range: the `count` elements
+/// from `elements.begin` + at on, where the i-th has the scale with index `scale` + i * step.
+/// `step` is 0 or 1. The plan must not be strided.
 template <class Visit>
 void for_each_group_run(const Plan& plan, Range elements, Visit&& visit) {
   const bool blocked = plan.granularity == Granularity::blocked;

@@ -1,4 +1,4 @@
-// How many numbers lie where.
+// A histogram with bins of equal width.
 #include "format/profile/histogram.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace dequant::format {
 namespace {
 
-/// The number of the bin, of 2^exponent each, that a number falls into. Exact: both steps are.
+/// The index of the bin of width 2^exponent that holds a number. Exact, as ldexp and floor are.
 double bin_of(double number, int exponent) { return std::floor(std::ldexp(number, -exponent)); }
 
 }  // namespace
@@ -17,7 +17,7 @@ int64_t Histogram::bin(double number) const {
   return static_cast<int64_t>(bin_of(number, exponent_));
 }
 
-/// Counts of as narrow or narrower bins, each into the bin that holds it.
+/// Adds the counts of a histogram whose bins are as narrow or narrower.
 void Histogram::fill_in(const Histogram& other) {
   const int halvings = std::min(exponent_ - other.exponent_, 63);
   for (size_t i = 0; i < other.counts_.size(); ++i) {
@@ -39,13 +39,13 @@ void Histogram::widen(int exponent) {
 }
 
 void Histogram::include(double least, double greatest) {
-  // The largest number may be as many bins from zero as 2^this.
+  // The largest number is at most 2^this bins from zero.
   constexpr int kReach = 20;
   if (!empty() && least >= least_ && greatest <= greatest_) return;
   least_ = empty() ? least : std::min(least_, least);
   greatest_ = empty() ? greatest : std::max(greatest_, greatest);
-  // Each of these only grows as the numbers reach further, and what fits a width fits all larger
-  // ones: that is why the order of numbers does not matter.
+  // Each of these bounds only grows with the range of the numbers, and numbers that fit in bins of
+  // one width fit in wider ones: so the order of the numbers does not matter.
   int exponent = std::max(exponent_, finest_);
   const double largest = std::max(std::abs(least_), std::abs(greatest_));
   if (largest > 0) exponent = std::max(exponent, std::ilogb(largest) - kReach);

@@ -1,4 +1,4 @@
-// How many numbers lie where: counts in bins of one width, which grows as numbers come.
+// A histogram with bins of equal width, which grows with the range of the numbers.
 #pragma once
 
 #include <cstdint>
@@ -7,31 +7,32 @@
 
 namespace dequant::format {
 
-/// Bins that are a power of two wide and begin at multiples of it. The width is the least with
-/// which all numbers fall into `bins` bins, but not far below what the largest of them can resolve:
-/// two bins become one, exactly, whenever a number falls outside. So one look at each number is
-/// enough, and neither their order nor how they were divided among several histograms changes
-/// anything.
+/// The width of a bin is a power of two, and bins begin at multiples of the width. The width is the
+/// least with which all numbers fall into `bins` bins, but not much less than the resolution of the
+/// largest number as a float. Where a number falls outside, pairs of bins are merged, which is
+/// exact. So each number is read once. The result depends neither on the order of the numbers nor
+/// on how they were divided among several histograms that were then added.
 class Histogram {
  public:
   /// No bin is narrower than 2^finest.
   explicit Histogram(int bins = 64, int finest = kFinest) : bins_(bins), finest_(finest) {}
 
-  /// Numbers must be finite.
+  /// Counts a finite number, `times` times.
   void add(double number, int64_t times = 1);
 
-  /// Many numbers, of which `least` and `greatest` are bounds that occur.
+  /// Counts finite numbers, whose minimum and maximum are `least` and `greatest`.
   void add(std::span<const float> numbers, float least, float greatest);
 
-  /// As if each of the other's numbers had been added. Both must have the same limits.
+  /// Adds the counts of another histogram, which must have the same `bins` and `finest`.
   void add(const Histogram& other);
 
   bool empty() const { return counts_.empty(); }
+  /// The least and the greatest number; 0 where the histogram is empty.
   double least() const { return least_; }
   double greatest() const { return greatest_; }
 
-  /// The bins from that of the least number to that of the greatest: where the first begins, how
-  /// wide each is, and their counts. Of a histogram that is not empty.
+  /// The bins from that of the least number to that of the greatest: the begin of the first bin,
+  /// the width of each, and their counts. The histogram must not be empty.
   double begin() const;
   double width() const;
   std::span<const int64_t> counts() const;
@@ -50,10 +51,10 @@ class Histogram {
   int bins_;
   int finest_;
   int exponent_ = kFinest;  ///< bins are 2^exponent_ wide
-  int64_t base_ = 0;        ///< the first of counts_, maybe left of the least number's
+  int64_t base_ = 0;        ///< the index of the first bin in counts_
   double least_ = 0;
   double greatest_ = 0;
-  std::vector<int64_t> counts_;  ///< bins_ of them, or none
+  std::vector<int64_t> counts_;  ///< bins_ entries, or none while the histogram is empty
 };
 
 }  // namespace dequant::format

@@ -1,4 +1,4 @@
-// What the scales and zero points of a tensor tell where its codes are not known.
+// Statistics of the scales and zero points of a tensor whose codes are not in the file.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace dequant::format {
 
-/// Known scales and zero points, and what they make of the type of the codes.
+/// Statistics of constant scales and zero points, and the range of values that they allow.
 struct Parameters {
-  std::optional<Element> type;  ///< of the codes, where that is known
+  std::optional<Element> type;  ///< of the codes, where known
   Element scale_type = Element::float32;
   int64_t scale_count = 0;
   Extent scale;
   Extent zero_point;
-  /// What the lowest and the highest code of the type stand for; none of no known type.
+  /// Of the dequantized lowest and highest code under every scale; empty where `type` is not known.
   Extent covered;
 };
 

@@ -1,4 +1,4 @@
-// What the codes and the values of one tensor look like.
+// Statistics of the codes and the values of one tensor.
 #include "format/profile/profile.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ void count_small(Element element, std::span<const std::byte> packed, int64_t cou
   std::array<int64_t, 256> bytes{};
   int64_t done = 0;
   if (8 % width == 0) {
-    // Bytes are counted, and what lies in them afterwards: there are fewer of them.
+    // Counts bytes first, then the codes in each of the 256 bytes: that is less work.
     const size_t whole = static_cast<size_t>(count) * width / 8;  // the last byte may have a gap
     count_bytes(packed.first(whole), bytes);
     for (size_t byte = 0; byte < bytes.size(); ++byte) {
@@ -98,7 +98,7 @@ CodeProfile profile_of(Element element, std::span<const int64_t> counts) {
 
 // Values.
 
-/// The number of a float16: what value_of() says, for one element in millions.
+/// value_of() of a float16, faster.
 float half(uint16_t code) {
   const uint32_t magnitude = code & 0x7FFFU;
   const float number = magnitude >= 0x7C00 ? std::bit_cast<float>(magnitude << 13 | 0x7F800000U)
@@ -108,7 +108,7 @@ float half(uint16_t code) {
   return code >> 15 ? -number : number;
 }
 
-/// The numbers that output bytes stand for.
+/// Packed results as float32.
 void widen(Element element, std::span<const std::byte> bytes, std::vector<float>& floats) {
   const size_t count = bytes.size() * 8 / static_cast<size_t>(bits(element));
   floats.resize(count);
@@ -125,7 +125,7 @@ void widen(Element element, std::span<const std::byte> bytes, std::vector<float>
   }
 }
 
-/// An integer in the order of the numbers that floats are, and back.
+/// Maps the bits of a float to an integer that has the same order, and back.
 constexpr int32_t in_order(uint32_t bits) {
   const auto number = static_cast<int32_t>(bits);
   return number ^ (number >> 31 & 0x7FFFFFFF);
@@ -135,7 +135,7 @@ constexpr float out_of_order(int32_t key) {
 }
 
 void add_values(std::span<const float> floats, bool histogram, ValueProfile& profile) {
-  // In integers, which compilers turn into vectors.
+  // Integer minimum and maximum, which compilers vectorize.
   int32_t least = INT32_MAX;
   int32_t greatest = INT32_MIN;
   uint32_t zeros = 0;
@@ -162,7 +162,7 @@ void add_values(std::span<const float> floats, bool histogram, ValueProfile& pro
   }
 }
 
-/// Makes a number at least as large as another, while other threads do too.
+/// Sets `number` to the maximum of itself and `to`. Other threads may do the same at once.
 void raise(uint32_t& number, uint32_t to) {
   const std::atomic_ref shared(number);
   uint32_t now = shared.load(std::memory_order_relaxed);
@@ -222,17 +222,17 @@ void ValueProfile::add(const ValueProfile& other) {
   finite.add(other.finite);
 }
 
-/// What one thread at a time counts in.
-struct Profiler::Part {
-  std::vector<int64_t> counts;  ///< of each code, up to 16 bits
-  CodeProfile codes;            ///< of larger ones
+/// Counters that one thread uses at a time.
+struct Profiler::Counts {
+  std::vector<int64_t> codes_seen;  ///< how often each code of up to 16 bits occurs
+  CodeProfile codes;                ///< of larger codes
   ValueProfile values;
   std::vector<float> floats;
 
   void add_codes(Element element, std::span<const std::byte> packed, int64_t count) {
     if (bits(element) <= 16) {
-      counts.resize(size_t{1} << bits(element));
-      count_codes(element, packed, count, counts);
+      codes_seen.resize(size_t{1} << bits(element));
+      count_codes(element, packed, count, codes_seen);
       return;
     }
     for (int64_t i = 0; i < count; ++i) {
@@ -250,29 +250,29 @@ Profiler::~Profiler() = default;
 
 void Profiler::add(Range elements, std::span<const std::byte> codes,
                    std::span<const std::byte> results) {
-  std::unique_ptr<Part> part;
+  std::unique_ptr<Counts> counts;
   {
-    const std::lock_guard lock(turn_);
-    if (!parts_.empty()) {
-      part = std::move(parts_.back());
-      parts_.pop_back();
+    const std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      counts = std::move(idle_.back());
+      idle_.pop_back();
     }
   }
-  if (!part) part = std::make_unique<Part>();
-  if (all_) part->add_codes(plan_.input, codes, elements.end - elements.begin);
-  widen(plan_.output, results, part->floats);
-  add_values(part->floats, all_, part->values);
-  if (!largest_.empty()) raise_largest(elements, part->floats);
-  const std::lock_guard lock(turn_);
-  parts_.push_back(std::move(part));
+  if (!counts) counts = std::make_unique<Counts>();
+  if (all_) counts->add_codes(plan_.input, codes, elements.end - elements.begin);
+  widen(plan_.output, results, counts->floats);
+  add_values(counts->floats, all_, counts->values);
+  if (!largest_.empty()) raise_largest(elements, counts->floats);
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(counts));
 }
 
 void Profiler::raise_largest(Range elements, std::span<const float> values) {
   for_each_group_run(plan_, elements, [&](int64_t at, int64_t count, int64_t scale, int64_t step) {
-    const auto run = values.subspan(static_cast<size_t>(at), static_cast<size_t>(count));
+    const auto group_values = values.subspan(static_cast<size_t>(at), static_cast<size_t>(count));
     uint32_t* largest = largest_.data() + scale;
     uint32_t most = 0;
-    for (const float value : run) {
+    for (const float value : group_values) {
       const uint32_t magnitude = std::bit_cast<uint32_t>(value) & kMagnitude;
       if (step == 1) {
         raise(*largest++, magnitude);
@@ -285,18 +285,19 @@ void Profiler::raise_largest(Range elements, std::span<const float> values) {
 }
 
 Profile Profiler::finish() {
-  Part sum;
+  Counts sum;
   const bool counted = all_ && bits(plan_.input) <= 16;
-  if (counted) sum.counts.resize(size_t{1} << bits(plan_.input));
-  for (const auto& part : parts_) {
-    for (size_t code = 0; code < sum.counts.size(); ++code) sum.counts[code] += part->counts[code];
-    sum.codes.add(part->codes);
-    sum.values.add(part->values);
+  if (counted) sum.codes_seen.resize(size_t{1} << bits(plan_.input));
+  for (const auto& counts : idle_) {
+    for (size_t code = 0; code < sum.codes_seen.size(); ++code)
+      sum.codes_seen[code] += counts->codes_seen[code];
+    sum.codes.add(counts->codes);
+    sum.values.add(counts->values);
   }
   Profile profile;
   profile.values = std::move(sum.values);
   if (counted) {
-    profile.codes = profile_of(plan_.input, sum.counts);
+    profile.codes = profile_of(plan_.input, sum.codes_seen);
   } else {
     profile.codes = std::move(sum.codes);
     const bool is_signed = kind(plan_.input) == Kind::signed_integer;
@@ -305,7 +306,7 @@ Profile Profiler::finish() {
     profile.codes.possible = int64_t{1} << 32;
   }
   profile.has_groups = !largest_.empty() && element_count(plan_) != 0;
-  if (!profile.has_groups) return profile;  // of no elements none is 0
+  if (!profile.has_groups) return profile;  // without elements no scale counts as silent
   for (size_t scale = 0; scale < largest_.size(); ++scale) {
     if (largest_[scale] != 0) continue;
     if (profile.first_silent.size() < kListed) {

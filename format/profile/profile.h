@@ -1,4 +1,4 @@
-// What the codes and the values of one tensor look like.
+// Statistics of the codes and the values of one tensor.
 #pragma once
 
 #include <cstdint>
@@ -14,84 +14,88 @@
 
 namespace dequant::format {
 
-/// Codes are told by their ordinal in the order of the numbers they stand for: integers by
-/// themselves, of floats 0 is zero, 1 the least number above it, -1 its negative. Codes of NaN and
-/// infinity have none.
+/// The ordinal of a code: its position in the order of the values of its type. The ordinal of an
+/// integer is its value. Of a float type zero has 0, the smallest positive number 1, and its
+/// negative -1. Returns nothing for NaN and infinity.
 std::optional<int64_t> ordinal_of(Element element, uint32_t code);
 
-/// The number that the code at a ordinal stands for.
+/// The value of the code with an ordinal.
 double number_at(Element element, int64_t ordinal);
 
+/// Statistics of codes, by their ordinals.
 struct CodeProfile {
-  int64_t least = 0;  ///< ordinals of those that occur
+  int64_t least = 0;  ///< the least ordinal that occurs
   int64_t greatest = 0;
-  int64_t at_least = 0;  ///< how many elements have it
+  int64_t at_least = 0;  ///< elements with the least ordinal
   int64_t at_greatest = 0;
-  int64_t elements = 0;         ///< that have a ordinal
-  std::optional<int64_t> used;  ///< different ones that occur; none where 2^32 are possible
-  int64_t possible = 0;         ///< different ones of the type
-  int64_t lowest = 0;           ///< ordinals of the type
+  int64_t elements = 0;         ///< elements that have an ordinal
+  std::optional<int64_t> used;  ///< different ordinals that occur; none where 2^32 are possible
+  int64_t possible = 0;         ///< different ordinals of the type
+  int64_t lowest = 0;           ///< the lowest ordinal of the type
   int64_t highest = 0;
   Histogram ordinals{256, 0};
 
+  /// Counts `times` codes of one ordinal.
   void add(int64_t ordinal, int64_t times);
-  /// As if each of the other's codes had been added.
+  /// Adds the counts of another profile of the same type.
   void add(const CodeProfile& other);
 
  private:
   void add_ends(int64_t low, int64_t at_low, int64_t high, int64_t at_high, int64_t count);
 };
 
+/// Statistics of dequantized values.
 struct ValueProfile {
   Extent extent;
   int64_t zeros = 0;
   int64_t infinities = 0;
-  Histogram finite;
+  Histogram finite;  ///< of finite values
 
+  /// Adds the counts of another profile.
   void add(const ValueProfile& other);
 };
 
+/// Statistics of one tensor.
 struct Profile {
   CodeProfile codes;
   ValueProfile values;
-  // What is told for each scale, where there are several and not too many:
-  bool has_groups = false;
-  int64_t silent = 0;                 ///< scales of which every value is 0
-  std::vector<int64_t> first_silent;  ///< the first few of them
+  bool has_groups = false;  ///< the members below are set: 2 to Profiler::kMostGroups scales
+  int64_t silent = 0;       ///< scales whose values are all 0
+  std::vector<int64_t> first_silent;  ///< indices of the first Profiler::kListed of these
 };
 
-/// Counts a dequantized tensor, a part at a time in any order.
+/// Computes the profile of a dequantized tensor from ranges of it, in any order.
 class Profiler {
  public:
-  /// More scales than this are not told apart.
+  /// With more scales than this there are no statistics for each scale.
   static constexpr int64_t kMostGroups = int64_t{1} << 20;
-  static constexpr size_t kListed = 5;
+  static constexpr size_t kListed = 5;  ///< entries of Profile::first_silent at most
 
-  /// With `all` false only the extent of the values, their zeros and infinities are found: in less
-  /// time.
+  /// With `all` false only the extent of the values and the counts of zeros and infinities, in less
+  /// time. The plan must outlive this object.
   Profiler(const Plan& plan, bool all);
   ~Profiler();
 
-  /// Counts a range of elements: its packed codes, which begin on a byte, and its packed results.
-  /// On any thread, several at a time.
+  /// Adds a range of elements: its packed codes, which begin on a byte, and its packed results. Any
+  /// number of threads may call it at once.
   void add(Range elements, std::span<const std::byte> codes, std::span<const std::byte> results);
 
-  /// After the last part.
+  /// The profile of all ranges. Must be called after the last add().
   Profile finish();
 
-  /// The largest of all values of a scale, without sign. If the profile has groups.
+  /// The largest magnitude of the values of a scale. Only where the profile has_groups.
   float largest(int64_t scale) const;
 
  private:
-  struct Part;
+  struct Counts;
 
   void raise_largest(Range elements, std::span<const float> values);
 
   const Plan& plan_;
   const bool all_;
-  std::mutex turn_;                           ///< guards parts_
-  std::vector<std::unique_ptr<Part>> parts_;  ///< those that no thread adds to
-  std::vector<uint32_t> largest_;             ///< of each scale, bits of a float
+  std::mutex mutex_;                           ///< guards idle_
+  std::vector<std::unique_ptr<Counts>> idle_;  ///< counters that no thread uses at present
+  std::vector<uint32_t> largest_;  ///< magnitude of each scale's values, as the bits of a float
 };
 
 }  // namespace dequant::format

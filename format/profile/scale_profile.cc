@@ -1,4 +1,4 @@
-// What the scales of one tensor look like.
+// Statistics of the scales of one tensor.
 #include "format/profile/scale_profile.h"
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 namespace dequant::format {
 namespace {
 
-/// Keeps the first few of all groups in the order of their scales; of equal ones those that came
-/// first.
+/// Inserts a group in a sorted list of at most kListed groups. Of equal scales the earlier one
+/// comes first.
 template <class Before>
 void keep(std::vector<Group>& groups, const Group& group, Before before) {
   if (groups.size() == ScaleProfile::kListed) {

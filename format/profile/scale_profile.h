@@ -1,4 +1,4 @@
-// What the scales of one tensor look like.
+// Statistics of the scales of one tensor.
 #pragma once
 
 #include <cstdint>
@@ -9,33 +9,33 @@
 
 namespace dequant::format {
 
-/// One scale, and what it is applied to.
+/// One scale, its zero point, and the largest of its values.
 struct Group {
   int64_t index = 0;  ///< of the scale
   double scale = 0;
   double zero_point = 0;
-  double largest = 0;  ///< of its values, without sign; NaN where one is
+  double largest = 0;  ///< magnitude of its values; NaN where a value is NaN
 };
 
-/// Scales, read from front to back.
+/// Statistics of scales, which are added in their order.
 class ScaleProfile {
  public:
-  /// How many of the least, of the greatest and of those that are no numbers are told one by one.
+  /// Entries at most in each of the lists below.
   static constexpr size_t kListed = 5;
 
-  /// With `all` false only the extent is found.
+  /// Adds the next scale. With `all` false only the extent is computed.
   void add(double scale, bool all = true);
 
   Extent extent;
   int64_t zeros = 0;
   int64_t negatives = 0;
   int64_t infinities = 0;
-  Histogram linear;                       ///< of all that are finite
-  Histogram log2;                         ///< of the logarithms of those above zero
-  std::vector<Group> least;               ///< the least finite ones, least first
-  std::vector<int64_t> first_nans;        ///< indices of the first few
-  std::vector<int64_t> first_infinities;  ///< the same
-  std::vector<Group> greatest;            ///< the greatest finite ones, greatest first
+  Histogram linear;                       ///< of finite scales
+  Histogram log2;                         ///< of the binary logarithms of finite scales above zero
+  std::vector<Group> least;               ///< the least finite scales, in ascending order
+  std::vector<int64_t> first_nans;        ///< indices of the first NaN
+  std::vector<int64_t> first_infinities;  ///< indices of the first infinities
+  std::vector<Group> greatest;            ///< the greatest finite scales, in descending order
 };
 
 }  // namespace dequant::format
