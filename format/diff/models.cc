@@ -94,8 +94,7 @@ class Differ {
 
   Status compare(const Pair& pair) {
     auto status = try_compare(pair);
-    if (status || status.error().code == ErrorCode::io)
-      return status;  // its message names the file
+    if (status || status.error().code == ErrorCode::io) return status;  // it names the file
     return in(fmt::format("tensor {}", escaped(pair.names.a)), std::move(status).error());
   }
 

@@ -12,8 +12,7 @@ float widened_float16(uint16_t code) {
   const uint32_t magnitude = code & 0x7fffu;
   const uint32_t sign = static_cast<uint32_t>(code & 0x8000u) << 16;
   const uint32_t subnormal = std::bit_cast<uint32_t>(static_cast<float>(magnitude) * 0x1p-24f);
-  const uint32_t normal =
-      (magnitude << 13) + (112u << 23);  // the difference of the exponent biases
+  const uint32_t normal = (magnitude << 13) + (112u << 23);  // exponent biases differ by 112
   const uint32_t special = (magnitude << 13) | 0x7f800000u;
   const uint32_t bits = magnitude < 0x400 ? subnormal : magnitude < 0x7c00 ? normal : special;
   return std::bit_cast<float>(bits | sign);

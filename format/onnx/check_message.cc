@@ -11,9 +11,9 @@
 namespace dequant::format::onnx {
 namespace {
 
-constexpr size_t kDeepest = 100;  // messages and groups within the model
+constexpr size_t kDeepest = 100;  // of messages and groups that contain one another
 constexpr int kLongestVarint = 10;
-constexpr int kLongestTag = 5;  // and length: numbers of 32 bits
+constexpr int kLongestTag = 5;  // of a tag or a length, which have 32 bits
 constexpr uint64_t kLargestTag = UINT32_MAX;
 constexpr uint64_t kLargestLength = INT32_MAX;
 
@@ -36,7 +36,7 @@ class MessageCheck {
  private:
   /// A message or group that is being read.
   struct Level {
-    int64_t end = 0;  ///< of a group: of the message around it
+    int64_t end = 0;  ///< of a group: the end of the message around it
     Message kind = Message::unknown;
     uint32_t group = 0;  ///< field number of a group, else 0
   };
@@ -48,7 +48,7 @@ class MessageCheck {
     return failure(ErrorCode::malformed, "malformed protobuf: {} at byte {}", what, at);
   }
 
-  /// One field, or the head of a message.
+  /// Reads a field, or the tag and the length of a message.
   Status step() {
     const int64_t begin = at();
     DEQUANT_TRY(const uint64_t tag, number(kLongestTag));
@@ -113,7 +113,7 @@ class MessageCheck {
     }
   }
 
-  /// Makes bytes available, `want` of them unless the file ends before.
+  /// Reads until `want` bytes from at() on are in bytes_, or all up to the end of the file.
   Status fill(int64_t want) {
     const int64_t here = at();
     if (bytes_.data() + bytes_.size() - next_ >= std::min(want, size_ - here)) return {};
@@ -123,7 +123,7 @@ class MessageCheck {
     return {};
   }
 
-  /// A varint within the innermost message.
+  /// Reads a varint, which must end within the innermost message.
   Result<uint64_t> number(int longest) {
     DEQUANT_CHECK(fill(longest));
     const int64_t begin = at();
@@ -131,15 +131,15 @@ class MessageCheck {
     uint64_t value = 0;
     for (int64_t i = 0; i < left; ++i) {
       const auto byte = static_cast<unsigned char>(*next_++);
-      value |= uint64_t{byte & 0x7FU} << (7 * i);  // of the tenth byte one bit counts
+      value |= uint64_t{byte & 0x7FU} << (7 * i);  // of the tenth byte only one bit is used
       if (byte < 0x80) return value;
     }
     return broken(left < longest ? "a truncated varint" : "a varint of too many bytes", begin);
   }
 
-  /// Packed varints up to `end`.
+  /// Reads packed varints up to `end`.
   Status varints(int64_t end, int64_t begin) {
-    int more = 0;  // bytes in a row that say that another follows
+    int more = 0;  // consecutive bytes with the continuation bit
     while (at() < end) {
       DEQUANT_CHECK(fill(1));
       const auto here = std::min(bytes_.data() + bytes_.size() - next_, end - at());
@@ -161,7 +161,7 @@ class MessageCheck {
 
   Source& source_;
   const int64_t size_;
-  int64_t offset_ = 0;  ///< of bytes_
+  int64_t offset_ = 0;  ///< in the file, of bytes_
   std::span<const char> bytes_;
   const char* next_ = nullptr;
   std::array<Level, kDeepest + 1> open_;

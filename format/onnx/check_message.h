@@ -1,5 +1,4 @@
-// Whether a file is a protobuf message at all, in every part of it, also those that are only
-// copied.
+// Checking that a file is a valid protobuf message, fields included that dequant only copies.
 #pragma once
 
 #include "dequant/status.h"
@@ -8,8 +7,9 @@
 
 namespace dequant::format::onnx {
 
-/// Fails with malformed or limit for a file that protobuf's parser refuses as such a message. Takes
-/// time by the bytes of the structure and of packed integers; the rest of the data is not read.
+/// Fails with malformed or limit for a file that protobuf's parser refuses as this message, and
+/// with io. The time is proportional to the bytes of the structure and of packed integers; other
+/// data is not read.
 Status check_message(Source& source, Message message = Message::model);
 
 }  // namespace dequant::format::onnx

@@ -1,4 +1,4 @@
-// Clip nodes that keep the range of a pair of QuantizeLinear and DequantizeLinear.
+// Clip nodes that limit numbers to the range of a removed pair.
 #include "format/onnx/clip.h"
 
 #include "format/io/errors.h"
@@ -14,7 +14,7 @@ std::string ClipWriter::put(Graph& graph, Node& node, const std::string& source,
   Pieces before;
   std::string message;
   std::vector<std::string> inputs{source};
-  if (graph.opsets.onnx.value_or(0) < 11) {  // whose QuantizeLinear knows float32 alone
+  if (graph.opsets.onnx.value_or(0) < 11) {  // the limits are attributes, of float32 only
     message = node_message(node.name, "Clip", {}, output) + float_attribute("min", low_value) +
               float_attribute("max", high_value);
   } else {
@@ -29,7 +29,7 @@ std::string ClipWriter::put(Graph& graph, Node& node, const std::string& source,
   return fmt::format("Clip to [{}, {}]", low_value, high_value);
 }
 
-/// A Constant node that yields one number, to stand before `node`.
+/// The field of a Constant node with one number, which is written before `node`.
 Pieces ClipWriter::scalar(const Node& node, const std::string& name, Element element,
                           std::span<const std::byte> code) const {
   return field_of(rewire_.field_number(node),

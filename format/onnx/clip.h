@@ -1,4 +1,5 @@
-// Clip nodes that keep the range of a pair of QuantizeLinear and DequantizeLinear.
+// Clip nodes that limit numbers to the range of a removed pair of QuantizeLinear and
+// DequantizeLinear.
 #pragma once
 
 #include <string>
@@ -8,12 +9,13 @@
 
 namespace dequant::format::onnx {
 
+/// Replaces nodes by Clip nodes.
 class ClipWriter {
  public:
   explicit ClipWriter(Rewire& rewire) : rewire_(rewire) {}
 
-  /// Puts a Clip of `source` to a single range in the place of `node`; yields how the report calls
-  /// it.
+  /// Replaces `node` by a Clip of `source` to the range, which must be `single`. Returns the text
+  /// of the report about it.
   std::string put(Graph& graph, Node& node, const std::string& source, const PairRange& range,
                   Element type);
 

@@ -1,4 +1,4 @@
-// What a QuantizeLinear or DequantizeLinear makes of constants, a part at a time.
+// Reading the output of a QuantizeLinear or DequantizeLinear of constants, range by range.
 #include "format/onnx/computed_reader.h"
 
 #include <algorithm>
@@ -10,9 +10,9 @@
 namespace dequant::format::onnx {
 namespace {
 
-/// Elements computed in one go, so that what they are made of stays small; a multiple of 8.
+/// Elements that are computed at once, so that buffers of their inputs stay small; a multiple of 8.
 constexpr int64_t kStep = int64_t{1} << 14;
-/// Scales of such a part fit in any case.
+/// Bytes of scales and zero points at least: those of kStep elements fit.
 constexpr int64_t kLeastMemory = kStep * 4 + 64;
 
 }  // namespace
@@ -21,7 +21,7 @@ Result<std::unique_ptr<StoredReader>> ComputedReader::open(const Model& model, E
                                                            const Computation& computation,
                                                            int64_t memory) {
   const Dequantization& d = computation.inputs;
-  // What computed inputs need in turn comes out of it too.
+  // An input that is computed too divides its share again.
   const int64_t each = std::max(memory / 4, kLeastMemory);
   DEQUANT_TRY(auto x, open_constant(model, files, d.x, each));
   DEQUANT_TRY(const int64_t count, element_count(computation.type().shape));

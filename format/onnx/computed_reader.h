@@ -1,4 +1,4 @@
-// What a QuantizeLinear or DequantizeLinear makes of constants, a part at a time.
+// Reading the output of a QuantizeLinear or DequantizeLinear of constants, range by range.
 #pragma once
 
 #include <memory>
@@ -10,9 +10,11 @@
 
 namespace dequant::format::onnx {
 
+/// Computes each range from the same range of x.
 class ComputedReader : public StoredReader {
  public:
-  /// The computation must outlive the reader.
+  /// The computation must outlive the reader. Scales and zero points may take `memory` bytes each.
+  /// Fails as open_constant() does.
   static Result<std::unique_ptr<StoredReader>> open(const Model& model, ExternalFiles& files,
                                                     const Computation& computation, int64_t memory);
 

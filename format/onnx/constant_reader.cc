@@ -1,4 +1,4 @@
-// The data of a constant, a part at a time, whether it is a tensor, an attribute or computed.
+// Reading the data of a constant: of a tensor, of an attribute, or computed.
 #include "format/onnx/constant_reader.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace dequant::format::onnx {
 namespace {
 
-/// Floats that an attribute holds.
+/// Reads floats of an attribute.
 class LiteralReader : public StoredReader {
  public:
   LiteralReader(const TensorData& data, int64_t count)

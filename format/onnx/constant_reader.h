@@ -1,4 +1,4 @@
-// The data of a constant, a part at a time, whether it is a tensor, an attribute or computed.
+// Reading the data of a constant: of a tensor, of an attribute, or computed.
 #pragma once
 
 #include <memory>
@@ -8,20 +8,22 @@
 
 namespace dequant::format::onnx {
 
-/// A reader of a constant, which must outlive it. Scales and zero points that a computed constant
-/// needs take `memory` bytes at most. Fails as TensorReader::open() does.
+/// A reader of a constant; the constant must outlive the reader. Scales and zero points of a
+/// computed constant may take `memory` bytes each. Fails as TensorReader::open() does, and with
+/// limit.
 Result<std::unique_ptr<StoredReader>> open_constant(const Model& model, ExternalFiles& files,
                                                     const Constant& constant, int64_t memory);
 
-/// Those of the inputs of a dequantization, with that memory for each.
+/// Readers of x, scale and zero point of a dequantization, each with `memory` as above.
 Result<RecipeReaders> open_inputs(const Model& model, ExternalFiles& files, const Dequantization& d,
                                   int64_t memory);
 
-/// Scales or zero points, which take `memory` bytes at most.
+/// A ParameterReader of scales or zero points, with at most `memory` bytes of them in memory.
 Result<ParameterReader> open_parameters(const Model& model, ExternalFiles& files,
                                         const Constant& constant, int64_t memory);
 
-/// All of a constant. Fails with limit when it takes more than `most` bytes.
+/// All elements of a constant. Fails with limit when they take more than `most` bytes, and as
+/// open_constant() does.
 Result<TensorData> read_constant(const Model& model, ExternalFiles& files, const Constant& constant,
                                  int64_t most);
 

@@ -1,4 +1,4 @@
-// Which values of a model are constant.
+// Finding the constants of a model.
 #include "format/onnx/constants.h"
 
 #include "format/io/errors.h"
@@ -10,14 +10,14 @@
 namespace dequant::format::onnx {
 namespace {
 
-/// Zero points are checked before anything is written; more of them than this nobody has.
+/// Bytes of zero points at most, which are checked before anything is written.
 constexpr int64_t kMostZeroPointBytes = int64_t{64} << 20;
-/// Nodes that one constant is computed by. Real models have two: a pair of a weight, or a block of
-/// scales that are dequantized themselves.
+/// Nodes at most from which one constant is computed. Real models have two: a pair of a weight, or
+/// blocks of scales that are themselves dequantized.
 constexpr int kMostComputed = 16;
-/// Nodes that are remembered for others that take their outputs.
+/// Computations that are kept for other nodes that have the same inputs.
 constexpr size_t kMostRemembered = size_t{1} << 14;
-/// Elements looked at in one go; a multiple of 8.
+/// Elements read at once; a multiple of 8.
 constexpr int64_t kStep = int64_t{1} << 16;
 
 int count_computed(const Dequantization& d) {
@@ -40,13 +40,13 @@ Result<Resolved> Constants::resolve(const Graph& graph, std::string_view name, i
   return resolve_computed(name, definition, std::move(r), depth);
 }
 
-/// `plain` is what there is to say where the node is not of constants.
+/// `not_computed` is the result where the inputs of the node are not constant.
 Result<Resolved> Constants::resolve_computed(std::string_view name, Definition& definition,
-                                             Resolved plain, int depth) {
+                                             Resolved not_computed, int depth) {
   Node& node = *definition.node;
   const Attribute* to = node.attribute("to");
   const bool casts = node.is("Cast") && node.inputs.size() == 1 && to != nullptr;
-  if (!casts && !node.is_quantize() && !node.is_dequantize()) return plain;
+  if (!casts && !node.is_quantize() && !node.is_dequantize()) return not_computed;
   if (depth == kMostComputed) {
     return Resolved{
         {}, fmt::format("{} is computed by more than {} nodes", escaped(name), kMostComputed)};
@@ -56,19 +56,19 @@ Result<Resolved> Constants::resolve_computed(std::string_view name, Definition& 
         {},
         fmt::format("{} is computed by {}: {}", escaped(name), escaped(node.op_type()), reason)};
   };
-  if (casts) {  // to the type that the value has already, as real exports write it
+  if (casts) {  // a Cast to the type that the value already has, as in exported models
     DEQUANT_TRY(Resolved r, resolve(*definition.graph, node.input(0), depth + 1));
-    if (!r.constant) return r.varies ? std::move(plain) : std::move(r);
+    if (!r.constant) return r.varies ? std::move(not_computed) : std::move(r);
     const bool same = (r.constant->tensor == nullptr || r.constant->tensor->element()) &&
                       to->i == onnx_code(r.constant->type().element);
-    return same ? std::move(r) : std::move(plain);
+    return same ? std::move(r) : std::move(not_computed);
   }
   std::shared_ptr<const Computation> known;
   if (const auto it = computed_.find(&node); it != computed_.end()) known = it->second;
   if (!known) {
     DEQUANT_TRY(Decision decision, consider(*definition.graph, node, depth + 1));
     if (!decision.dequantization) {
-      if (decision.varies) return plain;
+      if (decision.varies) return not_computed;
       return decision.of_input ? Resolved{{}, std::move(decision.reason)} : by(decision.reason);
     }
     Computation c{*std::move(decision.dequantization), node.is_quantize()};
@@ -102,7 +102,7 @@ Result<Decision> Constants::inputs_of(Graph& graph, Node& node, int depth) {
     if (i == 1) d.scale = *std::move(r.constant);
     if (i == 2) d.zero_point = std::move(r.constant);
   }
-  // The stored bytes must have the size of the shape before any decision rests on them.
+  // Checks that the stored bytes have the size of the shape before any decision.
   for (const Tensor* t :
        {d.x.tensor, d.scale.tensor, d.zero_point ? d.zero_point->tensor : nullptr}) {
     if (t == nullptr) continue;
@@ -136,12 +136,12 @@ Status Constants::plan_dequantize(Dequantization& d) const {
   DEQUANT_TRY(d.plan, plan_node(*d.graph, *d.node, x, d.scale.type(), zero));
   if (d.plan.granularity == Granularity::per_tensor) return {};
   const Attribute* axis = d.node->attribute("axis");
-  d.axis = axis == nullptr ? 1 : axis->i;  // within the rank: the plan was made of it
+  d.axis = axis == nullptr ? 1 : axis->i;  // within the rank, as the plan was made with it
   if (*d.axis < 0) *d.axis += static_cast<int64_t>(x.shape.size());
   return {};
 }
 
-/// Yields the reason why the node has no plan, or why its codes are not beyond doubt.
+/// Returns why the node has no plan, or why other implementations may compute other codes.
 Result<std::string> Constants::plan_quantize(Dequantization& d) const {
   std::optional<TensorType> zero;
   if (d.zero_point) zero = d.zero_point->type();

@@ -1,5 +1,5 @@
-// Which values of a model are constant: those it holds, and those that QuantizeLinear and
-// DequantizeLinear nodes make of them.
+// Finding the constants of a model: stored ones, and those that QuantizeLinear and DequantizeLinear
+// nodes compute from constants.
 #pragma once
 
 #include <memory>
@@ -10,35 +10,36 @@
 
 namespace dequant::format::onnx {
 
-/// What there is to compute, or why the node must stay.
+/// The dequantization of a node, or why the node must stay.
 struct Decision {
-  std::optional<Dequantization> dequantization;  ///< of a QuantizeLinear as in Computation
+  std::optional<Dequantization> dequantization;  ///< for a QuantizeLinear as in Computation
   std::string reason;
   bool varies = false;    ///< an input of the node is no constant
-  bool of_input = false;  ///< the reason tells of an input, not of the node
+  bool of_input = false;  ///< the reason is about an input, not about the node
 };
 
+/// Resolves names to constants, and keeps computations for later calls.
 class Constants {
  public:
-  /// An initializer that is a graph input counts only with `assume_const`.
+  /// An initializer that is also an input of the graph counts as constant only with `assume_const`.
   Constants(const Model& model, ExternalFiles& files, const Scopes& scopes, bool assume_const)
       : model_(model), files_(files), scopes_(scopes), assume_const_(assume_const) {}
 
-  /// What a QuantizeLinear or DequantizeLinear computes, if its inputs are constant. Fails only
-  /// when the file is broken.
+  /// The dequantization of a QuantizeLinear or DequantizeLinear with constant inputs. Fails only
+  /// where the file is broken: with malformed or io.
   Result<Decision> consider(Graph& graph, Node& node) { return consider(graph, node, 0); }
 
-  /// What a name stands for, if that is a constant.
+  /// The constant of a name as visible in `graph`. Fails as consider() does.
   Result<Resolved> resolve(const Graph& graph, std::string_view name) {
     return resolve(graph, name, 0);
   }
 
  private:
-  // `depth` counts the computations that the one looked at is for.
+  // `depth` counts the computations that need the result.
   Result<Decision> consider(Graph& graph, Node& node, int depth);
   Result<Resolved> resolve(const Graph& graph, std::string_view name, int depth);
-  Result<Resolved> resolve_computed(std::string_view name, Definition& definition, Resolved plain,
-                                    int depth);
+  Result<Resolved> resolve_computed(std::string_view name, Definition& definition,
+                                    Resolved not_computed, int depth);
   Result<Decision> inputs_of(Graph& graph, Node& node, int depth);
   Status plan_dequantize(Dequantization& d) const;
   Result<std::string> plan_quantize(Dequantization& d) const;

@@ -1,4 +1,4 @@
-// From a quantized model to a float one: decide for every node, change the graph, write.
+// Converting a quantized ONNX model: decides for every node, then changes the graph, then writes.
 #include "format/onnx/convert.h"
 
 #include <algorithm>
@@ -26,13 +26,14 @@ constexpr int64_t kLeftMemory = 512;
 
 constexpr const char* kNotSelected = "not selected by include and exclude";
 
-/// The names that --include and --exclude look at: the node's, its output's, and that of x.
+/// The names that the globs of --include and --exclude are matched with: of the node, of its
+/// output, and of x.
 bool wanted(const WriteOptions& options, const Node& node) {
   return options.selection.wants(
       {node.name.c_str(), node.output(0).c_str(), node.input(0).c_str()});
 }
 
-/// `first` are the bytes that no node before it takes.
+/// `first` counts bytes of stored tensors that no earlier node has.
 Converted describe(const Fold& fold, int64_t first) {
   const Dequantization& d = fold.dequantization;
   const TensorType x = d.x.type();
@@ -52,7 +53,7 @@ Converted describe(const Fold& fold, int64_t first) {
 
 /// Fails with unsupported where the operator sets have no Cast between two float types.
 Status check_cast(const Opsets& opsets, Element from, Element to) {
-  // Before 6 the attribute to is a text.
+  // Before opset 6 the attribute `to` is a string.
   const int64_t since = from == Element::bfloat16 || to == Element::bfloat16 ? 13 : 6;
   if (opsets.onnx.value_or(0) >= since) return {};
   return failure(ErrorCode::unsupported,
@@ -62,7 +63,7 @@ Status check_cast(const Opsets& opsets, Element from, Element to) {
                              : std::string("the model does not import ai.onnx"));
 }
 
-/// Data files that the replaced model may have named stay: others may name them too.
+/// Data files of a model that is replaced stay, as other models may use them.
 void warn_of_left_data(const std::string& output, std::vector<std::string>& warnings) {
   if (identity_of(output).size < 0) return;
   const std::string folder = output.substr(0, output.find_last_of('/') + 1);
@@ -100,7 +101,7 @@ class Converter {
     report_.warnings = model_.warnings.sentences();
     if (options_.overwrite == Overwrite::replace) warn_of_left_data(output, report_.warnings);
     DEQUANT_CHECK(decide());
-    // Only now is the graph touched: a decision looks at the model as it was.
+    // The graph is changed only after all decisions, which are about the unchanged model.
     for (const Fold& f : folds_)
       rewire_.remove_node(*f.dequantization.graph, *f.dequantization.node);
     release();
@@ -168,7 +169,7 @@ class Converter {
       if (!node.is_dequantize() && decision->varies) return {};
       return stay(std::move(decision->reason));
     }
-    if (node.is_quantize()) return {};  // computed for those that fold
+    if (node.is_quantize()) return {};  // computed as an input of folded nodes
     Fold fold{*std::move(decision->dequantization)};
     if (options_.dtype) DEQUANT_CHECK(set_type(fold, *options_.dtype));
     DEQUANT_TRY(fold.bytes, packed_bytes(fold.dequantization.plan.output,
@@ -177,7 +178,7 @@ class Converter {
     return model_.take(kFoldMemory);
   }
 
-  /// Lets the constant have another type than the node's output, which a Cast then has.
+  /// Gives the constant another type than the node's output, which a Cast then computes.
   Status set_type(Fold& fold, Element type) {
     Dequantization& d = fold.dequantization;
     const Element natural = std::exchange(d.plan.output, type);
@@ -190,7 +191,7 @@ class Converter {
               std::move(possible).error());
   }
 
-  /// What was computed for folded nodes alone goes with them: pairs of weights, dequantized scales.
+  /// Removes nodes whose outputs only folded nodes use: pairs of weights, dequantized scales.
   void release() {
     std::vector<std::pair<const Graph*, const Node*>> todo;
     for (const Fold& f : folds_) todo.emplace_back(f.dequantization.graph, f.dequantization.node);
@@ -212,7 +213,7 @@ class Converter {
       report_.converted.push_back(describe(f, first_bytes(f.dequantization)));
   }
 
-  /// Of the constants that no fold before it takes.
+  /// Bytes of stored tensors that no earlier fold has.
   int64_t first_bytes(const Dequantization& d) {
     int64_t sum = 0;
     for_each_source(
@@ -220,7 +221,7 @@ class Converter {
     return sum;
   }
 
-  /// Lists the quantized nodes that stay in the order of the model.
+  /// Lists the quantized nodes that stay, in the order of the model.
   Status list_left() {
     const QuantizedOperators quantized(model_);
     for (const Graph* graph : scopes_.graphs()) {
@@ -241,7 +242,7 @@ class Converter {
     return {};
   }
 
-  /// That a model stays quantized is told, or refused.
+  /// Warns that the model stays quantized, or fails with require_float.
   Status judge_left() {
     if (!operators_.empty())
       report_.warnings.push_back(fmt::format("still quantized: {}", counts_text(operators_)));

@@ -1,4 +1,4 @@
-// From a quantized model to a float one: every DequantizeLinear of constants becomes a float
+// Converting a quantized ONNX model: every DequantizeLinear of constants becomes a float
 // initializer.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace dequant::format::onnx {
 
-/// Writes the float model, whole or not at all, as ModelFile::write(). The model and its names are
-/// changed by that.
+/// Writes the float model to `output`; see ModelFile::write(). Changes `model` and `scopes`, which
+/// must not be used after that.
 Result<ConvertReport> convert(Model& model, ExternalFiles& files, Scopes& scopes,
                               const Options& own, const std::string& output,
                               const WriteOptions& options);

@@ -1,5 +1,4 @@
-// A DequantizeLinear node whose inputs are constant: from a node to a plan and the tensors it
-// takes.
+// DequantizeLinear and QuantizeLinear nodes whose inputs are constant.
 #include "format/onnx/dequantization.h"
 
 #include <cstring>
@@ -26,7 +25,7 @@ Status for_each_int_attribute(
     const Node& node, const std::function<Status(const std::string& name, int64_t value)>& visit) {
   for (size_t i = 0; i < node.attributes.size(); ++i) {
     const Attribute& a = node.attributes[i];
-    if (a.name.starts_with("__")) continue;  // by convention, notes that carry no meaning
+    if (a.name.starts_with("__")) continue;  // remarks by convention
     for (size_t k = 0; k < i; ++k) {
       if (node.attributes[k].name == a.name) {
         return failure(ErrorCode::invalid_argument, "{}: given twice", escaped(a.name));
@@ -117,7 +116,7 @@ Resolved resolve_constant(const Scopes& scopes, const Graph& graph, std::string_
                 true};
       case Definition::Kind::node: break;
     }
-    // Rewire may have given the last Identity another input, so this goes on from there.
+    // Rewire may have changed the input of the last Identity, so the loop goes on from there.
     if (const Definition* last = scopes.last(*d); last != nullptr && last->is_identity()) {
       name = last->node->inputs[0].text;
       from = last->graph;

@@ -1,5 +1,4 @@
-// A DequantizeLinear node whose inputs are constant: from a node to a plan and the tensors it
-// takes.
+// DequantizeLinear and QuantizeLinear nodes whose inputs are constant: their plans and inputs.
 #pragma once
 
 #include <functional>
@@ -19,20 +18,20 @@ namespace dequant::format::onnx {
 
 struct Computation;
 
-/// A constant: a tensor of the model, a few floats written as an attribute, or what a
-/// QuantizeLinear or DequantizeLinear makes of constants.
+/// A constant: a tensor of the model, floats in an attribute of a Constant node, or the output of a
+/// QuantizeLinear or DequantizeLinear whose inputs are constant.
 struct Constant {
   const Tensor* tensor = nullptr;
   std::optional<TensorData> literal;
-  const Attribute* attribute = nullptr;  ///< that holds the literal
+  const Attribute* attribute = nullptr;  ///< has the literal
   std::shared_ptr<const Computation> computed = nullptr;
 
   TensorType type() const;
 
-  /// The same for all that resolve to one place in the model.
+  /// Equal for constants of the same tensor, attribute or computation.
   const void* identity() const;
 
-  /// Of the tensor; empty for others.
+  /// The name of the tensor; empty for other constants.
   std::string_view name() const {
     return tensor == nullptr ? std::string_view() : std::string_view(tensor->name);
   }
@@ -42,57 +41,57 @@ struct Constant {
 struct Resolved {
   std::optional<Constant> constant;
   std::string reason;
-  Definition* computed = nullptr;  ///< by a node that is no Constant
-  bool varies = false;             ///< the value is computed or an input; false of a constant that
-                                   ///< cannot be taken
+  Definition* computed = nullptr;  ///< the output of a node other than Constant
+  bool varies = false;  ///< computed or an input; false for constants that dequant cannot use
 };
 
-/// What a Constant node yields.
+/// The output of a Constant node.
 Resolved constant_of(const Node& node);
 
-/// Follows a name to a constant through Identity nodes, outwards from inner graphs. An initializer
-/// that is a graph input counts only with `assume_const`.
+/// The constant of a name as seen in `graph`, through Identity nodes. An initializer that is also
+/// an input of the graph counts as constant only with `assume_const`.
 Resolved resolve_constant(const Scopes& scopes, const Graph& graph, std::string_view name,
                           bool assume_const);
 
-/// All that is needed to compute the output of one node.
+/// A DequantizeLinear node with a plan and constant inputs.
 struct Dequantization {
   Graph* graph = nullptr;
   Node* node = nullptr;
   Plan plan;
-  std::optional<int64_t> axis;  ///< from the front; none if per tensor
+  std::optional<int64_t> axis;  ///< counted from the front; none if per tensor
   Constant x;
   Constant scale;
   std::optional<Constant> zero_point;
 };
 
-/// A QuantizeLinear or DequantizeLinear of constants, whose output is a constant too.
+/// A QuantizeLinear or DequantizeLinear with constant inputs, whose output so is a constant.
 struct Computation {
-  /// Of a QuantizeLinear the plan is that of the DequantizeLinear with the same parameters: x has
-  /// the type plan.output, the output the type plan.input.
+  /// A QuantizeLinear has the plan of the DequantizeLinear with the same parameters: its x has the
+  /// type plan.output, its output the type plan.input.
   Dequantization inputs;
   bool quantizes = false;
-  int nodes = 1;  ///< how many are computed for it, itself included
+  int nodes = 1;  ///< nodes that must be computed for the output, this one included
 
   TensorType type() const {
     return {quantizes ? inputs.plan.input : inputs.plan.output, inputs.x.type().shape};
   }
 };
 
-/// Packed bytes of a constant, of those that a computed one is made of; of x, scale and zero point.
+/// The packed bytes of the stored tensors of which a constant, or x, scale and zero point of a
+/// dequantization, are computed.
 int64_t stored_bytes(const Constant& constant);
 int64_t stored_bytes(const Dequantization& d);
 
-/// Calls visitor(identity, bytes) for each constant that is stored, as deep as computations nest.
+/// Calls visitor(identity, bytes) for each of these stored tensors.
 void for_each_source(const Constant& constant, const SourceVisitor& visitor);
 void for_each_source(const Dequantization& d, const SourceVisitor& visitor);
 
-/// Hands over all attributes but those that are notes. Fails with invalid_argument on one that is
-/// given twice or is no integer.
+/// Calls `visit` for all attributes but those whose name begins with "__", which are remarks. Fails
+/// with invalid_argument for an attribute that is given twice or is no integer.
 Status for_each_int_attribute(
     const Node& node, const std::function<Status(const std::string& name, int64_t value)>& visit);
 
-/// Sets the plan of a node from the types of its inputs. Fails with the dialect's error.
+/// The plan of a DequantizeLinear with inputs of these types. Fails as the dialect does.
 Result<Plan> plan_node(const Graph& graph, const Node& node, const TensorType& x,
                        const TensorType& scale, const std::optional<TensorType>& zero_point);
 

@@ -1,4 +1,4 @@
-// A model file with some of its bytes replaced.
+// Replacing byte ranges of a model file.
 #include "format/onnx/edit.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 void copy(Span span, Pieces& out) {
   if (span.empty()) return;
-  if (!out.empty()) {  // neighbours in the input become one copy
+  if (!out.empty()) {  // adjacent ranges of the input become one piece
     if (auto* last = std::get_if<Span>(&out.back()); last != nullptr && last->end == span.begin) {
       last->end = span.end;
       return;
@@ -60,7 +60,7 @@ void Edit::append(int frame, Pieces what) {
 }
 
 Pieces Edit::render() const {
-  // Every message around a change changes too.
+  // The lengths of all messages around a change may change too.
   Children children;
   std::vector<int> todo;
   for (const auto& [frame, changes] : changes_) todo.push_back(frame);
@@ -111,7 +111,7 @@ void Edit::render(const Children& children, int frame, Pieces& out) const {
       continue;
     }
     Pieces inner;
-    render(children, c.child, inner);  // as deep as messages nest in the input
+    render(children, c.child, inner);  // recursion as deep as messages nest in the input
     std::string head;
     const uint32_t number = model_->frame(c.child).number();
     protozero::add_varint_to_buffer(&head, tag_of(number, Wire::bytes));

@@ -1,5 +1,5 @@
-// A model file with some of its bytes replaced. Whatever is not replaced is copied as it stands;
-// the lengths of the messages around a change are written anew.
+// Replacing byte ranges of a model file. All other bytes are copied unchanged, but for the lengths
+// of the messages around a change.
 #pragma once
 
 #include <cstdint>
@@ -13,48 +13,53 @@
 
 namespace dequant::format::onnx {
 
-/// The dequantized bytes of the i-th folded node, computed while they are written.
+/// The bytes of the result of the i-th Fold, which are computed while the output is written.
 struct Computed {
   size_t index;
   int64_t bytes;
 };
 
-/// A piece of output: bytes of the input file, new bytes, or computed ones.
+/// Consecutive bytes of the output: a range of the input file, new bytes, or computed bytes.
 using Piece = std::variant<Span, std::string, Computed>;
+/// Pieces in the order of the output.
 using Pieces = std::vector<Piece>;
 
+/// Bytes of the output.
 int64_t size_of(const Piece& piece);
 int64_t size_of(const Pieces& pieces);
 
-/// The same output in fewer pieces: texts that follow one another are one.
+/// The same output, in which consecutive strings are one piece.
 Pieces joined(Pieces pieces);
 
+/// A set of changes of a model file, which must outlive this object.
 class Edit {
  public:
   explicit Edit(const Model& model) : model_(&model) {}
 
-  /// Puts `with` in the place of `what`, which lies in the message of frame `frame` (-1: the model)
-  /// and in none of that message's frames. Replacing the same bytes again takes the later pieces.
+  /// Replaces the bytes `what` by `with`. `what` is in the message of frame `frame` (-1: the
+  /// model), and not within a frame of that message. A second replacement of the same bytes
+  /// replaces the first.
   void replace(int frame, Span what, Pieces with);
 
+  /// Removes the bytes `what`.
   void remove(int frame, Span what) { replace(frame, what, {}); }
 
-  /// Adds at the end of a message.
+  /// Appends bytes to the message of a frame.
   void append(int frame, Pieces what);
 
-  /// True if nothing changes.
+  /// True if there are no changes.
   bool empty() const { return changes_.empty(); }
 
-  /// The whole output in order.
+  /// The whole output.
   Pieces render() const;
 
  private:
-  /// What changes in one message: bytes by their place, and what is added at its end.
+  /// The changes of one message: replacements by their byte range, and bytes behind its end.
   struct Changes {
     std::map<std::pair<int64_t, int64_t>, Pieces> replaced;
     Pieces appended;
   };
-  /// Frames in which something changes, by the frame directly around them.
+  /// Frames with changes, by their parent frame.
   using Children = std::map<int, std::vector<int>>;
 
   void render(const Children& children, int frame, Pieces& out) const;

@@ -1,4 +1,4 @@
-// New protobuf messages: tensors and nodes that take the range of others.
+// Writing protobuf messages: new tensors and nodes.
 #include "format/onnx/encode.h"
 
 #include <iterator>

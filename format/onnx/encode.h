@@ -1,4 +1,4 @@
-// New protobuf messages: tensors and nodes that replace others.
+// Writing protobuf messages: new tensors and nodes.
 #pragma once
 
 #include <span>
@@ -11,26 +11,26 @@
 
 namespace dequant::format::onnx {
 
-/// Where data lies in the output's data file.
+/// The location of a tensor's data in the data file of the output.
 struct ExternalRange {
   std::string location;
   int64_t offset = 0;
   int64_t length = 0;
 };
 
-/// A field: tag, length, and the pieces of its message.
+/// A field with a message: its tag and length, then `message`.
 Pieces field_of(uint32_t number, Pieces message);
 
-/// A field with text.
+/// A field with a string.
 std::string text_field(uint32_t number, std::string_view text);
 
 /// A TensorProto whose raw data is computed while it is written.
 Pieces computed_tensor(std::string_view name, TensorType type, Computed data);
 
-/// A TensorProto whose data lies in the data file.
+/// A TensorProto whose data is in the data file.
 Pieces external_tensor(std::string_view name, TensorType type, const ExternalRange& range);
 
-/// A TensorProto of one number, without shape; `code` are its bytes.
+/// A TensorProto of one number, without dimensions; `code` has its bytes.
 Pieces scalar_tensor(std::string_view name, Element element, std::span<const std::byte> code);
 
 /// The external_data fields of a TensorProto.
@@ -40,7 +40,7 @@ std::string external_fields(const ExternalRange& range);
 std::string node_message(std::string_view name, std::string_view op_type,
                          const std::vector<std::string_view>& inputs, std::string_view output);
 
-/// A Constant node around a TensorProto.
+/// A Constant node with a TensorProto as its value.
 Pieces constant_node(std::string_view name, std::string_view output, Pieces tensor);
 
 /// A Cast node of the ai.onnx domain, of opset 6 or newer.

@@ -12,7 +12,8 @@
 namespace dequant::format::onnx {
 namespace {
 
-/// These models are for single operators: tensors larger than this belong into `convert`.
+/// Bytes of a tensor at most. The models of `dequant run` are tests of operators; large models are
+/// for `convert`.
 constexpr int64_t kMostBytes = int64_t{1} << 32;
 
 class Evaluator {
@@ -58,7 +59,7 @@ class Evaluator {
       }
     }
     for (const Initializer& i : model_.graph.initializers) {
-      if (values_.contains(i.tensor.name.str())) continue;  // an input that overrides it
+      if (values_.contains(i.tensor.name.str())) continue;  // an input overrides the initializer
       DEQUANT_TRY(TensorData data, read_tensor_data(model_.source, files_, i.tensor, kMostBytes));
       values_.emplace(i.tensor.name.str(), std::move(data));
     }
@@ -131,7 +132,7 @@ class Evaluator {
     return {};
   }
 
-  /// What a dialect calls an invalid argument is here a node that breaks its specification.
+  /// An invalid argument of a dialect is here a malformed model.
   static Error as_file_error(Error error) {
     if (error.code == ErrorCode::invalid_argument) error.code = ErrorCode::malformed;
     return error;

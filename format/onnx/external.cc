@@ -1,5 +1,5 @@
-// Opening the files that a model names, and no others: the name is checked as text, then the kernel
-// is asked to resolve it below the folder, so that nothing can be swapped in between.
+// Opening the external data files of a model: the location is checked as text, then openat2()
+// resolves it below the folder in one call, so that no link can be exchanged meanwhile.
 #include "format/onnx/external.h"
 
 #include <fcntl.h>
@@ -33,7 +33,7 @@ int open_beneath(int folder, const char* path) {
   return static_cast<int>(::syscall(SYS_openat2, folder, path, &how, sizeof how));
 }
 
-/// Without openat2: component by component, no symbolic link allowed.
+/// Where openat2 is missing: opens component by component, and allows no symbolic link.
 int open_without_links(int folder, const std::string& location) {
   Descriptor at;
   size_t begin = 0;
@@ -51,7 +51,7 @@ int open_without_links(int folder, const std::string& location) {
   }
 }
 
-/// The layout of the Hugging Face cache: model and data are links into one folder of blobs.
+/// The layout of the Hugging Face cache: model and data are links to files in one folder.
 int open_beside_target(const std::string& model_path, const std::filesystem::path& link) {
   std::error_code e;
   const auto model = std::filesystem::canonical(model_path, e);
@@ -95,9 +95,9 @@ Result<InputFile> open_external(const std::string& model_path, const std::string
   if (!folder.valid()) return io_error("cannot open the folder {}", escaped(folder_path.native()));
 
   Descriptor fd(open_beneath(folder.get(), location.c_str()));
-  if (!fd.valid() && (errno == ENOSYS || errno == EPERM)) {  // or what sandboxes answer instead
+  if (!fd.valid() && (errno == ENOSYS || errno == EPERM)) {  // EPERM: some sandboxes forbid openat2
     fd = Descriptor(open_without_links(folder.get(), location));
-    if (!fd.valid() && errno == ELOOP) errno = EXDEV;  // who knows where the link leads
+    if (!fd.valid() && errno == ELOOP) errno = EXDEV;  // a link, whose target is not resolved here
   }
   if (!fd.valid() && errno == EXDEV) {
     fd = Descriptor(open_beside_target(model_path, folder_path / location));
@@ -108,7 +108,7 @@ Result<InputFile> open_external(const std::string& model_path, const std::string
 }
 
 Result<std::shared_ptr<const InputFile>> ExternalFiles::open(const std::string& location) {
-  const std::lock_guard lock(turn_);
+  const std::lock_guard lock(mutex_);
   for (auto it = recent_.begin(); it != recent_.end(); ++it) {
     if (it->location != location) continue;
     recent_.splice(recent_.begin(), recent_, it);

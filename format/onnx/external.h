@@ -1,4 +1,4 @@
-// Opening the files that a model names, and no others.
+// Opening the external data files of a model, and no other files.
 #pragma once
 
 #include <functional>
@@ -15,32 +15,32 @@
 
 namespace dequant::format::onnx {
 
-/// Fails with io when no model may name a file like that: only what is relative, and goes down.
+/// Fails with io unless the location is a relative path without "..".
 Status check_location(const std::string& location);
 
-/// Opens a file that a model refers to. The location is relative to the model's folder and stays
-/// below it, symbolic links included. One layout outside is accepted: the model and the file are
-/// both links and their targets lie in the same folder, as in the Hugging Face cache. Fails with
-/// io.
+/// Opens an external data file of a model. The location is relative to the model's folder. Fails
+/// with io where the file is not below that folder, symbolic links resolved. One exception is
+/// allowed: the model and the file are both links to files in one other folder, as in the Hugging
+/// Face cache.
 Result<InputFile> open_external(const std::string& model_path, const std::string& location);
 
-/// Whether the checksums of external data count.
+/// Whether the checksums of external data are verified.
 enum class Checksums : uint8_t { verify, skip };
 
-/// The files of one model, for any number of threads.
+/// The external data files of one model. Any number of threads may use it.
 class ExternalFiles {
  public:
   explicit ExternalFiles(std::string model_path, Checksums checksums = Checksums::verify)
       : model_path_(std::move(model_path)), checksums_(checksums) {}
 
-  /// The file stays open while anybody holds it; a few recent ones stay open for the next caller.
-  /// Fails with malformed when a file that is opened again is not what it was.
+  /// The open file. A few recent files stay open for later calls. Fails as open_external() does,
+  /// and with malformed when a file changed between two calls.
   Result<std::shared_ptr<const InputFile>> open(const std::string& location);
 
   Checksums checksums() const { return checksums_; }
 
-  /// Fails with malformed when the file is not the one of which the tensor's entries have the
-  /// checksum. Each file is hashed once, and asks `tick` meanwhile.
+  /// Fails with malformed when the checksum of the file is not that of the tensor's entries. Each
+  /// file is hashed once. `tick` is called repeatedly meanwhile; its first error is returned.
   Status verify(const External& external, const std::function<Status()>& tick = {});
 
  private:
@@ -52,7 +52,7 @@ class ExternalFiles {
   Checksums checksums_;
   std::mutex hashing_;                                            ///< guards digests_
   std::map<std::pair<uint64_t, uint64_t>, std::string> digests_;  ///< of device and inode
-  std::mutex turn_;                                               ///< guards what follows
+  std::mutex mutex_;                                              ///< guards recent_ and known_
   std::list<Entry> recent_;                                       ///< most recent first
   std::unordered_map<std::string, FileIdentity> known_;
 };

@@ -1,4 +1,4 @@
-// What the entries of external data say besides where the data is.
+// Checking checksums and unknown keys of external data.
 #include "format/onnx/external_entries.h"
 
 #include "format/io/errors.h"

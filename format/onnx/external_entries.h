@@ -1,4 +1,4 @@
-// What the entries of external data say besides where the data is.
+// Checking checksums and unknown keys of external data.
 #pragma once
 
 #include <functional>
@@ -9,9 +9,9 @@
 
 namespace dequant::format::onnx {
 
-/// Fails with malformed where a tensor of the model has a wrong checksum. Warns of checksums that
-/// are skipped, and of keys that ONNX does not know. `tick` is asked now and then; its error ends
-/// the work.
+/// Fails with malformed where the checksum of a tensor's file is wrong. Adds warnings to the model
+/// about checksums that are skipped, and about keys that ONNX does not define. `tick` is called
+/// repeatedly; its first error is returned.
 Status check_external_entries(Model& model, const Scopes& scopes, ExternalFiles& files,
                               const std::function<Status()>& tick);
 

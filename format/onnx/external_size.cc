@@ -1,4 +1,4 @@
-// How many bytes of a file the data of a tensor takes.
+// The size of a tensor's data in a file.
 #include "format/onnx/external_size.h"
 
 #include "dequant/tensor.h"
@@ -9,10 +9,10 @@ namespace {
 
 constexpr int64_t kTexts = 8;  // TensorProto.STRING
 
-/// Bits of an element of a TensorProto.DataType; 0: unknown, or none.
+/// Bits of an element of a TensorProto.DataType; 0 where the type is unknown or has no fixed width.
 int width(int64_t data_type) {
   if (const auto element = element_from_onnx(data_type)) return bits(*element);
-  switch (data_type) {    // types that dequant copies, but does not read
+  switch (data_type) {    // types that dequant copies but does not dequantize
     case 7: return 64;    // INT64
     case 9: return 8;     // BOOL
     case 11: return 64;   // DOUBLE

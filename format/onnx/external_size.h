@@ -1,4 +1,4 @@
-// How many bytes of a file the data of a tensor takes.
+// The size of a tensor's data in a file.
 #pragma once
 
 #include "dequant/status.h"
@@ -7,13 +7,13 @@
 
 namespace dequant::format::onnx {
 
-/// Bytes that the data of a tensor takes where it is stored as it is, by shape and type. Fails with
-/// malformed for texts, which are never stored so; with unsupported for a type of unknown width.
+/// The bytes of a tensor's data as raw_data, by its shape and type. Fails with malformed for
+/// strings, which raw_data cannot have, and with unsupported for a type of unknown width.
 Result<int64_t> raw_bytes(const Tensor& tensor);
 
-/// The bytes of `file` that `needed` bytes of data take by their entries of external_data. Files
-/// may be longer; fails with malformed when they are shorter, or when the entries have another
-/// length.
+/// The range of `file` that has the `needed` bytes of a tensor's data, by its external_data
+/// entries. Fails with malformed when the file is shorter, or when the entries have a length other
+/// than `needed`.
 Result<Span> span_in(const InputFile& file, const External& external, int64_t needed);
 
 }  // namespace dequant::format::onnx

@@ -1,4 +1,4 @@
-// The numbers of protobuf fields by ONNX's own names: field::graph::initializer is
+// The numbers of protobuf fields by ONNX's own names: field::graph::initializer is the number of
 // GraphProto.initializer.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The known fields of ONNX's messages.
+// Iterating over the known fields of ONNX's messages.
 #pragma once
 
 #include "format/onnx/schema.h"
@@ -6,9 +6,9 @@
 
 namespace dequant::format::onnx {
 
-/// Calls visit(const Field&) for each field that the message knows, stopping at the first error.
-/// Fields of another number or wire type are unknown ones, which protobuf keeps and does not look
-/// at.
+/// Calls visit(const Field&), which returns a Status, for each known field of the message. Ends at
+/// the first error. Skips unknown fields: those of another number or wire type. Fails as
+/// Cursor::next() does.
 template <class Visit>
 Status for_each_field(Source& source, Message message, Span span, Visit&& visit) {
   Cursor cursor(source, span);

@@ -5,7 +5,7 @@
 
 namespace dequant::format::onnx {
 
-/// Takes every file: ONNX models begin with no mark.
+/// Recognises every file, as ONNX models have no magic number.
 extern const Format kFormat;
 
 }  // namespace dequant::format::onnx

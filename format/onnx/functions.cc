@@ -1,4 +1,4 @@
-// The functions of a model, as far as dequant must understand them: whether their calls end.
+// Checking the functions of a model: names, and that no calls are recursive.
 #include "format/onnx/functions.h"
 
 #include <algorithm>
@@ -16,11 +16,11 @@ namespace {
 
 std::string_view standard(std::string_view domain) { return domain == "ai.onnx" ? "" : domain; }
 
-/// What tells functions apart, and what calls go by.
+/// The name by which a node calls a function.
 using FunctionName = std::tuple<std::string_view, std::string_view, std::string_view>;
 
 Result<std::map<FunctionName, size_t>> function_names(const Model& model) {
-  // Whether such a function or the operator itself is meant, each runtime decides for itself.
+  // Runtimes differ in whether a node then means the function or the operator.
   constexpr std::array<std::string_view, 4> kOwn{"DequantizeLinear", "QuantizeLinear", "Identity",
                                                  "Constant"};
   std::map<FunctionName, size_t> names;
@@ -39,7 +39,7 @@ Result<std::map<FunctionName, size_t>> function_names(const Model& model) {
   return names;
 }
 
-/// Which functions each function calls, from its subgraphs too.
+/// The functions that each function calls, also within its subgraphs.
 std::vector<std::vector<size_t>> calls_of(const std::vector<Graph*>& graphs,
                                           const std::map<FunctionName, size_t>& names) {
   std::vector<std::vector<size_t>> calls(names.size());
@@ -62,10 +62,10 @@ std::vector<std::vector<size_t>> calls_of(const std::vector<Graph*>& graphs,
 Status check_functions(const Model& model, const std::vector<Graph*>& graphs) {
   DEQUANT_TRY(const auto names, function_names(model));
   const auto calls = calls_of(graphs, names);
-  // Down every chain of calls: one that meets itself never ends.
+  // Depth-first search for a cycle of calls.
   enum class State : uint8_t { unseen, open, closed };
   std::vector<State> states(calls.size());
-  std::vector<std::pair<size_t, size_t>> chain;  // a function, and which of its calls is next
+  std::vector<std::pair<size_t, size_t>> chain;  // a function, and the index of its next call
   for (size_t start = 0; start < calls.size(); ++start) {
     if (states[start] == State::unseen) chain.emplace_back(start, 0);
     while (!chain.empty()) {

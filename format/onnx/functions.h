@@ -1,4 +1,4 @@
-// The functions of a model, as far as dequant must understand them.
+// Checking the functions of a model.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace dequant::format::onnx {
 
-/// Fails with malformed when two functions have the same name or one calls itself, directly or
-/// through others; with unsupported when one redefines an operator that dequant evaluates. `graphs`
-/// are all graphs of the model.
+/// Fails with malformed when two functions have the same name, or when a function calls itself,
+/// directly or through other functions. Fails with unsupported when a function redefines an
+/// operator that dequant evaluates. `graphs` are all graphs of the model.
 Status check_functions(const Model& model, const std::vector<Graph*>& graphs);
 
 }  // namespace dequant::format::onnx

@@ -1,4 +1,4 @@
-// The files and tensors that a model is made of.
+// The tensors and files of a model.
 #include "format/onnx/inputs.h"
 
 #include "format/io/errors.h"

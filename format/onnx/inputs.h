@@ -1,4 +1,4 @@
-// The files and tensors that a model is made of.
+// The tensors and files of a model.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace dequant::format::onnx {
 
-/// Calls visit(const Tensor&) for every tensor of the model.
+/// Calls visit(const Tensor&) for every initializer and every tensor of an attribute.
 template <class Visit>
 void for_each_tensor(const Scopes& scopes, Visit&& visit) {
   for (const Graph* g : scopes.graphs()) {
@@ -21,7 +21,8 @@ void for_each_tensor(const Scopes& scopes, Visit&& visit) {
   }
 }
 
-/// Not even --force replaces the input or one of its data files: fails with io if `output` is one.
+/// Fails with io if `output` is the model's file or one of its data files, which not even --force
+/// may replace.
 Status check_output(const Model& model, const Scopes& scopes, const std::string& output);
 
 }  // namespace dequant::format::onnx

@@ -1,5 +1,5 @@
-// An ONNX model as dequant needs it: names and structure in memory, tensor data and everything
-// unknown left in the file, each thing with the bytes it came from.
+// The structure of an ONNX model in memory: names, graphs, nodes and types, each with its byte
+// range in the file. Tensor data and unknown fields stay in the file.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace dequant::format::onnx {
 
-/// A Span of a model file, which is smaller than 4 GiB.
+/// A Span of a file smaller than 4 GiB, in half the memory.
 struct ShortSpan {
   uint32_t begin = 0;
   uint32_t end = 0;
@@ -31,7 +31,8 @@ struct ShortSpan {
   bool empty() const { return begin == end; }
 };
 
-/// A length-delimited message that may get other contents: its bytes, and the message around it.
+/// A length-delimited message in the file whose contents an Edit may change, and its parent
+/// message.
 struct Frame {
   Frame(uint32_t field, Span all, Span message, int32_t around)
       : whole(all),
@@ -47,18 +48,18 @@ struct Frame {
   Span payload() const { return {int64_t{whole.begin} + (number_and_head & 15), whole.end}; }
 };
 
-/// Where a tensor's data is in another file.
+/// The location of a tensor's data in another file: its external_data entries.
 struct External {
   Text location;
   int64_t offset = 0;
-  std::optional<int64_t> length;  ///< none: as much as shape and type need
+  std::optional<int64_t> length;  ///< none: the length that shape and type need
   bool has_checksum = false;
   bool has_unknown_keys = false;
   Text checksum;                      ///< SHA-1 of the whole file
-  std::span<const ShortSpan> fields;  ///< those that hold of this file alone, as location
+  std::span<const ShortSpan> fields;  ///< entries that only this data file may have: location ...
 };
 
-/// A key of external_data that ONNX or ONNX Runtime knows.
+/// True for a key of external_data that ONNX or ONNX Runtime defines.
 bool is_external_key(std::string_view key);
 
 /// Field numbers of TensorProto that can hold data.
@@ -91,11 +92,12 @@ struct Tensor {
   ShortSpan message;                   ///< payload of the TensorProto
   ShortSpan raw;                       ///< payload of raw_data
   int32_t data_type = 0;               ///< TensorProto.DataType
-  int32_t frame = -1;
+  int32_t frame = -1;                  ///< index in Model::frames
   DataField data = DataField::none;
   bool several_data = false;  ///< data in more than one field
   bool has_segment = false;
 
+  /// The element type; none where dequant has no such type.
   std::optional<Element> element() const { return element_from_onnx(data_type); }
 };
 
@@ -118,25 +120,27 @@ enum class AttributeType : uint8_t {
   ints = 7,
 };
 
+/// An AttributeProto, as far as dequant evaluates it.
 struct Attribute {
   Text name;
-  Text reference;  ///< ref_attr_name: a function's attribute takes its place
+  Text reference;  ///< ref_attr_name: the attribute of the function that gives the value
   int64_t i = 0;
-  int32_t type = 0;               ///< AttributeProto.AttributeType, also those not named above
-  std::span<const float> floats;  ///< of value_float one, of value_floats all
+  int32_t type = 0;  ///< AttributeProto.AttributeType, also values that AttributeType lacks
+  std::span<const float> floats;  ///< one number of value_float, or all of value_floats
   Tensor* tensor = nullptr;
   List<Graph> graphs;
 };
 
-/// What an operator is known by; nodes of one operator share it.
+/// The name of an operator; nodes of one operator share the object.
 struct Operator {
   Text type;
   Text domain;
-  Text overload;  ///< tells functions of one name apart
+  Text overload;  ///< distinguishes functions of one name
 
   friend bool operator==(const Operator&, const Operator&) = default;
 };
 
+/// A NodeProto.
 struct Node {
   Text name;
   const Operator* op = nullptr;
@@ -144,18 +148,20 @@ struct Node {
   std::span<Name> outputs;
   std::span<Attribute> attributes;
   int32_t frame = -1;
-  uint32_t waits_for = 0;  ///< of Scopes: how many inputs come from nodes that were not yet reached
+  uint32_t waits_for = 0;  ///< used by Scopes: inputs from nodes that it has not yet reached
   Node* next = nullptr;
 
   Text op_type() const { return op->type; }
   Text domain() const { return op->domain; }
+  /// True for that operator of ai.onnx.
   bool is(std::string_view type) const {
     return op->type == type && (op->domain.empty() || op->domain == "ai.onnx");
   }
   bool is_dequantize() const { return is_of_onnx_or_microsoft("DequantizeLinear"); }
   bool is_quantize() const { return is_of_onnx_or_microsoft("QuantizeLinear"); }
+  /// The attribute of that name, or null.
   const Attribute* attribute(std::string_view name) const;
-  /// The name of an input, empty if there is none.
+  /// The name of an input or output; empty if the node has none with that index.
   Text input(size_t i) const { return i < inputs.size() ? inputs[i].text : Text(); }
   Text output(size_t i) const { return i < outputs.size() ? outputs[i].text : Text(); }
   /// For messages: its name, or its first output.
@@ -191,7 +197,7 @@ struct Value {
   Value* next = nullptr;
 };
 
-/// A quantization annotation: the tensor it is about and those it names.
+/// A quantization annotation: its tensor, and the names of that tensor's parameters.
 struct Annotation {
   Text tensor;
   std::span<const Name> parameters;
@@ -200,7 +206,7 @@ struct Annotation {
   Annotation* next = nullptr;
 };
 
-/// The operator sets in force: of the model, or of a function.
+/// The versions of the operator sets that a model or a function imports.
 struct Opsets {
   std::optional<int64_t> onnx;
   std::optional<int64_t> microsoft;
@@ -212,9 +218,9 @@ struct Graph {
   Text domain;    ///< of a function
   Text overload;  ///< of a function
   bool is_function = false;
-  int32_t frame = -1;      ///< where new initializers go
-  Graph* outer = nullptr;  ///< the graph whose names this one sees
-  Node* owner = nullptr;   ///< the node whose attribute this graph is
+  int32_t frame = -1;      ///< the message that gets new initializers
+  Graph* outer = nullptr;  ///< the graph around this one, whose names are visible here
+  Node* owner = nullptr;   ///< the node that has this graph as an attribute
   Opsets opsets;
   List<Node> nodes;
   List<Initializer> initializers;
@@ -226,6 +232,7 @@ struct Graph {
   Graph* next = nullptr;
 };
 
+/// A ModelProto.
 struct Model {
   explicit Model(Source s) : source(std::move(s)) {}
 
@@ -234,40 +241,40 @@ struct Model {
   int64_t ir_version = 0;
   bool has_training = false;
   Opsets opsets;
-  Store store;  ///< where all of the following lies
+  Store store;  ///< owns texts, graphs and their contents
   Graph graph;
   List<Graph> functions;
   std::deque<Frame> frames;
   Warnings warnings;
 
-  /// What the limit leaves for what is decided on the structure and reported of it, and the limit.
-  int64_t room = INT64_MAX;
-  int64_t memory_limit = INT64_MAX;
+  int64_t room = INT64_MAX;          ///< bytes left for data derived from the structure
+  int64_t memory_limit = INT64_MAX;  ///< of the structure, all derived data, and the process
 
-  /// Notes bytes of that. Fails with limit when they are too many.
+  /// Subtracts bytes from `room`. Fails with limit when `room` is less.
   Status take(int64_t bytes);
 
   const Frame& frame(int32_t index) const { return frames[static_cast<size_t>(index)]; }
-  /// The bytes of a node or initializer, and the message around it.
+  /// The byte range of a node or initializer in the file, tag included.
   Span whole(const Node& node) const { return frame(node.frame).whole; }
   Span whole(const Initializer& i) const { return frame(i.tensor.frame).whole; }
 };
 
-/// What the structure of a model may take in memory, with all that is derived from it: 32 MiB and
-/// 8 times the bytes of the structure, which are those of the file without tensor data, or `memory`
-/// if that is more.
+/// The limit of memory for the structure of a model and all data derived from it: 32 MiB plus 8
+/// times the bytes of the structure in the file, or `memory` if that is more. The structure is all
+/// of the file but tensor data.
 struct StructureLimit {
   int64_t memory = 0;
 };
 
-/// Reads a model's structure. Fails with malformed, limit or io.
+/// Reads the structure of a model. Fails with malformed, unsupported, limit or io.
 Result<std::unique_ptr<Model>> read_model(const std::string& path, StructureLimit limit = {});
 
-/// A text of the file. Fails with limit over 1 MiB.
+/// Reads a text of the file into the store. Fails with limit over 1 MiB, and with io.
 Result<Text> read_text(Source& source, Span span, Store& store);
 
-/// Reads one TensorProto message into `tensor`, whose parts lie in `store`; fields met twice follow
-/// protobuf's rules. Returns how many bytes of the message are data.
+/// Reads a TensorProto message into `tensor`, whose texts and arrays are in `store`. Repeated
+/// fields are merged by protobuf's rules. Returns how many bytes of the message are tensor data.
+/// Fails with malformed, limit or io.
 Result<int64_t> read_tensor(Source& source, Span message, Store& store, Tensor& tensor);
 
 }  // namespace dequant::format::onnx

@@ -1,4 +1,4 @@
-// An ONNX model as a model file.
+// ONNX models as model files.
 #include "format/onnx/onnx_file.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ StoredTensor stored_tensor(const Constant& constant) {
           location_of(constant), constant.identity(), &constant};
 }
 
-/// The constant that the origin of a stored tensor is.
+/// The constant to which the origin of a stored tensor points.
 const Constant& constant_of(const StoredTensor& tensor) {
   return *static_cast<const Constant*>(tensor.origin);
 }
@@ -55,7 +55,7 @@ Result<std::unique_ptr<ModelFile>> OnnxFile::open(const std::string& path,
   return std::unique_ptr<ModelFile>(new OnnxFile(std::move(model), *std::move(scopes), own));
 }
 
-// The whole.
+// The whole file.
 
 nlohmann::ordered_json OnnxFile::facts() const {
   const Opsets& opsets = model_->opsets;
@@ -173,7 +173,7 @@ void OnnxFile::for_each_source(const StoredTensor& tensor, const SourceVisitor& 
   onnx::for_each_source(constant_of(tensor), visitor);
 }
 
-/// The constant of that name in the main graph, or else in any.
+/// The constant of that name in the main graph, or else in another graph.
 Result<std::optional<Constant>> OnnxFile::constant(const std::string& name) const {
   Resolved main = resolve_constant(scopes_, model_->graph, name, true);
   if (main.constant) return std::move(main.constant);
@@ -190,7 +190,7 @@ Result<std::optional<Constant>> OnnxFile::constant(const std::string& name) cons
   return found;
 }
 
-/// A tensor without a recipe, and yet without names.
+/// A tensor without a recipe; its names are not set.
 DenseTensor OnnxFile::copied_tensor(std::shared_ptr<const Constant> constant) {
   DenseTensor tensor;
   tensor.stored = stored_tensor(*constant);
@@ -255,7 +255,7 @@ Status OnnxFile::visit_others(const OtherVisitor& visitor) {
   return {};
 }
 
-/// Opens the tensor, which proves that its bytes are there.
+/// Opens the tensor, which checks that its bytes exist.
 Status OnnxFile::visit_other(const Graph& graph, std::string_view name, const Tensor& tensor,
                              const OtherVisitor& visitor) {
   DEQUANT_TRY(const auto reader, TensorReader::open(model_->source, files_, tensor));

@@ -1,5 +1,5 @@
-// An ONNX model as a model file: each DequantizeLinear of constants is a dense tensor, each other
-// one stays quantized.
+// ONNX models as model files: each DequantizeLinear of constants is a dense tensor; each other
+// DequantizeLinear stays quantized.
 #pragma once
 
 #include <memory>
@@ -15,9 +15,10 @@
 
 namespace dequant::format::onnx {
 
+/// An open ONNX model; see ModelFile for its functions.
 class OnnxFile : public ModelFile {
  public:
-  /// As Format::open().
+  /// See Format::open.
   static Result<std::unique_ptr<ModelFile>> open(const std::string& path,
                                                  const OpenOptions& options);
 
@@ -47,11 +48,12 @@ class OnnxFile : public ModelFile {
   bool only_quantizers_read(const Graph& graph, std::string_view name) const;
   static DenseTensor copied_tensor(std::shared_ptr<const Constant> constant);
   std::string_view name_of(const Graph& graph) const;
-  /// False where some input is read by this node only.
+  /// False where one of the inputs is read by this node only: then no other node has all its
+  /// inputs.
   bool may_come_again(const Graph& graph, const Node& node) const;
-  /// The tensor that a name leads to; null where it is no constant, or one within an attribute.
+  /// The tensor that a name resolves to; null where it is no constant, or floats of an attribute.
   const Tensor* tensor_of(const Graph& graph, std::string_view name) const;
-  /// Sets known_, once.
+  /// Sets known_ in the first call.
   void know_codes_and_zero_points();
   bool is_other(const Tensor& tensor) const;
   Result<std::optional<Constant>> constant(const std::string& name) const;
@@ -60,7 +62,7 @@ class OnnxFile : public ModelFile {
   Scopes scopes_;
   const Options own_;
   ExternalFiles files_;
-  /// What stands in the file is wanted, not what a caller could put in its place.
+  /// With assume_const: initializers count, although a caller could override those that are inputs.
   Constants constants_;
   ParameterFinder parameters_;
   /// The codes and zero points of QuantizeLinear and DequantizeLinear, sorted.

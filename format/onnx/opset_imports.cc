@@ -1,4 +1,4 @@
-// Operator sets that a model imports, but no longer uses.
+// Removing imports of operator sets that a model does not use after a conversion.
 #include "format/onnx/opset_imports.h"
 
 #include <map>
@@ -6,9 +6,9 @@
 namespace dequant::format::onnx {
 namespace {
 
-/// Domains of nodes, of one body with all graphs within it.
+/// Domains of the nodes of the model or a function, inner graphs included.
 struct Domains {
-  std::set<std::string, std::less<>> gone;  ///< of nodes that were taken out
+  std::set<std::string, std::less<>> gone;  ///< of removed nodes
   std::set<std::string, std::less<>> used;
 };
 
@@ -42,7 +42,7 @@ Status drop(Model& model, Edit& edit, int frame, uint32_t number, const Domains&
 }  // namespace
 
 Status drop_imports(Model& model, Rewire& rewire) {
-  if (model.has_training) return {};  // its graphs are not looked at
+  if (model.has_training) return {};  // the nodes of its graphs are not read
   std::map<const Graph*, Domains> bodies;
   for (const Graph* g : rewire.scopes().graphs()) {
     const Graph* body = g;
@@ -57,7 +57,7 @@ Status drop_imports(Model& model, Rewire& rewire) {
   Domains& main = bodies[&model.graph];
   for (auto& [body, domains] : bodies) {
     if (!body->is_function) continue;
-    // A function's imports are to agree with the model's.
+    // The imports of a function must agree with those of the model.
     main.gone.insert(domains.gone.begin(), domains.gone.end());
     main.used.insert(domains.used.begin(), domains.used.end());
     if (domains.gone.empty()) continue;

@@ -11,19 +11,20 @@
 
 namespace dequant::format::onnx {
 
+/// The options of ONNX models.
 struct Options {
-  bool assume_const = false;    ///< initializers that are graph inputs count as constant
-  bool strip_qdq = false;       ///< take Q/DQ off activations too
-  Clips clips = Clips::needed;  ///< where Clip nodes keep the ranges of what strip_qdq takes out
-  bool external_data = false;   ///< float data in a file beside the model, whatever its size
-  Checksums checksums = Checksums::verify;  ///< skip: with a warning for each
+  bool assume_const = false;  ///< initializers that are also graph inputs count as constant
+  bool strip_qdq = false;     ///< also remove QuantizeLinear and DequantizeLinear from activations
+  Clips clips = Clips::needed;  ///< where Clip nodes replace pairs that strip_qdq removes
+  bool external_data = false;   ///< float data in a file beside the model, at any size
+  Checksums checksums = Checksums::verify;  ///< skip: a warning for each
 };
 
-/// The names under which FormatOptions has them.
+/// The names of these options in FormatOptions.
 inline constexpr std::array<std::string_view, 5> kOptions{"assume-const", "strip-qdq", "clip",
                                                           "external-data", "no-checksum"};
 
-/// Fails with invalid_argument for a wrong value.
+/// Reads the options. Fails with invalid_argument for a wrong value.
 Result<Options> read_options(const FormatOptions& given);
 
 }  // namespace dequant::format::onnx

@@ -1,4 +1,4 @@
-// What a tensor was called before it was quantized.
+// The name that a tensor had before it was quantized.
 #include "format/onnx/original_name.h"
 
 namespace dequant::format::onnx {

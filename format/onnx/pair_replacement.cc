@@ -8,7 +8,8 @@
 namespace dequant::format::onnx {
 namespace {
 
-/// Operators that move numbers and compute none: what was quantized stays so.
+/// True for operators that move or repeat numbers and compute none: quantized numbers stay
+/// quantized.
 bool moves(const Node& node) {
   static constexpr std::string_view kMoving[] = {
       "Identity",  "Reshape",        "Flatten",  "Transpose", "Squeeze",
@@ -20,8 +21,9 @@ bool moves(const Node& node) {
              std::end(kMoving);
 }
 
-/// A step more than the range is no more than rounding may be off by at its ends. What a Relu
-/// leaves open above, the pair closes only by what its calibration saw.
+/// True where the range of the pair does not change the value but for rounding, which may exceed an
+/// end by a step. The upper end counts only where the value has an upper bound: behind a Relu that
+/// end is just the largest number of a calibration.
 bool is_inside(const ValueRange& value, const PairRange& range) {
   if (value.low < range.low - range.step) return false;
   if (value.open_above) return value.low <= range.high;
@@ -66,8 +68,8 @@ Result<PairReplacement> PairReplacements::choose(const Graph& graph, const Node&
   return replacement;
 }
 
-/// True if the value before a QuantizeLinear has been through a pair with the same parameters, and
-/// was only moved since.
+/// True if the input of a QuantizeLinear comes from a DequantizeLinear with the same parameters,
+/// through nodes that only move numbers.
 Result<bool> PairReplacements::is_quantized_already(const Graph& graph, const Node& q) {
   DEQUANT_TRY(const bool single, facts_.is_per_tensor(graph, q));
   const Definition* at = rewire_.scopes().find(graph, q.input(0));

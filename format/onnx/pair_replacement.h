@@ -9,31 +9,32 @@
 
 namespace dequant::format::onnx {
 
-/// Where a Clip keeps the range of a pair that goes.
+/// Where a Clip with the range of the pair replaces a removed pair.
 enum class Clips : uint8_t {
-  needed,  ///< where the value before the pair may leave that range
+  needed,  ///< where the value before the pair may be outside of that range
   always,
   never,
 };
 
-/// Nothing, or a Clip to the range of the pair; or why the pair stays.
+/// The replacement of a pair: nothing, or a Clip to its range; or why the pair stays.
 struct PairReplacement {
   bool clip = false;
   PairRange range;
-  std::string stays;
+  std::string stays;  ///< empty: the pair is removed
 };
 
+/// Decides on pairs. All functions fail with malformed, limit or io.
 class PairReplacements {
  public:
   PairReplacements(const Rewire& rewire, QuantizerFacts& facts, ValueRanges& ranges,
                    Constants& constants, Clips clips)
       : rewire_(rewire), facts_(facts), ranges_(ranges), constants_(constants), clips_(clips) {}
 
-  /// Of a QuantizeLinear and those that dequantize what it yields to `output`.
+  /// For a QuantizeLinear and the DequantizeLinear nodes of its output, whose type is `output`.
   Result<PairReplacement> of_pair(const Graph& graph, const Node& q, Element output);
 
-  /// Of a DequantizeLinear of an input of the model, which was `quantized` and may be anything
-  /// after.
+  /// For a DequantizeLinear of an input of the model. The input had the type `quantized`; a float
+  /// input may have any value.
   Result<PairReplacement> of_input(const Graph& graph, const Node& d, Element quantized,
                                    Element output);
 

@@ -1,4 +1,4 @@
-// Reading the scales and zero points of a DequantizeLinear whose x is computed.
+// Statistics of the constant scales and zero points of nodes whose x is computed.
 #include "format/onnx/parameters.h"
 
 #include <algorithm>
@@ -10,17 +10,17 @@
 namespace dequant::format::onnx {
 namespace {
 
-/// Scales looked at in one go; a multiple of 8.
+/// Scales read at once; a multiple of 8.
 constexpr int64_t kStep = int64_t{1} << 16;
-/// For scales of scales that are computed.
+/// Bytes of memory for the scales of scales that are computed.
 constexpr int64_t kMemory = int64_t{64} << 20;
 
-/// Fewer scales than these are read again sooner than remembered.
+/// Fewer scales than these are read again, which is as fast as keeping their statistics.
 constexpr int64_t kLeastRemembered = 1024;
 
 bool is_scale(Element element) { return is_output(element) || element == Element::float8e8m0; }
 
-/// The type that an attribute names, or the other.
+/// The type that output_dtype names, or `otherwise`.
 Element attribute_type(const Node& node, Element otherwise) {
   const Attribute* a = node.attribute("output_dtype");
   return a == nullptr || a->i == 0 ? otherwise : element_from_onnx(a->i).value_or(otherwise);
@@ -44,8 +44,8 @@ Status read(StoredReader& scales, StoredReader* zero_points, Element output, Par
       for_each_number(
           zero_points->element(), zero, [&](double z) { p.zero_point.add(z); }, count);
     }
-    // A float x may have zero points that are no zeros, which is an error of the node and not of
-    // the file.
+    // Where x is a float type, a zero point other than zero is an error of the node, not of the
+    // file.
     const auto cover = [&](const Ends& e) {
       p.covered.add(e.first);
       p.covered.add(e.second);
@@ -61,7 +61,8 @@ Status read(StoredReader& scales, StoredReader* zero_points, Element output, Par
 
 }  // namespace
 
-/// That of the zero point; else what a QuantizeLinear yields, or what an input is declared as.
+/// The type of the zero point, or else the output type of a QuantizeLinear, or else the declared
+/// type of an input.
 Result<std::optional<Element>> ParameterFinder::type_of_x(const Graph& graph, const Node& node) {
   const std::optional<Element> none;
   const Definition* x = scopes_.find(graph, node.input(0));

@@ -1,4 +1,4 @@
-// Reading the scales and zero points of a DequantizeLinear whose x is computed.
+// Statistics of the constant scales and zero points of nodes whose x is computed.
 #pragma once
 
 #include <map>
@@ -11,15 +11,16 @@
 
 namespace dequant::format::onnx {
 
-/// Finds the parameters of the nodes of a model.
+/// Computes Parameters of nodes of a model, and keeps those of many scales for later calls.
 class ParameterFinder {
  public:
   ParameterFinder(const Model& model, ExternalFiles& files, const Scopes& scopes,
                   Constants& constants)
       : model_(model), files_(files), scopes_(scopes), constants_(constants) {}
 
-  /// Nothing where a scale or zero point is not constant, or of a type that no DequantizeLinear
-  /// takes. Fails where the file is broken.
+  /// The parameters of a DequantizeLinear. Returns nothing where a scale or zero
+  /// point is not constant, or has a type that no DequantizeLinear allows. Fails with malformed or
+  /// io where the file is broken.
   Result<std::optional<Parameters>> find(const Graph& graph, const Node& node);
 
  private:
@@ -29,7 +30,7 @@ class ParameterFinder {
   ExternalFiles& files_;
   const Scopes& scopes_;
   Constants& constants_;
-  /// Nodes may share scales; many of them are read once for each type of x and of the output.
+  /// Nodes may share scales. Many scales are read once for each pair of types of x and output.
   using Key = std::tuple<const void*, const void*, std::optional<Element>, Element>;
   std::map<Key, Parameters> found_;
 };

@@ -1,4 +1,4 @@
-// A QuantizeLinear of constants: what its node says, and its arithmetic.
+// QuantizeLinear of constants: reading its node, and its arithmetic.
 #include "format/onnx/quantization.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace dequant::format::onnx {
 namespace {
 
-/// The attributes of a QuantizeLinear, and since which opset there are any.
+/// The attributes of a QuantizeLinear, and the first opset of each.
 struct Attributes {
   std::optional<int64_t> axis;
   std::optional<int64_t> block_size;
@@ -54,7 +54,7 @@ Result<Attributes> attributes_of(const Node& node, int64_t opset) {
   return a;
 }
 
-/// The type of the output: that of the zero point, or of the attribute, or uint8.
+/// The type of the output: of the zero point, or else of the attribute, or else uint8.
 Result<Element> quantized_type(const Attributes& a, const std::optional<TensorType>& zero_point) {
   const int64_t code = a.output_dtype.value_or(0);
   const auto named = code == 0 ? Element::uint8 : element_from_onnx(code);
@@ -65,7 +65,7 @@ Result<Element> quantized_type(const Attributes& a, const std::optional<TensorTy
   return zero_point ? zero_point->element : *named;
 }
 
-/// In which the specification has the division made, where that is not float32.
+/// The type in which the specification divides, where that is not float32.
 Result<std::optional<Element>> precision_of(const Attributes& a, Element scale) {
   if (a.precision == 0) {
     const bool narrow = scale == Element::float16 || scale == Element::bfloat16;
@@ -79,9 +79,9 @@ Result<std::optional<Element>> precision_of(const Attributes& a, Element scale) 
   return *precision == Element::float32 ? std::nullopt : std::optional(*precision);
 }
 
-/// Adding this and taking it away rounds a float of at most 2^22 to an integer, ties to even.
+/// Adding and then subtracting this rounds a float of at most 2^22 to an integer, ties to even.
 constexpr float kToInteger = 12582912.0F;
-/// Beyond this every quotient saturates, whatever the zero point.
+/// Every larger quotient saturates with every zero point.
 constexpr float kBeyond = 262144.0F;
 
 float load_float(Element element, std::span<const std::byte> bytes, int64_t index) {
@@ -99,7 +99,7 @@ float narrowed(Element element, float value) {
   const int mantissa = element == Element::float16 ? 10 : 7;
   const double least = element == Element::float16 ? 0x1p-14 : 0x1p-126;
   const auto leading = std::bit_cast<float>(std::bit_cast<uint32_t>(value) & 0x7F800000U);
-  // A double of this size has the type's step as its own last place.
+  // The ULP of a double of this magnitude is the step of the type.
   const double shift = std::max(double{leading}, least) * std::ldexp(1.5, 52 - mantissa);
   const double rounded = double{value} + shift - shift;
   const double beyond = element == Element::float16 ? 0x1p16 : 0x1p128;
@@ -188,7 +188,7 @@ uint32_t Rounder::floating(float quotient) const {
   } else {
     const auto above = std::upper_bound(values_.begin(), values_.end(), size);
     code = static_cast<uint32_t>(above - values_.begin() - 1);
-    const double middle = (values_[code] + *above) / 2;  // exact: a few bits each
+    const double middle = (values_[code] + *above) / 2;  // exact, as both have few significant bits
     if (size > middle || (size == middle && code % 2 == 1)) ++code;
   }
   const bool negative = std::signbit(quotient) && (code != 0 || negative_zero_);

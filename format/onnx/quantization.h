@@ -1,4 +1,4 @@
-// A QuantizeLinear of constants: what its node says, and its arithmetic. docs/numerics.md has every
+// QuantizeLinear of constants: reading its node, and its arithmetic. docs/numerics.md has every
 // rounding.
 #pragma once
 
@@ -12,25 +12,25 @@
 
 namespace dequant::format::onnx {
 
-/// What a QuantizeLinear node says.
+/// The attributes and types of a QuantizeLinear node.
 struct QuantizeNode {
-  /// That of the DequantizeLinear with the same parameters: x has the type plan.output, y
-  /// plan.input.
+  /// The plan of the DequantizeLinear with the same parameters: x of the node has the type
+  /// plan.output, y the type plan.input.
   Plan plan;
-  std::optional<int64_t> axis;  ///< from the front; none if per tensor
+  std::optional<int64_t> axis;  ///< counted from the front; none if per tensor
   bool saturate = true;
-  /// In which the specification has the division made, where that is not float32.
+  /// The type in which the specification divides, where that is not float32.
   std::optional<Element> precision;
 };
 
-/// Fails with invalid_argument or unsupported where the specification, or dequant, has no such
-/// node.
+/// Reads a node with inputs of these types. Fails with invalid_argument where the specification
+/// does not allow the node, and with unsupported where dequant does not.
 Result<QuantizeNode> plan_quantize(const Graph& graph, const Node& node, const TensorType& x,
                                    const TensorType& scale,
                                    const std::optional<TensorType>& zero_point);
 
-/// The code nearest to a quotient, ties to even, saturated; after the zero point was added, of an
-/// integer type.
+/// Rounds a quotient to the nearest code of a type, ties to even, saturated. For integer types it
+/// adds the zero point after rounding.
 class Rounder {
  public:
   explicit Rounder(Element element);
@@ -50,23 +50,24 @@ class Rounder {
   float lowest_ = 0;
   double largest_ = 0;
   uint32_t mask_ = 0;
-  // Of a float type:
+  // Only for float types:
   uint32_t sign_ = 0;
   bool negative_zero_ = false;
   uint32_t nan_ = 0;
-  std::vector<double> values_;  ///< of the finite codes that are not negative, ascending
+  std::vector<double> values_;  ///< of the finite codes without sign, in ascending order
 };
 
-/// Quantizes a range of the elements of a tensor. The buffers of x, scales, zero points and codes
-/// hold just that range, as the buffers of run_range() do.
+/// Quantizes a range of the elements of a tensor. As for run_range(), the buffers of x, scales,
+/// zero points and codes have just the elements that the range needs.
 class Quantizer {
  public:
   explicit Quantizer(const Plan& plan) : plan_(plan), round_(plan.input) {}
 
+  /// Fills `codes`.
   void run(Range elements, std::span<const std::byte> x, std::span<const std::byte> scale,
            std::span<const std::byte> zero_point, std::span<std::byte> codes) const;
 
-  /// Why implementations may give other codes than run(); empty where all give the same.
+  /// Why other implementations may compute other codes than run(); empty where all must agree.
   std::string doubt(const QuantizeNode& node, Range elements, std::span<const std::byte> x,
                     std::span<const std::byte> scale, std::span<const std::byte> zero_point) const;
 

@@ -1,4 +1,4 @@
-// Operators that make or take quantized numbers, and so keep a model quantized.
+// Operators with quantized inputs or outputs, which keep a model quantized.
 #include "format/onnx/quantized.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace dequant::format::onnx {
 namespace {
 
-/// Kinds of operators that one sentence names.
+/// Operators that counts_text() lists at most.
 constexpr size_t kMostNamed = 20;
 
 /// Quantized operators of ONNX and ONNX Runtime whose names do not follow the rule of
@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 12> kMicrosoft{
     "MatMulInteger16",
     "MatMulIntegerToFloat",
     "MulInteger",
-    "NhwcMaxPool",  // of uint8 and int8 only
+    "NhwcMaxPool",  // for uint8 and int8 only
     "QAttention",
     "QEmbedLayerNormalization",
     "QGemm",
@@ -32,7 +32,8 @@ constexpr std::array<std::string_view, 12> kMicrosoft{
     "ReduceSumInteger",
 };
 
-/// Operators whose cache of keys and values is quantized where these inputs, its scales, are there.
+/// Operators whose cache of keys and values is quantized where they have these inputs, the scales
+/// of the cache.
 struct CacheScales {
   std::string_view op;
   size_t key;
@@ -47,8 +48,8 @@ bool is_in(const std::array<std::string_view, kSize>& names, std::string_view na
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Names of operators that follow one rule in all domains: runtimes add such operators with every
-/// version.
+/// True for names that all domains use for quantized operators. Runtimes add such operators in
+/// every version.
 bool says_quantized(std::string_view name) {
   if (name.starts_with("QLinear") || name.starts_with("QOrdered")) return true;
   if (name.find("NBits") != std::string_view::npos) return true;

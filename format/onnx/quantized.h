@@ -1,4 +1,4 @@
-// Operators that make or take quantized numbers, and so keep a model quantized.
+// Operators with quantized inputs or outputs, which keep a model quantized.
 #pragma once
 
 #include <map>
@@ -11,28 +11,28 @@
 
 namespace dequant::format::onnx {
 
-/// Tells the quantized operators of a model: QuantizeLinear and DequantizeLinear, those of ONNX and
-/// of ONNX Runtime whose inputs or outputs are quantized (QLinearConv, MatMulNBits ...), and those
-/// of any other domain whose names say so.
+/// Recognises the quantized operators of a model: QuantizeLinear and DequantizeLinear, operators of
+/// ONNX and ONNX Runtime with quantized inputs or outputs (QLinearConv, MatMulNBits ...), and
+/// operators of other domains with such a name.
 class QuantizedOperators {
  public:
   explicit QuantizedOperators(const Model& model);
 
-  /// Why the node keeps the model quantized; empty if it does not. A call of one of the model's
-  /// functions does not: the nodes of the function may.
+  /// Why the node keeps the model quantized; empty if it does not. Empty for calls of the model's
+  /// functions, as the nodes of the function have reasons of their own.
   std::string_view reason(const Node& node) const;
 
  private:
   bool calls_function(const Node& node) const;
 
-  /// Domain and name; of domains for which no runtime has operators of its own.
+  /// Domain and name of functions, in domains of which no runtime has operators.
   std::set<std::pair<std::string_view, std::string_view>> functions_;
 };
 
 /// How often each operator occurs.
 using OperatorCounts = std::map<std::string, int64_t>;
 
-/// "13 MatMulNBits, 2 QLinearConv": the most frequent first, and of many the first few.
+/// The most frequent operators as text: "13 MatMulNBits, 2 QLinearConv".
 std::string counts_text(const OperatorCounts& counts);
 
 }  // namespace dequant::format::onnx

@@ -1,4 +1,4 @@
-// What strip() needs to know of a quantizing or dequantizing node.
+// Facts about QuantizeLinear and DequantizeLinear nodes that strip() needs.
 #include "format/onnx/quantizer.h"
 
 #include <algorithm>
@@ -13,9 +13,9 @@ namespace dequant::format::onnx {
 namespace {
 
 constexpr int64_t kMostParameterBytes = int64_t{64} << 20;
-/// Numbers that a report lists.
+/// Numbers at most that a report lists.
 constexpr int64_t kMostListed = 1024;
-/// Scales looked at in one go; a multiple of 8.
+/// Scales read at once; a multiple of 8.
 constexpr int64_t kStep = 4096;
 
 int64_t int_attribute(const Node& node, std::string_view name, int64_t otherwise) {
@@ -25,7 +25,7 @@ int64_t int_attribute(const Node& node, std::string_view name, int64_t otherwise
 
 }  // namespace
 
-/// The data of a constant; nothing where the name is none.
+/// The data of the constant of a name; nothing where there is no such constant.
 Result<std::optional<TensorData>> QuantizerFacts::data_of(const Graph& graph,
                                                           std::string_view name) {
   DEQUANT_TRY(const Resolved r, constants_.resolve(graph, name));
@@ -39,7 +39,7 @@ Result<std::optional<TensorData>> QuantizerFacts::data_of(const Graph& graph,
 Result<bool> QuantizerFacts::same_constant(const Graph& ga, std::string_view a, const Graph& gb,
                                            std::string_view b) {
   if (a.empty() && b.empty()) return true;
-  if (a.empty() || b.empty()) {  // a zero point left out is zero
+  if (a.empty() || b.empty()) {  // without a zero point it is 0
     DEQUANT_TRY(const auto data, a.empty() ? data_of(gb, b) : data_of(ga, a));
     return data && std::all_of(data->bytes.begin(), data->bytes.end(),
                                [](std::byte byte) { return byte == std::byte{0}; });
@@ -49,7 +49,7 @@ Result<bool> QuantizerFacts::same_constant(const Graph& ga, std::string_view a, 
   const Resolved ca = resolve_constant(scopes_, ga, a, true);
   const Resolved cb = resolve_constant(scopes_, gb, b, true);
   if (!ca.constant || !cb.constant) return false;
-  // One tensor is the same twice, even if the caller puts another in its place.
+  // The same tensor is equal to itself, also where a caller may override it.
   if (ca.constant->tensor != nullptr && ca.constant->tensor == cb.constant->tensor) return true;
   DEQUANT_TRY(const auto x, data_of(ga, a));
   DEQUANT_TRY(const auto y, data_of(gb, b));
@@ -67,7 +67,7 @@ Result<bool> QuantizerFacts::same_parameters(const Graph& qg, const Node& q, con
   const Resolved scale = resolve_constant(scopes_, dg, d.input(1), true);
   if (scale.constant) {
     const auto scales = element_count(scale.constant->type().shape);
-    if (scales && *scales == 1) return true;  // per tensor, where the axis means nothing
+    if (scales && *scales == 1) return true;  // per tensor: the axis has no meaning
   }
   return int_attribute(q, "axis", 1) == int_attribute(d, "axis", 1) &&
          int_attribute(q, "block_size", 0) == int_attribute(d, "block_size", 0);
@@ -160,7 +160,7 @@ Result<PairRange> QuantizerFacts::range(const Graph& graph, const Node& node, El
   if (!finite) return unknown("its scale is not finite");
   const auto add = [&](const Ends& e) {
     const size_t size = e.bytes.size() / 2;
-    const bool ascends = e.first <= e.second;  // not with a negative scale
+    const bool ascends = e.first <= e.second;  // false with a negative scale
     const auto low = ascends ? e.bytes.first(size) : e.bytes.last(size);
     const auto high = ascends ? e.bytes.last(size) : e.bytes.first(size);
     range.low = std::max(range.low, std::min(e.first, e.second));

@@ -1,5 +1,5 @@
-// What strip() needs to know of a quantizing or dequantizing node: its parameters, the types around
-// it, and the range that it lets through.
+// Facts about QuantizeLinear and DequantizeLinear nodes that strip() needs: parameters, types of
+// inputs and outputs, and ranges.
 #pragma once
 
 #include <optional>
@@ -11,47 +11,48 @@
 
 namespace dequant::format::onnx {
 
-/// What comes out of a pair of QuantizeLinear and DequantizeLinear: the numbers that the end codes
-/// stand for, in the type that the DequantizeLinear yields.
+/// The range of the output of a pair of QuantizeLinear and DequantizeLinear: the values of the
+/// lowest and the highest code, in the output type of the DequantizeLinear.
 struct PairRange {
-  std::string unknown;  ///< why nothing is known; empty if all is
-  bool single = false;  ///< one scale; else a range for each of several
-  double low = 0;       ///< of several ranges what all hold
+  std::string unknown;  ///< why the range is not known; empty if it is
+  bool single = false;  ///< there is one scale; else each scale has a range
+  double low = 0;       ///< [low, high]; with several ranges their intersection
   double high = 0;
-  double step = 0;  ///< between two numbers next to each other: the scale, of several the least
-  std::vector<std::byte> low_bytes;  ///< of a single one, packed
+  double step = 0;  ///< the distance of neighbours, which is the scale; with several the least
+  std::vector<std::byte> low_bytes;  ///< packed; only if `single`
   std::vector<std::byte> high_bytes;
 };
 
-/// Reads facts about nodes; holds nothing of its own.
+/// Reads facts about nodes. All functions that return a Result fail with malformed or io where the
+/// file is broken.
 class QuantizerFacts {
  public:
   QuantizerFacts(const Model& model, ExternalFiles& files, const Scopes& scopes,
                  Constants& constants)
       : model_(model), files_(files), scopes_(scopes), constants_(constants) {}
 
-  /// True if both nodes are known to have the same scale, zero point, axis and block size.
+  /// True if both nodes have constant and equal scales, zero points, axes and block sizes.
   Result<bool> same_parameters(const Graph& qg, const Node& q, const Graph& dg, const Node& d);
 
-  /// True if the node has one scale, and that is constant.
+  /// True if the node has one scale, which is constant.
   Result<bool> is_per_tensor(const Graph& graph, const Node& node);
 
-  /// The element type of a name where the model tells it: of inputs, constants and value_info.
+  /// The element type of a name, if the model has it: for inputs, constants and value_info.
   std::optional<Element> type_of(const Graph& graph, std::string_view name) const;
 
-  /// The output type of a DequantizeLinear; float32 where the model does not tell.
+  /// The output type of a DequantizeLinear; float32 where the model does not have it.
   Element output_type(const Graph& graph, const Node& d) const;
 
-  /// The type of what a QuantizeLinear takes: where the model does not tell, that of its scale.
+  /// The input type of a QuantizeLinear; the type of its scale where the model does not have it.
   std::optional<Element> source_type(const Graph& graph, const Node& q) const;
 
-  /// The type of what a QuantizeLinear yields.
+  /// The output type of a QuantizeLinear.
   Element quantized_type(const Graph& graph, const Node& q) const;
 
-  /// The range of codes of a type under the scale and zero point of a node.
+  /// The range of the codes of `quantized`, dequantized to `output` with the parameters of a node.
   Result<PairRange> range(const Graph& graph, const Node& node, Element quantized, Element output);
 
-  /// The scale (input 1) or zero point (input 2) of a node; a zero point left out is 0.
+  /// The numbers of the scale (input 1) or zero point (input 2) of a node; 0 without a zero point.
   Result<Listed> listed(const Graph& graph, const Node& node, size_t input);
 
  private:

@@ -1,4 +1,4 @@
-// GraphProto, FunctionProto, NodeProto and AttributeProto: structure only.
+// Reading the structure of GraphProto, FunctionProto, NodeProto and AttributeProto.
 #include "format/onnx/read_graph.h"
 
 #include <array>
@@ -20,7 +20,7 @@ class GraphReader {
   GraphReader(Model& model, StructureMemory& memory)
       : model_(model), source_(model.source), store_(model.store), memory_(memory) {}
 
-  /// Graphs within graphs are no deeper than check_message() lets pass.
+  /// The recursion is bounded: check_message() limits the depth of messages.
   Status read_graph(const Field& field, int32_t parent, Graph& graph) {
     const int32_t frame = add_frame(field, parent);
     if (graph.frame < 0) graph.frame = frame;
@@ -30,7 +30,7 @@ class GraphReader {
     });
   }
 
-  /// TrainingInfoProto: its graphs stay as they are.
+  /// Reads a TrainingInfoProto, whose graphs are not changed.
   Status read_training(const Field& field) {
     return for_each_field(
         source_, Message::training, field.payload, [&](const Field& graph) -> Status {
@@ -49,7 +49,7 @@ class GraphReader {
     body.is_function = true;
     memory_.add_graph();
     body.frame = add_frame(field, -1);
-    // The body's operator sets first: they may stand behind its nodes.
+    // First the operator sets of the function, which may come behind its nodes in the file.
     DEQUANT_CHECK(
         for_each_field(source_, Message::function, field.payload, [&](const Field& f) -> Status {
           if (f.number != field::function::opset_import) return {};
@@ -117,7 +117,7 @@ class GraphReader {
     Node& node = graph.nodes.add(store_);
     node.frame = add_frame(field, graph_frame);
     memory_.add_node();
-    // Nodes of inner graphs put theirs behind these, and take them away again.
+    // Nodes of inner graphs append theirs behind these, and remove them again.
     const size_t input = inputs_.size();
     const size_t output = outputs_.size();
     const size_t attribute = attributes_.size();
@@ -143,7 +143,7 @@ class GraphReader {
     return check_named(op.type, "operator of the node", field);
   }
 
-  /// The elements from `begin` on, in the store.
+  /// Moves the elements from `begin` on to the store.
   template <class T>
   std::span<T> take(std::vector<T>& from, size_t begin) {
     const auto taken = store_.array(std::span<const T>(from).subspan(begin));
@@ -175,7 +175,7 @@ class GraphReader {
   Status read_attribute(const Field& field, Node& node, Graph& graph) {
     Attribute a;
     std::vector<float> floats;
-    int32_t frame = -1;  // only those attributes have one in which something may change
+    int32_t frame = -1;  // only these attributes have a message that an Edit may change
     const auto frame_of = [&] { return frame < 0 ? frame = add_frame(field, node.frame) : frame; };
     DEQUANT_CHECK(
         for_each_field(source_, Message::attribute, field.payload, [&](const Field& f) -> Status {
@@ -189,7 +189,7 @@ class GraphReader {
             case field::attribute::g:
             case field::attribute::graphs: {
               const bool is_new =
-                  f.number == field::attribute::graphs || a.graphs.empty();  // else both are one
+                  f.number == field::attribute::graphs || a.graphs.empty();  // else protobuf merges
               Graph& inner = is_new ? add_subgraph(node, graph, a) : a.graphs.back();
               DEQUANT_CHECK(check_limit(f.payload.begin));
               return read_graph(f, frame_of(), inner);
@@ -219,7 +219,7 @@ class GraphReader {
   }
 
   Status read_attribute_tensor(const Field& f, int32_t frame, Attribute& a) {
-    if (a.tensor != nullptr) {  // protobuf would merge the two; no writer splits one
+    if (a.tensor != nullptr) {  // protobuf would merge both; no known writer splits a tensor
       return failure(ErrorCode::unsupported, "attribute {} has its tensor in two parts",
                      escaped(a.name));
     }
@@ -228,7 +228,8 @@ class GraphReader {
     return read(f.payload, *a.tensor);
   }
 
-  /// For tensors that stay as they are: they must not refer to a file that the output has no more.
+  /// Refuses external data in tensors that are copied unchanged: the output does not have these
+  /// files.
   Status refuse_external(const Field& f, Text* name = nullptr) {
     Tensor tensor;
     DEQUANT_CHECK(read(f.payload, tensor));
@@ -252,7 +253,7 @@ class GraphReader {
                                std::as_writable_bytes(std::span(floats).subspan(before)));
   }
 
-  /// ValueInfoProto.type.tensor_type.elem_type, and where it stands.
+  /// Reads ValueInfoProto.type.tensor_type.elem_type and the range of its field.
   Result<const Value*> read_value(const Field& field, int32_t frame, List<Value>& values) {
     Value& value = values.add(store_);
     value.whole = ShortSpan(field.whole);
@@ -294,7 +295,7 @@ class GraphReader {
     return {};
   }
 
-  /// A sparse tensor; of an initializer, the name goes to the graph.
+  /// Reads a sparse tensor; the name of a sparse initializer is added to the graph.
   Status read_sparse(const Field& field, Graph* graph) {
     return for_each_field(source_, Message::sparse_tensor, field.payload,
                           [&](const Field& f) -> Status {
@@ -310,9 +311,9 @@ class GraphReader {
                           });
   }
 
-  /// Fails when what was read up to a place of the file takes more than its bytes allow.
+  /// Fails with limit when the structure up to this byte of the file needs too much memory.
   Status check_limit(int64_t at) const {
-    // The lists of the nodes that are being read, while they grow.
+    // Temporary lists of the nodes that are being read.
     const size_t names = (inputs_.capacity() + outputs_.capacity()) * sizeof(Name);
     const size_t lists = names + attributes_.capacity() * sizeof(Attribute);
     return memory_.check(at, static_cast<int64_t>(lists * 3 / 2));
@@ -335,7 +336,7 @@ class GraphReader {
   Source& source_;
   Store& store_;
   StructureMemory& memory_;
-  // Of the node that is being read, behind those of the nodes around it.
+  // Lists of the node that is being read, behind those of the nodes around it.
   std::vector<Name> inputs_;
   std::vector<Name> outputs_;
   std::vector<Attribute> attributes_;

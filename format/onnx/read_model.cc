@@ -1,4 +1,4 @@
-// A model's structure: ModelProto, and how a file is told that is none.
+// Reading the structure of a ModelProto, and describing files that are no models.
 #include "format/io/errors.h"
 #include "format/io/look.h"
 #include "format/onnx/check_message.h"
@@ -8,7 +8,7 @@
 namespace dequant::format::onnx {
 namespace {
 
-/// The most that places of a file are counted to; protobuf reads no more than half of it.
+/// Bytes of a file at most: offsets have 32 bits. protobuf reads at most half as many.
 constexpr int64_t kLargestFile = UINT32_MAX;
 
 Status read(Model& model, StructureLimit limit) {
@@ -49,7 +49,8 @@ Status read(Model& model, StructureLimit limit) {
   return {};
 }
 
-/// Why a file was not read as a model: what else it looks like, where that is known.
+/// The error for a file that is no model. It names the format of the file where look_of()
+/// recognises it.
 Error explained(const std::string& path, const InputFile& file, Error error) {
   if (error.code == ErrorCode::malformed || error.code == ErrorCode::limit) {
     if (const auto look = look_of(file)) {

@@ -1,4 +1,4 @@
-// TensorProto, without its data.
+// Reading a TensorProto without its data.
 #include <charconv>
 
 #include "dequant/tensor.h"
@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kMostDims = 1024;
 constexpr size_t kMostExternalEntries = 64;
 
-/// Decimal digits only: no sign, no space, at most INT64_MAX.
+/// Parses decimal digits: no sign, no space, at most INT64_MAX.
 Result<int64_t> parse_size(const std::string& key, const std::string& text) {
   int64_t value = 0;
   const char* end = text.data() + text.size();
@@ -54,23 +54,23 @@ struct ExternalEntries {
     } else if (key == "length") {
       if (std::exchange(has_length, true)) return twice();
       DEQUANT_TRY(const int64_t length, parse_size(key, value));
-      if (length > 0) external.length = length;  // 0 is none to ONNX Runtime
+      if (length > 0) external.length = length;  // ONNX Runtime reads 0 as no length
     } else if (key == "checksum") {
       external.has_checksum = true;
       external.checksum = store.text(value);
     } else if (!is_external_key(key)) {
       external.has_unknown_keys = true;
-      return {};  // somebody else's note: kept as it is
+      return {};  // an unknown key, which is copied
     }
     fields.emplace_back(field.whole);
     return {};
   }
 };
 
-/// Notes where a field holds data.
+/// Notes the field that has the data.
 void add_data(const Field& f, Tensor& tensor) {
   const auto field = static_cast<DataField>(f.number);
-  // An empty packed field holds nothing, and so says nothing.
+  // An empty packed field has no data, and is allowed beside another field.
   if (f.wire == Wire::bytes && f.payload.empty() && field != DataField::raw_data &&
       field != DataField::string_data) {
     return;
@@ -80,7 +80,7 @@ void add_data(const Field& f, Tensor& tensor) {
   tensor.data = field;
 }
 
-/// What is gathered before it goes into the store, and what is no part of the tensor.
+/// Values of a TensorProto that are collected before they go into the store, or are not in Tensor.
 struct Parts {
   std::vector<int64_t> dims;
   ExternalEntries entries;
@@ -128,7 +128,7 @@ Status read_fields(Source& source, Span message, Store& store, Tensor& tensor, P
   });
 }
 
-/// What the fields say together.
+/// Sets the tensor from all its fields.
 Status check_together(Store& store, Tensor& tensor, Parts& parts) {
   const auto& [dims, entries, is_external, data_bytes] = parts;
   tensor.dims = Dims(store.array(std::span<const int64_t>(dims)));
@@ -154,7 +154,7 @@ Status check_together(Store& store, Tensor& tensor, Parts& parts) {
 }  // namespace
 
 bool is_external_key(std::string_view key) {
-  // ONNX Runtime's own layout of weights has its place in the same file, under keys like
+  // Weights in ONNX Runtime's own layout are in the same file, at offsets under keys like
   // prepacked_0.
   return key == "location" || key == "offset" || key == "length" || key == "checksum" ||
          key.starts_with("prepacked");

@@ -14,13 +14,14 @@ struct Reader {
   size_t input;
 };
 
-/// The nodes that read the constant of a name, also through Identity nodes. There may be very many:
-/// they are visited, not listed.
+/// The nodes that read the constant of a name, directly or through Identity nodes. There may be
+/// very many, so no list of them is made.
 class Readers {
  public:
   Readers(const Scopes& scopes, const Graph& graph, std::string_view name)
       : scopes_(scopes), graph_(graph), name_(name) {}
 
+  /// Calls `visit` for each of these nodes, once for each input that reads the constant.
   void for_each(const std::function<void(const Reader&)>& visit) const;
 
  private:

@@ -1,4 +1,4 @@
-// Float weights that ONNX Runtime quantizes again.
+// Finding float weights that ONNX Runtime would quantize again.
 #include "format/onnx/requantized.h"
 
 #include "format/io/errors.h"
@@ -16,7 +16,7 @@ class Finder {
         if (!is_left(n) || !is_between_pairs(*g, n)) continue;
         DEQUANT_TRY(const bool weight, is_float_constant(*g, n.input(1), 0));
         DEQUANT_TRY(const bool bias, is_float_constant(*g, n.input(2), 1));
-        if (!n.input(2).empty() && !bias && n.is("Gemm")) continue;  // a matrix is no bias there
+        if (!n.input(2).empty() && !bias && n.is("Gemm")) continue;  // a matrix is no bias here
         if (weight) count(n.input(1));
         if (bias) count(n.input(2));
       }
@@ -38,12 +38,12 @@ class Finder {
     if (x == nullptr || x->node == nullptr || !x->node->is_dequantize() || !is_left(*x->node))
       return false;
     const Node* reader = only_reader(graph, n);
-    while (reader != nullptr && (reader->is("Relu") || reader->is("Clip")))  // others join them
+    while (reader != nullptr && (reader->is("Relu") || reader->is("Clip")))  // are fused
       reader = only_reader(graph, *reader);
     return reader != nullptr && reader->is_quantize();
   }
 
-  /// The node that alone reads what another yields; outputs of the graph do not count.
+  /// The only node that reads the output of another node; outputs of the graph do not count.
   const Node* only_reader(const Graph& graph, const Node& n) const {
     const Node* reader = nullptr;
     for (const Use& use : rewire_.uses_of(graph, n.outputs[0].text)) {
@@ -54,8 +54,8 @@ class Finder {
     return reader != nullptr && is_left(*reader) && reader->outputs.size() == 1 ? reader : nullptr;
   }
 
-  /// True for a float32 constant that is no longer, or never was, dequantized by the model; `rank`
-  /// 0 is any.
+  /// True for a float32 constant that the converted model stores as floats; `rank` 0 means any
+  /// rank.
   Result<bool> is_float_constant(const Graph& graph, std::string_view name, size_t rank) {
     if (name.empty()) return false;
     DEQUANT_TRY(const Resolved r, constants_.resolve(graph, name));

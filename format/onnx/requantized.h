@@ -1,4 +1,4 @@
-// Float weights that ONNX Runtime quantizes again.
+// Finding float weights that ONNX Runtime would quantize again.
 #pragma once
 
 #include <string>
@@ -8,9 +8,10 @@
 
 namespace dequant::format::onnx {
 
-/// ONNX Runtime's optimizer WeightBiasQuantization, on by default, quantizes float weights and
-/// biases of a Conv, ConvTranspose or Gemm between a DequantizeLinear and a QuantizeLinear. A
-/// warning if the model will have any, else an empty text. Call after all other changes.
+/// A warning if the converted model has such weights, else an empty text. ONNX Runtime's optimizer
+/// WeightBiasQuantization, on by default, quantizes float weights and biases of a Conv,
+/// ConvTranspose or Gemm between a DequantizeLinear and a QuantizeLinear. Must be called after all
+/// other changes. Fails with malformed or io.
 Result<std::string> warning_of_requantized(const Rewire& rewire, Constants& constants);
 
 }  // namespace dequant::format::onnx

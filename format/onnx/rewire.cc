@@ -1,4 +1,4 @@
-// Changing a graph.
+// Changing graphs.
 #include "format/onnx/rewire.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ void Rewire::write_replacement(const Node& node) {
 void Rewire::replace_node(Graph& graph, Node& node, std::string message,
                           const std::vector<std::string>& inputs, Pieces before) {
   replacements_[&node] = {joined(std::move(before)), std::move(message)};
-  for (size_t i = 0; i < inputs.size(); ++i) {  // take the new ones before the old ones go
+  for (size_t i = 0; i < inputs.size(); ++i) {  // add the new uses before the old ones are removed
     if (Definition* d = scopes_.find(graph, inputs[i]); d != nullptr) {
       scopes_.add_use(*d, {&graph, &node, static_cast<uint32_t>(i)});
       ++d->live;
@@ -92,7 +92,7 @@ std::vector<Use> Rewire::uses_of(const Graph& graph, std::string_view name) cons
 
 void Rewire::let_go(const Graph& graph, std::string_view name) {
   if (name.empty()) return;
-  // Names let go of may let go of others in turn; a list keeps that off the stack.
+  // A removed node removes uses of its inputs too. A list avoids recursion.
   std::vector<std::pair<const Graph*, std::string>> todo{{&graph, std::string(name)}};
   while (!todo.empty()) {
     const auto [g, text] = std::move(todo.back());
@@ -103,7 +103,7 @@ void Rewire::let_go(const Graph& graph, std::string_view name) {
       if (!d->overridable || assume_const_) drop(*d, text);
       continue;
     }
-    // Of nodes only those go that did nothing but bring a constant.
+    // Only Constant and Identity nodes are removed.
     if (d->kind != Definition::Kind::node || removed(*d->node)) continue;
     Node& node = *d->node;
     if (!node.is("Constant") && !node.is("Identity")) continue;
@@ -120,7 +120,7 @@ void Rewire::drop(Definition& d, std::string_view name) {
   gone_.insert({d.graph, i.tensor.name});
   edit_.remove(model_.frame(i.tensor.frame).parent, model_.whole(i));
   if (!d.overridable) return;
-  for (const Value& v : d.graph->inputs) {  // it was an input only because it had a value
+  for (const Value& v : d.graph->inputs) {  // an input only because of the initializer
     if (v.name == name) edit_.remove(v.frame, v.whole);
   }
 }

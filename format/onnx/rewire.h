@@ -1,5 +1,5 @@
-// Changing a graph: taking nodes out, putting others in, leading users elsewhere. What nothing uses
-// any more because of that goes as well.
+// Changing graphs: removing and replacing nodes, and renaming their inputs. Nodes and initializers
+// that nothing uses after such a change are removed too.
 #pragma once
 
 #include <set>
@@ -14,9 +14,11 @@
 
 namespace dequant::format::onnx {
 
+/// Collects changes of a model's graphs in an Edit.
 class Rewire {
  public:
-  /// With `keep_unused` nothing goes but what is asked for.
+  /// With `keep_unused` no unused nodes and initializers are removed. `assume_const` as in
+  /// resolve_constant().
   Rewire(Model& model, Scopes& scopes, bool assume_const, bool keep_unused)
       : model_(model),
         scopes_(scopes),
@@ -28,36 +30,36 @@ class Rewire {
   const Scopes& scopes() const { return scopes_; }
   bool assume_const() const { return assume_const_; }
 
-  /// Takes a node out and lets go of its inputs. Its outputs are somebody else's business.
+  /// Removes a node and its uses of inputs. The caller must care for uses of its outputs.
   void remove_node(Graph& graph, Node& node);
 
-  /// The same, when its outputs have no users left either.
+  /// Removes a node whose outputs have no uses.
   void retire_node(Graph& graph, Node& node);
 
-  /// Puts a NodeProto in the place of a node, whose inputs are let go of. `message` has all fields
-  /// but the inputs, `inputs` are the new ones, `before` are fields that stand before the node.
+  /// Replaces a node by a NodeProto. `message` has all its fields but the inputs; `inputs` are the
+  /// new inputs; `before` are fields that are written before the node.
   void replace_node(Graph& graph, Node& node, std::string message,
                     const std::vector<std::string>& inputs, Pieces before = {});
 
-  /// The field number of a node in the message around it.
+  /// The field number of a node in its parent message.
   uint32_t field_number(const Node& node) const { return model_.frame(node.frame).number(); }
 
-  /// Lets one input of a node read another name.
+  /// Changes the name of one input of a node.
   void rename_input(Graph& graph, Node& node, size_t input, const std::string& name);
 
-  /// This name, or a longer one, that stands nowhere in the model: a name within a graph may hide
-  /// one of the graphs around it.
+  /// `name`, or a longer name, that occurs nowhere in the model. It must be new in all graphs, as a
+  /// name within a graph hides an equal name of the graphs around it.
   std::string fresh_name(std::string name);
 
   bool removed(const Node& node) const { return removed_nodes_.contains(&node); }
   bool replaced(const Node& node) const { return replacements_.contains(&node); }
   bool removed(const Tensor& tensor) const { return removed_tensors_.contains(&tensor); }
 
-  /// The uses of a name that are still there.
+  /// The uses of a name that have not been removed.
   std::vector<Use> uses_of(const Graph& graph, std::string_view name) const;
 
-  /// Call once, last: drops notes about what is gone. Fails with io or malformed when the model
-  /// could not be read again where a change needed it.
+  /// Must be called once, as the last function: removes value_info and annotations of removed
+  /// names. Fails with io or malformed where an earlier change could not read the model again.
   Status finish();
 
   size_t removed_initializers() const { return removed_tensors_.size(); }
@@ -66,7 +68,7 @@ class Rewire {
  private:
   using Key = std::pair<const Graph*, std::string_view>;
 
-  /// The field that holds the name of an input.
+  /// The field of the file that has the name of an input.
   Result<Span> field_of_input(const Node& node, size_t input) const;
   void write_replacement(const Node& node);
   void let_go(const Graph& graph, std::string_view name);
@@ -79,7 +81,7 @@ class Rewire {
   bool assume_const_;
   bool keep_unused_;
   std::unordered_set<const Node*> removed_nodes_;
-  /// Of a replaced node: what is written besides its inputs, which may still get other names.
+  /// The replacement of a node without its inputs, which rename_input() may still change.
   struct Replacement {
     Pieces before;
     std::string message;
@@ -87,7 +89,7 @@ class Rewire {
   std::unordered_map<const Node*, Replacement> replacements_;
   std::unordered_set<const Tensor*> removed_tensors_;
   std::set<Key> gone_;
-  Status status_;  ///< the first failure, told by finish()
+  Status status_;  ///< the first error, which finish() returns
 };
 
 }  // namespace dequant::format::onnx

@@ -1,6 +1,6 @@
-// Writing an edited model. With a data file, both files are written and flushed before either has a
-// name; then the data file gets a fresh one, and at once the model that names it. Whoever looks in
-// between finds the old model whole.
+// Writing an edited model. With a data file, both files are written and flushed before they have
+// names. Then the data file gets a new name, and immediately after that the model, which refers to
+// it. Until then other processes find the old model unchanged.
 #include "format/onnx/save.h"
 
 #include <algorithm>
@@ -15,21 +15,21 @@
 namespace dequant::format::onnx {
 namespace {
 
-/// What a protobuf message can be at most: 2 GiB - 1.
+/// Bytes of a protobuf message at most: 2 GiB - 1.
 constexpr int64_t kLargestMessage = INT32_MAX;
-/// Tensors under this stay in the model even when there is a data file.
+/// Smaller tensors are in the model even when there is a data file.
 constexpr int64_t kSmallestExternal = 1024;
-/// Where tensors start in the data file, so that others can map them.
+/// The alignment of tensors in the data file, so that runtimes can map them.
 constexpr int64_t kAlignment = 4096;
 constexpr size_t kCopyBytes = size_t{1} << 20;
-/// More than any disk holds, and far enough from the end of int64_t to add to.
+/// More bytes than any disk has. Sums with it do not overflow int64_t.
 constexpr int64_t kMostBytes = int64_t{1} << 60;
 
 int64_t aligned(int64_t offset) { return (offset + kAlignment - 1) / kAlignment * kAlignment; }
 
-/// Of names for the data file that others may take between the look at a name and its use: more
-/// than there are conversions to one output at a time, and an end where a file system says so of
-/// every name.
+/// Attempts to find a free name for the data file, as other processes may take a name before it is
+/// used: more than there are conversions to one output at a time. The limit ends the search on a
+/// file system that reports every name as taken.
 constexpr int kRivals = 1000;
 
 class Saver {
@@ -59,7 +59,7 @@ class Saver {
     }
     if (external) {
       lay_out();
-      pieces = render();  // with a name that may still change, by a few bytes
+      pieces = render();  // the name may still change, by a few bytes
       if (size_of(pieces) > kLargestMessage) {
         return failure(
             ErrorCode::unsupported,
@@ -69,8 +69,8 @@ class Saver {
     }
     total_ = size_of(pieces) + data_bytes_;
 
-    // Opened first: what cannot be written at all is found before the work. Without a commit()
-    // nothing of them stays.
+    // Opened first, so that errors of writing are found before the work. Without a commit() both
+    // files are removed.
     const auto overwrite = options_.dry_run ? Overwrite::replace : options_.overwrite;
     DEQUANT_TRY(OutputFile out, OutputFile::create(path_, overwrite));
     if (has_data_) {
@@ -88,7 +88,7 @@ class Saver {
   }
 
  private:
-  /// A tensor of the input that stays and whose data is in another file.
+  /// A tensor that is copied, and whose data is in an external file of the input.
   struct Survivor {
     const Tensor* tensor;
     ExternalRange range;
@@ -135,18 +135,18 @@ class Saver {
     return {};
   }
 
-  /// Where in its file the data of a survivor is.
+  /// The range of the data of a survivor in its file.
   Result<Span> locate(const Tensor& tensor) {
     const External& external = *tensor.external;
     DEQUANT_TRY(const auto file, files_.open(external.location.str()));
     const auto needed = raw_bytes(tensor);
     if (needed) return span_in(*file, external, *needed);
     if (needed.error().code != ErrorCode::unsupported || !external.length) return needed.error();
-    return span_in(*file, external, *external.length);  // of an unknown type, as long as it says
+    return span_in(*file, external, *external.length);  // of an unknown type
   }
 
   bool needs_node(const Fold& f) const {
-    // Functions have no initializers; before IR 4 those of a graph are its inputs.
+    // Functions have no initializers; before IR 4 initializers of a graph must be its inputs.
     return f.dequantization.graph->is_function || model_.ir_version < 4;
   }
 
@@ -167,7 +167,7 @@ class Saver {
     }
     for (Survivor& s : survivors_) s.range = next_range(s.range.length);
     data_bytes_ = at;
-    has_data_ = at > 0 || !survivors_.empty();  // even empty tensors want their file to be there
+    has_data_ = at > 0 || !survivors_.empty();  // even for empty tensors the file must exist
   }
 
   std::string data_path() const { return path_.substr(0, path_.find_last_of('/') + 1) + location_; }
@@ -217,13 +217,13 @@ class Saver {
     edit.append(d.graph->frame, field_of(field::graph::initializer, std::move(tensor)));
   }
 
-  /// The first name for the data file that is free, from the present one on.
+  /// Finds the first free name for the data file, beginning with the present name.
   void find_location() {
     while (is_taken(data_path())) location_ = data_name(path_, ++taken_);
   }
 
-  /// Writes the model and gives both files their names. A name that somebody else has taken
-  /// meanwhile makes another model.
+  /// Writes the model and gives both files their names. Where another process has taken the name of
+  /// the data file meanwhile, the model is written again with another name.
   Status write_both(OutputFile& data, OutputFile& out, Pieces& pieces) {
     for (int rivals = 0; rivals < kRivals; ++rivals) {
       data.rename(location_);
@@ -270,8 +270,8 @@ class Saver {
       const int64_t at = begin + offset;
       const auto size = static_cast<int64_t>(bytes.size());
       {
-        // A file takes one write at a time. Threads that wait for their turn within the file system
-        // may keep processors busy with it, which are needed to dequantize.
+        // A file accepts one write at a time. Threads that wait in the file system may spin on
+        // processors that are needed to dequantize, so they wait here.
         const std::lock_guard lock(writing_);
         const Stopwatch watch(options_.stream.phases, &Phases::write);
         DEQUANT_CHECK(out.write_at(at, bytes));
@@ -283,7 +283,7 @@ class Saver {
     };
     auto status = scatter(d, write);
     if (stopped_) return *stopped_;
-    if (status || status.error().code == ErrorCode::io) return status;  // which names its file
+    if (status || status.error().code == ErrorCode::io) return status;  // it names the file
     return in(fmt::format("{}: node {}", escaped(model_.path), escaped(d.node->label())),
               std::move(status).error());
   }
@@ -331,10 +331,11 @@ class Saver {
       return failure(ErrorCode::malformed, "{} changed while being read", escaped(model_.path));
     }
     DEQUANT_CHECK(model_.source.file().check_unchanged());
-    return advance(total_ - done_);  // what is around the tensors
+    return advance(total_ - done_);  // the bytes around the tensors
   }
 
-  /// Some file systems make room by clearing it, which takes as long as writing.
+  /// Allocates disk space. Some file systems do so by writing zeros, which takes as long as
+  /// writing.
   Status reserve(OutputFile& out, int64_t bytes) {
     const Stopwatch watch(options_.stream.phases, &Phases::write);
     return out.reserve(bytes);
@@ -360,13 +361,13 @@ class Saver {
   std::vector<Survivor> survivors_;
   bool has_external_ = false;
   std::string location_;
-  int taken_ = 0;  ///< names of the data file
+  int taken_ = 0;  ///< names of the data file that are taken
   int64_t data_bytes_ = 0;
   bool has_data_ = false;
   Scatter scatter_;
   std::vector<std::byte> buffer_;
-  std::mutex writing_;            ///< held for writing a chunk and for telling of it
-  std::optional<Error> stopped_;  ///< what progress said
+  std::mutex writing_;            ///< held while a chunk is written and progress is called
+  std::optional<Error> stopped_;  ///< the error that progress returned
   int64_t done_ = 0;
   int64_t total_ = 0;
 };
@@ -375,7 +376,7 @@ class Saver {
 
 std::string data_name(const std::string& path, int taken) {
   const std::string base = path.substr(path.find_last_of('/') + 1);
-  // The model will name the file, so it must have a name that a model may hold.
+  // The model refers to the file by its name, which must be a valid location.
   const bool plain = escaped(base) == base && check_location(base);
   const std::string first = (plain ? base : "model.onnx") + ".data";
   return taken == 0 ? first : fmt::format("{}.{}", first, taken);

@@ -1,4 +1,4 @@
-// Writing an edited model: inline while it fits, with a data file beside it otherwise.
+// Writing an edited model: in one file if it fits, otherwise with a data file beside it.
 #pragma once
 
 #include <deque>
@@ -10,28 +10,32 @@
 
 namespace dequant::format::onnx {
 
-/// A dequantization whose result goes into the model, under the name of its output where the types
-/// of both are the same; otherwise under a name of its own, which a Cast to the output reads.
+/// A dequantization whose result is written to the model as a constant. Where result and output of
+/// the node have the same type, the constant has the name of the output. Otherwise it has a new
+/// name, and a Cast computes the output from it.
 struct Fold {
   Dequantization dequantization;
   int64_t bytes = 0;                              ///< of the result
-  std::optional<Element> cast_to = std::nullopt;  ///< the type of the output, where it is another
+  std::optional<Element> cast_to = std::nullopt;  ///< the type of the output, where it differs
   std::string constant = {};                      ///< the name of the result, with cast_to
 };
 
+/// What save() has written.
 struct Saved {
   int64_t model_bytes = 0;
-  std::string data_file;
+  std::string data_file;  ///< empty: none
   int64_t data_bytes = 0;
 };
 
-/// The data file beside a model when so many names for it are taken.
+/// The name of the data file of a model, if the first `taken` such names are taken.
 std::string data_name(const std::string& path, int taken);
 
-/// Puts the folds into the model and writes it, with float data in a file beside it where it does
-/// not fit or `external_data` says so. Data files of the input are never referred to: what is left
-/// of them is copied into the data file of the output. A dry run fails where nothing could be
-/// written, but not because a file would be replaced.
+/// Writes the model with `edit` and `folds` applied. Float data is written to a data file beside
+/// the model where the model would be too large, or with `external_data`. The output never refers
+/// to data files of the input: tensors that stay in these are copied to the data file of the
+/// output. A dry run writes nothing, and fails where writing would be impossible, but not where a
+/// file would be replaced. Fails with io, malformed or limit, and with the error of
+/// options.progress.
 Result<Saved> save(Model& model, ExternalFiles& files, const Rewire& rewire, const Edit& edit,
                    const std::deque<Fold>& folds, const std::string& path, bool external_data,
                    const WriteOptions& options);

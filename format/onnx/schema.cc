@@ -1,4 +1,4 @@
-// The messages of ONNX: fields.def as a table.
+// The message types of ONNX: fields.def as a table.
 #include "format/onnx/schema.h"
 
 #include <array>
@@ -6,7 +6,7 @@
 namespace dequant::format::onnx {
 namespace {
 
-constexpr size_t kFields = 32;  // no message has a field of a higher number
+constexpr size_t kFields = 32;  // all field numbers are smaller
 
 using Fields = std::array<FieldRule, kFields>;
 using Schema = std::array<Fields, static_cast<size_t>(Message::count)>;

@@ -1,4 +1,4 @@
-// The messages of ONNX and what their fields hold, as protobuf's parser sees them.
+// The message types of ONNX and the types of their fields, as protobuf's parser has them.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,9 @@
 
 namespace dequant::format::onnx {
 
+/// A message type.
 enum class Message : uint8_t {
-  unknown,  ///< no field of it is known
+  unknown,  ///< all its fields are unknown
   model,
   opset,
   graph,
@@ -38,22 +39,25 @@ enum class Message : uint8_t {
   count
 };
 
+/// The type of a field.
 enum class Content : uint8_t {
   unknown,
   varint,
   float_,
-  bytes,    ///< texts too
+  bytes,    ///< strings too
   varints,  ///< repeated, packed or not
   floats,
   doubles,
   message
 };
 
+/// The type of a field, and of a message field the type of that message.
 struct FieldRule {
   Content content = Content::unknown;
-  Message message = Message::unknown;  ///< of a message which
+  Message message = Message::unknown;
 
-  /// Protobuf takes a field of another wire type than its number should have for an unknown one.
+  /// True if protobuf reads the field with this wire type. A field with a wrong wire type is an
+  /// unknown field for protobuf.
   bool takes(Wire wire) const {
     switch (content) {
       case Content::unknown: return false;
@@ -69,7 +73,7 @@ struct FieldRule {
   }
 };
 
-/// The rule of a field of any number.
+/// The type of a field by its number; Content::unknown for numbers that the message does not have.
 FieldRule rule_of(Message message, uint32_t field);
 
 }  // namespace dequant::format::onnx

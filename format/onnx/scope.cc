@@ -1,4 +1,4 @@
-// Names: what each one stands for in each graph, and who uses it.
+// The names of a model: the definition of each name in each graph, and its uses.
 #include "format/onnx/scope.h"
 
 #include "format/io/errors.h"
@@ -18,7 +18,7 @@ bool Definition::is_identity() const {
 }
 
 size_t Scopes::InnerNameHash::operator()(const InnerName& n) const {
-  // Addresses, which no file chooses.
+  // Hashes addresses, which a file cannot choose.
   const std::hash<const void*> hash;
   return hash(n.graph) * 0x9E3779B97F4A7C15U ^ hash(n.name);
 }
@@ -40,7 +40,7 @@ void Scopes::collect(Graph& graph) {
   graphs_.push_back(&graph);
   for (Node& node : graph.nodes) {
     for (Attribute& a : node.attributes) {
-      for (Graph& inner : a.graphs) collect(inner);  // as deep as the reader allowed
+      for (Graph& inner : a.graphs) collect(inner);  // recursion as deep as read_model() allows
     }
   }
 }
@@ -78,7 +78,7 @@ Status Scopes::define(Graph& graph) {
                    escaped(name));
   };
   for (Value& v : graph.inputs) {
-    if (v.name.empty()) continue;  // of a function
+    if (v.name.empty()) continue;  // an input of a function may have no name
     const auto [d, is_new] = define(graph, v.name);
     if (!is_new) return twice(v.name);
     d->other_ = &v;
@@ -98,7 +98,7 @@ Status Scopes::define(Graph& graph) {
   }
   for (Node& node : graph.nodes) {
     for (const Name& output : node.outputs) {
-      if (output.text.empty()) continue;  // an optional output that nobody wants
+      if (output.text.empty()) continue;  // an optional output that is left out
       const auto [d, is_new] = define(graph, output.text);
       if (!is_new) return twice(output.text);
       d->kind = Definition::Kind::node;
@@ -134,11 +134,12 @@ void Scopes::add_use(Definition& d, Use use) {
   d.last_use_ = index;
 }
 
-/// Kahn's algorithm: take away nodes that wait for none; what remains waits for itself.
+/// Kahn's algorithm: removes nodes that wait for no other node. Nodes that remain depend on
+/// themselves.
 Status Scopes::check_order(Graph& graph) const {
   constexpr uint32_t kReached = UINT32_MAX;
-  // Calls visit for the nodes of this graph that read an output of `node`, or that hold who reads
-  // it.
+  // Calls visit for the nodes of this graph that read an output of `node`, or whose inner graphs
+  // have such nodes.
   const auto for_each_user = [&](const Node& node, auto&& visit) {
     for (const Name& output : node.outputs) {
       if (output.text.empty()) continue;
@@ -175,7 +176,7 @@ Status Scopes::check_order(Graph& graph) const {
   return {};
 }
 
-/// Each Identity is walked through once, however many names lead to it. Ends: there is no cycle.
+/// Follows each Identity once, however many names lead to it. Terminates, as there is no cycle.
 void Scopes::follow_identities() {
   std::vector<uint32_t> chain;
   for (uint32_t start = 1; start <= definitions_.size(); ++start) {
@@ -188,7 +189,7 @@ void Scopes::follow_identities() {
     if (chain.empty()) continue;
     const bool joined = index != 0 && at(index)->is_identity();
     const uint32_t last = joined ? at(index)->last_name_ : chain.back();
-    for (const uint32_t walked : chain) at(walked)->last_name_ = last;
+    for (const uint32_t i : chain) at(i)->last_name_ = last;
   }
 }
 

@@ -1,4 +1,4 @@
-// Names: what each one stands for in each graph, and who uses it.
+// The names of a model: the definition of each name in each graph, and its uses.
 #pragma once
 
 #include <cstdint>
@@ -13,32 +13,33 @@
 
 namespace dequant::format::onnx {
 
-/// Somebody who reads a name: a node, an output of a graph, or an annotation.
+/// A use of a name: by an input of a node, by an output of a graph, or by an annotation.
 struct Use {
   static constexpr uint32_t kAnnotation = UINT32_MAX;
 
   Graph* graph = nullptr;
   Node* node = nullptr;  ///< null: an output of the graph, or an annotation
   uint32_t input = 0;    ///< index of the node's input; of an annotation kAnnotation
-  uint32_t next = 0;     ///< of Scopes: where its ring of uses goes on, an index plus 1
+  uint32_t next = 0;     ///< used by Scopes: the next use of the definition, an index plus 1
 
   bool annotation() const { return input == kAnnotation; }
 };
 
-/// What a name stands for.
+/// The definition of a name: an initializer, the output of a node, or an input of a graph.
 struct Definition {
   enum class Kind : uint8_t { initializer, sparse_initializer, node, input };
 
   Graph* graph = nullptr;
   Node* node = nullptr;  ///< of a node's output
   Kind kind = Kind::input;
-  bool overridable = false;  ///< an initializer that is a graph input too
-  uint32_t live = 0;         ///< uses that are left; Rewire takes them away
+  bool overridable = false;  ///< an initializer that is also an input of the graph
+  uint32_t live = 0;         ///< uses that Rewire has not removed
 
+  /// The initializer, or null.
   Initializer* initializer() const {
     return kind == Kind::initializer ? static_cast<Initializer*>(other_) : nullptr;
   }
-  /// Of an input that is no initializer.
+  /// The input, where that is no initializer; else null.
   Value* value() const { return kind == Kind::input ? static_cast<Value*>(other_) : nullptr; }
   bool is_identity() const;
 
@@ -46,25 +47,24 @@ struct Definition {
   friend class Scopes;
   void* other_ = nullptr;  ///< the Initializer or the Value
   // Indices plus 1 in Scopes, 0: none.
-  uint32_t last_use_ = 0;   ///< from where a ring leads to the first
+  uint32_t last_use_ = 0;   ///< the uses are a ring: its `next` is the first use
   uint32_t last_name_ = 0;  ///< of an Identity, see Scopes::last()
 };
 
-/// All names of a model. A model has one Scopes at a time.
+/// The definitions and uses of all names of a model. A model may have one Scopes at a time.
 class Scopes {
  public:
-  /// Fails with malformed when a name is defined twice in a graph, when nodes depend on themselves
-  /// or functions call themselves; with unsupported when a function redefines an operator that
-  /// dequant evaluates.
+  /// Collects the names of a model, which must outlive the result. Fails with malformed when a name
+  /// is defined twice in a graph or when nodes depend on themselves, and as check_functions() does.
   static Result<Scopes> build(Model& model);
 
-  /// What the name stands for as seen from a graph, or null.
+  /// The definition of a name as visible in a graph, or null.
   Definition* find(const Graph& graph, Text name) const { return at(seen(graph, name)); }
   Definition* find(const Graph& graph, std::string_view name) const {
     return find(graph, model_->store.find(name));
   }
 
-  /// Calls visit(const Use&) for each use of a definition, in the order of their addition.
+  /// Calls visit(const Use&) for each use of a definition, in the order in which they were added.
   template <class Visit>
   void for_each_use(const Definition& d, Visit&& visit) const {
     for (uint32_t i = d.last_use_; i != 0;) {
@@ -75,14 +75,15 @@ class Scopes {
   }
   void add_use(Definition& d, Use use);
 
-  /// Of an Identity: the definition of the last Identity that its input leads to, maybe itself.
+  /// For the output of an Identity: the definition at the start of the chain of Identity nodes that
+  /// leads to it, an Identity too; maybe `d` itself.
   Definition* last(const Definition& d) const { return at(d.last_name_); }
 
-  /// All graphs: the main one, functions, and all within them, outer before inner.
+  /// All graphs: the main graph, functions, and the graphs within them, outer before inner.
   const std::vector<Graph*>& graphs() const { return graphs_; }
 
  private:
-  /// A name of a graph that is not the main one.
+  /// A name of a graph other than the main graph.
   struct InnerName {
     const Graph* graph;
     const Text::Entry* name;
@@ -96,11 +97,11 @@ class Scopes {
 
   void collect(Graph& graph);
   Definition* at(uint32_t index) const { return index == 0 ? nullptr : &definitions_[index - 1]; }
-  /// The index plus 1 of what a graph itself defines by that name, 0: nothing.
+  /// The index plus 1 of the definition of a name by this graph itself; 0: none.
   uint32_t own(const Graph& graph, Text name) const;
-  /// The same for all that a graph sees.
+  /// The same for this graph and the graphs around it.
   uint32_t seen(const Graph& graph, Text name) const;
-  /// The definition of a name in its graph, and whether it was made by this call.
+  /// The definition of a name in its graph, and true if this call added it.
   std::pair<Definition*, bool> define(Graph& graph, Text name);
   Status define(Graph& graph);
   void use(Graph& graph);
@@ -111,7 +112,7 @@ class Scopes {
   std::vector<Graph*> graphs_;
   mutable std::deque<Definition> definitions_;
   std::deque<Use> uses_;
-  /// Names of the main graph, which has nearly all, know their definitions themselves.
+  /// Definitions of inner graphs. Those of the main graph, nearly all, are in Text::Entry.
   std::unordered_map<InnerName, uint32_t, InnerNameHash> inner_;
 };
 

@@ -1,4 +1,4 @@
-// The memory of a model's structure: one arena that is freed at once, and each text only once.
+// The memory of a model's structure: an arena that is freed at once, in which equal texts are one.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@
 
 namespace dequant::format::onnx {
 
-/// A text in a Store, valid as long as the store. Equal texts of one store have one entry.
+/// A text in a Store, valid as long as the store exists. Equal texts of a store have one entry.
 class Text {
  public:
-  /// What a store holds of a text; the characters and a zero byte follow.
+  /// The head of a text in the store; its characters and a zero byte follow in memory.
   struct Entry {
     uint32_t size = 0;
-    uint32_t definition = 0;  ///< of the main graph's name; kept here for Scopes, 0: none
+    uint32_t definition = 0;  ///< used by Scopes: of this name in the main graph; 0: none
   };
 
   Text() = default;
@@ -29,10 +29,10 @@ class Text {
   Entry* entry() const { return entry_; }
   bool empty() const { return entry_ == nullptr; }
   size_t size() const { return entry_ == nullptr ? 0 : entry_->size; }
-  /// Ends with a zero byte; a text from a file may hold others.
+  /// The characters and a zero byte; a text from a file may contain further zero bytes.
   const char* c_str() const { return entry_ == nullptr ? "" : reinterpret_cast<char*>(entry_ + 1); }
 
-  // No conversion to std::string: views of it would not live as long as the store.
+  // No conversion to std::string: a view of such a temporary would dangle.
   operator std::string_view() const { return {c_str(), size()}; }
   std::string str() const { return std::string(c_str(), size()); }
   bool starts_with(std::string_view start) const {
@@ -46,19 +46,20 @@ class Text {
   Entry* entry_ = nullptr;  ///< null: the empty text
 };
 
-/// Hands out memory that is given back when the store goes; what lies in it has no destructor.
+/// Allocates objects that are freed with the store. Their destructors are not called.
 class Store {
  public:
   Store();
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
-  /// The text with these characters, made if it is not there yet.
+  /// The text with these characters, which is added if the store does not have it.
   Text text(std::string_view characters);
 
-  /// The text with these characters, or the empty one where the store has none.
+  /// The text with these characters, or the empty text where the store does not have it.
   Text find(std::string_view characters) const;
 
+  /// A value-initialized object.
   template <class T>
   T& create() {
     static_assert(std::is_trivially_destructible_v<T>);
@@ -75,10 +76,10 @@ class Store {
     return {to, from.size()};
   }
 
-  /// Bytes handed out, and those of the table of texts.
+  /// Bytes of all objects and of the table of texts.
   int64_t bytes() const { return bytes_; }
 
-  /// Forgets which definition each name of the main graph has.
+  /// Sets Entry::definition of all texts to 0.
   void clear_definitions();
 
  private:
@@ -89,11 +90,11 @@ class Store {
   std::pmr::monotonic_buffer_resource arena_;
   std::vector<Text::Entry*> table_;  ///< open addressing; a power of two, at most 7/8 full
   size_t texts_ = 0;
-  uint64_t seed_;  ///< of the hash, so that no file can choose names that collide
+  uint64_t seed_;  ///< random seed of the hash, so that no file can choose names that collide
   int64_t bytes_ = 0;
 };
 
-/// Things of a store in order, each of which has a pointer `next` to the one behind it.
+/// A linked list of objects in a store. Each object has a pointer `next` to the next object.
 template <class T>
 class List {
  public:

@@ -1,4 +1,4 @@
-// Taking QuantizeLinear and DequantizeLinear off activations, so that a plain float model remains.
+// Removing QuantizeLinear and DequantizeLinear from activations, so that a float model remains.
 #include "format/onnx/strip.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace dequant::format::onnx {
 namespace {
 
-/// What a stripped node takes at most while the model is written and reported.
+/// Bytes of memory that a removed node needs at most while the model is written and reported.
 constexpr int64_t kStripMemory = 1536;
 
 class Stripper {
@@ -51,7 +51,7 @@ class Stripper {
            n.outputs.size() == 1;
   }
 
-  /// Notes the memory for a node before a step of the work on it.
+  /// Counts the memory for a node before each step of its removal.
   Status take_and(Status (Stripper::*step)(Graph&, Node&), Graph& graph, Node& node) {
     DEQUANT_CHECK(model_.take(kStripMemory));
     return (this->*step)(graph, node);
@@ -66,7 +66,7 @@ class Stripper {
 
   Status strip_dequantize(Graph& graph, Node& d) {
     Definition* x = rewire_.scopes().find(graph, d.input(0));
-    if (x == nullptr) return {};  // stays for a reason that folding has given
+    if (x == nullptr) return {};  // folding has already set a reason
     if (x->kind == Definition::Kind::input && x->graph->owner == nullptr &&
         !x->graph->is_function) {
       return strip_input(graph, d, *x);
@@ -76,7 +76,7 @@ class Stripper {
     Graph& qg = *chain.graph;
     Node& q = *chain.quantize;
     DEQUANT_TRY(const Resolved constant, constants_.resolve(qg, q.input(0)));
-    if (!constant.varies) return {};  // nor may it become what it was before it was quantized
+    if (!constant.varies) return {};  // a constant that folding has left stays quantized
     DEQUANT_TRY(const bool same, facts_.same_parameters(qg, q, graph, d));
     if (!same) {
       stay(d, "its scale or zero point is not that of the QuantizeLinear before it");
@@ -85,7 +85,7 @@ class Stripper {
     const std::string source(q.input(0));
     const auto before = facts_.source_type(qg, q);
     const Element after = facts_.output_type(graph, d);
-    if (!is_output(after)) return {};  // no such DequantizeLinear is known
+    if (!is_output(after)) return {};  // no DequantizeLinear has such an output
     if (before && *before != after) {
       stay(d, fmt::format("the pair turns {} into {}", name(*before), name(after)));
       return {};
@@ -97,7 +97,7 @@ class Stripper {
     return {};
   }
 
-  /// A QuantizeLinear and the nodes after it that change nothing, last first.
+  /// A QuantizeLinear and the nodes behind it that do not change its output, the last node first.
   struct Chain {
     Graph* graph = nullptr;
     Node* quantize = nullptr;
@@ -109,8 +109,8 @@ class Stripper {
            n.inputs.size() == 1 && n.outputs.size() == 1;
   }
 
-  /// Goes back from a quantized value through Identity nodes, and Casts to the type it has already,
-  /// as real exports write them.
+  /// Goes back from a quantized value through Identity nodes, and through Cast nodes to the type
+  /// that the value already has, as in exported models.
   Chain chain_before(Definition& x) {
     Chain chain;
     std::vector<int64_t> casts;
@@ -134,15 +134,15 @@ class Stripper {
     return chain;
   }
 
-  /// The quantized type of an input of the model, also of one that was changed.
+  /// The quantized type of an input of the model, before it was changed.
   Element input_type(const Graph& graph, std::string_view name) const {
     const auto changed = changed_inputs_.find(name);
     if (changed != changed_inputs_.end()) return changed->second;
     return facts_.type_of(graph, name).value_or(Element::uint8);
   }
 
-  /// Puts what was chosen in place of `node`; false if that stays. Nodes of one graph that take
-  /// the same codes share a Clip.
+  /// Replaces `node` as decided; returns false if the node stays. Nodes of one graph with the same
+  /// codes share a Clip.
   bool put(Graph& graph, Node& node, const PairReplacement& replacement, const Graph& source_graph,
            const std::string& source, Element type, const void* codes) {
     std::string stays = replacement.stays;
@@ -170,8 +170,7 @@ class Stripper {
     return true;
   }
 
-  /// Lets the users of a node's output read `source` instead; an output of the graph keeps its
-  /// name.
+  /// Changes the uses of a node's output to `source`. An output of the graph keeps its name.
   void lead_around(Graph& graph, Node& d, const Graph& source_graph, const std::string& source) {
     const std::string output = d.output(0).str();
     const Definition* target = rewire_.scopes().find(source_graph, source);
@@ -199,7 +198,7 @@ class Stripper {
     rewire_.retire_node(graph, node);
   }
 
-  /// A quantized input of the model that nobody but DequantizeLinear reads becomes a float input.
+  /// Makes a quantized input of the model a float input, if only DequantizeLinear nodes read it.
   Status strip_input(Graph& graph, Node& d, Definition& x) {
     const std::string source(d.input(0));
     Value* value = nullptr;
@@ -207,7 +206,7 @@ class Stripper {
       if (v.name == source) value = &v;
     }
     const Element type = facts_.output_type(graph, d);
-    if (!changed_inputs_.contains(source)) {  // then all its users were found to be the same
+    if (!changed_inputs_.contains(source)) {  // else all its uses have been checked already
       for (const Use& u : rewire_.uses_of(graph, source)) {
         bool ok = u.node != nullptr && u.node->is_dequantize() && u.input == 0 &&
                   is_open(*u.node) && facts_.output_type(*u.graph, *u.node) == type;
@@ -235,9 +234,9 @@ class Stripper {
     return {};
   }
 
-  /// A quantized output of the model that nobody else reads becomes a float output.
+  /// Makes a quantized output of the model a float output, if nothing else reads it.
   Status strip_quantize(Graph& graph, Node& q) {
-    if (reasons_.contains(&q)) return {};  // of a constant, which cannot be computed
+    if (reasons_.contains(&q)) return {};  // of a constant that cannot be computed
     const std::string output = q.output(0).str();
     Value* value = nullptr;
     for (Value& v : graph.outputs) {
@@ -265,12 +264,12 @@ class Stripper {
     return {};
   }
 
-  /// Why a QuantizeLinear stays: because of a DequantizeLinear that does, or because of who reads
+  /// Why a QuantizeLinear stays: a DequantizeLinear of its output stays, or other nodes read the
   /// codes.
   std::string reason_of_readers(const Graph& graph, const std::string& output) const {
     std::vector<std::pair<const Graph*, std::string>> todo{{&graph, output}};
     const Node* dequantize = nullptr;
-    while (!todo.empty()) {  // ends: there is no cycle
+    while (!todo.empty()) {  // terminates: there is no cycle
       const auto [g, text] = std::move(todo.back());
       todo.pop_back();
       for (const Use& u : rewire_.uses_of(*g, text)) {
@@ -309,7 +308,7 @@ class Stripper {
 
   void set_type(Value& value, Element type) {
     value.elem_type = onnx_code(type);
-    // Both are one byte as varints, so the lengths of the messages around it hold.
+    // Both types are varints of one byte, so the lengths of the messages around do not change.
     std::string field{'\x08', static_cast<char>(onnx_code(type))};
     rewire_.edit().replace(value.frame, value.elem_type_field, {std::move(field)});
   }

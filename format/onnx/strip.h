@@ -1,4 +1,4 @@
-// Taking QuantizeLinear and DequantizeLinear off activations, so that a plain float model remains.
+// Removing QuantizeLinear and DequantizeLinear from activations, so that a float model remains.
 #pragma once
 
 #include <functional>
@@ -15,24 +15,27 @@
 
 namespace dequant::format::onnx {
 
+/// What strip() has changed.
 struct StripReport {
   std::vector<Stripped> stripped;
   std::vector<ChangedValue> inputs;
   std::vector<ChangedValue> outputs;
 };
 
-/// Why nodes stay.
+/// Why nodes stay, by the node.
 using Reasons = std::unordered_map<const Node*, std::string>;
 
+/// Options of strip().
 struct StripOptions {
   Clips clips = Clips::needed;
-  std::function<bool(const Node&)> wanted;  ///< which nodes to touch
+  std::function<bool(const Node&)> wanted;  ///< true for nodes that may be removed
 };
 
-/// Takes out pairs QuantizeLinear -> DequantizeLinear with the same scale and zero point, and those
-/// that dangle at the model's inputs and outputs, whose type becomes float. A pair also cut off
-/// what is out of its range, which quantizers use to drop a Relu or Clip: a Clip keeps that.
-/// `reasons` holds those of the nodes that folding left, and afterwards those of all that stay.
+/// Removes pairs QuantizeLinear -> DequantizeLinear with the same scale and zero point. Also
+/// removes a DequantizeLinear at an input of the model and a QuantizeLinear at an output, which
+/// then become floats. A pair also limits numbers to its range, and quantizers omit a Relu or Clip
+/// for that; a new Clip then has the same effect. `reasons` has the nodes that folding has left,
+/// and gets all nodes that stay. Fails with malformed, limit or io.
 Status strip(Model& model, ExternalFiles& files, Constants& constants, Rewire& rewire,
              const StripOptions& options, StripReport& report, Reasons& reasons);
 

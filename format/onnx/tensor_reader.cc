@@ -1,4 +1,4 @@
-// The data of a tensor as packed bytes, wherever the model keeps it.
+// Reading the data of a tensor as packed bytes: from raw_data, a typed field, or an external file.
 #include "format/onnx/tensor_reader.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace dequant::format::onnx {
 namespace {
 
-/// The typed field an element is stored in when it is not raw.
+/// The typed field for data of an element type.
 DataField typed_field(Element element) {
   switch (element) {
     case Element::float32: return DataField::float_data;
@@ -19,18 +19,18 @@ DataField typed_field(Element element) {
   }
 }
 
-/// Bits that one entry of the typed field yields: an element, or a byte of packed ones. Of elements
-/// that do not fill bytes evenly each has an entry: "each int32_data entry stores one element's
-/// unsigned 6-bit encoding in bits 0-5; bits 6-31 MUST be zero" (onnx.proto).
+/// Bits of one entry of the typed field: an element, or a byte of packed elements. Elements whose
+/// bits do not divide 8 have an entry each: "each int32_data entry stores one element's unsigned
+/// 6-bit encoding in bits 0-5; bits 6-31 MUST be zero" (onnx.proto).
 int entry_bits(Element element) {
   const int width = bits(element);
   return width < 8 && 8 % width == 0 ? 8 : width;
 }
 
-/// True if an entry of int32_data can stand for an element of this type.
+/// True if the value of an int32_data entry is valid for this type.
 bool entry_fits(Element element, int64_t value) {
   const int width = bits(element);
-  if (entry_bits(element) > width) return value >= -128 && value < 256;  // some writers sign it
+  if (entry_bits(element) > width) return value >= -128 && value < 256;  // maybe sign-extended
   if (element == Element::uint32) return value >= 0 && value <= UINT32_MAX;
   if (kind(element) == Kind::signed_integer) {
     return value >= -(int64_t{1} << (width - 1)) && value < int64_t{1} << (width - 1);
@@ -84,8 +84,9 @@ Status TensorReader::locate(ExternalFiles& files) {
   } else if (t.data == DataField::none) {
     stored = 0;
   } else if (t.data == typed_field(element_)) {
-    // Entries are counted while they are read. That the message can hold as many is known now, so
-    // that nobody makes room for what a few bytes claim to be.
+    // The entries are counted while they are read. That the message is long enough for them is
+    // checked here, so that no memory is allocated for elements that a short message only claims to
+    // have.
     const int64_t entries = entry_bits(element_) > bits(element_) ? bytes_ : count_;
     if (t.message.size() / (element_ == Element::float32 ? 4 : 1) < entries) {
       return failure(ErrorCode::malformed, "{} elements of {} in a message of {} bytes", count_,
@@ -148,7 +149,7 @@ Status TensorReader::next_value(uint32_t& code, bool& more) {
       if (!floats) break;
       code = static_cast<uint32_t>(field_.value);
       return {};
-    }  // else an unknown field
+    }  // otherwise an unknown field
   }
   const auto value = static_cast<int64_t>(field_.value);
   if (!entry_fits(element_, value)) {
@@ -163,7 +164,7 @@ Status TensorReader::read_next(Range elements, std::span<std::byte> out) {
   if (out.empty()) return {};
   if (seekable()) return read_at(elements, out);
   DEQUANT_TRY(int64_t done, packed_bytes(element_, elements.begin));
-  // The range starts on a byte, and with an entry. What entries gave and no byte has taken yet:
+  // The range starts with a byte and with an entry. Bits of entries that are not yet written:
   const int width = entry_bits(element_);
   const int64_t bits_needed = (elements.end - elements.begin) * bits(element_);
   int64_t entries = (bits_needed + width - 1) / width;

@@ -1,5 +1,4 @@
-// The data of a tensor as packed bytes, wherever the model keeps it: raw_data, a typed field, or
-// another file.
+// Reading the data of a tensor as packed bytes: from raw_data, a typed field, or an external file.
 #pragma once
 
 #include <memory>
@@ -15,16 +14,16 @@
 
 namespace dequant::format::onnx {
 
-/// Reads a tensor once from front to back, or any part of it where the bytes lie in a file as they
-/// are. Readers of one model may be at work on several threads.
+/// Reads a tensor once from front to back, or any range of raw data in a file. Different threads
+/// may use different readers of one model at once.
 class TensorReader : public StoredReader {
  public:
-  /// Proves that the stored bytes are those of the shape. Fails with malformed when they are not,
-  /// with unsupported for a type that dequant does not read.
+  /// Opens the data, and checks that its length is that of the shape. Fails with malformed when it
+  /// is not, with unsupported for a type that dequant does not read, and with io.
   static Result<TensorReader> open(const Source& source, ExternalFiles& files,
                                    const Tensor& tensor);
 
-  int64_t bytes() const { return bytes_; }  ///< packed
+  int64_t bytes() const { return bytes_; }  ///< of the packed tensor
 
   bool seekable() const override { return file_ != nullptr; }
   /// Fails with malformed for a wrong checksum.
@@ -43,19 +42,20 @@ class TensorReader : public StoredReader {
   int64_t bytes_ = 0;
 
   ExternalFiles* files_ = nullptr;   ///< of a tensor with a checksum
-  const InputFile* file_ = nullptr;  ///< raw bytes: where they are
+  const InputFile* file_ = nullptr;  ///< the file of raw data
   std::shared_ptr<const InputFile> external_;
   int64_t start_ = 0;
 
-  bool typed_ = false;              ///< typed fields: where the walk stands
-  std::unique_ptr<Source> window_;  ///< made by the first read
+  bool typed_ = false;  ///< the data is in a typed field; the members below are its read position
+  std::unique_ptr<Source> window_;  ///< allocated by the first read
   std::optional<Cursor> cursor_;
   Field field_;
   int64_t packed_at_ = 0;
   int64_t packed_end_ = 0;
 };
 
-/// The whole tensor. Fails with limit when it takes more than `max_bytes`.
+/// Reads a whole tensor. Fails with limit when it takes more than `max_bytes`, and as TensorReader
+/// does.
 Result<TensorData> read_tensor_data(const Source& source, ExternalFiles& files,
                                     const Tensor& tensor, int64_t max_bytes);
 

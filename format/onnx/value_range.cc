@@ -1,4 +1,4 @@
-// What is known of the numbers that a name of a graph stands for.
+// Bounds of the values of a graph, found without running the model.
 #include "format/onnx/value_range.h"
 
 #include <algorithm>
@@ -12,11 +12,11 @@ namespace dequant::format::onnx {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-/// Elements of a constant looked at in one go; a multiple of 8.
+/// Elements of a constant read at once; a multiple of 8.
 constexpr int64_t kStep = int64_t{1} << 16;
 constexpr int64_t kMemory = int64_t{64} << 20;
 
-/// Operators with bounds of their own, whatever they take.
+/// Operators whose output has bounds for any input.
 struct Bounded {
   std::string_view op;
   double low;
@@ -28,7 +28,7 @@ constexpr Bounded kBounded[] = {{"Sigmoid", 0, 1},     {"HardSigmoid", 0, 1},
                                 {"Sin", -1, 1},        {"Cos", -1, 1},
                                 {"Exp", 0, kInfinity}, {"Softplus", 0, kInfinity}};
 
-/// Operators whose numbers are those of their first input, or lie between some of them.
+/// Operators whose outputs are numbers of their first input, or between such numbers.
 constexpr std::string_view kPassing[] = {"Identity",
                                          "Reshape",
                                          "Flatten",
@@ -54,15 +54,15 @@ constexpr std::string_view kPassing[] = {"Identity",
                                          "TopK",
                                          "ReverseSequence"};
 
-/// The same, and zeros.
+/// The same, but outputs may also be zero.
 constexpr std::string_view kPassingWithZero[] = {"AveragePool", "Trilu"};
 
-/// Operators of several inputs, and of one that is changed.
+/// Operators with several inputs, and operators that change their input, of which bounds are known.
 constexpr std::string_view kJoining[] = {"Concat", "Where", "Add", "Sum",
                                          "Sub",    "Mul",   "Max", "Min"};
 constexpr std::string_view kChanging[] = {"Relu", "Clip", "Pad", "Abs", "Neg", "Sqrt"};
 
-/// Operators whose numbers do not follow from their inputs.
+/// Operators whose outputs do not depend only on their inputs.
 constexpr std::string_view kRandom[] = {"RandomNormalLike", "RandomUniformLike", "Bernoulli",
                                         "Multinomial", "Dropout"};
 
@@ -73,7 +73,7 @@ bool one_of(std::string_view op, const std::string_view (&ops)[N]) {
 
 bool is_standard(const Node& node) { return node.domain().empty() || node.domain() == "ai.onnx"; }
 
-/// What a value takes that was looked at.
+/// Bytes of memory for a value whose bounds are known.
 constexpr int64_t kValueMemory = 128;
 
 ValueRange unknown() { return {}; }
@@ -85,7 +85,7 @@ ValueRange between(double low, double high) {
   return r;
 }
 
-/// All numbers of both.
+/// The bounds of the numbers of both.
 ValueRange both(const ValueRange& a, const ValueRange& b) {
   ValueRange r = between(std::min(a.low, b.low), std::max(a.high, b.high));
   r.open_above = (a.open_above || a.high < kInfinity) && (b.open_above || b.high < kInfinity);
@@ -110,7 +110,7 @@ ValueRange absolute(const ValueRange& a) {
   return between(std::max({a.low, -a.high, 0.0}), high);
 }
 
-/// What a Clip with these limits makes of numbers.
+/// The bounds behind a Clip with these limits.
 ValueRange clipped(const ValueRange& a, std::optional<double> low, std::optional<double> high) {
   const auto clip = [&](double value) {
     return std::min(std::max(value, low.value_or(-kInfinity)), high.value_or(kInfinity));
@@ -122,13 +122,13 @@ ValueRange clipped(const ValueRange& a, std::optional<double> low, std::optional
 
 }  // namespace
 
-/// An input of a node; one that is missing may be anything.
+/// The bounds of an input of a node; infinite for a missing input.
 Result<ValueRange> ValueRanges::input(const Graph& graph, const Node& node, size_t i) {
   const Definition* d = scopes_.find(graph, node.input(i));
   return d != nullptr && known_.contains(d) ? bounds(*d) : unknown();
 }
 
-/// Of a value that was looked at; measures it the first time.
+/// The bounds of a known value; computes them in the first call.
 Result<ValueRange> ValueRanges::bounds(const Definition& d) {
   Known& known = known_[&d];
   if (!known.measured) {
@@ -142,7 +142,7 @@ Result<ValueRange> ValueRanges::bounds(const Definition& d) {
 Result<ValueRange> ValueRanges::of(const Graph& graph, std::string_view name) {
   const Definition* wanted = scopes_.find(graph, name);
   if (wanted == nullptr) return unknown();
-  // Inputs before the nodes that take them; a list keeps long chains off the stack.
+  // Inputs come before the nodes that read them. A list avoids recursion along long chains.
   std::vector<std::pair<const Definition*, bool>> todo{{wanted, false}};
   while (!todo.empty()) {
     const auto [d, ready] = todo.back();
@@ -233,7 +233,7 @@ Result<ValueRange> ValueRanges::of_operator(const Graph& graph, const Node& node
 
 Result<ValueRange> ValueRanges::of_several(const Graph& graph, const Node& node) {
   const std::string_view op = node.op_type();
-  const size_t first = op == "Where" ? 1 : 0;  // behind the condition
+  const size_t first = op == "Where" ? 1 : 0;  // the first input is the condition
   DEQUANT_TRY(ValueRange range, input(graph, node, first));
   for (size_t i = first + 1; i < node.inputs.size(); ++i) {
     DEQUANT_TRY(const ValueRange next, input(graph, node, i));
@@ -269,7 +269,8 @@ Result<ValueRange> ValueRanges::of_clip(const Graph& graph, const Node& node) {
   return clipped(x, low, high);
 }
 
-/// Whatever the mode, padding is of x, or a constant. Before opset 11 that is an attribute.
+/// In every mode, padding has numbers of x, or a constant. Before opset 11 the constant is an
+/// attribute.
 Result<ValueRange> ValueRanges::of_pad(const Graph& graph, const Node& node) {
   if (node.inputs.size() < 2) return unknown();
   ValueRange padding = between(0, 0);
@@ -280,7 +281,7 @@ Result<ValueRange> ValueRanges::of_pad(const Graph& graph, const Node& node) {
   return both(x, padding);
 }
 
-/// Of constants what they are; else what the type and the parameters allow.
+/// The bounds of the numbers of constant codes; else those that type and parameters allow.
 Result<ValueRange> ValueRanges::of_dequantized(Graph& graph, Node& node) {
   DEQUANT_TRY(const Decision decision, constants_.consider(graph, node));
   Extent extent;

@@ -1,5 +1,4 @@
-// What is known of the numbers that a name of a graph stands for, without running the model:
-// bounds, and whether they are constant.
+// Bounds of the values of a graph, found without running the model.
 #pragma once
 
 #include <limits>
@@ -11,17 +10,17 @@
 
 namespace dequant::format::onnx {
 
-/// Bounds of numbers, NaN apart.
+/// Bounds of numbers that are not NaN.
 struct ValueRange {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
-  bool open_above =
-      false;  ///< without an upper bound behind a Relu, or a Clip with a lower limit alone
+  /// There is no upper bound, but a lower one: of a Relu, or of a Clip with a lower limit alone.
+  bool open_above = false;
   bool constant = false;  ///< computed from constants alone
 };
 
-/// Finds bounds through operators that have some. Each value is looked at once, as the graph is
-/// then.
+/// Computes bounds of values from constants, and through operators that have bounds. The bounds of
+/// each value are computed once, from the graph at that time.
 class ValueRanges {
  public:
   ValueRanges(Model& model, ExternalFiles& files, const Scopes& scopes, Constants& constants)
@@ -31,17 +30,17 @@ class ValueRanges {
         constants_(constants),
         parameters_(model, files, scopes, constants) {}
 
-  /// Fails where the file is broken, and with limit where the structure leaves no memory for more
-  /// values.
+  /// The bounds of a value, infinite where nothing is known. Fails with malformed or io where a
+  /// constant cannot be read, and with limit where Model::room is too small.
   Result<ValueRange> of(const Graph& graph, std::string_view name);
 
-  /// From here on a node's output has this range, whatever its operator.
+  /// Sets the range of a node's output, whatever its operator.
   void set(const Graph& graph, std::string_view output, const ValueRange& range);
 
  private:
   struct Known {
     ValueRange range;
-    bool measured = true;  ///< false: nobody asked for the bounds of this constant or pair
+    bool measured = true;  ///< false: the bounds of this constant or pair are not computed yet
   };
 
   Result<Known> look_at(const Definition& d);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kDouble = 11;  ///< TensorProto.DOUBLE, which is no Element
 
-/// The node that alone reads a name, if it is a Cast to a float type.
+/// The only node that reads a name, if that is a Cast to a float type; else null.
 const Node* only_cast(const Scopes& scopes, const Graph& graph, std::string_view name) {
   const Definition* d = scopes.find(graph, name);
   if (d == nullptr) return nullptr;
@@ -43,7 +43,8 @@ Status OnnxFile::visit_floats(const TensorVisitor& visitor) {
   return {};
 }
 
-/// True for scales, and for what a QuantizeLinear takes: their tensors are those that are computed.
+/// True for inputs of quantized nodes: scales, and x of a QuantizeLinear. These are no float
+/// tensors of the model.
 bool OnnxFile::only_quantizers_read(const Graph& graph, std::string_view name) const {
   bool read = false;
   bool by_others = false;
@@ -65,7 +66,7 @@ Status OnnxFile::visit_float(const Graph& graph, Text name, Constant constant,
   facts.graph = name_of(graph);
   facts.original = original_name(name);
   if (const Node* cast = only_cast(scopes_, graph, name); cast != nullptr) {
-    facts.name = cast->output(0);  // as whoever reads it knows it
+    facts.name = cast->output(0);  // the name that other nodes read
     facts.source = name;
     facts.node = cast->name;
     if (facts.original.empty()) facts.original = original_name(facts.name);

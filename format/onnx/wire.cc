@@ -1,4 +1,4 @@
-// The protobuf wire format, read from a file through a window.
+// Reading the protobuf wire format from a file through a window.
 #include "format/onnx/wire.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kLongestVarint = 10;
 constexpr uint32_t kLargestField = (uint32_t{1} << 29) - 1;
-/// Groups within groups; ONNX has none, so these are unknown fields of somebody else.
+/// The depth of groups within groups. ONNX has no groups, so they are unknown fields.
 constexpr size_t kDeepestGroup = 100;
 
 }  // namespace
@@ -23,12 +23,12 @@ Result<std::span<const char>> Source::peek(int64_t offset, size_t want) {
   const int64_t need = std::min(static_cast<int64_t>(want), left);
   if (offset < begin_ || offset + need > end_) {
     if (static_cast<int64_t>(window_.size()) < need) window_.resize(static_cast<size_t>(need));
-    // Who reads on needs more and more, who jumps over data may need little of what follows it.
+    // Each consecutive read is four times larger; after a jump over data a small one may do.
     const bool onward = offset >= begin_ && offset <= end_;
     step_ = onward ? std::min(step_ * 4, kWindow) : kFirstStep;
     const int64_t size = std::min(
         {left, static_cast<int64_t>(window_.size()), std::max(need, static_cast<int64_t>(step_))});
-    end_ = begin_ = offset;  // nothing is there should the read fail
+    end_ = begin_ = offset;  // the window is empty if the read fails
     DEQUANT_CHECK(file_->read(
         offset, std::as_writable_bytes(std::span(window_.data(), static_cast<size_t>(size)))));
     end_ = offset + size;

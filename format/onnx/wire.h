@@ -1,5 +1,5 @@
-// The protobuf wire format, read from a file through one small window: messages of any size are
-// walked without loading what nobody asks for.
+// Reading the protobuf wire format from a file through a small buffer: payloads of messages of any
+// size are only loaded where a caller reads them.
 #pragma once
 
 #include <algorithm>
@@ -33,12 +33,12 @@ enum class Wire : uint8_t {
   fixed32 = 5
 };
 
-/// What stands before the value of a field: its number and its wire type.
+/// The tag of a field: its number and its wire type.
 constexpr uint64_t tag_of(uint32_t number, Wire wire) {
   return uint64_t{number} << 3 | static_cast<uint64_t>(wire);
 }
 constexpr uint64_t number_of(uint64_t tag) { return tag >> 3; }
-/// 6 and 7 are no wire types.
+/// The wire type of a tag; the values 6 and 7 are invalid.
 constexpr Wire wire_of(uint64_t tag) { return static_cast<Wire>(tag & 7); }
 
 /// One field of a message.
@@ -46,11 +46,11 @@ struct Field {
   uint32_t number = 0;
   Wire wire = Wire::varint;
   uint64_t value = 0;  ///< of a varint, fixed32 or fixed64
-  Span payload;        ///< of bytes: what follows the length
-  Span whole;          ///< tag included
+  Span payload;        ///< of bytes and groups: the contents
+  Span whole;          ///< the field with its tag
 };
 
-/// A file and the window through which one thread reads it.
+/// A file and a buffer (the window) for one thread that reads it.
 class Source {
  public:
   explicit Source(InputFile file) : Source(std::make_shared<const InputFile>(std::move(file))) {}
@@ -58,14 +58,14 @@ class Source {
   const InputFile& file() const { return *file_; }
   Span all() const { return {0, file_->size()}; }
 
-  /// The same file through a window of its own, no larger than the span to be read.
+  /// The same file with another window, which is no larger than the span that will be read.
   Source window(Span span) const { return Source(file_, span.size()); }
 
-  /// At least min(want, what the file still has) bytes from `offset` on, valid until the next call;
-  /// want <= 64 KiB.
+  /// At least `want` bytes from `offset` on, or all up to the end of the file. They are valid until
+  /// the next call. `want` is at most 64 KiB. Fails with io or malformed.
   Result<std::span<const char>> peek(int64_t offset, size_t want);
 
-  /// A whole span as text. Fails with limit over `max_bytes`.
+  /// The bytes of a span as text. Fails with limit over `max_bytes`, and as peek() does.
   Result<std::string> text(Span span, int64_t max_bytes = int64_t{1} << 20);
 
  private:
@@ -80,16 +80,16 @@ class Source {
   std::vector<char> window_;
   int64_t begin_ = 0;
   int64_t end_ = 0;
-  size_t step_ = kFirstStep;  ///< how much to read next
+  size_t step_ = kFirstStep;  ///< bytes of the next read
 };
 
-/// Walks the fields of a message.
+/// Iterates over the fields of a message.
 class Cursor {
  public:
   Cursor(Source& source, Span message) : source_(&source), at_(message.begin), end_(message.end) {}
 
-  /// Reads the next field; false at the end of the message. Fails with malformed on anything that
-  /// is not a field within the message.
+  /// Reads the next field, and returns false at the end of the message. Fails with malformed where
+  /// the bytes are no field that ends within the message, and with io.
   Result<bool> next(Field& field);
 
  private:
@@ -102,12 +102,13 @@ class Cursor {
   int64_t end_;
 };
 
-/// Calls visit(int64_t) for each value of a repeated integer field, packed or not. Visit returns a
-/// Status.
+/// Calls visit(int64_t), which returns a Status, for each value of a repeated integer field, packed
+/// or not. Ends at the first error. Fails with malformed or io.
 template <class Visit>
 Status for_each_varint(Source& source, const Field& field, Visit&& visit);
 
-/// Decodes one varint at `at`, within `end`; moves `at` behind it.
+/// Decodes the varint at `at`, which must end before `end`, and moves `at` behind it. Fails with
+/// malformed or io.
 Result<uint64_t> read_varint(Source& source, int64_t& at, int64_t end);
 
 template <class Visit>
