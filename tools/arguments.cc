@@ -1,4 +1,4 @@
-// The parser's face, by CLI11.
+// The interface of the command line's parser, by CLI11.
 #include "tools/arguments.h"
 
 #include <CLI/CLI.hpp>

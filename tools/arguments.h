@@ -1,5 +1,5 @@
-// The parser of the command line, as the subcommands see it. CLI11 does the work, and costs each
-// file that includes it ten seconds of compilation: only arguments.cc and main.cc do.
+// The interface of the command line's parser for subcommands. It hides CLI11, which adds ten
+// seconds of compilation to each file that includes it: only arguments.cc and main.cc do.
 #pragma once
 
 #include <functional>
@@ -13,26 +13,26 @@ class Option;
 
 namespace dequant::tools {
 
-/// An option of a command. A handle: copies are the same option.
+/// A handle of an option of a command; copies refer to the same option. All functions return *this.
 class Option {
  public:
   explicit Option(CLI::Option& option) : option_(&option) {}
 
   Option required() const;
-  /// What the help shows in place of the value.
+  /// The name of the value in the help.
   Option type_name(const char* name) const;
-  /// The help shows what the variable holds by now.
+  /// Shows the present value of the variable in the help as the default.
   Option capture_default_str() const;
-  /// A vector takes one value for each time that the option is given.
+  /// For a vector: the option has one value, and may be given several times.
   Option one_value() const;
-  /// A vector also takes several values at once, with this between them.
+  /// For a vector: one argument may have several values, separated by this character.
   Option delimiter(char mark) const;
-  /// The function says what is wrong with a value; an empty string means nothing.
+  /// Checks values: the function returns what is wrong with a value, or an empty string.
   Option check(std::string (*wrong)(const std::string&)) const;
   Option one_of(std::vector<std::string> values) const;
   Option between(int low, int high) const;
   Option positive() const;
-  /// Sizes as in 512Mi and 1Gi.
+  /// Allows suffixes as in 512Mi and 1Gi.
   Option size() const;
   Option excludes(Option other) const;
   Option needs(Option other) const;
@@ -41,22 +41,23 @@ class Option {
   CLI::Option* option_;
 };
 
-/// A command to which options and subcommands are added. A handle: copies are the same command.
+/// A handle of a command, to which options and subcommands are added; copies refer to the same
+/// command.
 class Command {
  public:
   explicit Command(CLI::App& app) : app_(&app) {}
 
   Command add_subcommand(const char* name, const char* what) const;
   void require_subcommand() const;
-  /// The types that values can have are listed at the end of arguments.cc.
+  /// Adds an option that sets `value`. The end of arguments.cc lists the types of values.
   template <class T>
   Option add_option(const char* names, T& value, const char* what) const;
   Option add_flag(const char* names, bool& value, const char* what) const;
-  /// An option that was added before.
+  /// The option of that name, which must have been added.
   Option get_option(const char* name) const;
-  /// The text that follows the options in the help.
+  /// Sets the text behind the options in the help.
   void footer(const char* text) const;
-  /// What the command does when it is chosen.
+  /// Sets the function that runs when the command is chosen.
   void callback(std::function<void()> run) const;
 
  private:

@@ -1,4 +1,5 @@
-// `dequant bench`: how fast the cells of the table are, beside what memory allows.
+// `dequant bench`: measures the speed of the cells of the kernel table, and compares it with
+// ceilings.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -33,8 +34,8 @@ struct Options {
   }
 };
 
-/// What was not said is usual, but a cell that was named is meant whatever its input is, and so is
-/// a rule: those of ranges have other cells.
+/// Defaults of options that are not given. A cell or a rule that is named is measured for every
+/// input, as rules with ranges have other cells.
 Filter completed(Filter filter) {
   if (!filter.cells.empty() || !filter.rules.empty()) return filter;
   const Filter usual = Filter::usual();
@@ -58,7 +59,7 @@ Result<int> parse_threads(const std::string& text) {
   return threads;
 }
 
-/// One line on a terminal that says which cell is measured.
+/// A line on a terminal with the cell that is being measured.
 class Line {
  public:
   Line() : terminal_(::isatty(STDERR_FILENO) != 0) {}
@@ -75,7 +76,7 @@ class Line {
   bool terminal_;
 };
 
-/// Everything that is measured, in the order of the report: sizes, threads, cells.
+/// All points to measure, in the order of the report: sizes, threads, cells.
 Result<std::vector<Point>> measure_all(const Options& o, const std::vector<Cell>& cells,
                                        const std::vector<int>& threads) {
   std::vector<Point> points;
@@ -94,7 +95,7 @@ Result<std::vector<Point>> measure_all(const Options& o, const std::vector<Cell>
   return points;
 }
 
-/// Measures nothing that some other cell's memory would end.
+/// Checks the memory of all cells before the first is measured.
 Status check_memory(const Options& o, const std::vector<Cell>& cells) {
   const int64_t available = bench::available_memory();
   for (const uint64_t elements : o.elements) {
@@ -113,7 +114,7 @@ Status check_memory(const Options& o, const std::vector<Cell>& cells) {
   return {};
 }
 
-/// Cliffs are compared with their neighbours, so these are measured too; in the order of all cells.
+/// Adds the neighbours of cliffs, with which these are compared; in the order of all cells.
 std::vector<Cell> with_neighbours(const std::vector<Cell>& cells) {
   std::set<std::string> wanted;
   for (const Cell& cell : cells) wanted.insert({cell.name, cell.neighbour});

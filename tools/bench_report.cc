@@ -1,4 +1,4 @@
-// What `dequant bench` prints.
+// The reports of `dequant bench`.
 #include "tools/bench_report.h"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// "256Ki" of a round number, else its digits.
+/// "256Ki" for a multiple of a power of 1024, else decimal digits.
 std::string elements_text(int64_t elements) {
   constexpr std::array kUnits{"", "Ki", "Mi", "Gi", "Ti"};
   size_t unit = 0;

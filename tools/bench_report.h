@@ -1,4 +1,4 @@
-// What `dequant bench` prints.
+// The reports of `dequant bench`.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,21 @@
 
 namespace dequant::tools {
 
-/// One cell at one size by so many threads (0: all).
+/// The measurement of one cell at one size with some number of threads (0: all).
 struct Point {
   bench::Cell cell;
   int threads = 1;
-  int64_t asked = 0;  ///< elements, before shapes round
+  int64_t asked = 0;  ///< elements asked for; the shape of a cell may have a few more or less
   bench::Measurement measured;
 };
 
-/// Those under so many percent of their ceilings, worst first.
+/// The points below so many percent of their ceilings, the worst first.
 std::vector<Point> points_below(const std::vector<Point>& points, double percent);
 
-/// How many times a cliff's percentage its neighbour reaches, at the same size by as many threads:
-/// both were measured in turns with ceilings, so a change of the machine between them shows in
-/// neither. 0 of a cell that has no neighbour.
+/// The percentage of the neighbour of a cliff cell, at the same size and number of threads, divided
+/// by that of the cell. Each percentage comes from alternating measurements of a cell and its
+/// ceiling, so a change of the machine's speed between both cells changes neither. 0 for a cell
+/// without neighbour.
 double times_neighbour(const Point& point, const std::vector<Point>& points);
 
 void print_cells(const std::vector<bench::Cell>& cells, bool json);

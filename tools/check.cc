@@ -1,4 +1,4 @@
-// `dequant check`: runs conformance cases and says which outputs differ from what is expected.
+// `dequant check`: runs conformance cases and reports outputs that differ from the expected ones.
 #include <fmt/format.h>
 #include <fnmatch.h>
 
@@ -63,7 +63,7 @@ ordered_json to_json(const std::string& path, const Outcome& outcome) {
           {"difference", difference}};
 }
 
-/// Checks what it is given and keeps the score.
+/// Checks cases and counts the outcomes.
 class Checker {
  public:
   explicit Checker(const Options& options) : options_(options) {}
@@ -82,8 +82,8 @@ class Checker {
     }
   }
 
-  /// Prints the summary and returns the exit code. An error outweighs a difference: it leaves
-  /// unknown what the cases behind it would have shown.
+  /// Prints the summary and returns the exit code. An error has priority over a difference, as
+  /// cases were not run because of it.
   int finish() {
     if (options_.json) {
       const ordered_json all{{"passed", count(Verdict::passed)},
@@ -150,7 +150,7 @@ class Checker {
     }
   }
 
-  /// One line for all cases of a file that were skipped for the same reason.
+  /// Prints one line for all cases of a file that were skipped for the same reason.
   void print_skipped(const std::string& path) {
     for (const auto& [reason, cases] : skipped_) {
       fmt::print("skipped {}: {} {}: {}\n", escaped(path), cases, cases == 1 ? "case" : "cases",
@@ -160,7 +160,7 @@ class Checker {
   }
 
   void add_error(const std::string& path, const Error& error) {
-    std::fflush(stdout);  // so that errors stand where they belong among the results
+    std::fflush(stdout);  // so that errors on stderr come at the right position among the results
     const int code = report(error);
     if (error_code_ == kDone) error_code_ = code;
     errors_.push_back(

@@ -1,5 +1,5 @@
-// The subcommands of the command line: each adds itself to the parser and, when chosen, leaves its
-// exit code.
+// The subcommands of the command line. Each function adds a subcommand to the parser; where that is
+// chosen, it runs and sets `exit_code`.
 #pragma once
 
 #include <string>

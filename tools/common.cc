@@ -1,4 +1,4 @@
-// What several subcommands share.
+// Options and output that several subcommands have.
 #include "tools/common.h"
 
 #include <fmt/format.h>

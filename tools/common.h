@@ -1,4 +1,4 @@
-// What several subcommands share: threads, memory, progress, and words for plans.
+// Options and output that several subcommands have: threads, memory, progress, and words for plans.
 #pragma once
 
 #include <chrono>
@@ -14,11 +14,11 @@
 
 namespace dequant::tools {
 
-/// -T.
+/// The option -T.
 class Threads {
  public:
   void add_to(const Command& command);
-  /// Valid as long as this object.
+  /// An executor with that number of threads, valid as long as this object.
   Executor executor();
 
  private:
@@ -26,13 +26,13 @@ class Threads {
   std::unique_ptr<ThreadPool> pool_;
 };
 
-/// -T and --mem.
+/// The options -T and --mem.
 class Resources {
  public:
   void add_to(const Command& command);
-  /// Valid as long as this object.
+  /// Options with that memory and executor, valid as long as this object.
   format::StreamOptions stream_options();
-  /// What --mem says of the structure of a file: 0 where it is not given.
+  /// OpenOptions::memory: the value of --mem, or 0 without it.
   int64_t structure_memory() const;
 
  private:
@@ -40,7 +40,7 @@ class Resources {
   std::optional<uint64_t> memory_;
 };
 
-/// A bar on standard error, if that is a terminal and the work takes more than a second.
+/// A progress bar on standard error, if that is a terminal and the work lasts more than a second.
 class Progress {
  public:
   explicit Progress(std::string what);

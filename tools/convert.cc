@@ -1,4 +1,4 @@
-// `dequant convert`: from a quantized model to a float one.
+// `dequant convert`: converts a quantized model to a float model.
 #include "format/model/convert.h"
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ struct Options {
   Resources resources;
   std::string dtype;
   format::ConvertOptions convert;
-  // Of some formats only:
+  // Only of some formats:
   bool strip_qdq = false;
   std::optional<std::string> clip;
   bool assume_const = false;
@@ -130,7 +130,7 @@ void print_warnings(const std::vector<std::string>& warnings) {
   for (const std::string& w : warnings) fmt::print(stderr, "dequant: warning: {}\n", w);
 }
 
-/// --clean-temp without a model.
+/// Runs --clean-temp without a model.
 int clean(const Options& o) {
   const auto removal = o.convert.write.dry_run ? format::Removal::pretended : format::Removal::done;
   auto cleaned = format::remove_leftovers(
@@ -175,7 +175,7 @@ int run(Options& o) {
   const auto result = format::convert(format::formats(), *o.input, o.output, o.convert);
   progress.reset();
   if (!result) return report(result.error());
-  if (write.dry_run) {  // says what the run would have said to a file that exists
+  if (write.dry_run) {  // reports an existing file as without --dry-run
     const auto probe = format::OutputFile::create(o.output, write.overwrite);
     if (!probe) return report(probe.error());
   }

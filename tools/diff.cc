@@ -1,4 +1,4 @@
-// `dequant diff`: how far the tensors of one file are from those of another.
+// `dequant diff`: compares the tensors of two model files.
 #include "format/diff/models.h"
 
 #include <fmt/format.h>
@@ -37,7 +37,8 @@ Result<std::unique_ptr<format::ModelFile>> open(const std::string& path, const O
   return format::open_model(format::formats(), path, options);
 }
 
-/// Stored tensors of quantized types that nothing dequantizes have no numbers to compare.
+/// The names of stored tensors of quantized types that nothing dequantizes: they cannot be
+/// compared.
 Status warn_of_others(format::ModelFile& file) {
   int64_t count = 0;
   DEQUANT_CHECK(file.visit_others([&](const format::OtherTensor&) -> Status {

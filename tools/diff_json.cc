@@ -1,5 +1,5 @@
-// The report of `dequant diff` as a JSON object, printed piece by piece: a document in memory takes
-// several KiB a tensor.
+// The report of `dequant diff` as a JSON object. Each entry is printed as soon as it is made, since
+// a document in memory needs several KiB for each tensor.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -15,19 +15,19 @@ using format::Difference;
 using format::TensorDifference;
 using nlohmann::ordered_json;
 
-/// JSON has no infinities: they are texts.
+/// A number, or a string for an infinity, which JSON does not have.
 ordered_json number(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
   return value;
 }
 
-/// A whole number, or infinite.
+/// A whole number, or a string for an infinity.
 ordered_json whole(double value) {
   return std::isinf(value) ? number(value) : ordered_json(static_cast<int64_t>(value));
 }
 
-/// Bins up to the last one that has anything.
+/// The bins up to the last one that is not 0.
 ordered_json histogram(const Difference& d) {
   size_t last = d.ulp.size() - 1;
   while (last > 0 && d.ulp[last] == 0) --last;
@@ -78,7 +78,7 @@ ordered_json tensor_json(const TensorDifference& t, const DiffLimits& limits) {
           {"within", within(limits, d)}};
 }
 
-/// A member of the object: a list whose entries are made one after another.
+/// Prints a member of the object: a list whose entries are made one after another.
 template <class Entries, class MakeJson>
 void print_list(const char* key, const Entries& entries, MakeJson make_json) {
   bool first = true;

@@ -1,4 +1,4 @@
-// What `dequant diff` prints.
+// The reports of `dequant diff`.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace dequant::tools {
 
-/// What a tensor may be apart and still count as no difference; all that are given must hold.
+/// Limits within which a tensor counts as equal. All limits that are given must hold.
 struct DiffLimits {
   std::optional<double> max_abs;
   std::optional<double> max_ulp;
@@ -17,6 +17,7 @@ struct DiffLimits {
   bool given() const { return max_abs || max_ulp || min_sqnr; }
 };
 
+/// Everything that a report has.
 struct DiffReport {
   std::string a;  ///< paths
   std::string b;
@@ -24,10 +25,10 @@ struct DiffReport {
   format::ModelDifference difference;
 };
 
-/// True for a tensor that is identical, or within limits that are given.
+/// True for a tensor that is identical, or within the limits if any are given.
 bool within(const DiffLimits& limits, const format::Difference& d);
 
-/// True where all tensors are within the limits, and both files have the same ones.
+/// True where both files have the same tensors, and all are within the limits.
 bool within(const DiffReport& report);
 
 void print_text(const DiffReport& report);

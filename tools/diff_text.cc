@@ -1,4 +1,4 @@
-// The report of `dequant diff` for people.
+// The report of `dequant diff` as text.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ std::string types_text(const Difference& d) {
   return fmt::format("{}, {}", name(d.a_type), name(d.b_type));
 }
 
-/// Names of a and b where they are two.
+/// The name of a tensor, or both names where they differ.
 std::string names_text(const std::string& a, const std::string& b) {
   return a == b ? escaped(a) : fmt::format("{} = {}", escaped(a), escaped(b));
 }

@@ -1,4 +1,4 @@
-// `dequant extract`: tensors of a model as .npy files.
+// `dequant extract`: writes tensors of a model as .npy files.
 #include "format/model/extract.h"
 
 #include <fmt/format.h>
@@ -32,8 +32,8 @@ struct Options {
   Resources resources;
 };
 
-/// Streams one tensor into an .npy file: bfloat16 widened unless raw, codes under 8 bits a byte
-/// each.
+/// Writes one tensor to an .npy file, chunk by chunk. bfloat16 becomes float32 unless raw; codes
+/// under 8 bits get a byte each.
 Status write_npy(format::ModelFile& file, const DenseTensor& tensor, const std::string& path,
                  const Options& o, const format::StreamOptions& options) {
   const TensorType type = tensor.type();
@@ -61,7 +61,7 @@ Status write_npy(format::ModelFile& file, const DenseTensor& tensor, const std::
   return out.commit();
 }
 
-/// Lets a tensor have the type that --dtype names, as if it had been asked of its node.
+/// Sets the output type of a tensor's plan to that of --dtype.
 Status set_type(DenseTensor& tensor, const std::string& dtype) {
   if (dtype.empty()) return {};
   if (!tensor.recipe) {

@@ -1,4 +1,4 @@
-// Output files of commands that write several.
+// Output files of commands that write several files.
 #include "tools/files.h"
 
 #include <sys/stat.h>
@@ -19,7 +19,7 @@ bool is_folder(const std::string& path) {
 namespace {
 
 Error no_folder(const std::string& path, int reason) {
-  errno = reason == EEXIST ? ENOTDIR : reason;  // what is there, no option replaces
+  errno = reason == EEXIST ? ENOTDIR : reason;  // --force replaces no file by a folder
   return format::io_error("cannot make the folder {}", format::escaped(path));
 }
 
@@ -43,7 +43,7 @@ Status make_folder(const std::string& path) {
 }
 
 std::string numbered_name(size_t index, std::string_view tensor_name) {
-  // Names come from files: only plain letters, digits, '_', '-' and '.' pass, after the number.
+  // Names come from files: only ASCII letters, digits, '_', '-' and '.' are kept.
   constexpr size_t kLongest = 100;
   std::string out = fmt::format("{:04}-", index);
   for (const char c : tensor_name.substr(0, kLongest)) {
@@ -56,7 +56,7 @@ std::string numbered_name(size_t index, std::string_view tensor_name) {
 
 void widen_bfloat16(std::span<const std::byte> codes, std::vector<std::byte>& floats) {
   floats.resize(codes.size() * 2);
-  for (size_t i = 0; i < codes.size(); i += 2) {  // the low half of each float stays zero
+  for (size_t i = 0; i < codes.size(); i += 2) {  // the lower 16 bits of each float stay zero
     std::memset(floats.data() + 2 * i, 0, 2);
     std::memcpy(floats.data() + 2 * i + 2, codes.data() + i, 2);
   }

@@ -1,4 +1,4 @@
-// `dequant inspect`: what the quantized tensors of a model hold.
+// `dequant inspect`: statistics of the quantized tensors of a model.
 #include "format/model/inspect.h"
 
 #include <unistd.h>
@@ -24,7 +24,7 @@ using format::InspectTotals;
 using format::OtherTensor;
 using format::TensorInfo;
 
-/// Hands on what is found to several sinks.
+/// Passes every call to several sinks.
 class Sinks : public InspectSink {
  public:
   void add(InspectSink& sink) { sinks_.push_back(&sink); }
@@ -81,7 +81,7 @@ Status run(Options& o) {
   if (!o.json && !o.page) sinks.add(text);
 
   auto progress = std::make_unique<Progress>("reading");
-  // A bar amid what is printed meanwhile would spoil both.
+  // No progress bar where output is printed at the same time.
   if (!o.json || ::isatty(STDOUT_FILENO) == 0)
     options.progress = [&](int64_t done, int64_t total) { progress->update(done, total); };
   DEQUANT_TRY(const InspectTotals totals, format::inspect(*file, options, sinks));
@@ -90,7 +90,7 @@ Status run(Options& o) {
     DEQUANT_CHECK(page->end(totals));
     DEQUANT_CHECK(page_file->commit());
   }
-  // The object is whole only when all has succeeded.
+  // The JSON object is completed only after success.
   if (o.json) json.end(totals);
   if (!o.json && !o.page) text.end(totals);
   return {};

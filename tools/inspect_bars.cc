@@ -1,4 +1,4 @@
-// Which histogram of a tensor serves.
+// Choosing the histograms of a tensor for its charts.
 #include "tools/inspect_bars.h"
 
 #include <cmath>
@@ -9,9 +9,9 @@ namespace {
 
 using format::ScaleProfile;
 
-/// Values of integers with one scale are drawn by their codes: bins that hold as many codes each
-/// show no combs, which those of another width would. Only where each code has a value of its own:
-/// where none became infinite, and rounding takes no more than the last bit of a float32.
+/// True where values are shown by bins of codes: integers with one scale. Each bin then has the
+/// same number of codes, while bins of another width would show a comb. Each code must have a value
+/// of its own: no value is infinite, and rounding changes at most the last bit of a float32.
 bool values_by_codes(const format::TensorInfo& n) {
   return n.plan.granularity == Granularity::per_tensor && kind(n.plan.input) != Kind::floating &&
          bits(n.plan.input) <= 16 && n.plan.output == Element::float32 &&
@@ -19,7 +19,7 @@ bool values_by_codes(const format::TensorInfo& n) {
          n.scale.extent.least >= std::numeric_limits<float>::min();
 }
 
-/// A logarithmic axis where all scales are above zero and the largest is ten times the least.
+/// True where all scales are above zero and the largest is at least ten times the least.
 bool log_scales(const ScaleProfile& s) {
   return s.zeros == 0 && s.negatives == 0 && !s.log2.empty() &&
          s.log2.greatest() - s.log2.least() > std::log2(10);

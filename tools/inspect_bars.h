@@ -1,4 +1,4 @@
-// Which histogram of a tensor serves.
+// Choosing the histograms of a tensor for its charts.
 #pragma once
 
 #include "format/model/inspect.h"
@@ -6,13 +6,14 @@
 
 namespace dequant::tools {
 
-/// At most 64 bars.
+/// Bars of the values, at most 64.
 Bars value_bars(const format::TensorInfo& n);
 
-/// One for each code, or at most 64.
+/// Bars of the codes: one for each code, or at most 64.
 Bars code_bars(const format::TensorInfo& n);
 
-/// At most 64 bars, on a logarithmic axis where the largest scale is ten times the least.
+/// Bars of the scales, at most 64, on a logarithmic axis where the largest scale is at least ten
+/// times the least.
 Bars scale_bars(const format::ScaleProfile& s);
 
 }  // namespace dequant::tools

@@ -1,4 +1,4 @@
-// Histograms as pictures within a page: bars are one path, as high as 100 at most.
+// Charts of histograms, as SVG within a page. Bars are one path, of height 100 at most.
 #include "tools/inspect_chart.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 namespace dequant::tools {
 namespace {
 
-// A picture with axes, and the bars within.
+// The sizes of a chart with axes, and of the bars within.
 constexpr double kWidth = 420;
 constexpr double kHeight = 190;
 constexpr double kLeft = 44;
@@ -23,7 +23,7 @@ int64_t highest(const Bars& bars) {
   return *std::max_element(bars.counts.begin(), bars.counts.end());
 }
 
-/// The outline of all bars; even a single count is seen.
+/// The outline of all bars; even a count of 1 is visible.
 std::string outline(const Bars& bars) {
   const auto most = static_cast<double>(highest(bars));
   std::string path = "M0 100";
@@ -39,7 +39,7 @@ std::string path(const Bars& bars, const std::string& id) {
                      outline(bars));
 }
 
-/// 1, 2 or 5 times a power of ten, at least so large.
+/// The next number of 1, 2 or 5 times a power of ten.
 double round_step(double least) {
   const double power = std::pow(10, std::floor(std::log10(least)));
   for (const double times : {1.0, 2.0, 5.0}) {
@@ -65,7 +65,8 @@ std::vector<Tick> even_ticks(const Bars& bars) {
   return ticks;
 }
 
-/// Powers of ten, every so many that there are few; 2 and 5 times them where there is room.
+/// Ticks at powers of ten, with gaps where there are many, and at 2 and 5 times these where there
+/// are few.
 std::vector<Tick> log_ticks(const Bars& bars) {
   const double first = std::floor(bars.begin * std::log10(2));
   const double last = std::ceil(bars.end() * std::log10(2));
@@ -112,14 +113,14 @@ std::string number_axis(const Bars& bars) {
   return out;
 }
 
-/// What the script tells of the bar under the pointer.
+/// The data from which the script describes the bar under the pointer.
 std::string data(const Bars& bars) {
   std::string counts;
   std::string names;
   for (size_t i = 0; i < bars.counts.size(); ++i) {
     const char* space = i == 0 ? "" : " ";
     counts += fmt::format("{}{}", space, bars.counts[i]);
-    if (bars.middle == 0) continue;  // not a number each
+    if (bars.middle == 0) continue;  // a bar is a range of numbers
     names += fmt::format("{}{}", space,
                          brief(bars.number_at(bars.begin + static_cast<double>(i)) + 0.0));
   }
@@ -151,7 +152,7 @@ std::string small_chart(const Bars& bars, const std::string& id) {
   if (!bars.log && at > 0 && at < static_cast<double>(bars.counts.size())) {
     zero = fmt::format("<path class='z' d='M{:.2f} 0V100'/>", at);
   }
-  const bool alone = bars.counts.size() == 1;  // and would fill the picture
+  const bool alone = bars.counts.size() == 1;  // a single bar would fill the chart
   return fmt::format(
       "<svg class='s' viewBox='{} 0 {} 100' preserveAspectRatio='none' aria-hidden='true'>"
       "{}{}</svg>",

@@ -1,4 +1,4 @@
-// Histograms as pictures within a page.
+// Charts of histograms, as SVG within a page.
 #pragma once
 
 #include <cstdint>
@@ -10,31 +10,31 @@
 
 namespace dequant::tools {
 
-/// Bars of one width, next to each other.
+/// Adjacent bars of equal width.
 struct Bars {
-  double begin = 0;  ///< where the first begins on the axis
+  double begin = 0;  ///< position of the first bar on the axis
   double width = 1;
   std::vector<int64_t> counts;
-  double middle =
-      0;  ///< a tick stands so far right of its number: half a bar where bars are numbers
-  bool log = false;  ///< the axis has logarithms to the base 2
-  std::function<double(double)> number =
-      {};  ///< what a position on the axis stands for; none: itself
+  double middle = 0;  ///< distance of a tick from its position: half a bar where bars are numbers
+  bool log = false;   ///< positions are binary logarithms
+  std::function<double(double)> number = {};  ///< at a position; none: the position itself
 
   explicit Bars(const format::Histogram& histogram);
 
   bool empty() const { return counts.empty(); }
   double end() const { return begin + width * static_cast<double>(counts.size()); }
+  /// The number at a position of the axis.
   double number_at(double position) const;
-  /// Where the last bar ends, or which number it is.
+  /// The number at the end of the last bar, or the number of the last bar where each bar is a
+  /// number.
   double last_number() const;
 };
 
-/// A picture of a few millimetres without axes, whose bars have the id for full_chart().
+/// A chart of a few millimetres without axes. Its bars get the id, which full_chart() can refer to.
 std::string small_chart(const Bars& bars, const std::string& id);
 
-/// A picture with axes. `id` is that of the small one whose bars it shows, or empty: it has its
-/// own.
+/// A chart with axes. `id` is that of the small chart whose bars it shows; if empty, it has bars of
+/// its own.
 std::string full_chart(const Bars& bars, const std::string& what, const std::string& id);
 
 }  // namespace dequant::tools

@@ -1,5 +1,4 @@
-// What can be unfolded below the row of a tensor: charts with axes, codes, the least and greatest
-// scales.
+// The details below the row of a tensor: charts with axes, codes, the least and greatest scales.
 #include <fmt/format.h>
 
 #include "tools/common.h"
@@ -19,7 +18,7 @@ std::string fact(std::string_view what, const std::string& value) {
   return fmt::format("<div><dt>{}</dt><dd>{}</dd></div>", what, value);
 }
 
-/// The number that a code stands for; integers with all their digits.
+/// The value of a code by its ordinal; integers with all digits.
 std::string number_text(Element element, int64_t ordinal) {
   return kind(element) == Kind::floating ? brief(number_at(element, ordinal)) : grouped(ordinal);
 }
@@ -111,7 +110,7 @@ std::string indices_text(const format::TensorInfo& n, const std::vector<int64_t>
   return more == 0 ? out : fmt::format("{} and {} more", out, grouped(more));
 }
 
-/// Where the scales are that are no numbers.
+/// The indices of scales that are NaN or infinite.
 std::string odd_scales(const format::TensorInfo& n) {
   const auto& s = n.scale;
   std::string out;

@@ -1,5 +1,4 @@
-// The head of the page of `dequant inspect --html`: its style sheets, its script, and what it
-// allows.
+// The head of the page of `dequant inspect --html`: style sheets, script, and security policy.
 #include <fmt/format.h>
 #include <nettle/base64.h>
 #include <nettle/sha2.h>
@@ -13,8 +12,8 @@
 namespace dequant::tools {
 namespace {
 
-/// The SHA-256 of a script in base64, as a Content-Security-Policy names the one script that may
-/// run.
+/// The SHA-256 of a script in base64. The Content-Security-Policy has it, so that browsers run no
+/// other script.
 std::string script_hash(std::string_view script) {
   sha256_ctx context;
   sha256_init(&context);
@@ -29,7 +28,7 @@ std::string script_hash(std::string_view script) {
 }  // namespace
 
 std::string page_head(const std::string& title) {
-  // Each starts on a line of its own, which belongs to the script as to its hash.
+  // Each script starts on a new line; that newline is part of the script and of its hash.
   const std::string style = fmt::format("\n{}", page::style_css);
   const std::string without_script = fmt::format("\n{}", page::without_script_css);
   const std::string script = fmt::format("\n{}", page::script_js);

@@ -1,4 +1,4 @@
-// Text and numbers as they may stand in a page.
+// Text and numbers as HTML.
 #include "tools/inspect_html.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Text and numbers as they may stand in a page.
+// Text and numbers as HTML.
 #pragma once
 
 #include <cstdint>
@@ -8,36 +8,36 @@
 
 namespace dequant::tools {
 
-/// Text for an element or a quoted attribute, of a sentence whose names are escaped(): the
-/// characters of markup as references.
+/// Text for an element or a quoted attribute: markup characters become character references. Names
+/// in the text must already be escaped().
 std::string html_text(std::string_view text);
 
-/// The same of a name or a path, whatever it holds: escaped(), but never cut.
+/// html_text() of a name or a path, which is escaped() but not shortened.
 std::string html(std::string_view text);
 
-/// The same for a name out of a model, which may be written in any direction, which ends
-/// where it ends. Long ones break at their marks.
+/// html() of a name of a model, with its text direction isolated. Long names may break at
+/// punctuation.
 std::string html_name(std::string_view name);
 
-/// The same of a name in a graph, which has no name itself if it is the main one.
+/// html_name() of a name with that of its graph, which is empty for the main graph.
 std::string html_name_in(std::string_view graph, std::string_view name);
 
 /// "1,234,567".
 std::string grouped(int64_t number);
 
-/// Five digits at most, for people: "0.015321", "1.2e-09", "inf".
+/// A number with at most five digits: "0.015321", "1.2e-09", "inf".
 std::string brief(double number);
 
-/// A title attribute with all that is in a number, where brief() leaves some of it out.
+/// A title attribute with all digits of a number, where brief() has fewer; else empty.
 std::string exact_title(double number);
 
-/// All that is in the number, as JavaScript reads it; nothing of NaN.
+/// All digits of a number, as JavaScript reads them; empty for NaN.
 std::string exact(double number);
 
-/// "12.3 %", "&lt;0.01 %"; "–" of none.
+/// "12.3 %", "&lt;0.01 %"; "–" if `whole` is 0.
 std::string share(int64_t part, int64_t whole);
 
-/// "[3, 17]": where an index lies in a tensor of that shape.
+/// "[3, 17]": the indices of a row-major index in a tensor of that shape.
 std::string index_text(int64_t index, const std::vector<int64_t>& shape);
 
 }  // namespace dequant::tools

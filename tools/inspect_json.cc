@@ -1,5 +1,5 @@
-// The JSON object of `dequant inspect`, printed as it is found: a document in memory takes a KiB a
-// node.
+// The JSON object of `dequant inspect`. Each entry is printed when its tensor is found, since a
+// document in memory needs about 1 KiB for each node.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -21,7 +21,7 @@ using format::TensorReaderFacts;
 using format::Words;
 using nlohmann::ordered_json;
 
-/// JSON has no infinity: such a bound is given as text.
+/// A bound, or a string for an infinity, which JSON does not have.
 ordered_json number(double value) {
   if (std::isfinite(value)) return value;
   return value > 0 ? "inf" : "-inf";

@@ -1,4 +1,4 @@
-// The page as a whole: summary, tables, notes.
+// The whole page: summary, tables, notes.
 #include "tools/inspect_page.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ using format::OtherTensor;
 using format::Parameters;
 using format::TensorInfo;
 
-/// Bytes after which a part of the rows is full.
+/// Bytes of a string of Rows, from which on a new string is begun.
 constexpr size_t kPart = size_t{1} << 20;
 
 std::string card(std::string_view what, const std::string& value, const std::string& more = "") {
@@ -30,8 +30,8 @@ std::string card(std::string_view what, const std::string& value, const std::str
 
 struct Column {
   std::string title;
-  std::string hint = "";  ///< what the title leaves open
-  bool number = true;     ///< sorts by the number in data-v
+  std::string hint = "";  ///< an explanation of the title
+  bool number = true;     ///< the sort key is the number in data-v
 };
 
 std::string header(std::initializer_list<Column> columns) {
@@ -52,7 +52,7 @@ std::string open_table(std::string_view id, std::string_view label) {
 
 constexpr std::string_view kCloseTable = "</table></div>\n";
 
-/// Nothing is left out in silence.
+/// The sentence about rows that are left out.
 std::string left_out(size_t all) {
   if (all <= kMostRows) return "";
   return fmt::format(
@@ -61,14 +61,14 @@ std::string left_out(size_t all) {
       grouped(kMostRows), grouped(static_cast<int64_t>(all)));
 }
 
-/// The granularity without the axis, which says nothing of a kind.
+/// The granularity without its axis.
 std::string how_divided(const Plan& plan) {
   if (plan.granularity == Granularity::per_tensor) return "per tensor";
   if (plan.granularity == Granularity::per_axis) return "per axis";
   return fmt::format("blocked by {}", plan.block);
 }
 
-/// As the title of a column. A single letter is a name, which is spelled as it is.
+/// The word as the title of a column, with a capital letter. A single letter is a name and stays.
 std::string capital(std::string words) {
   if (words.size() > 1) words[0] = static_cast<char>(std::toupper(words[0]));
   return words;
@@ -138,7 +138,7 @@ std::string Page::summary(const InspectTotals& t) const {
          card(html(headline.title), html(headline.value), html(headline.more)) + "</dl>\n";
 }
 
-/// One line for each kind of tensor.
+/// The table of types and granularities, with the sums of each.
 std::string Page::kinds() const {
   if (sums_.empty()) return "";
   std::string rows;

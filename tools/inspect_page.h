@@ -1,4 +1,4 @@
-// What `dequant inspect --html` writes: one page that needs nothing but a browser.
+// The page of `dequant inspect --html`: one HTML file without external resources.
 #pragma once
 
 #include <map>
@@ -12,14 +12,14 @@
 
 namespace dequant::tools {
 
-/// Rows of a table beyond this many are left out, and the page says so.
+/// Rows of a table at most; the page says how many more there are.
 inline constexpr size_t kMostRows = 20'000;
-/// Rows of tensors beyond this many wait for a click; without the script all are there.
+/// Rows of tensors that are visible before a click; without the script all are visible.
 inline constexpr size_t kFirstRows = 500;
-/// Tensors beyond this many have a row, but nothing to unfold.
+/// Tensors with details; further tensors only have a row.
 inline constexpr size_t kMostDetails = 1'000;
 
-/// Text that grows, in parts: one text would be copied as it grows.
+/// A growing text, as a list of strings: a single string would be copied when it grows.
 class Rows {
  public:
   void add(std::string_view text);
@@ -29,8 +29,8 @@ class Rows {
   std::vector<std::string> parts_;
 };
 
-/// The page about a model file. Rows become text as they come; what is above them, the sums,
-/// is known last, and so all is written at the end.
+/// The page about a model file. Rows are kept as text. The summary above them is known last, so all
+/// is written by end().
 class Page : public format::InspectSink {
  public:
   Page(format::OutputFile& out, const format::ModelFile& file)
@@ -39,11 +39,11 @@ class Page : public format::InspectSink {
   Status begin() override { return {}; }
   Status tensor(const format::TensorInfo& tensor) override;
   Status other(const format::OtherTensor& other) override;
-  /// Writes the page, but does not commit the file.
+  /// Writes the page, but does not commit the file. Fails as OutputFile does.
   Status end(const format::InspectTotals& totals);
 
  private:
-  /// Of the tensors of one kind.
+  /// Sums over the tensors of one type and granularity.
   struct Sum {
     int64_t tensors = 0;
     int64_t elements = 0;
@@ -69,25 +69,25 @@ class Page : public format::InspectSink {
   Rows other_rows_;
 };
 
-// Its parts:
+// Parts of the page:
 
-/// All up to the start of the body: the title, the style sheets, and the script that sorts, filters
-/// and shows counts. Browsers run no other script; without it all is there to read.
+/// The page up to the start of the body: title, style sheets, and the script that sorts, filters
+/// and shows counts. Browsers run no other script. Without scripts the page has all its contents.
 std::string page_head(const std::string& title);
 
-/// A cell with one end of some numbers, that sorts by it.
+/// A cell with the least or the greatest of some numbers, which is also its sort key.
 std::string end_cell(const format::Extent& e, double end);
 
-/// The same with both ends of zero points, by the least.
+/// A cell with the least and the greatest zero point; its sort key is the least.
 std::string zero_point_cell(const format::Extent& e);
 
-/// The row of one tensor that becomes floats, and below it what can be unfolded.
+/// The row of a tensor that becomes floats, and the row of its details.
 std::string tensor_rows(const format::TensorInfo& info, const format::Words& words, size_t index);
 
-/// What can be unfolded.
+/// The details of a tensor.
 std::string tensor_details(const format::TensorInfo& info, size_t index);
 
-/// What is odd about a tensor, each in a few words; nothing if nothing is.
+/// Remarks about unusual facts of a tensor, each in a few words; mostly none.
 std::vector<std::string> remarks(const format::TensorInfo& info);
 
 }  // namespace dequant::tools

@@ -1,4 +1,4 @@
-// What `dequant inspect` prints: tables, or one JSON object.
+// The reports of `dequant inspect` on standard output: tables, or one JSON object.
 #pragma once
 
 #include "format/model/inspect.h"
@@ -6,7 +6,7 @@
 
 namespace dequant::tools {
 
-/// Tables on standard output, once all rows are known.
+/// Prints tables on standard output in end(), when all rows are known.
 class InspectText : public format::InspectSink {
  public:
   explicit InspectText(const format::Words& words) : words_(words) {}
@@ -39,7 +39,8 @@ class InspectText : public format::InspectSink {
   Table others_{{{"name"}, {"type"}, {"shape"}, {"bytes", Align::right}, {"read by"}}};
 };
 
-/// One JSON object on standard output, piece by piece as it is found: whole once end() is done.
+/// Prints a JSON object on standard output. Each entry is printed when its tensor is found; end()
+/// completes the object.
 class InspectJson : public format::InspectSink {
  public:
   explicit InspectJson(const format::ModelFile& file) : file_(file), words_(file.format().words) {}
@@ -54,11 +55,12 @@ class InspectJson : public format::InspectSink {
 
   const format::ModelFile& file_;
   const format::Words& words_;
-  bool in_others_ = false;  ///< the array of tensors is closed
-  bool first_ = true;       ///< of the array that is open
+  bool in_others_ = false;  ///< the array of tensors is complete
+  bool first_ = true;       ///< no entry of the present array has been printed
 };
 
-/// "MatMulNBits m0 (input 1), ... and 9 more": who reads a stored tensor, the first few by name.
+/// The nodes that read a stored tensor, the first few by name: "MatMulNBits m0 (input 1), ... and 9
+/// more".
 std::string readers_text(const format::OtherTensor& tensor);
 
 }  // namespace dequant::tools

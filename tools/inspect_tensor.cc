@@ -1,4 +1,4 @@
-// One tensor of the page: its row, and what can be unfolded below it.
+// One tensor of the page: its row, and the row of its details.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -20,7 +20,7 @@ using format::ScaleProfile;
 
 std::string cell(const std::string& text) { return fmt::format("<td>{}</td>", text); }
 
-/// A cell that sorts by a number.
+/// A cell with a number as its sort key.
 std::string number_cell(double key, const std::string& text) {
   return fmt::format("<td class='n' data-v='{}'>{}</td>", exact(key), text);
 }
@@ -62,9 +62,9 @@ std::string scheme_text(const format::TensorInfo& n, const format::Words& words)
                      n.version ? fmt::format("{}", *n.version) : "");
 }
 
-/// How many elements lie at the ends of the type because they were cut off there, it seems. Codes
-/// that stand for 0 were not, and a scale is often chosen such that two of its elements just reach
-/// the ends.
+/// How many elements at the lowest and highest code of the type were probably saturated. Codes with
+/// the value 0 were not. And a scale is often chosen so that two of its elements just reach these
+/// codes. Without those two of each scale, fewer than 1 % of all elements count as none.
 int64_t saturated(const format::TensorInfo& n) {
   constexpr int64_t kLeastElements = 100;
   const CodeProfile& c = n.profile.codes;

@@ -16,7 +16,7 @@ using format::Parameters;
 using format::TensorInfo;
 using format::TensorReaderFacts;
 
-/// Readers of a constant that are named.
+/// Readers of a constant that are listed by name.
 constexpr int64_t kMostReaders = 3;
 
 std::string range_text(const Extent& e) {

@@ -1,4 +1,4 @@
-// JSON that is printed piece by piece.
+// Printing a JSON document entry by entry.
 #include "tools/json_text.h"
 
 #include <nlohmann/json.hpp>

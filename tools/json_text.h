@@ -1,4 +1,4 @@
-// JSON that is printed piece by piece.
+// Printing a JSON document entry by entry.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -6,11 +6,12 @@
 
 namespace dequant::tools {
 
-/// The text of a value whose lines but the first are moved in by so many spaces. What is no UTF-8
-/// is replaced.
+/// The text of a value; all lines but the first are indented by `indent` spaces. Bytes that are not
+/// UTF-8 are replaced.
 std::string json_text(const nlohmann::ordered_json& value, size_t indent);
 
-/// What stands before the next entry of a list; `first` is true before its first.
+/// The text before the next entry of a list. `first` must be true before the first entry, and
+/// becomes false.
 const char* before_entry(bool& first);
 
 }  // namespace dequant::tools

@@ -1,4 +1,4 @@
-// The `dequant` command: parses the command line and hands over to a subcommand.
+// The `dequant` command: parses the command line and runs a subcommand.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -34,7 +34,7 @@ int exit_code(ErrorCode code) {
 }
 
 int report(const Error& error) {
-  // Neither throws nor allocates: memory may be short, and standard error closed.
+  // Does not throw and does not allocate: memory may be exhausted, and standard error closed.
   const char* const advice = error.system == EEXIST ? "; --force replaces it" : "";
   std::fprintf(stderr, "dequant: error: %s%s\n", error.message.c_str(), advice);
   return exit_code(error.code);
@@ -42,23 +42,24 @@ int report(const Error& error) {
 
 namespace {
 
-/// What is printed must never go into a file that got the number of a closed standard stream: a
-/// folder takes its place, where writing fails as it would have.
+/// Opens a folder for each standard stream that is closed. Otherwise a file that is opened later
+/// would get the number of that stream, and printed text would go into the file. Writing to a
+/// folder fails.
 void occupy_closed_streams() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(fd, F_GETFD) < 0 && ::open("/", O_RDONLY | O_DIRECTORY) < 0) return;
   }
 }
 
-/// A full disk or a reader that went away is an error of the write, with a message and an exit
-/// code.
+/// Ignores SIGPIPE and SIGXFSZ: a write to a closed pipe, or beyond the limit of file sizes, then
+/// fails, and the command ends with a message and an exit code.
 void ignore_signals_of_writes() {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
 }
 
-/// Interrupted, nothing unfinished stays. What whoever started the command ignores, as nohup does,
-/// stays ignored.
+/// Signals that end the command remove unfinished files. A signal that the parent process has set
+/// to be ignored, as nohup does, stays ignored.
 void clean_up_at_signals() {
   struct sigaction cleaning {};
   cleaning.sa_handler = format::end_by_signal;
@@ -82,7 +83,7 @@ CLI::App* subcommand(CLI::App& app, std::string_view name) {
   return found.empty() ? nullptr : found[0];
 }
 
-/// The parser would only say that an unknown command was not expected.
+/// A better message for an unknown command than the parser's.
 Status check_commands(CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return {};
   CLI::App* command = subcommand(app, argv[1]);
@@ -96,7 +97,7 @@ Status check_commands(CLI::App& app, int argc, char** argv) {
                          argc > 2 ? " " + format::escaped(argv[2]) : "", argv[1]);
 }
 
-/// The library ignores a name that it does not know; a person who wants a target wants no other.
+/// Refuses an unknown name in the environment variable, which the library would ignore.
 Status check_target() {
   const char* const wanted = std::getenv("DEQUANT_FORCE_TARGET");
   if (wanted == nullptr || *wanted == '\0') return {};
@@ -129,10 +130,10 @@ int run_command(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (app.exit(e) != 0) return kUsage;
-  } catch (const std::bad_alloc&) {  // while the options are there, and with them the file's name
+  } catch (const std::bad_alloc&) {  // caught while the options, and so the file's name, exist
     return report_no_memory();
   }
-  // Results that never reached their reader are not a success.
+  // Results that could not be printed are an error.
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     const Error error{ErrorCode::io, "cannot write to standard output"};
     return code == kDone ? report(error) : code;
@@ -152,7 +153,7 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return dequant::tools::report({dequant::ErrorCode::out_of_memory, "out of memory"});
   } catch (const std::system_error& e) {
-    // Printing throws it, with a message that does not say to where.
+    // Printing throws it, with a message that does not name the stream.
     const bool printing = std::ferror(stdout) != 0;
     return dequant::tools::report(
         {dequant::ErrorCode::io,

@@ -23,7 +23,7 @@ const std::string* file_at_work = nullptr;
   ::_exit(kMemory);
 }
 
-/// Exceptions that no function lets through: the JSON library's destructors allocate.
+/// For exceptions in noexcept functions: destructors of the JSON library allocate memory.
 [[noreturn]] void terminate() {
   try {
     if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
@@ -35,7 +35,7 @@ const std::string* file_at_work = nullptr;
 }
 
 /// The parser's header and Highway's library have objects that allocate when the program is loaded.
-/// What is in this section runs before them.
+/// The functions of this section run before their constructors.
 [[gnu::used, gnu::section(".preinit_array")]] void (*const begin_loading)() = [] {
   std::set_new_handler(end_without_memory);
   std::set_terminate(terminate);
@@ -44,11 +44,11 @@ const std::string* file_at_work = nullptr;
 }  // namespace
 
 void begin_command() {
-  // To throw takes memory too. The runtime holds some back for that, if there was any when it was
-  // loaded.
+  // Throwing needs memory too. The runtime reserves some for that when it is loaded, if there is
+  // any.
   ::operator delete(::operator new(1024));
 #ifdef M_ARENA_MAX
-  // Else each thread takes 64 MiB of addresses for the little that it allocates.
+  // Otherwise each thread reserves 64 MiB of address space for few allocations.
   ::mallopt(M_ARENA_MAX, 1);
 #endif
   std::set_new_handler(nullptr);
@@ -57,7 +57,7 @@ void begin_command() {
 void at_work_on(const std::string& file) { file_at_work = &file; }
 
 int report_no_memory() {
-  const Error nameless{ErrorCode::out_of_memory, "out of memory"};  // a text that needs none
+  const Error nameless{ErrorCode::out_of_memory, "out of memory"};  // needs no allocation
   if (file_at_work == nullptr) return report(nameless);
   try {
     return report(format::in(format::escaped(*file_at_work), nameless));

@@ -1,4 +1,4 @@
-// `dequant op`: one operator of a dialect, from .npy files into one.
+// `dequant op`: runs one operator of a dialect on .npy files, and writes one.
 #include "tools/op.h"
 
 #include "tools/commands.h"
@@ -7,7 +7,7 @@
 namespace dequant::tools {
 namespace {
 
-/// Every dialect at a glance; `dequant op DIALECT --help` has the words.
+/// Examples of all dialects; `dequant op DIALECT --help` has the details.
 constexpr const char* kFooter =
     "Each dialect's options, its x types, and the types of its output:\n"
     "  onnx        --scale --zero-point --opset --axis --block-size --output-dtype --scale-type\n"

@@ -1,4 +1,4 @@
-// What the dialects of `dequant op` share: options, and all that follows once there is a plan.
+// Options of all dialects of `dequant op`, and running an operation once it is planned.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace dequant::tools {
 
-/// A check for options: an empty text, as of an unset variable, must not count as left out.
+/// A check for options: refuses an empty value, as of an unset shell variable.
 std::string not_empty(const std::string& text);
 
 /// Options of every dialect.
@@ -24,28 +24,28 @@ struct OpOptions {
   bool json = false;
   Threads threads;
 
-  /// x and its type, which come first in the help.
+  /// Adds x and its type, which come first in the help.
   void add_x(const Command& command, const char* types);
-  /// The others, which come last.
+  /// Adds the other options, which come last.
   void add_rest(const Command& command);
 };
 
-/// One operator, planned: what is left is to read, run and write.
+/// A planned operator.
 struct Operation {
   std::string dialect;
   Plan plan;
-  std::vector<OpTensor> inputs;  ///< by the names that Buffers has: x, scale, min_range, ...
-  std::vector<int64_t> y_shape;  ///< of as many elements as the plan's y holds
+  std::vector<OpTensor> inputs;  ///< with the names of Buffers: x, scale, min_range, ...
+  std::vector<int64_t> y_shape;  ///< has as many elements as y of the plan
 };
 
-/// Reads the data, runs the operation, writes y and says what was done; with --dry-run only the
-/// last.
+/// Reads the data, runs the operation, writes y, and prints the report; with --dry-run only prints
+/// the report. Fails as load(), run() and OutputFile do.
 Status carry_out(Operation& operation, OpOptions& options);
 
-/// Fails with io when both paths lead to one file: no output may take the place of an input.
+/// Fails with io when both paths are the same file: no output may replace an input.
 Status check_apart(const std::string& output, const std::string& input);
 
-/// Adds the dialects to `dequant op`.
+/// Adds dialects to `dequant op`.
 void add_op_linear(const Command& op, int& exit_code);
 void add_op_tensorflow(const Command& op, int& exit_code);
 void add_op_directml(const Command& op, int& exit_code);

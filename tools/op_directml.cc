@@ -1,4 +1,4 @@
-// `dequant op directml`: its two operators, on packed tensors or by a description in JSON.
+// `dequant op directml`: DirectML's two operators, on packed tensors or with a description in JSON.
 #include "conformance/directml/description.h"
 #include "conformance/directml/node.h"
 #include "format/io/errors.h"
@@ -21,7 +21,7 @@ struct Options : OpInputOptions {
   std::string desc;
 };
 
-// The parser of the command line lets only names pass that there are.
+// The parser of the command line has checked the names.
 
 DML_FEATURE_LEVEL level_of(const Options& o) {
   return dml::feature_level_from_name(o.feature_level).value_or(DML_FEATURE_LEVEL_1_0);
@@ -40,7 +40,7 @@ Result<dml::Node> node_of(const Options& o) {
   return node;
 }
 
-/// Packed tensors, of the types and shapes of the files.
+/// Runs an operator on packed tensors with the types and shapes of the files.
 Status run_packed(Options& o) {
   DEQUANT_TRY(dml::Node node, node_of(o));
   DEQUANT_TRY(OpInputs inputs, open_inputs(o));
@@ -54,8 +54,8 @@ Status run_packed(Options& o) {
   return carry_out(op, o);
 }
 
-/// The shape of the output file: the output's Sizes, or its buffer as it lies where that has
-/// Strides. `desc` has been compiled, so that all its pointers are sound.
+/// The shape of the output file: the output's Sizes, or the elements of its buffer where it has
+/// Strides. `desc` must have been compiled, so that all its pointers are valid.
 std::vector<int64_t> y_shape(const DML_OPERATOR_DESC& desc, const Plan& plan) {
   const DML_TENSOR_DESC* output =
       desc.Type == DML_OPERATOR_DEQUANTIZE
@@ -67,7 +67,7 @@ std::vector<int64_t> y_shape(const DML_OPERATOR_DESC& desc, const Plan& plan) {
   return {y.Sizes, y.Sizes + y.DimensionCount};
 }
 
-/// A file must hold all elements that the operator reaches in its buffer.
+/// Fails unless a file has all elements that the operator reads of a buffer.
 Status check_extent(const OpTensor& tensor, int64_t needed) {
   DEQUANT_TRY(const int64_t held, element_count(Shape(tensor.shape)));
   if (held >= needed) return {};
@@ -75,7 +75,7 @@ Status check_extent(const OpTensor& tensor, int64_t needed) {
                  escaped(tensor.file), held, needed);
 }
 
-/// Buffers in the types and with the strides of a description.
+/// Runs an operator on buffers with the types and strides of a description.
 Status run_described(Options& o) {
   DEQUANT_CHECK(format::OutputFile::check_folder(o.output));
   DEQUANT_CHECK(check_apart(o.output, o.desc));

@@ -17,7 +17,7 @@ struct OnnxOptions : OpInputOptions {
   std::string output_dtype;
 };
 
-/// A plan and the tensors it is about; y has the shape of x.
+/// Runs a plan on its inputs; y has the shape of x.
 Status carry_out_plan(const char* dialect, Result<Plan> plan, OpInputs inputs, OpOptions& o) {
   if (!plan) return format::in(dialect, std::move(plan).error());
   Operation op;

@@ -1,4 +1,4 @@
-// From a planned operation to an output file and a report.
+// Running a planned operation, and writing its output file and report.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,12 +16,12 @@ namespace {
 using format::escaped;
 using nlohmann::ordered_json;
 
-/// numpy has no bfloat16: float32 holds all of its numbers.
+/// The type of the output file: numpy has no bfloat16, so float32, which has all its numbers.
 Element stored_element(const Operation& op) {
   return op.plan.output == Element::bfloat16 ? Element::float32 : op.plan.output;
 }
 
-/// The output file as it will be: the header of its text, and the bytes of all of it.
+/// The header of the output file, and the bytes of the whole file.
 struct Target {
   std::string header;
   int64_t elements = 0;
@@ -62,7 +62,7 @@ Status write_data(format::OutputFile& out, Element element, std::span<const std:
   return {};
 }
 
-/// Everything that can fail for reasons of the file system is tried before the work.
+/// Checks everything that can fail because of the file system before the work.
 Status produce(Operation& op, OpOptions& o, const Target& target,
                std::vector<std::string>& warnings) {
   const auto overwrite = o.force ? format::Overwrite::replace : format::Overwrite::refuse;
@@ -70,7 +70,7 @@ Status produce(Operation& op, OpOptions& o, const Target& target,
   DEQUANT_CHECK(out.reserve(target.bytes));
   for (OpTensor& tensor : op.inputs) DEQUANT_CHECK(load(tensor, warnings));
   DEQUANT_TRY(const int64_t size, packed_bytes(op.plan.output, target.elements));
-  std::vector<std::byte> y(static_cast<size_t>(size));  // zeros, which gaps stay
+  std::vector<std::byte> y(static_cast<size_t>(size));  // zeros, which gaps keep
   RunOptions options;
   options.executor = o.threads.executor();
   DEQUANT_CHECK(run_plan(op, y, options));

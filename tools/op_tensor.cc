@@ -1,4 +1,4 @@
-// Headers before data, and numbers in place of files.
+// Reading the headers and the data of tensors, and parsing numbers.
 #include "tools/op_tensor.h"
 
 #include <charconv>
@@ -14,7 +14,7 @@ namespace {
 using format::escaped;
 using format::failure;
 
-/// One number, rounded once. Only what float32 can hold, or is written as "inf" or "nan", is taken.
+/// Parses one number, rounded once. Refuses numbers beyond float32, but not "inf" and "nan".
 Result<float> parse_float(std::string_view text) {
   const std::string_view digits = text.starts_with('+') ? text.substr(1) : text;
   float value = 0;
@@ -44,7 +44,7 @@ Result<OpTensor> parse_numbers(std::string name, std::string_view text) {
   return tensor;
 }
 
-/// The header, and the element that the array then holds.
+/// Reads the header and sets the element of the array.
 Status read_header(OpTensor& tensor, const char* type_option) {
   DEQUANT_TRY(const auto file, format::InputFile::open(tensor.file));
   DEQUANT_TRY(format::NpyHeader header, format::read_npy_header(file));

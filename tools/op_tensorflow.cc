@@ -1,4 +1,4 @@
-// `dequant op tensorflow`: Dequantize, with ranges in place of scales.
+// `dequant op tensorflow`: Dequantize, which has ranges instead of scales.
 #include "dequant/tensorflow.h"
 
 #include "format/io/errors.h"
@@ -24,7 +24,8 @@ struct Options : OpOptions {
   std::string semantics = "kernel";
 };
 
-/// By TensorFlow's name or ours: arrays of numpy hold uint8 where TensorFlow says quint8.
+/// The element of TensorFlow's name or of dequant's: arrays of numpy have uint8, TensorFlow has
+/// quint8.
 Result<std::optional<Element>> x_element(const std::string& type_name) {
   if (const auto element = tf::element_from_name(type_name)) return element;
   return named_element("--x-type", type_name);
@@ -33,7 +34,7 @@ Result<std::optional<Element>> x_element(const std::string& type_name) {
 tf::Dequantize node_of(const Options& o) {
   tf::Dequantize node;
   node.version = o.version == "1.4" ? tf::Version::r1_4 : tf::Version::r2;
-  // The parser lets only names pass that there are.
+  // The parser of the command line has checked the names.
   node.mode = tf::mode_from_name(o.mode).value_or(tf::Mode::min_combined);
   node.narrow_range = o.narrow_range;
   if (o.raw_axis) node.axis = tf::RawAxis{*o.raw_axis};

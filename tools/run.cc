@@ -39,7 +39,7 @@ Result<std::optional<Element>> declared_type(const std::vector<InputType>& types
 }
 
 Result<NamedTensor> read_input(const std::vector<InputType>& types, const std::string& argument) {
-  // Names and paths may both hold '=': the first that ends the name of an input separates.
+  // Names and paths may contain '='. The separator is the first '=' behind the name of an input.
   size_t equals = argument.find('=');
   if (equals == std::string::npos || equals == 0) {
     return format::failure(ErrorCode::invalid_argument, "--input {}: not of the form NAME=FILE",

@@ -1,4 +1,4 @@
-// Text in columns that line up.
+// Tables of text with aligned columns.
 #include "tools/table.h"
 
 #include <fmt/format.h>
@@ -10,14 +10,14 @@
 namespace dequant::tools {
 namespace {
 
-/// Characters of UTF-8 text.
+/// The number of characters of UTF-8 text.
 size_t width(std::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
   }));
 }
 
-/// Bytes after which a part of the rows is full.
+/// Bytes of a string of rows, from which on a new string is begun.
 constexpr size_t kPart = size_t{1} << 16;
 
 std::string_view take_cell(std::string_view& cells) {

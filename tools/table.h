@@ -1,4 +1,4 @@
-// Text in columns that line up.
+// Tables of text with aligned columns.
 #pragma once
 
 #include <functional>
@@ -12,6 +12,7 @@ namespace dequant::tools {
 
 enum class Align { left, right };
 
+/// A table, which is kept in memory until it is printed.
 class Table {
  public:
   struct Column {
@@ -21,11 +22,12 @@ class Table {
 
   explicit Table(std::vector<Column> columns);
 
-  /// As many cells as columns, without newlines; the last may be longer than its column ever gets.
+  /// Adds a row: as many cells as columns, without newlines. The last cell does not widen its
+  /// column.
   void add(const std::vector<std::string>& cells);
   bool empty() const { return rows_.empty(); }
 
-  /// Hands on the title line and the rows, each ended by a newline; no spaces at the ends of lines.
+  /// Calls `visit` with the title line and each row. Lines end with a newline, and not with spaces.
   void for_each_line(const std::function<void(std::string_view)>& visit) const;
 
   /// All lines.
@@ -36,8 +38,8 @@ class Table {
 
   std::vector<Column> columns_;
   std::vector<size_t> widths_;
-  /// Cells one after another, each ended by a newline; in parts, since one text would be copied as
-  /// it grows.
+  /// Cells, each with a newline behind it, in a list of strings: a single string would be copied
+  /// when it grows.
   std::vector<std::string> rows_;
 };
 

@@ -29,7 +29,7 @@ struct Options {
   bool json = false;
 };
 
-/// Of refusals by rule; of all others by operator, type and granularity.
+/// Counts of refusals by rule, and of all other cases by operator, type and granularity.
 struct Counts {
   std::map<std::pair<std::string, std::string>, std::map<std::string, int64_t>> types;
   std::map<std::string, int64_t> granularities;
@@ -114,7 +114,7 @@ Status run(Options& o) {
   if (o.request.version.empty()) {
     o.request.version = conformance::vectors::newest_version(o.request.dialect);
   }
-  // The definition, not what some instruction set makes of it.
+  // The scalar reference, which defines the results of all targets.
   DEQUANT_CHECK(force_target("reference"));
   DEQUANT_TRY(const auto vectors, conformance::vectors::make(o.request));
   const std::string text = conformance::vectors::to_json(o.request, vectors);

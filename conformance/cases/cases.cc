@@ -1,4 +1,4 @@
-// From JSON to cases. Every key is known or an error: a misspelled one must not weaken a test.
+// Parsing case files. Every unknown key is an error: a misspelled key must not weaken a test.
 #include "conformance/cases/cases.h"
 
 #include <algorithm>
@@ -107,7 +107,7 @@ Status parse_tolerance(const json& value, Case& c) {
   return {};
 }
 
-/// What only one dialect has must not stand in another's case, where it would be passed over.
+/// Refuses members that the case's dialect does not have: they would be ignored.
 Status check_dialect(const json& value, const Case& c) {
   if (std::find(kDialects.begin(), kDialects.end(), c.dialect) == kDialects.end()) {
     return bad("dialect: \"{}\" is not one of {}", escaped(c.dialect), fmt::join(kDialects, ", "));
@@ -155,7 +155,7 @@ Result<Case> parse_case(const json& value, size_t index) {
   return c;
 }
 
-/// The frame says what the file is; only then do its other keys mean anything.
+/// Checks the format and the version of the file before all other keys.
 Status check_frame(const json& root) {
   const json* format = root.is_object() ? member(root, "format") : nullptr;
   if (format == nullptr || *format != "dequant-cases") {

@@ -1,5 +1,5 @@
-// Conformance case files: one node with its inputs and what must come of it, as JSON. docs/cases.md
-// describes the format.
+// Conformance case files: nodes with their inputs and the expected output or refusal, as JSON.
+// docs/cases.md describes the format.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace dequant::conformance {
 
-/// A tensor as the file gives it: nothing proven yet about its type, shape and codes.
+/// A tensor as written in the file. Type, shape and codes are not checked yet.
 struct CaseTensor {
   std::string type;
   std::vector<int64_t> shape;
@@ -22,12 +22,14 @@ struct CaseTensor {
   std::optional<std::vector<int64_t>> strides;
 };
 
+/// The value of an attribute.
 using CaseAttribute = std::variant<int64_t, double, bool, std::string>;
 
+/// One case: a node, its inputs, and the expected result.
 struct Case {
   std::string name;
   std::string dialect;
-  std::string version;  ///< a number in the file becomes its digits
+  std::string version;  ///< a number in the file as its decimal digits
   std::string operator_name;
   std::map<std::string, CaseAttribute> attributes;
   std::map<std::string, CaseTensor> inputs;
@@ -36,19 +38,21 @@ struct Case {
   bool ignore_zero_sign = false;
 };
 
+/// The contents of a case file.
 struct CaseFile {
   std::string about;
   std::vector<Case> cases;
 };
 
-/// Bytes of a case file that are read.
+/// Bytes of a case file at most.
 inline constexpr int64_t kMaxCaseFile = int64_t{64} << 20;
 
-/// Fails with malformed when the text is not JSON or says anything that the format does not define.
-/// Messages do not name the file.
+/// Parses the text of a case file. Fails with malformed when the text is not JSON, or has anything
+/// that the format does not define. Messages do not name the file.
 Result<CaseFile> parse_cases(std::string_view text);
 
-/// The same for a file, which messages name. Fails with limit beyond kMaxCaseFile.
+/// Reads a case file. Fails as parse_cases() does, with limit beyond kMaxCaseFile, and with io.
+/// Messages name the file.
 Result<CaseFile> read_cases(const std::string& path);
 
 }  // namespace dequant::conformance

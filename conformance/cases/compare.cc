@@ -1,4 +1,4 @@
-// Floats are compared as integers that count them in order.
+// Floats are compared by integers that have the order of the floats.
 #include "conformance/cases/compare.h"
 
 #include <fmt/ranges.h>
@@ -73,7 +73,7 @@ std::string describe(Element element, Shape shape) {
 std::string describe_index(Shape index) { return fmt::format("[{}]", fmt::join(index, ", ")); }
 
 std::string describe_value(Element element, uint32_t code) {
-  // Integers have more digits than 9, floats of 32 bits need no more.
+  // Integers may have more than 9 digits; 9 are enough for floats of 32 bits.
   const double value = value_of(element, code);
   if (kind(element) != Kind::floating) return fmt::format("{}", static_cast<int64_t>(value));
   return fmt::format("{:.9g}", value);

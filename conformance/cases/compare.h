@@ -1,4 +1,4 @@
-// Comparing a tensor with the one expected: bit for bit, or as far off as a case allows.
+// Comparing a tensor with the expected one: bit for bit, or with a tolerance.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace dequant::conformance {
 
-/// How far an element may be off. NaNs are equal to each other whatever their bits.
+/// The allowed difference of an element. All NaNs are equal.
 struct Tolerance {
   int64_t ulp = 0;                ///< units in the last place of the output's own type
   bool ignore_zero_sign = false;  ///< -0 equals +0
@@ -20,19 +20,21 @@ struct Tolerance {
 /// The elements that differ.
 struct Difference {
   Element element = Element::float32;
-  int64_t count = 0;           ///< how many of them
+  int64_t count = 0;           ///< elements that differ
   int64_t total = 0;           ///< elements of the tensor
-  std::vector<int64_t> index;  ///< of the first in row-major order
-  uint32_t actual = 0;         ///< its code
+  std::vector<int64_t> index;  ///< of the first difference in row-major order
+  uint32_t actual = 0;         ///< the code of that element
   uint32_t expected = 0;
 };
 
-/// Whether two codes of an element are equal under a tolerance. Neighbours among float32, float16
-/// and bfloat16 are one unit apart, infinity and the largest finite value too. -0 and +0 are zero
-/// units apart, yet differ unless the tolerance ignores it. Other elements have no units.
+/// True if two codes of an element are equal within a tolerance. In float32, float16 and bfloat16,
+/// neighbours are one unit apart, infinity and the largest finite number included. -0 and +0 are
+/// zero units apart, but differ unless the tolerance ignores the sign. Other elements must be
+/// equal.
 bool close(Element element, uint32_t actual, uint32_t expected, const Tolerance& tolerance);
 
-/// Compares tensors of the same element and shape, whose bytes are as many as those ask for.
+/// Compares two tensors of the same element and shape. Their bytes must have the packed size.
+/// Returns nothing where no element differs.
 std::optional<Difference> compare(const format::TensorData& actual,
                                   const format::TensorData& expected, const Tolerance& tolerance);
 
@@ -42,10 +44,10 @@ std::string describe(Element element, Shape shape);
 /// "[0, 2]".
 std::string describe_index(Shape index);
 
-/// The value of a code, with as many digits as tell it from its neighbours: "0.100000001".
+/// The value of a code, with enough digits to distinguish it from its neighbours: "0.100000001".
 std::string describe_value(Element element, uint32_t code);
 
-/// "0x3dcccccd", as wide as the element.
+/// "0x3dcccccd", with the digits of the element's width.
 std::string describe_bits(Element element, uint32_t code);
 
 /// "differs in 3 of 24 elements, first at [0, 2]: 0.1 (0x...) where 0.2 (0x...) is expected".

@@ -1,4 +1,4 @@
-// A walk over directories with a stack of its own, in an order that does not depend on the disk.
+// Searches directories with an explicit stack, in an order that does not depend on the file system.
 #include "conformance/cases/find.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ bool is_directory(const std::string& path) {
   return fs::is_directory(path, error);
 }
 
-/// Whether a directory with these entries is a node test.
+/// True if a directory with these entries is a node test.
 bool is_node_test(const std::string& directory, const std::vector<std::string>& entries) {
   const auto is_set = [&](const std::string& entry) {
     return entry.starts_with("test_data_set_") && is_directory(joined(directory, entry));
@@ -34,7 +34,7 @@ bool is_node_test(const std::string& directory, const std::vector<std::string>& 
          std::any_of(entries.begin(), entries.end(), is_set);
 }
 
-class Walk {
+class Search {
  public:
   Status from(std::string directory) {
     waiting_.push_back(std::move(directory));
@@ -61,7 +61,7 @@ class Walk {
       found.push_back({Checkable::Kind::node_directory, path});
       return {};
     }
-    // The last pushed comes first.
+    // Pushed in reverse order, as the last one is popped first.
     for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
       std::string child = joined(path, *entry);
       if (entry->ends_with(".json") || is_directory(child)) waiting_.push_back(std::move(child));
@@ -94,16 +94,16 @@ Result<std::vector<std::string>> names_in(const std::string& directory) {
 }
 
 Result<std::vector<Checkable>> find_checkables(const std::string& path) {
-  Walk walk;
-  DEQUANT_CHECK(walk.from(path));
-  if (walk.found.empty()) {
+  Search search;
+  DEQUANT_CHECK(search.from(path));
+  if (search.found.empty()) {
     return failure(
         ErrorCode::invalid_argument,
         "nothing to check in {}: no case file (*.json) and no ONNX node test (model.onnx "
         "beside test_data_set_*)",
         escaped(path));
   }
-  return std::move(walk.found);
+  return std::move(search.found);
 }
 
 }  // namespace dequant::conformance

@@ -1,4 +1,4 @@
-// Finding what there is to check under a path.
+// Finding the case files and node tests under a path.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace dequant::conformance {
 
-/// Something to check.
+/// A case file or a node test.
 struct Checkable {
   enum class Kind {
     case_file,       ///< a case file
-    node_directory,  ///< model.onnx beside test_data_set_*/
+    node_directory,  ///< a directory with model.onnx and test_data_set_*/
   };
   Kind kind = Kind::case_file;
   std::string path;
@@ -20,10 +20,10 @@ struct Checkable {
   friend bool operator==(const Checkable&, const Checkable&) = default;
 };
 
-/// A file is a case file. A directory is a node test or is searched, with all below it, for node
-/// tests and files named *.json, in the order of their names; links are followed, but no directory
-/// is entered twice. Fails with io when a path cannot be read, with invalid_argument when a
-/// directory holds nothing to check.
+/// A path of a file is a case file. A path of a directory is a node test, or is searched
+/// recursively for node tests and files named *.json, in the order of their names. Links are
+/// followed, but no directory is searched twice. Fails with io when a path cannot be read, and with
+/// invalid_argument when a directory has nothing to check.
 Result<std::vector<Checkable>> find_checkables(const std::string& path);
 
 /// Names of the files and directories in a directory, sorted. Fails with io.

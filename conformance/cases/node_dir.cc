@@ -1,4 +1,5 @@
-// Inputs and outputs of a node test go by their place in the graph: input_2.pb is its third input.
+// Files of a node test have the index of the graph's input or output: input_2.pb is the third
+// input.
 #include "conformance/cases/node_dir.h"
 
 #include <algorithm>
@@ -31,14 +32,14 @@ Result<std::vector<std::string>> data_sets(const std::string& dir) {
   return names;
 }
 
-/// Fails when a set has a file of that kind for a place that the graph does not have.
+/// Fails when a set has a file of that kind with an index that the graph does not have.
 Status check_no_more(const std::string& set, const char* kind, size_t count) {
   const std::string path = joined(set, fmt::format("{}_{}.pb", kind, count));
   if (!exists(path)) return {};
   return failure(ErrorCode::malformed, "{}: the graph has only {} {}s", escaped(path), count, kind);
 }
 
-/// The inputs that the set gives; the graph has values of its own for the others, or says what is
+/// The inputs that the set has. evaluate() uses initializers for other inputs, or reports them as
 /// missing.
 Result<std::vector<format::onnx::NamedTensor>> read_inputs(
     const std::string& set, const std::vector<format::onnx::InputType>& types) {
@@ -69,7 +70,8 @@ Result<Outcome> check_set(const std::string& model, const std::string& set) {
   return Outcome{};
 }
 
-/// An error as a verdict, where it is one.
+/// The outcome of an error: an unsupported model is skipped, an invalid node fails. Returns all
+/// other errors.
 Result<Outcome> judged(Error error) {
   switch (error.code) {
     case ErrorCode::unsupported: return Outcome{{}, Verdict::skipped, std::move(error.message), {}};

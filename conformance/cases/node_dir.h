@@ -15,9 +15,9 @@ struct NodeDirOutcome {
   std::vector<Outcome> sets;
 };
 
-/// Evaluates the model on each data set and compares all outputs bit for bit. A model that asks for
-/// more than dequantization is skipped. Fails with io or malformed when the files cannot be read or
-/// do not fit together.
+/// Evaluates the model on each data set and compares all outputs bit for bit. A model with
+/// operators that evaluate() does not have is skipped. Fails with io or malformed when the files
+/// cannot be read or do not match each other.
 Result<NodeDirOutcome> check_node_directory(const std::string& dir);
 
 }  // namespace dequant::conformance

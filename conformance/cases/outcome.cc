@@ -1,4 +1,4 @@
-// From two tensors to a verdict.
+// The verdict on two tensors.
 #include "conformance/cases/outcome.h"
 
 #include "format/io/errors.h"

@@ -1,4 +1,4 @@
-// What came of checking one case.
+// The outcome of checking one case.
 #pragma once
 
 #include <optional>
@@ -9,9 +9,11 @@
 
 namespace dequant::conformance {
 
+/// The result of a check.
 enum class Verdict { passed, failed, skipped };
 
-/// The verdict on one case, and why: what is wrong, why it was skipped, how it was rightly refused.
+/// The verdict on one case and its reason: what is wrong, why the case was skipped, or the message
+/// of an expected refusal.
 struct Outcome {
   std::string name;
   Verdict verdict = Verdict::passed;
@@ -19,7 +21,8 @@ struct Outcome {
   std::optional<Difference> difference;
 };
 
-/// Passed when the result, of that name, is the tensor expected, as far as the tolerance asks.
+/// Compares a result, which `what` names, with the expected tensor: passed if they are equal within
+/// the tolerance.
 Outcome judge(std::string_view what, const format::TensorData& actual,
               const format::TensorData& expected, const Tolerance& tolerance);
 

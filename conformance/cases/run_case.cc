@@ -1,4 +1,4 @@
-// A case becomes a node, the node a plan, the plan a tensor to judge.
+// Running a case: makes a node, plans it, runs the plan, and compares the output.
 #include "conformance/cases/run_case.h"
 
 #include <algorithm>
@@ -17,12 +17,13 @@ using format::TensorData;
 
 namespace {
 
-/// The node said no, which is what some cases ask for; other errors are not the node's.
+/// True for an error that refuses the node, which some cases expect; other errors are about the
+/// case.
 bool is_refusal(const Error& error) {
   return error.code == ErrorCode::invalid_argument || error.code == ErrorCode::unsupported;
 }
 
-/// A node that was said no to, where that may be what the case wants.
+/// The outcome of a refused node: passed if the case expects a refusal.
 Outcome refused(const Case& c, const Error& error) {
   return {c.name,
           c.expect ? Verdict::failed : Verdict::passed,
@@ -30,10 +31,10 @@ Outcome refused(const Case& c, const Error& error) {
           {}};
 }
 
-/// What is run: a plan, or an operator of DirectML, whose buffers have sizes of their own.
+/// A plan, or an operator of DirectML, which has buffer sizes of its own.
 using Planned = std::variant<Plan, dequant::directml::Operator>;
 
-/// The plan by the dialect of the case, one of those that parse_cases() lets pass.
+/// Plans the node by the dialect of the case, which parse_cases() has checked.
 Result<Planned> plan_case(const Case& c) {
   const auto planned = [](auto result) -> Result<Planned> {
     if (!result) return std::move(result).error();
@@ -51,12 +52,13 @@ const Plan& plan_of(const Planned& planned) {
   return std::get<Plan>(planned);
 }
 
-/// The inputs that a plan takes, packed; empty where it takes none.
+/// The packed inputs of a plan; empty where the plan has no such input.
 struct Inputs {
   std::vector<std::byte> x, scale, zero_point, min_range, max_range;
 };
 
-/// The codes of an input, if the plan takes any. Storage in strides must reach as far as they do.
+/// The codes of an input, if the plan reads any. With strides, the codes must reach as far as
+/// these.
 Result<std::vector<std::byte>> codes_of(const Case& c, const char* name, Element element,
                                         int64_t extent) {
   const auto found = c.inputs.find(name);
@@ -79,7 +81,7 @@ Result<Inputs> inputs_of(const Case& c, const Plan& plan) {
   return in;
 }
 
-/// Buffers of DirectML end on a multiple of 4 bytes.
+/// Pads to the size of DirectML's buffers, a multiple of 4 bytes.
 void round_up(std::vector<std::byte>& bytes) { bytes.resize((bytes.size() + 3) / 4 * 4); }
 
 Status execute(const Planned& planned, Inputs& in, std::span<std::byte> y) {
@@ -96,12 +98,13 @@ Status execute(const Planned& planned, Inputs& in, std::span<std::byte> y) {
   return dequant::directml::execute(*op, std::span(bound).first(op->input_count), y);
 }
 
-/// Room for y, filled so that what is not written shows, and so does what a failed run writes.
+/// A buffer for y with a pattern, which shows bytes that a run does not write, and bytes that a
+/// failed run writes.
 constexpr std::byte kUnwritten{0xA5};
 
 Result<TensorData> room_for_y(const Case& c, const Planned& planned) {
   const Plan& plan = plan_of(planned);
-  // Strides of zero make much of little: a small file must not ask for all memory.
+  // With strides of zero a small file can have a very large y, which must not use up all memory.
   constexpr int64_t kMostElements = int64_t{1} << 26;
   if (element_count(plan) > kMostElements) {
     return failure(ErrorCode::limit, "y: {} elements are more than the {} that a case may have",
@@ -124,7 +127,7 @@ Result<Outcome> judged(const Case& c, const TensorData& y) {
   return outcome;
 }
 
-/// Runs the plan on the inputs of the case and judges its output.
+/// Runs the plan on the inputs of the case and compares the output.
 Result<Outcome> run_planned(const Case& c, const Planned& planned) {
   DEQUANT_TRY(Inputs inputs, inputs_of(c, plan_of(planned)));
   DEQUANT_TRY(TensorData y, room_for_y(c, planned));

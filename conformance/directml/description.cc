@@ -1,4 +1,4 @@
-// From JSON to structures that point at each other.
+// Reading descriptions in JSON into DirectML's structures, which have pointers to each other.
 #include "conformance/directml/description.h"
 
 #include <optional>
@@ -28,7 +28,7 @@ using nlohmann::json;
 
 constexpr int64_t kMaxFile = int64_t{1} << 20;
 
-/// The member, unless it is absent or null.
+/// The member, or null where it is absent or null in JSON.
 const json* optional_member(const json& object, std::string_view key) {
   const json* value = member(object, key);
   return value == nullptr || value->is_null() ? nullptr : value;

@@ -15,15 +15,15 @@
 
 namespace dequant::conformance::directml {
 
-/// A description and all that it points to. It stays where it was made.
+/// A description and the structures that its pointers refer to. It cannot be copied or moved.
 class Description {
  public:
   Description() = default;
   Description(const Description&) = delete;
   Description& operator=(const Description&) = delete;
 
-  /// Valid as long as this object. What is in it is for dequant::directml::compile() to judge; its
-  /// pointers and counts are sound.
+  /// The description, valid as long as this object. Its pointers and counts are valid; all other
+  /// values are for dequant::directml::compile() to check.
   const DML_OPERATOR_DESC& desc() const { return operator_; }
 
  private:
@@ -34,8 +34,8 @@ class Description {
     std::vector<UINT> strides;
     DML_BUFFER_TENSOR_DESC desc{};
   };
-  // Input, scale, zero point, output; the two in the middle are also an array of quantization
-  // tensors.
+  // Input, scale, zero point, output. Scale and zero point are adjacent, so that they are also the
+  // array of quantization tensors.
   static constexpr size_t kTensors = 4;
   std::array<Buffer, kTensors> buffers_;
   std::array<DML_TENSOR_DESC, kTensors> tensors_{};
@@ -44,13 +44,15 @@ class Description {
   DML_OPERATOR_DESC operator_{};
 };
 
-/// Reads a description. Names may stand with or without their prefix (DML_OPERATOR_, ...). Of a
-/// tensor DataType and Sizes must be there; TotalTensorSizeInBytes is computed where it is absent
-/// or 0. Fails with malformed on what is not such JSON, on unknown members and on counts that
-/// contradict arrays, and with unsupported on operators other than the two that dequantize.
+/// Reads a description. Enumerators may have their prefix (DML_OPERATOR_, ...) or not. A tensor
+/// must have DataType and Sizes; TotalTensorSizeInBytes is computed where it is absent or 0. Fails
+/// with malformed on text that is no such JSON, on unknown members, and on counts that differ from
+/// the length of their array. Fails with unsupported on operators other than the two that
+/// dequantize.
 Result<std::unique_ptr<Description>> parse_description(std::string_view text);
 
-/// The same from a file; fails with limit if it is larger than 1 MiB. Messages name the file.
+/// Reads a description from a file. Fails as parse_description() does, with limit if the file is
+/// larger than 1 MiB, and with io. Messages name the file.
 Result<std::unique_ptr<Description>> read_description(const std::string& path);
 
 }  // namespace dequant::conformance::directml

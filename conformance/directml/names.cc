@@ -1,5 +1,5 @@
-// Names of data types, tensor types and flags; those of operators and quantization types are
-// node.h's.
+// Names of data types, tensor types and flags. Names of operators and quantization types are in
+// node.cc.
 #include "conformance/directml/names.h"
 
 #include <algorithm>

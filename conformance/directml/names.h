@@ -1,4 +1,4 @@
-// Names of DirectML's enumerations as they stand in JSON: with their prefix or without.
+// Reading the names of DirectML's enumerators from JSON, with or without their prefix.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,15 +8,15 @@
 
 namespace dequant::conformance::directml {
 
-/// Fails with unsupported on any operator but the two that dequantize.
+/// The operator of a name. Fails with unsupported for all but the two that dequantize.
 Result<DML_OPERATOR_TYPE> read_operator(std::string_view name);
 
-// These fail with malformed on a name that the enumeration has not.
+// The enumerator of a name. Each function fails with malformed on a name that is none.
 Result<DML_TENSOR_DATA_TYPE> read_data_type(std::string_view name);
 Result<DML_TENSOR_TYPE> read_tensor_type(std::string_view name);
 Result<DML_QUANTIZATION_TYPE> read_quantization_type(std::string_view name);
 
-/// A name, or an array of names.
+/// The flags of a name, or of an array of names. Fails with malformed.
 Result<DML_TENSOR_FLAGS> read_tensor_flags(const nlohmann::json& value);
 
 }  // namespace dequant::conformance::directml

@@ -1,4 +1,5 @@
-// Plain descriptions become DirectML's, which point into each other and so live on one stack frame.
+// Makes DirectML's structures of a node. They have pointers to each other, so all are on one stack
+// frame.
 #include "conformance/directml/node.h"
 
 #include <algorithm>
@@ -82,7 +83,7 @@ Result<std::vector<UINT>> narrowed(std::string_view what, Shape values) {
   return out;
 }
 
-/// A tensor's description and the memory it points to. Filled in place, never moved after that.
+/// A tensor's description and the memory of its pointers. It must not move after fill().
 struct Tensor {
   std::vector<UINT> sizes;
   std::vector<UINT> strides;
@@ -112,7 +113,8 @@ struct Tensor {
   }
 
  private:
-  /// What sizes and strides break is for compile() to say, so that it is said in one place.
+  /// Only checks that numbers have at most 32 bits: all rules on sizes and strides are in
+  /// compile().
   Status set_size(const NodeTensor& tensor) {
     if (tensor.stored) {
       DEQUANT_TRY(const int64_t bytes, packed_bytes(tensor.type.element, *tensor.stored));

@@ -1,4 +1,5 @@
-// Every case is tried before it is written, so that no file says what this library does not do.
+// Every case is run before it is written, so that no file has a result that this library does not
+// give.
 #include "conformance/vectors/collect.h"
 
 #include "conformance/vectors/compute.h"

@@ -1,4 +1,4 @@
-// Vectors in the making: a dialect says what to try, the library what comes of it.
+// Collecting vectors: a dialect makes nodes, and the library computes the expected results.
 #pragma once
 
 #include <optional>
@@ -12,33 +12,33 @@
 
 namespace dequant::conformance::vectors {
 
-/// A case, and what it is an example of.
+/// A case and its classification.
 struct Vector {
   Case c;
   std::string type;         ///< of x
-  std::string granularity;  ///< "per_tensor", "per_axis", "blocked", or how tensors of DirectML lie
-  std::string output;       ///< type of y; empty of a refusal
-  std::string rule;         ///< the rule that a refusal breaks; empty where there is y
+  std::string granularity;  ///< "per_tensor", "per_axis", "blocked", or a layout of DirectML
+  std::string output;       ///< type of y; empty for a refusal
+  std::string rule;         ///< the rule that a refused node violates; else empty
 };
 
-/// Collects the cases of one version of a dialect. The first thing that goes wrong ends it: a case
-/// that the library refuses, a refusal that it does not, two cases of one name.
+/// Collects the cases of one version of a dialect. Only the first error is kept: a case that the
+/// library refuses, a refusal that the library accepts, or two cases of one name.
 class Collector {
  public:
   Collector(std::string dialect, std::string version, uint64_t seed);
 
-  /// Random numbers for the case of that name, the same whatever was made before.
+  /// A generator for the case of that name. It does not depend on other cases.
   Random random(std::string_view name) const;
 
   /// A case of the dialect and its version, without inputs.
   Case begin(std::string name) const;
 
-  /// Adds a case with the y that the library computes, a node that must be refused under
-  /// "reject/<rule>/<variant>".
+  /// accept() adds a case with the y that the library computes. refuse() adds a case that must be
+  /// refused, under the name "reject/<rule>/<variant>".
   void accept(Case c, std::string granularity);
   void refuse(Case c, const std::string& rule, std::string_view variant = {});
 
-  /// All cases in the order in which they were added, or what went wrong.
+  /// All cases in the order in which they were added, or the first error.
   Result<std::vector<Vector>> finish() &&;
 
  private:

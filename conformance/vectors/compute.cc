@@ -1,4 +1,4 @@
-// What a node computes, as a case tells it: a number for each code.
+// Computing the expected output of a case, as a number for each code.
 #include "conformance/vectors/compute.h"
 
 #include "conformance/cases/run_case.h"

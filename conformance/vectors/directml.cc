@@ -70,7 +70,8 @@ const std::vector<ShapeCase>& dequantize_layouts() {
   return list;
 }
 
-/// All codes of x with one scale; then, a row each, the edges of the scale and of the zero point.
+/// All codes of x with one scale; then edge_scales() and edge_codes() as zero points, a row for
+/// each.
 void add_edges(Collector& out, const DirectmlRules& rules, const std::string& prefix, Element x,
                Element scale, bool zero_point) {
   const char* suffix = zero_point ? "_zero_point" : "";
@@ -97,8 +98,8 @@ void add_edges(Collector& out, const DirectmlRules& rules, const std::string& pr
   out.accept(narrowed(std::move(edges)), "per_axis");
 }
 
-/// What DirectML does with differences that no type of 32 bits holds is not documented; here they
-/// are exact until they are rounded to float32.
+/// DirectML does not document the result of differences that need more than 32 bits. This library
+/// computes the difference exactly and rounds it to float32.
 void add_wide_differences(Collector& out, const DirectmlRules& rules, Element x, Element scale) {
   if (bits(x) != 32) return;
   const Codes codes = edge_codes(x);

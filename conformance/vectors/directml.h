@@ -1,4 +1,4 @@
-// DirectML's two operators: tensors may lie in memory in any way that strides can say.
+// Vectors of DirectML's two operators, whose tensors may have any strides.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace dequant::conformance::vectors {
 
-/// Every type of both operators, as far as the feature level has them, in every granularity and
-/// layout; ranks 1 to 8 where it allows them; each rule of the level, broken.
+/// Adds every type that the feature level has in every granularity and layout, ranks 1 to 8 where
+/// the level allows them, and for each rule of the level nodes that violate it.
 void add_directml(Collector& out, const std::string& level);
 
-/// Any node that the level allows.
+/// Adds random nodes that the level allows.
 void add_directml_random(Collector& out, const std::string& level, int64_t count);
 
 }  // namespace dequant::conformance::vectors

@@ -1,4 +1,4 @@
-// The rows of the feature levels, from DirectML's documents.
+// The rules of the feature levels, from DirectML's documents.
 #include "conformance/vectors/directml_node.h"
 
 #include "conformance/directml/node.h"

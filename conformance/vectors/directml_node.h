@@ -13,16 +13,16 @@ namespace dequant::conformance::vectors {
 
 /// One of the two operators at a feature level.
 struct DirectmlRules {
-  std::string_view operator_name;  ///< of case files
-  std::string_view title;          ///< of names: "element_wise", "dequantize"
+  std::string_view operator_name;  ///< as in case files
+  std::string_view title;          ///< in names of cases: "element_wise", "dequantize"
   std::vector<Element> x;          ///< uint8 first
   std::vector<Element> scale;      ///< float32 first
-  bool any_rank = true;            ///< 1 to 8; otherwise 4
+  bool any_rank = true;            ///< ranks 1 to 8; otherwise only 4
   bool needs_zero_point = false;
   bool blocks = false;  ///< scales have sizes of their own
 };
 
-/// The operators that the level has; the other one, if it comes later, is to be refused.
+/// The operators that the level has. An operator of a later level must be refused.
 std::vector<DirectmlRules> directml_rules(const std::string& level);
 
 /// Sizes, and strides where a tensor is not packed.
@@ -31,16 +31,17 @@ struct Layout {
   std::optional<Sizes> strides = {};
 };
 
+/// The layouts of all inputs of a node.
 struct DirectmlShapes {
   Layout x;
   Layout scale;
   Layout zero_point;  ///< not used where a node has none
 };
 
-/// Elements from the first in memory to the last that strides reach.
+/// Elements in memory from the first to the last one that the strides reach.
 int64_t reach(const Sizes& sizes, const Sizes& strides);
 
-/// A tensor whose storage holds what `next` yields.
+/// A tensor whose storage has the codes that `next` returns.
 template <class Next>
 CaseTensor laid_out(Element element, const Layout& layout, const Next& next) {
   if (!layout.strides) return tensor_of(element, layout.sizes, next);
@@ -50,17 +51,17 @@ CaseTensor laid_out(Element element, const Layout& layout, const Next& next) {
   return tensor;
 }
 
-/// A node of random codes and scales. DEQUANTIZE gets the quantization type that goes with them.
+/// A node of random codes and scales. DEQUANTIZE gets the matching quantization type.
 Case directml_case(const Collector& out, std::string name, const DirectmlRules& rules, Element x,
                    Element scale, const DirectmlShapes& shapes, bool zero_point);
 
 /// Random shapes: few elements, sizes of scale and zero point that the rules allow, any strides.
 DirectmlShapes random_shapes(Random& random, const DirectmlRules& rules, int64_t rank);
 
-/// Each rule of the level, broken.
+/// Adds for each rule of the level nodes that violate it.
 void add_directml_refusals(Collector& out, const DirectmlRules& rules);
 
-/// An operator that comes with a later level.
+/// Adds a refused node of an operator of a later level.
 void refuse_directml_operator(Collector& out, const DirectmlRules& rules);
 
 }  // namespace dequant::conformance::vectors

@@ -1,4 +1,4 @@
-// Random nodes of DirectML: any sizes, in any order and distance in memory.
+// Random nodes of DirectML, with any sizes and strides.
 #include <algorithm>
 #include <utility>
 
@@ -9,7 +9,7 @@
 namespace dequant::conformance::vectors {
 namespace {
 
-/// Strides of a permuted tensor, with padding now and then and dimensions that repeat.
+/// Strides of a permuted tensor, sometimes with padding, and with dimensions that repeat.
 Sizes random_strides(Random& random, const Sizes& sizes) {
   Sizes order(sizes.size());
   for (size_t d = 0; d < order.size(); ++d) order[d] = static_cast<int64_t>(d);

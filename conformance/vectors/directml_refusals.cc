@@ -1,4 +1,4 @@
-// What DirectML's operators must refuse. Each node here breaks one rule of its feature level.
+// Nodes that DirectML's operators must refuse. Each violates one rule of its feature level.
 #include <algorithm>
 
 #include "conformance/vectors/directml_node.h"
@@ -100,7 +100,7 @@ class Refusals {
     refuse(node(shapes), "zero_point_sizes", variant);
   }
 
-  /// Six elements are stored, whatever the strides say.
+  /// Six elements are stored, whatever the strides are.
   void wrong_strides(std::string_view which, std::string_view variant, const Sizes& wrong) {
     Case c = node(plain());
     c.inputs[std::string(which)].strides = wrong;

@@ -1,4 +1,4 @@
-// The rows, and the cases that go through all types of a row.
+// The rules of each version, and the cases of all types of a version.
 #include "conformance/vectors/linear.h"
 
 #include <algorithm>
@@ -10,13 +10,13 @@ namespace {
 
 using enum Element;
 
-/// The output types that a scale may have, by output_dtype or without it.
+/// The output types that a type of scale allows, with output_dtype or without.
 std::vector<Element> outputs_of(const LinearRules& rules, Element scale) {
   if (rules.output_dtype) return {float32, float16, bfloat16};
   return {scale};
 }
 
-/// Scales and zero points of that shape: for each row the next of their edges.
+/// Scales and zero points of that shape: each row has the next of edge_scales() and edge_codes().
 void set_params(Case& c, Random& random, Element x, Element scale, const Sizes& shape,
                 bool zero_point) {
   c.inputs["scale"] = one_per_row(scale, shape, edge_scales(scale));
@@ -28,7 +28,7 @@ void set_params(Case& c, Random& random, Element x, Element scale, const Sizes& 
   }
 }
 
-/// One choice of types, and whether there is a zero point.
+/// The cases of one choice of types, with or without a zero point.
 class TypeCases {
  public:
   TypeCases(Collector& out, const LinearRules& rules, Element x, Element scale, Element output,
@@ -37,7 +37,7 @@ class TypeCases {
     explicit_ = rules.output_dtype && (output != scale || zero_point);
   }
 
-  /// All codes of x, or its edges, times one plain scale.
+  /// all_codes() of x with one plain scale.
   void per_tensor() {
     const Codes codes = all_codes(x_);
     Case c = begin("per_tensor");
@@ -49,7 +49,7 @@ class TypeCases {
     out_.accept(narrowed(std::move(c)), "per_tensor");
   }
 
-  /// Edges of x times each edge of the scale, a node each: for versions without an axis.
+  /// edge_codes() of x with each of edge_scales(), a node each: for versions without an axis.
   void per_tensor_scales() {
     const Codes codes = edge_codes(x_);
     for (const uint64_t scale : edge_scales(scale_)) {
@@ -62,7 +62,7 @@ class TypeCases {
     }
   }
 
-  /// Edges of x times each edge of the scale.
+  /// edge_codes() of x with each of edge_scales().
   void per_axis() {
     Case c = begin("per_axis");
     Random random = out_.random(c.name);
@@ -98,16 +98,16 @@ class TypeCases {
   Element scale_;
   Element output_;
   bool zero_point_;
-  bool explicit_ = false;  // output_dtype stands there even where it is the scale's type
+  bool explicit_ = false;  // output_dtype is given even where it is the scale's type
 };
 
-/// Integers of 32 bits and zero points whose differences no type of 32 bits holds. The standard
-/// leaves open what becomes of them; here they are exact until they are rounded to float32.
+/// Integers of 32 bits and zero points whose differences need more than 32 bits. The standard does
+/// not define the result. This library computes the difference exactly and rounds it to float32.
 void add_wide_differences(Collector& out, const LinearRules& rules) {
   if (std::find(rules.x.begin(), rules.x.end(), int32) == rules.x.end()) return;
   const Codes codes = edge_codes(int32);
   for (const Element scale : rules.scale) {
-    if (!is_output(scale)) continue;  // such a scale has no output of its own
+    if (!is_output(scale)) continue;  // no output type is that of such a scale
     Case c = out.begin(fmt::format("int32/wide_differences/{}", name(scale)));
     Random random = out.random(c.name);
     const auto scales = [&](Sizes shape) {
@@ -133,7 +133,7 @@ void add_wide_differences(Collector& out, const LinearRules& rules) {
   }
 }
 
-/// The zero point of a float that is zero, but not all zero bits.
+/// -0 as the zero point of a float type.
 void add_minus_zero_points(Collector& out, const LinearRules& rules) {
   for (const Element x : rules.x) {
     const auto zero_point = minus_zero(x);

@@ -1,4 +1,4 @@
-// What DequantizeLinear must refuse. Each node here breaks one rule of its version and no other.
+// Nodes that DequantizeLinear must refuse. Each violates one rule of its version and no other rule.
 #include "conformance/vectors/linear.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class Refusals {
     out_.refuse(c, "zero_point_type");
   }
 
-  /// A zero point that is not zero, where the type has no other.
+  /// A zero point that is not zero, for types whose zero point must be zero.
   void zero_point_values() {
     for (const Element e : rules_.x) {
       if (kind(e) != Kind::floating) continue;
@@ -69,7 +69,7 @@ class Refusals {
     }
   }
 
-  /// Shapes where one scale serves a slice, or all.
+  /// Wrong shapes per axis and per tensor.
   void shapes() {
     if (!rules_.axis) {
       shape({"scale_of_rank_1", {2, 3}, {3}});
@@ -121,7 +121,7 @@ class Refusals {
     return linear_case(out_, "reject", x, scale, s, zero_point);
   }
 
-  /// The rule is all of the name up to a slash, if there is one.
+  /// The rule is the part of the name before a slash, or the whole name.
   void refuse(const LinearShape& s, bool zero_point) {
     const size_t slash = std::min(s.name.find('/'), s.name.size());
     const std::string variant = s.name.substr(std::min(slash + 1, s.name.size()));

@@ -1,4 +1,4 @@
-// Shapes of DequantizeLinear: a list of those that go wrong most easily, and random ones.
+// Shapes of DequantizeLinear: a list where errors are likely, and random shapes.
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -11,7 +11,7 @@ namespace {
 
 using Shapes = std::vector<LinearShape>;
 
-/// Odd counts, where packed types end within a byte; no elements at all.
+/// Odd counts, so that packed tensors end within a byte; and empty tensors.
 Shapes per_tensor_shapes(bool scale_of_rank_1) {
   Shapes list{{"scalar", {}, {}},
               {"one", {1}, {}},
@@ -54,7 +54,7 @@ Sizes blocks_of(Sizes x, int64_t axis, int64_t block) {
   return x;
 }
 
-/// Blocks of 1, short last ones, blocks longer than the axis.
+/// Blocks of 1, short last blocks, blocks longer than the axis.
 Shapes blocked_shapes() {
   Shapes list{{"default_axis", {2, 5}, {2, 3}, {}, 2},
               {"rank_1", {7}, {3}, 0, 3},
@@ -75,7 +75,7 @@ Shapes blocked_shapes() {
   return list;
 }
 
-/// At most 5 dimensions and not many elements; a dimension is empty once in a while.
+/// At most 5 dimensions and few elements; sometimes a dimension is 0.
 Sizes random_shape(Random& random) {
   constexpr int64_t kMostElements = 120;
   Sizes shape;
@@ -105,7 +105,7 @@ LinearShape random_linear_shape(Random& random, const LinearRules& rules) {
   if (choice == 2) {
     s.block_size = random.in(1, size + 1);
     s.scale = blocks_of(s.x, axis, *s.block_size);
-    // One block that is all of x is a shape of its own in the list: not everybody takes it.
+    // No single block of all of x: the list has that shape, which some implementations refuse.
     if (s.scale == Sizes{1}) s.block_size.reset();
   }
   if (axis != 1 || random.coin()) s.axis = random.coin() ? axis : axis - rank;

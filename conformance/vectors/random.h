@@ -1,5 +1,5 @@
-// The generator behind the vectors: the same numbers from the same seed on every machine, so
-// nothing of the standard library whose results may differ has a part in it.
+// The random generator of the vectors: a seed gives the same numbers on every machine. So it uses
+// no distributions of the standard library, whose results may differ.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,10 @@
 
 namespace dequant::conformance::vectors {
 
+/// A generator of random numbers.
 class Random {
  public:
-  /// Numbers of their own for each text, so that a case keeps its data whatever stands before it.
+  /// Each text has its own numbers, so that the data of a case does not depend on other cases.
   Random(uint64_t seed, std::string_view text) : state_(seed) {
     uint64_t hash = 0xCBF29CE484222325u;  // FNV-1a
     for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
@@ -26,14 +27,14 @@ class Random {
     return z ^ (z >> 31);
   }
 
-  /// A number of [low, high].
+  /// A number in [low, high].
   int64_t in(int64_t low, int64_t high) {
     return low + static_cast<int64_t>(bits() % static_cast<uint64_t>(high - low + 1));
   }
 
   bool coin() { return in(0, 1) == 1; }
 
-  /// One of a list that is not empty.
+  /// An entry of a list, which must not be empty.
   template <class List>
   auto of(const List& list) {
     return list[static_cast<size_t>(bits() % list.size())];

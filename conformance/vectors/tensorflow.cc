@@ -1,4 +1,4 @@
-// The systematic cases of TensorFlow: types and modes by ranges, then shapes.
+// The systematic cases of TensorFlow: types and modes with ranges, then shapes.
 #include "conformance/vectors/tensorflow.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ using tensorflow::Mode;
 
 constexpr Mode kModes[]{Mode::min_combined, Mode::min_first, Mode::scaled};
 
-/// Every node that differs by more than its data, per tensor.
+/// Every combination of types and attributes, per tensor.
 std::vector<TensorflowNode> nodes_of(bool today) {
   std::vector<TensorflowNode> list;
   for (const Element x : kTensorflowTypes) {
@@ -41,7 +41,7 @@ CaseTensor row(Element x, const Codes& codes) {
   return quantized(tensor_of(x, {static_cast<int64_t>(codes.size())}, [&] { return codes[i++]; }));
 }
 
-/// Random codes, but none whose cast TensorFlow leaves undefined.
+/// Random codes without those of is_undefined_cast().
 CaseTensor random_x(Random& random, Element x, const Sizes& shape) {
   return quantized(tensor_of(x, shape, [&] {
     const uint64_t code = random_code(random, x);
@@ -49,7 +49,7 @@ CaseTensor random_x(Random& random, Element x, const Sizes& shape) {
   }));
 }
 
-/// Codes whose cast TensorFlow leaves undefined stand in cases of their own.
+/// Codes of is_undefined_cast() are in separate cases.
 void add_pair(Collector& out, const TensorflowNode& node, const RangePair& pair) {
   const auto add = [&](const std::string& what, const Codes& codes) {
     Case c = tensorflow_case(out, fmt::format("{}/per_tensor/{}", title(node), what), node);
@@ -93,7 +93,7 @@ struct RangeShape {
   std::optional<int64_t> axis = {};
 };
 
-/// Shapes of x, and of ranges, whose rank plays no part.
+/// Shapes of x, and of ranges, whose rank does not matter.
 const std::vector<RangeShape>& shapes() {
   static const std::vector<RangeShape> list{
       {"scalar", {}},

@@ -1,4 +1,4 @@
-// Dequantize of TensorFlow: types and modes by pairs of ranges.
+// Vectors of TensorFlow's Dequantize: types and modes with pairs of ranges.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace dequant::conformance::vectors {
 
-/// Every type, mode, dtype and semantics of "1.4" or "2", per tensor and per axis, with every pair
-/// of ranges at which the formulas go wrong; shapes; each rule of the version, broken.
+/// Adds every type, mode, dtype and semantics of "1.4" or "2", per tensor and per axis, with all
+/// range_pairs(); shapes; and for each rule of the version nodes that violate it.
 void add_tensorflow(Collector& out, const std::string& version);
 
-/// Any node that the version allows.
+/// Adds random nodes that the version allows.
 void add_tensorflow_random(Collector& out, const std::string& version, int64_t count);
 
 }  // namespace dequant::conformance::vectors

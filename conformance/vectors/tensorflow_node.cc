@@ -1,4 +1,4 @@
-// The ranges, and what all cases of TensorFlow share.
+// The ranges, and functions for all cases of TensorFlow.
 #include "conformance/vectors/tensorflow_node.h"
 
 #include "format/io/errors.h"

@@ -1,4 +1,4 @@
-// One node of TensorFlow's Dequantize, and the case that it becomes.
+// A node of TensorFlow's Dequantize, and its case.
 #pragma once
 
 #include <optional>
@@ -22,9 +22,11 @@ struct RangePair {
   uint32_t max;
 };
 
-/// min = max, min > max, zeros, subnormals, infinities, NaNs, widths that overflow, and plain ones.
+/// Ordinary ranges, min = max, min > max, zeros, subnormals, infinities, NaNs, and widths that
+/// overflow.
 const std::vector<RangePair>& range_pairs();
 
+/// Types and attributes of a node.
 struct TensorflowNode {
   Element x = Element::uint8;
   tensorflow::Mode mode = tensorflow::Mode::min_combined;
@@ -34,18 +36,20 @@ struct TensorflowNode {
   std::optional<int64_t> axis = {};
 };
 
-/// "quint8/MIN_FIRST/float32", with more where the node has more.
+/// "quint8/MIN_FIRST/float32", followed by further attributes that the node has.
 std::string title(const TensorflowNode& node);
 
-/// The case with all attributes that differ from their defaults, mode always, but no inputs yet.
+/// A case without inputs. It has mode and all attributes that differ from their defaults.
 Case tensorflow_case(const Collector& out, std::string name, const TensorflowNode& node);
 
-/// x by TensorFlow's name of its type.
+/// x with TensorFlow's name of its type.
 CaseTensor quantized(CaseTensor x);
 
+/// A float32 tensor of ranges.
 CaseTensor ranges(Sizes shape, const Codes& bits);
 
-/// qint32 codes that TensorFlow's own cast from float leaves undefined in some modes.
+/// True for qint32 codes for which TensorFlow casts a float that the integer type cannot hold,
+/// which is undefined.
 bool is_undefined_cast(uint64_t code);
 
 }  // namespace dequant::conformance::vectors

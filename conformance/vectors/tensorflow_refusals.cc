@@ -1,4 +1,4 @@
-// What TensorFlow's Dequantize must refuse. Each node here breaks one rule of its version.
+// Nodes that TensorFlow's Dequantize must refuse. Each violates one rule of its version.
 #include "conformance/vectors/tensorflow_refusals.h"
 
 #include "conformance/vectors/tensorflow_node.h"
@@ -13,7 +13,7 @@ class Refusals {
  public:
   explicit Refusals(Collector& out) : out_(out) {}
 
-  /// What is not by name a quantized type of TensorFlow; and ranges and outputs of other types.
+  /// Types of x that are no quantized types of TensorFlow, and wrong types of ranges and outputs.
   void types() {
     for (const Element e : elements()) {
       Case c = node({2, 3}, {}, {});
@@ -85,7 +85,7 @@ class Refusals {
     return c;
   }
 
-  /// Ranges of that shape for both, then for one of the two.
+  /// That shape for both ranges, then for one of the two.
   void sizes(std::string_view variant, const Sizes& x, std::optional<int64_t> axis,
              const Sizes& wrong) {
     const TensorflowNode sliced{.axis = axis};
@@ -98,7 +98,7 @@ class Refusals {
     }
   }
 
-  /// With ranges that would do for a size of 2, and with those that would do per tensor.
+  /// A wrong axis with ranges for a size of 2, and with ranges per tensor.
   void axis(std::string_view variant, const Sizes& x, int64_t value) {
     out_.refuse(node(x, {.axis = value}, {2}), "axis", variant);
     out_.refuse(node(x, {.axis = value}, {}), "axis", fmt::format("{}_per_tensor", variant));

@@ -1,4 +1,4 @@
-// Lists of codes. What a float code stands for is said beside it.
+// Lists of codes, each float code with its value.
 #include "conformance/vectors/values.h"
 
 #include <algorithm>
@@ -63,7 +63,7 @@ constexpr uint64_t kLongCodes[]{
     0x7FFFFFC0, 0x7FFFFFC1, 0x7FFFFFFE, 0x7FFFFFFF, 0x80000000, 0x80000001, 0x80000040, 0x80000041,
     0xFEFFFFFF, 0xFFFFFF00, 0xFFFFFFFE, 0xFFFFFFFF, 0x12345678};
 
-/// The lists are constant, so that no memory is needed before main.
+/// The lists are constants, so that no memory is allocated before main().
 template <size_t count>
 Codes codes_of(const uint64_t (&list)[count]) {
   return Codes(std::begin(list), std::end(list));

@@ -1,4 +1,4 @@
-// The codes that vectors are made of: those at which arithmetic tends to go wrong, and random ones.
+// The codes of the vectors: edge cases of the arithmetic, and random codes.
 #pragma once
 
 #include <algorithm>
@@ -15,36 +15,36 @@ namespace dequant::conformance::vectors {
 using Codes = std::vector<uint64_t>;
 using Sizes = std::vector<int64_t>;
 
-/// Quantized codes: zeros, ones, extremes and their neighbours, and of wide integers those that
-/// float32, float16 and bfloat16 must round, ties among them. Of at most 4 bits all.
+/// Quantized codes: zeros, ones, extremes and their neighbours. For wide integers also numbers that
+/// float32, float16 and bfloat16 must round, ties among them. For at most 4 bits all codes.
 Codes edge_codes(Element element);
 
-/// Every code of an element of at most 8 bits; edge_codes() of a wider one.
+/// Every code of an element of at most 8 bits; edge_codes() for wider elements.
 Codes all_codes(Element element);
 
-/// Scales: zeros, subnormals, infinities, NaNs, extremes, and those which, times 1, are ties or
-/// overflow when float16 and bfloat16 round them.
+/// Scales: zeros, subnormals, infinities, NaNs, extremes, and numbers that are ties or overflow
+/// when they are rounded to float16 and bfloat16.
 Codes edge_scales(Element scale);
 
-/// A quantized code, an edge one now and then.
+/// A random quantized code, sometimes one of edge_codes().
 uint64_t random_code(Random& random, Element element);
 
-/// A zero point: any code of an integer; of a float +0.
+/// A zero point: any code of an integer type; +0 of a float type.
 uint64_t random_zero_point(Random& random, Element element);
 
-/// The code of -0 of a quantized float that has it and takes it for a zero point.
+/// The code of -0 of a float type that has -0 and allows it as a zero point.
 std::optional<uint64_t> minus_zero(Element element);
 
-/// A positive normal scale whose exponent is at most 4 from that of 1.
+/// A positive normal scale in [2^-4, 2^5).
 uint64_t plain_scale(Random& random, Element scale);
 
-/// Mostly a plain scale, now and then an edge, sometimes any code.
+/// Mostly plain_scale(), sometimes one of edge_scales(), sometimes any code.
 uint64_t random_scale(Random& random, Element scale);
 
-/// As many elements as a shape has. Its sizes are small and not negative.
+/// The number of elements of a shape, whose sizes must be small and not negative.
 int64_t count_of(const Sizes& shape);
 
-/// A tensor of the codes that `next` yields, one after another.
+/// A tensor of the codes that `next` returns, in order.
 template <class Next>
 CaseTensor tensor_of(Element element, Sizes shape, const Next& next) {
   CaseTensor tensor{std::string(name(element)), std::move(shape), {}, {}};
@@ -52,22 +52,23 @@ CaseTensor tensor_of(Element element, Sizes shape, const Next& next) {
   return tensor;
 }
 
-/// The same by random_code(), random_scale() and random_zero_point().
+/// Tensors of random_code(), random_scale() and random_zero_point().
 CaseTensor random_codes(Random& random, Element element, Sizes shape);
 CaseTensor random_scales(Random& random, Element element, Sizes shape);
 CaseTensor random_zero_points(Random& random, Element element, Sizes shape);
 
-/// The case with codes of 32 bits that have zero points brought within 24 bits. Differences are
-/// then exact in float32, in whatever order and width they are computed; where they are not is for
-/// cases of their own to say.
+/// The case with 32-bit codes and zero points reduced to 24 bits, if the case has zero points. The
+/// differences are then exact in float32, in any order and width of computation. Separate cases
+/// have differences that are not exact.
 Case narrowed(Case c);
 
-/// Slices of the first dimension, as many as `rows`: `codes` in each, or in the first the first of
-/// `codes` throughout, in the second the second, and so on.
+/// Tensors of rows along the first dimension. repeated() has all `codes` in each of `rows` rows.
+/// one_per_row() has the first code in all elements of the first row, the second in the second, and
+/// so on.
 CaseTensor repeated(Element element, size_t rows, const Codes& codes);
 CaseTensor one_per_row(Element element, const Sizes& shape, const Codes& codes);
 
-/// Whether an element is in a list.
+/// True if an element is in a list.
 inline bool has(const std::vector<Element>& list, Element element) {
   return std::find(list.begin(), list.end(), element) != list.end();
 }

@@ -1,4 +1,4 @@
-// Which dialects and versions there are, and whose cases are made of which.
+// The dialects and versions, and the functions that make their cases.
 #include "conformance/vectors/vectors.h"
 
 #include <fmt/ranges.h>
@@ -39,7 +39,7 @@ bool is_version(const std::string& dialect, const std::string& version) {
   return std::find(known.begin(), known.end(), version) != known.end();
 }
 
-/// versions() are those that changed something; all between them are taken, too.
+/// The versions that make() accepts, as text for a message.
 std::string all_versions(const std::string& dialect) {
   const auto known = versions(dialect);
   if (dialect == "onnx")

@@ -1,5 +1,5 @@
-// Conformance cases made on demand: for each version of a dialect its types, granularities, edges
-// and refusals, with the bits that must come of them. docs/vectors.md is about using them.
+// Making conformance cases: for each version of a dialect its types, granularities, edge cases and
+// refusals, with the expected bits. docs/vectors.md describes how to use them.
 #pragma once
 
 #include <cstdint>
@@ -12,34 +12,35 @@
 
 namespace dequant::conformance::vectors {
 
-/// Random cases that one file may have: the limit of what `check` reads is then far.
+/// Random cases that one file may have: such a file is much smaller than kMaxCaseFile.
 inline constexpr int64_t kMostRandom = 10000;
 
+/// What make() should make.
 struct Request {
   std::string dialect;
-  std::string version;  ///< as case files write it; empty: newest_version()
+  std::string version;  ///< as in case files; empty: newest_version()
   uint64_t seed = 1;
-  int64_t random = 100;  ///< random cases that follow the systematic ones
+  int64_t random = 100;  ///< random cases, behind the systematic ones
 };
 
 /// The dialects, as case files name them.
 std::vector<std::string> dialects();
 
-/// The versions of a dialect that changed something, oldest first, and the newest; empty for what
-/// is no dialect. Of onnx and directml those between them are accepted too, of onnx later ones as
-/// well.
+/// The versions of a dialect that changed something, oldest first, and the newest version. Empty
+/// for an unknown dialect. make() also accepts versions between these for onnx and directml, and
+/// later ones for onnx.
 std::vector<std::string> versions(std::string_view dialect);
 
 /// The last of versions().
 std::string newest_version(std::string_view dialect);
 
-/// Makes the cases with the target in use: force_target("reference") first gives the bits that
-/// define all others. The same request gives the same cases on every machine. Fails with
-/// invalid_argument on a dialect, a version or a number that is none, and with unsupported if the
-/// library does not do what the cases ask for.
+/// Makes cases with the target in use. After force_target("reference") these are the bits that
+/// define the results of all targets. A request gives the same cases on every machine. Fails with
+/// invalid_argument on an unknown dialect or version or a wrong number, and with unsupported where
+/// the library's results violate the rules of the cases.
 Result<std::vector<Vector>> make(const Request& request);
 
-/// The cases as a case file, a line each.
+/// The cases as a case file, one line for each.
 std::string to_json(const Request& request, const std::vector<Vector>& vectors);
 
 }  // namespace dequant::conformance::vectors

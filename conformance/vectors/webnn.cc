@@ -1,4 +1,4 @@
-// Operations of WebNN: the shape of the scale says how it is shared.
+// Vectors of WebNN: the shape of the scale decides which elements share a scale.
 #include "conformance/vectors/webnn.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 using enum Element;
 
-// Browsers and the web platform tests have the last two, which the specification does not list.
+// The specification does not list the last two, which browsers and the web platform tests have.
 constexpr Element kInputs[]{uint8, int8, uint32, int32, uint4, int4};
 constexpr Element kScales[]{float32, float16};
 
@@ -47,7 +47,7 @@ Case random_case(const Collector& out, std::string name, Element x, Element scal
   return narrowed(std::move(c));
 }
 
-/// Each edge of the scale and of the zero point, for a row of x or a block of it.
+/// Each of edge_scales() and of edge_codes() as zero point, for a row of x or for a block of a row.
 Case edge_case(const Collector& out, std::string name, Element x, Element scale, int64_t blocks) {
   Case c = out.begin(std::move(name));
   const Codes scales = edge_scales(scale);
@@ -75,8 +75,8 @@ void add_types(Collector& out, Element x, Element scale) {
   out.accept(random_case(out, types + "/per_element", x, scale, each), "per_element");
 }
 
-/// The specification casts before it subtracts, and so rounds more than once; here nothing is
-/// rounded before the difference, and that once to float32.
+/// The specification casts before it subtracts, and so rounds more than once. This library computes
+/// the difference exactly and rounds it once to float32.
 void add_wide_differences(Collector& out, Element x, Element scale) {
   if (bits(x) != 32) return;
   const Codes codes = edge_codes(x);

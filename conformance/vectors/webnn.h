@@ -1,4 +1,4 @@
-// dequantizeLinear of WebNN: blocks on any number of axes.
+// Vectors of WebNN's dequantizeLinear, which has blocks on any number of axes.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,11 @@
 
 namespace dequant::conformance::vectors {
 
-/// Every type of input and scale in every granularity; shapes of ranks 0 to 5; each rule, broken.
+/// Adds every type of input and scale in every granularity, shapes of ranks 0 to 5, and for each
+/// rule operations that violate it.
 void add_webnn(Collector& out);
 
-/// Any operation that the specification allows.
+/// Adds random operations that the specification allows.
 void add_webnn_random(Collector& out, int64_t count);
 
 }  // namespace dequant::conformance::vectors

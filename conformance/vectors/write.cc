@@ -1,4 +1,4 @@
-// Cases as JSON, a line each: the counterpart of conformance/cases/cases.cc.
+// Writing cases as JSON, one line for each; conformance/cases/cases.cc reads them.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -21,11 +21,11 @@ ordered_json to_json(const CaseAttribute& attribute) {
   return std::visit([](const auto& value) { return ordered_json(value); }, attribute);
 }
 
-/// A number where the version is one.
+/// The version as a JSON number where it is a number.
 ordered_json version_of(const std::string& version) {
   const bool digits =
       std::all_of(version.begin(), version.end(), [](char c) { return c >= '0' && c <= '9'; });
-  // TensorFlow's are names: "2" beside "1.4".
+  // TensorFlow's versions are strings: "2" and "1.4".
   if (digits) return std::stoi(version);
   return version;
 }

@@ -1,8 +1,8 @@
-// From a case to a plan: each dialect reads the version, the inputs and the attributes that it has.
+// Planning the node of a case, for each dialect.
 //
-// Each function fails with invalid_argument or unsupported when the dialect refuses the node, also
-// for an attribute that its operator does not have, and with malformed when the case contradicts
-// the case format. No code of an input is looked at. Messages do not name the case.
+// Each function fails with invalid_argument or unsupported when the dialect refuses the node, for
+// example because of an attribute that the operator does not have. It fails with malformed when the
+// case violates the case format. No code of an input is read. Messages do not name the case.
 #pragma once
 
 #include "conformance/cases/cases.h"

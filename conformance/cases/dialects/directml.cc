@@ -1,4 +1,4 @@
-// DirectML's two operators. An input with strides brings its storage, which is all of its buffer.
+// DirectML's two operators. The codes of an input with strides are all elements of its buffer.
 #include "conformance/cases/dialects/dialects.h"
 #include "conformance/cases/dialects/read.h"
 #include "conformance/directml/node.h"
@@ -32,7 +32,7 @@ Result<NodeTensor> tensor_of(const char* name, const CaseTensor& tensor) {
   return out;
 }
 
-/// DEQUANTIZE has one attribute, the other operator none.
+/// Reads the attributes: DEQUANTIZE has one, the other operator none.
 Status set_attributes(directml::Node& node, const Case& c) {
   bool given = false;
   for (const auto& [name, value] : c.attributes) {

@@ -23,11 +23,11 @@ Result<int64_t> version_number(const Case& c) {
   return failure(ErrorCode::malformed, "version: \"{}\" is not a number", escaped(c.version));
 }
 
-/// The attribute as the node takes it: integers, and output_dtype by the name of a type.
+/// Sets an attribute of the node: an integer, or output_dtype as the name of a type.
 template <class Node>
 Status set(Node& node, const std::string& name, const CaseAttribute& value) {
   Node copy = node;
-  DEQUANT_CHECK(set_attribute(copy, name, 0));  // an unknown name is refused, whatever its value
+  DEQUANT_CHECK(set_attribute(copy, name, 0));  // refuses an unknown name with any value
   if (name == "output_dtype") {
     DEQUANT_TRY(const Element element, element_attribute(name, value));
     return set_attribute(node, name, onnx_code(element));
@@ -36,7 +36,7 @@ Status set(Node& node, const std::string& name, const CaseAttribute& value) {
   return set_attribute(node, name, number);
 }
 
-/// What ai.onnx and com.microsoft have in common.
+/// Plans a node of ai.onnx or com.microsoft.
 template <class Node>
 Result<Plan> plan_linear(const Case& c, Node node) {
   DEQUANT_CHECK(check_inputs(c, {"x", "scale"}, "zero_point"));

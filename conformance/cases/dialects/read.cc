@@ -1,4 +1,4 @@
-// Every key and every kind of value is one that the format knows, or an error.
+// Every unknown key and every wrong type of value is an error.
 #include "conformance/cases/dialects/read.h"
 
 #include <fmt/ranges.h>
@@ -22,7 +22,7 @@ Error wrong_kind(std::string_view name, std::string_view wanted) {
   return failure(ErrorCode::malformed, "attributes.{}: not {}", escaped(name), wanted);
 }
 
-/// Elements that the bits of a tensor stand for.
+/// The number of codes that a tensor must have.
 Result<int64_t> code_count(std::string_view what, const CaseTensor& tensor) {
   const auto held = static_cast<int64_t>(tensor.bits.size());
   if (tensor.strides) return held;

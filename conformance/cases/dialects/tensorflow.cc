@@ -21,7 +21,7 @@ Result<tf::Version> version_of(const Case& c) {
                  escaped(c.version));
 }
 
-/// TensorFlow tells quint8 from uint8, which it does not dequantize, so a case says which it means.
+/// The type of x by TensorFlow's name: TensorFlow dequantizes quint8, but not uint8.
 Result<TensorType> type_of(std::string_view what, const CaseTensor& tensor) {
   if (const auto element = tf::element_from_name(tensor.type)) {
     return TensorType{*element, tensor.shape};
