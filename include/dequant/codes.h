@@ -1,7 +1,7 @@
-// Packed codes, read and written: a stream of bits in which the code at index i takes the bits from
+// Reading and writing packed codes: a stream of bits in which the code at index i has the bits from
 // i * width on, the lowest first; bit k of the stream is bit k % 8 of byte k / 8. So codes of 8, 16
-// and 32 bits are little-endian, and narrower ones may cross from one byte into the next: four
-// codes of 6 bits lie in three bytes. This is how ONNX packs raw_data (onnx.proto), and how GPTQ
+// and 32 bits are little-endian, and narrower codes may begin in one byte and end in the next: four
+// codes of 6 bits have three bytes. This is how ONNX packs raw_data (onnx.proto), and how GPTQ
 // packs codes of 3 bits into words of 32.
 #pragma once
 

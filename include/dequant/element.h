@@ -11,7 +11,7 @@
 
 namespace dequant {
 
-/// Every element type that dequant knows, spelled as the specifications spell it: uint8, int4,
+/// All element types, with the names of the specifications: uint8, int4,
 /// float8e4m3fn, ... The quantized types come first. float32, float16 and bfloat16 are types of
 /// outputs and of scales; float8e8m0 is a type of scales only. elements.def lists all of them.
 enum class Element : uint8_t {
@@ -46,10 +46,10 @@ DEQUANT_EXPORT Kind kind(Element element) noexcept;
 DEQUANT_EXPORT int onnx_code(Element element) noexcept;
 
 /// The element whose number in onnx.TensorProto.DataType is `code`; nothing if dequant does not
-/// know that type (STRING, COMPLEX64, ...) or if ONNX has no such number.
+/// have that type (STRING, COMPLEX64, ...) or if ONNX has no such number.
 DEQUANT_EXPORT std::optional<Element> element_from_onnx(int64_t code) noexcept;
 
-/// The number that a code stands for, exactly: every element fits in a double. `code` holds the
+/// The value of a code, exactly: every element fits in a double. `code` holds the
 /// bits of the element, zero-extended; higher bits must be zero. Codes of NaN and of infinities
 /// give NaN and infinities.
 DEQUANT_EXPORT double value_of(Element element, uint32_t code) noexcept;

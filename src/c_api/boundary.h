@@ -1,5 +1,5 @@
-// The boundary between C and C++: structs that a caller filled, enumerations that may hold any
-// number, and exceptions, none of which may pass.
+// The boundary between C and C++: checks of structs and enumerations of a caller, which may have
+// any contents, and of exceptions, which must not reach the caller.
 #pragma once
 
 #include <algorithm>
@@ -17,12 +17,12 @@
 
 namespace dequant::c_api {
 
-/// No version of a struct is larger; so a struct_size that nobody set is not followed through
-/// memory.
+/// Bytes of a struct at most in every version: bounds the memory that is read if struct_size is not
+/// set.
 inline constexpr size_t kMaxStructSize = 4096;
 
-/// The number that a field of an enumeration holds. Read as bytes: C may store any number there,
-/// and for C++ to load one that is no enumerator is undefined.
+/// The number in a field of an enumeration, read as bytes: C may store any number there, and
+/// loading a number beyond the enumeration's values is undefined in C++.
 template <class Enum>
 int32_t number_of(const Enum& field) noexcept {
   static_assert(sizeof(Enum) == sizeof(int32_t));
@@ -31,7 +31,8 @@ int32_t number_of(const Enum& field) noexcept {
   return number;
 }
 
-/// Whether a struct that starts with its size can be read as a T. `name` is that of the C type.
+/// Checks that a struct that starts with its size can be read as a T. `name` is the name of the C
+/// type.
 template <class T>
 Status check_struct(std::string_view name, const T* given) {
   if (given == nullptr) return invalid(name, ": null");
@@ -51,20 +52,20 @@ Status check_struct(std::string_view name, const T* given) {
                  " knows only the first ", sizeof(T));
 }
 
-/// True for a null error, and for one that can be written.
+/// True for a null pointer, and for an error whose struct_size is right.
 bool is_usable(const dequant_error* error) noexcept;
 
-/// Writes code and message where the caller wants them, and returns the code.
+/// Writes code and message to the caller's error, if there is one, and returns the code.
 dequant_code report(dequant_error* error, dequant_code code, std::string_view message) noexcept;
 
 /// The number of a code in C.
 dequant_code to_c(ErrorCode code) noexcept;
 
-/// What an exception in flight, met in a handler, means to a caller. The library throws only for
-/// lack of memory.
+/// The error of the current exception; to be called in a handler. The library throws only for lack
+/// of memory.
 Error error_in_flight() noexcept;
 
-/// Does the work of a C function, which returns a Status, and reports the outcome.
+/// Calls the implementation of a C function, which returns a Status, and reports the outcome.
 template <class Work>
 dequant_code guarded(dequant_error* error, Work&& work) noexcept {
   if (!is_usable(error)) return DEQUANT_INVALID_ARGUMENT;

@@ -1,5 +1,5 @@
-// What may go wrong: fewer tasks, another return, an exception. run() itself sees to tasks that are
-// called for twice, and to numbers that are none.
+// Errors of a caller's parallel_for: tasks left out, a return value other than 0, an exception.
+// run() itself handles tasks that are called twice, and numbers of no task.
 #include "c_api/callers_threads.h"
 
 #include "execute/tasks.h"

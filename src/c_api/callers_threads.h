@@ -1,4 +1,4 @@
-// The caller's threads as an Executor: what a parallel_for in C may do wrong ends here.
+// The caller's threads as an Executor, and the errors of a parallel_for in C.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@ class CallersThreads {
   CallersThreads(dequant_parallel_for parallel_for, void* self) noexcept
       : parallel_for_(parallel_for), self_(self) {}
 
-  /// Valid as long as this; for run() alone.
+  /// The executor, valid as long as this object, for one run().
   Executor executor() noexcept;
 
-  /// What became of the tasks. Good if there were none to hand out.
+  /// Success if all tasks have run, or if parallel_for was not called; else the error.
   Status outcome() const;
 
  private:

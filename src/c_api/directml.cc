@@ -11,7 +11,7 @@ dequant_code dequant_plan_directml(const void* desc, uint32_t feature_level, deq
   return dequant::c_api::guarded(error, [&]() -> dequant::Status {
     if (plan == nullptr) return invalid("plan: null, where the plan is to go");
     if (desc == nullptr) return invalid("desc: null");
-    // Beyond the highest bit of its enumerators the enumeration has no values to convert to.
+    // Larger numbers are no values of the enumeration, so converting them is undefined.
     if (feature_level > 0x7FFF) return invalid("feature_level: ", feature_level, " is none");
     DEQUANT_TRY(dequant::directml::Operator op,
                 dequant::directml::compile(*static_cast<const DML_OPERATOR_DESC*>(desc),

@@ -1,4 +1,4 @@
-// Elements in C: the numbers of ONNX.
+// Elements in C, which have the numbers of ONNX.
 #include "dequant/element.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ struct Named {
 
 using enum Element;
 
-// What dequant.h says, beside what it must mean.
+// The enumerators of dequant.h with their elements.
 constexpr std::array kNamed{
     Named{float32, DEQUANT_FLOAT32},
     Named{uint8, DEQUANT_UINT8},
@@ -48,8 +48,8 @@ constexpr std::array kNamed{
     Named{float6e3m2, DEQUANT_FLOAT6E3M2},
 };
 
-/// Every element of elements.def is named once, by its number there, and none has the number 0,
-/// which says "no element".
+/// True if every element of elements.def has exactly one enumerator, with its number there, and
+/// none has the number 0, which means "no element".
 constexpr bool names_every_element() {
   if (kNamed.size() != kOnnxNumbers.size()) return false;
   for (size_t i = 0; i < kOnnxNumbers.size(); ++i) {

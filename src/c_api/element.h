@@ -1,4 +1,4 @@
-// Between the elements of C and those of C++.
+// Conversions between elements of C and of C++.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Errors in C: codes, their names, and sentences in the caller's memory.
+// Errors in C: codes, their names, and messages in the caller's memory.
 #include <array>
 #include <new>
 
@@ -77,7 +77,7 @@ dequant_code report(dequant_error* error, dequant_code code, std::string_view me
 dequant_code to_c(ErrorCode code) noexcept { return shifted(code); }
 
 Error error_in_flight() noexcept {
-  // Texts of at most 15 bytes live within the string: nothing here may need memory again.
+  // Texts of at most 15 bytes are stored within std::string: nothing here may allocate again.
   Error error{ErrorCode::out_of_memory, "out of memory"};
   try {
     throw;

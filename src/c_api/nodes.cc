@@ -1,4 +1,4 @@
-// Nodes in C become nodes in C++, and those become plans.
+// Converting nodes of C to nodes of C++, and planning these.
 #include <optional>
 #include <span>
 
@@ -13,7 +13,7 @@
 namespace dequant::c_api {
 namespace {
 
-/// Far above what any dialect allows; no shape is read beyond.
+/// Dimensions of a shape that are read at most; no dialect allows so many.
 constexpr uint32_t kMaxRank = 64;
 
 Result<TensorType> tensor_of(std::string_view name, const dequant_tensor& tensor) {
@@ -127,7 +127,7 @@ Result<Plan> plan_of(const dequant_webnn& c) {
   return webnn::dequantize_linear(node);
 }
 
-/// `name` is that of the struct.
+/// `name` is the name of the struct.
 template <class Node>
 dequant_code plan_node(std::string_view name, const Node* node, dequant_plan** plan,
                        dequant_error* error) {

@@ -1,4 +1,4 @@
-// Plans in C: made, asked, freed.
+// Plans in C: making, reading and freeing them.
 #include "c_api/plan.h"
 
 #include <memory>
@@ -16,7 +16,7 @@ const Plan& plan_of(const std::variant<Plan, directml::Operator>& node) {
   return std::get<Plan>(node);
 }
 
-/// What run() needs: just the elements that it reads and writes.
+/// The bytes that run() needs for each tensor.
 Result<dequant_sizes> sizes_of(const Plan& plan) {
   dequant_sizes sizes{};
   sizes.struct_size = sizeof sizes;
@@ -70,7 +70,7 @@ using namespace dequant::c_api;
 
 void dequant_plan_free(dequant_plan* plan) {
   if (plan == nullptr || plan->magic != dequant_plan::kMagic) return;
-  // Volatile, since a store to memory about to be freed is one that a compiler may drop.
+  // Volatile, as a compiler may drop a store to memory that is then freed.
   *static_cast<volatile uint64_t*>(&plan->magic) = 0;
   delete plan;
 }

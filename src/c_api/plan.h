@@ -1,4 +1,4 @@
-// What a dequant_plan* points to.
+// The object of a dequant_plan*.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include "dequant/plan.h"
 
 struct dequant_plan {
-  /// Tells a plan from other memory, and from one that was freed if its memory still stands.
+  /// Distinguishes a plan from other memory, and from a freed plan whose memory is still readable.
   static constexpr uint64_t kMagic = 0x6E616C5074657571;
 
   uint64_t magic = kMagic;
@@ -21,10 +21,10 @@ struct dequant_plan {
 
 namespace dequant::c_api {
 
-/// Fails unless it points to a plan that was not freed.
+/// Fails unless the pointer is that of a plan that was not freed.
 Status check_plan(const dequant_plan* plan);
 
-/// Puts a new plan where the caller wants it. Throws for lack of memory.
+/// Sets *out to a new plan. Throws std::bad_alloc.
 Status give(std::variant<Plan, directml::Operator> node, dequant_plan** out);
 
 }  // namespace dequant::c_api

@@ -15,7 +15,8 @@ static_assert(static_cast<int>(Stores::automatic) == DEQUANT_STORES_AUTOMATIC);
 static_assert(static_cast<int>(Stores::cached) == DEQUANT_STORES_CACHED);
 static_assert(static_cast<int>(Stores::streaming) == DEQUANT_STORES_STREAMING);
 
-/// Memory that is there and ends: what a span must be before its end can be computed.
+/// Checks that a pointer is not null and that its end does not overflow, so that a span can be
+/// made.
 template <class Byte, class Pointer>
 Result<std::span<Byte>> span_of(std::string_view name, Pointer* begin, uint64_t bytes) {
   if (begin == nullptr && bytes > 0) return invalid(name, ": null, with ", bytes, " bytes");
@@ -53,14 +54,14 @@ Status check_threads(const dequant_options& options) {
                  " are asked for, but parallel_for brings the caller's; leave it 0");
 }
 
-/// A DirectML operator has its own checks of what is bound to it.
+/// Runs a DirectML operator, which checks its buffers itself.
 Status run_operator(const directml::Operator& op, const Buffers& b, const RunOptions& options) {
   if (!b.min_range.empty() || !b.max_range.empty()) {
     return invalid(b.min_range.empty() ? "max_range" : "min_range",
                    ": given, but operators of DirectML have none");
   }
   const std::array inputs{b.x, b.scale, b.zero_point};
-  // One too many is for execute() to refuse.
+  // execute() refuses an input that is too many.
   const size_t count = b.zero_point.empty() ? op.input_count : inputs.size();
   return directml::execute(op, std::span(inputs).first(count), b.y, options);
 }
@@ -72,7 +73,7 @@ Status run_plan(const dequant_plan& plan, const Buffers& buffers, const RunOptio
   return run(std::get<Plan>(plan.node), buffers, options);
 }
 
-/// Runs on at most so many of the threads that the process shares, 0 for all processors.
+/// Runs on at most so many threads of the library's pool; 0: one for each processor.
 Status run_on_pool(const dequant_plan& plan, const Buffers& buffers, RunOptions options,
                    int threads) {
   ThreadPool pool(threads);
@@ -85,7 +86,7 @@ Status run_on_callers_threads(const dequant_plan& plan, const Buffers& buffers, 
   CallersThreads threads(given.parallel_for, given.self);
   options.executor = threads.executor();
   const Status status = run_plan(plan, buffers, options);
-  // If tasks are missing both know, but only the threads know why.
+  // Both report missing tasks, but only the threads have the reason.
   DEQUANT_CHECK(threads.outcome());
   return status;
 }

@@ -1,4 +1,5 @@
-// DirectML's two dequantizing operators: descriptions become plans, plans run on bound buffers.
+// DirectML's two dequantizing operators: compiling descriptions to plans, and running plans on
+// bound buffers.
 #include "dialect/directml_operators.h"
 
 #include <algorithm>
@@ -35,7 +36,7 @@ Status check_blocks(const Tensor& param, const Tensor& input) {
   return {};
 }
 
-/// The strides of all tensors, block by block. Sizes divide.
+/// The dimensions of the plan. Sizes of scale and zero point must divide those of x.
 Result<std::vector<Dimension>> dimensions_of(const Tensors& t) {
   std::vector<Dimension> dimensions;
   for (size_t d = 0; d < t.input->rank; ++d) {
@@ -55,7 +56,7 @@ Result<std::vector<Dimension>> dimensions_of(const Tensors& t) {
   return dimensions;
 }
 
-/// The plan of tensors that have passed every check but that of the output's strides.
+/// The plan of tensors that have passed all checks but that of the output's strides.
 Result<Operator> plan_of(const Tensors& t, Absent absent) {
   Plan plan;
   plan.input = t.input->element();
@@ -66,7 +67,7 @@ Result<Operator> plan_of(const Tensors& t, Absent absent) {
   if (!plan.has_zero_point) plan.implicit_zero_point = implicit_zero_point(absent, plan.input);
   DEQUANT_TRY(auto dimensions, dimensions_of(t));
   auto strided = strided_plan(std::move(plan), std::move(dimensions));
-  // All that is left to be wrong is where the output's elements lie.
+  // Here only the strides of the output can be wrong.
   if (!strided) {
     return Error{strided.error().code,
                  concat(t.output->name, ": Strides ", to_string(t.output->strides()), " of Sizes ",
@@ -102,7 +103,7 @@ Result<Operator> compile_element_wise(const DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_O
   return plan_of(tensors, kElementWiseWithoutZeroPoint);
 }
 
-/// How many quantization tensors the type asks for, which is how many there must be.
+/// The number of quantization tensors that a quantization type requires.
 Result<uint32_t> check_quantization(const DML_DEQUANTIZE_OPERATOR_DESC& desc) {
   const uint32_t type = number(desc.QuantizationType);
   const bool with_zero = type == uint32_t{DML_QUANTIZATION_TYPE_SCALE_ZERO_POINT};
@@ -183,7 +184,7 @@ Status execute(const Operator& op, std::span<const std::span<const std::byte>> i
     return invalid("output: ", output.size(), " bytes are bound where TotalTensorSizeInBytes is ",
                    op.output_bytes);
   }
-  // No more of a buffer than its tensor: only that much must not overlap.
+  // Only the bytes of the tensor, as only these must not overlap.
   const auto bound = [&](size_t i) { return inputs[i].first(op.input_bytes[i]); };
   const Buffers buffers{.x = bound(0),
                         .scale = bound(1),

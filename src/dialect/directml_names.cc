@@ -1,4 +1,4 @@
-// The data types and feature levels that there are.
+// The tables of data types and feature levels.
 #include "dialect/directml_names.h"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
-// DirectML's enumerations as DirectML's documents spell their values, and what their data types
-// are. Values come from outside: they are looked at as numbers, for an enumeration may hold any.
+// Names of DirectML's enumerators as in DirectML's documents, and the elements of its data types.
+// Values come from callers, so they are read as numbers: an enumeration may have any.
 #pragma once
 
-// The library is built against its own declarations, whatever the system has: all of the dialect
-// reaches them by this file.
+// The library is built with its own declarations of DirectML, whatever headers the system has. All
+// files of the dialect include them through this file.
 #ifndef DEQUANT_DIRECTML_OWN
 #define DEQUANT_DIRECTML_OWN
 #endif
@@ -20,7 +20,7 @@
 
 namespace dequant::directml {
 
-/// The number that an enumeration of DirectML holds.
+/// The number of an enumeration of DirectML.
 template <class Enum>
 uint32_t number(const Enum& value) noexcept {
   static_assert(sizeof(Enum) == sizeof(uint32_t));
@@ -33,16 +33,16 @@ struct DataType {
   DML_TENSOR_DATA_TYPE type;
   std::string_view name;  ///< without its prefix
   int bits;
-  std::optional<Element> element;  ///< none for what no dequantization takes
+  std::optional<Element> element;  ///< none for types that no operator here has
 };
 
-/// What is known of a data type; null for UNKNOWN and for numbers that are none.
+/// The entry of a data type; null for UNKNOWN and for other numbers.
 const DataType* find_data_type(uint32_t type) noexcept;
 
-/// "UINT8", or the number of what is none.
+/// "UINT8", or the number of a value that is no data type.
 std::string data_type_name(uint32_t type);
 
-/// "6_2", or the number of what is none.
+/// "6_2", or the number of a value that is no feature level.
 std::string level_name(DML_FEATURE_LEVEL level);
 
 bool is_level(DML_FEATURE_LEVEL level) noexcept;

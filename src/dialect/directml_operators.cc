@@ -1,4 +1,4 @@
-// The rows of the operators, and the checks of types and ranks against them.
+// The tables of the operators, and the checks of types and ranks against these.
 #include "dialect/directml_operators.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ constexpr std::array kDequantizeLevels{
 };
 // clang-format on
 
-/// What is asked of a row; the error where it says no.
+/// Checks a condition on the row of a feature level, and makes its error.
 struct Demand {
   const OperatorRules& rules;
   DML_FEATURE_LEVEL level;

@@ -1,4 +1,4 @@
-// What each operator takes at each feature level: a row of data per change.
+// The types and ranks of each operator at each feature level: a row for each change.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace dequant::directml {
 
-/// What an operator takes from a feature level on.
+/// What an operator allows from a feature level on.
 struct OperatorLevel {
   DML_FEATURE_LEVEL since;
   TypeSet input;
@@ -34,9 +34,8 @@ struct Tensors {
   const Tensor* output;
 };
 
-/// Checks that the level has the operator, and the operator these types and ranks at that level.
-/// Fails with unsupported where a later level brings what is missing, otherwise with
-/// invalid_argument.
+/// Checks that the feature level has the operator, with these types and ranks. Fails with
+/// unsupported where a later level allows them, otherwise with invalid_argument.
 Status check_level(const OperatorRules& rules, DML_FEATURE_LEVEL level);
 Status check_tensors(const OperatorRules& rules, DML_FEATURE_LEVEL level, const Tensors& tensors);
 

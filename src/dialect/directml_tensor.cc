@@ -18,7 +18,7 @@ std::string shown(std::span<const UINT> values) {
   return to_string(Shape{wide.data(), count});
 }
 
-/// The index of the last element, which DirectML holds in 32 bits where there are strides.
+/// The index of the last element, which has 32 bits in DirectML where there are strides.
 Result<uint64_t> last_index(std::span<const UINT> sizes, std::span<const UINT> strides) {
   uint64_t index = 0;
   for (size_t d = 0; d < sizes.size(); ++d) {
@@ -65,7 +65,7 @@ Status check_members(const DML_BUFFER_TENSOR_DESC& desc, const DataType& type, U
   return {};
 }
 
-/// Elements and bytes; on success the tensor has its sizes and strides.
+/// Checks elements and bytes; on success sets the sizes and strides of the tensor.
 Status read_layout(Tensor& tensor, const DML_BUFFER_TENSOR_DESC& desc) {
   const std::span<const UINT> sizes{desc.Sizes, desc.DimensionCount};
   const std::span<const UINT> strides{desc.Strides,
@@ -106,7 +106,7 @@ Result<Tensor> read_buffer(std::string_view name, const DML_TENSOR_DESC* desc, U
   if (type == nullptr) {
     return invalid("DataType: ", number(buffer.DataType), " is no known DML_TENSOR_DATA_TYPE");
   }
-  // Beyond this many the arrays may not be read.
+  // With a larger count the arrays must not be read.
   if (buffer.DimensionCount < 1 || buffer.DimensionCount > kMaxRank) {
     return invalid("DimensionCount: ", buffer.DimensionCount, " is outside [1, ", kMaxRank, "]");
   }

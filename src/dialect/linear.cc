@@ -1,5 +1,5 @@
-// The checks that every version of DequantizeLinear shares, in the order in which a reader of the
-// specification meets them: attributes, types, output type, granularity, zero point.
+// The checks of all versions of DequantizeLinear, in the order of the specification: attributes,
+// types, output type, granularity, zero point.
 #include "dialect/linear.h"
 
 #include <algorithm>
@@ -52,7 +52,7 @@ Result<Element> output_type(const LinearNode& node) {
                  ", whose type the output cannot have");
 }
 
-/// Sizes of all tensors fit in int64, those of the output included.
+/// Checks that the bytes of all tensors fit in int64, the output included.
 Status check_sizes(const LinearNode& node, Element output) {
   const auto sized = [](std::string_view what, Element element, Shape shape) -> Status {
     auto count = element_count(shape);
@@ -71,7 +71,8 @@ Status check_sizes(const LinearNode& node, Element output) {
   return {};
 }
 
-/// One block of `block_size` elements or fewer per scale, along the axis.
+/// Checks the shape of blocked scales, one for each block of at most `block_size` elements of the
+/// axis, and makes the plan blocked.
 Status set_blocked(Plan& plan, const LinearNode& node) {
   const int64_t block = *node.block_size;
   const Shape x = node.x.shape;

@@ -1,5 +1,5 @@
-// DequantizeLinear as one function over rows of data: what a version allows, and the checks that
-// all versions share.
+// DequantizeLinear of all versions: a row of data has what a version allows, and one function has
+// the checks.
 #pragma once
 
 #include <cstdint>
@@ -32,9 +32,9 @@ class ElementSet {
   uint32_t bits_ = 0;
 };
 
-/// What one version of a DequantizeLinear allows.
+/// The rules of one version of a DequantizeLinear.
 struct LinearVersion {
-  std::string_view name;  ///< as the specification calls it, for messages
+  std::string_view name;  ///< for messages, as in the specification
   int64_t since;
   ElementSet x;
   ElementSet scale;
@@ -53,7 +53,8 @@ struct LinearNode {
   std::optional<int64_t> output_dtype;
 };
 
-/// Checks a node against its version and yields the plan.
+/// Checks a node against its version and returns the plan. Fails with invalid_argument or
+/// unsupported.
 Result<Plan> plan_linear(const LinearVersion& version, const LinearNode& node);
 
 }  // namespace dequant

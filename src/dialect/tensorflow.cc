@@ -24,7 +24,7 @@ constexpr std::array kTypes{
 
 constexpr std::array<std::string_view, 3> kModes{"MIN_COMBINED", "MIN_FIRST", "SCALED"};
 
-/// The name for messages, whatever number the caller put into the enumeration.
+/// The name for messages; the number may be no enumerator.
 std::string name_of(Element element) {
   const auto number = static_cast<size_t>(element);
   if (number >= elements().size()) return concat("number ", number);
@@ -38,7 +38,7 @@ bool is_quantized(Element element) {
   return false;
 }
 
-/// Enumerators from outside may be any number.
+/// Checks enumerations, which may have any number.
 Status check_enumerators(const Dequantize& node) {
   const auto number = [](auto e) { return static_cast<int>(e); };
   if (node.version > Version::r2) {
@@ -80,7 +80,7 @@ bool is_default(const Axis& axis) {
   return !std::get<PythonAxis>(axis).value.has_value();
 }
 
-/// What came after r1.4 must be absent there; the page of r1.4 describes nothing later.
+/// Refuses attributes that r1.4 does not have, and documented semantics of later interfaces.
 Status check_version(const Dequantize& node) {
   if (node.version == Version::r2) {
     if (node.semantics == Semantics::kernel) return {};
@@ -95,7 +95,7 @@ Status check_version(const Dequantize& node) {
   return {};
 }
 
-/// The dimension whose slices have ranges of their own; none where all elements share one pair.
+/// The dimension whose slices have their own ranges; none where all elements share one pair.
 Result<std::optional<int64_t>> slice_axis(const Axis& axis, Shape input) {
   const auto rank = static_cast<int64_t>(input.size());
   int64_t value = -1;
@@ -114,7 +114,7 @@ Result<std::optional<int64_t>> slice_axis(const Axis& axis, Shape input) {
   return std::optional<int64_t>{index};
 }
 
-/// Number of elements of a tensor whose bytes can be counted.
+/// The number of elements of a tensor. Fails where its bytes do not fit in int64.
 Result<int64_t> counted(std::string_view what, Element element, Shape shape) {
   auto count = element_count(shape);
   if (!count) return invalid(what, ": ", count.error().message);
@@ -124,7 +124,8 @@ Result<int64_t> counted(std::string_view what, Element element, Shape shape) {
   return *count;
 }
 
-/// As many elements as slices; their shape plays no part, as in the kernel.
+/// Checks that ranges have as many elements as slices; their shape does not matter, as in the
+/// kernel.
 Status check_range(std::string_view what, const TensorType& range, int64_t slices,
                    std::optional<int64_t> axis) {
   DEQUANT_TRY(const int64_t count, counted(what, float32, range.shape));
@@ -143,7 +144,7 @@ Rule rule_of(const Dequantize& node) {
     case Mode::scaled: break;
   }
   if (documented) return Rule::documented_scaled;
-  // Unsigned types have no lowest code to leave out.
+  // Unsigned types have no narrow range: their lowest code is used.
   const bool narrow = node.narrow_range && kind(node.input.element) == Kind::signed_integer;
   return narrow ? Rule::scaled_narrow_range : Rule::scaled;
 }

@@ -1,4 +1,4 @@
-// WebNN dequantizeLinear: equal ranks, and blocks wherever a dimension of scale is smaller.
+// WebNN's dequantizeLinear: equal ranks, and blocks in each dimension where scale is smaller.
 #include "dequant/webnn.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using enum Element;
 
-/// The last two are not in the specification's list, but in browsers and in its tests.
+/// The specification does not list the last two; browsers and the web platform tests have them.
 constexpr ElementSet kInput{int8, uint8, int32, uint32, int4, uint4};
 constexpr ElementSet kScale{float32, float16};
 
@@ -34,7 +34,8 @@ Status check_types(const DequantizeLinear& node) {
   return {};
 }
 
-/// Sizes of all tensors fit in int64: those of scale and zeroPoint are no larger than input's.
+/// Checks that the bytes of all tensors fit in int64; scale and zeroPoint have no more elements
+/// than input.
 Status check_input(const DequantizeLinear& node) {
   const Shape input = node.input.shape;
   if (input.size() > size_t{kMaxRank}) {
@@ -75,7 +76,7 @@ Status check_params(const DequantizeLinear& node) {
   return {};
 }
 
-/// All tensors are packed, so strides are products of what follows.
+/// All tensors are packed, so a stride is the product of the later sizes.
 std::vector<Dimension> dimensions_of(Shape input, Shape scale) {
   std::vector<Dimension> dimensions;
   std::vector<BlockedDimension> whole(input.size());
