@@ -15,8 +15,8 @@ thread_local long allocations = 0;
 
 }  // namespace
 
-// The form that the others end in, and what frees it; compilers that see into them would take the
-// pair for a mistake.
+// All forms of operator new call this one. Not inlined: compilers that see malloc() and free()
+// behind new and delete warn of a mismatch.
 [[gnu::noinline]] void* operator new(std::size_t size) {
   ++allocations;
   if (void* block = std::malloc(size != 0 ? size : 1)) return block;

@@ -61,8 +61,8 @@ std::vector<Case> make_cases() {
   return cases;
 }
 
-/// Runs every example on every target after set(), alone and on all processors; check() looks at
-/// the state after each group.
+/// Runs every example on every target after set(), on the calling thread and on all processors.
+/// Calls check(), which checks the state of the floating-point unit, after each run().
 template <class Set, class Check>
 void expect_same_bits_after(Set set, Check check) {
   static const std::vector<Case> cases = make_cases();

@@ -23,7 +23,7 @@ using testing::same_output;
 using testing::Types;
 using enum Element;
 
-/// Shapes of each granularity, with runs shorter and longer than a vector and of odd length.
+/// Shapes of each granularity, with groups shorter and longer than a vector and of odd length.
 const std::vector<Granular>& sample_shapes() {
   static const std::vector<Granular> list{
       {.x = {}, .scale = {}},

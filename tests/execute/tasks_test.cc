@@ -12,7 +12,7 @@
 namespace dequant {
 namespace {
 
-/// Counts the groups of each chunk.
+/// Counts how often each task is run.
 struct Counted {
   explicit Counted(size_t chunks) : runs(chunks) {}
 

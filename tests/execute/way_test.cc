@@ -1,5 +1,5 @@
 // The way of every kind of plan, by the vectors of every target and by size: a changed constant or
-// condition shows here, and so does a way that no plan takes any more.
+// condition shows here, and so does a way that no plan uses.
 #include "execute/way.h"
 
 #include <gtest/gtest.h>

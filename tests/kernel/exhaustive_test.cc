@@ -15,7 +15,7 @@ using testing::bits_of;
 using testing::float_of;
 using enum Element;
 
-/// Output bytes of one row.
+/// The output of one call of a kernel.
 std::vector<uint8_t> output_of(const Table& table, Element x, Element y, ScaleLayout scale_layout,
                                size_t count, const std::vector<uint8_t>& codes, const float* scale,
                                const int32_t* zero) {

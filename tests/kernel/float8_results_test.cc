@@ -13,14 +13,14 @@ namespace {
 
 using enum Element;
 
-/// Longer than what takes this way, and no whole number of groups.
+/// More elements than the least for which results are made once, and no multiple of the group.
 constexpr size_t kCount = 8 * 256 + 37;
 
 std::vector<float> scales() {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   std::vector<float> all{0.0F, 0.1F, 1.0F, 0x1p-100F, std::numeric_limits<float>::max()};
   const float edges[] = {0x1p-9F,        0x1p-8F,        0x1p-3F,
-                         0x1p-2F,        0x1p64F,  // where rows of codes become normal in float16
+                         0x1p-2F,        0x1p64F,  // where products become normal in float16
                          65520.0F / 448, 65520.0F / 240, 65520.0F / 57344,
                          65520.0F / 416, 65520.0F / 224, 65520.0F / 49152};
   for (const float edge : edges) {

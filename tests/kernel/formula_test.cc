@@ -46,8 +46,8 @@ std::vector<uint8_t> bytes_of(const std::vector<T>& codes) {
   return bytes;
 }
 
-/// Every code of 8 bits, often enough that rows look at all codes first; every code of 16 bits; of
-/// 32 bits the extremes and random ones.
+/// Every code of 8 bits, in so many elements that kernels first compute all 256 results; every code
+/// of 16 bits; of 32 bits the extremes and random codes.
 std::vector<uint8_t> codes_of(Element x) {
   std::vector<uint32_t> codes;
   for (uint32_t code = 0; code < 0x10000; ++code) codes.push_back(code);

@@ -1,4 +1,4 @@
-// What else the way to a row takes, on every target against the reference, on guarded memory.
+// The helper functions of every target against those of the reference, on guarded memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ constexpr size_t kMost = 200;
 
 class HelpersOfTargets : public ::testing::Test {
  protected:
-  /// Calls check(moves of a target, those of the reference) for each target.
+  /// Calls check(helpers of a target, helpers of the reference) for each target.
   template <class Check>
   void each(const Check& check) {
     for (const std::string_view target : targets()) {
@@ -35,7 +35,7 @@ class HelpersOfTargets : public ::testing::Test {
     }
   }
 
-  /// Random bytes that end where the memory ends.
+  /// Random bytes that end at the guard page.
   uint8_t* random_bytes(size_t size) {
     uint8_t* bytes = from_.before_end(size);
     for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<uint8_t>(random_.bits());

@@ -1,4 +1,4 @@
-// Calling one row of the kernel table on guarded memory and comparing all of it with the reference.
+// Calling one kernel on guarded memory, and comparing all of the memory with the reference's.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@
 
 namespace dequant::testing {
 
-/// What a row computes.
+/// The arithmetic of a kernel.
 enum class Arithmetic { scale, range, formula };
 
 /// One kernel of one target.
