@@ -1,0 +1,47 @@
+// UTF-8: reading and writing one character.
+#include "format/io/utf8.h"
+
+namespace dequant::format {
+
+size_t utf8_length(std::string_view text, size_t i) {
+  const auto byte = [&](size_t k) { return static_cast<unsigned char>(text[k]); };
+  const unsigned char first = byte(i);
+  const size_t n = first < 0x80                    ? 1
+                   : first >= 0xC2 && first < 0xE0 ? 2
+                   : (first & 0xF0) == 0xE0        ? 3
+                   : first >= 0xF0 && first < 0xF5 ? 4
+                                                   : 0;
+  if (n == 0 || n > text.size() - i) return 0;
+  for (size_t k = 1; k < n; ++k) {
+    if ((byte(i + k) & 0xC0) != 0x80) return 0;
+  }
+  // Overlong forms, surrogates, and numbers above U+10FFFF.
+  if (first == 0xE0 && byte(i + 1) < 0xA0) return 0;
+  if (first == 0xED && byte(i + 1) > 0x9F) return 0;
+  if (first == 0xF0 && byte(i + 1) < 0x90) return 0;
+  if (first == 0xF4 && byte(i + 1) > 0x8F) return 0;
+  return n;
+}
+
+void append_utf8(std::string& text, uint32_t character) {
+  const auto continuation = [&](int shift) {
+    return static_cast<char>(0x80 | ((character >> shift) & 0x3F));
+  };
+  if (character < 0x80) {
+    text += static_cast<char>(character);
+  } else if (character < 0x800) {
+    text += static_cast<char>(0xC0 | character >> 6);
+    text += continuation(0);
+  } else if (character < 0x10000) {
+    text += static_cast<char>(0xE0 | character >> 12);
+    text += continuation(6);
+    text += continuation(0);
+  } else {
+    text += static_cast<char>(0xF0 | character >> 18);
+    text += continuation(12);
+    text += continuation(6);
+    text += continuation(0);
+  }
+}
+
+}  // namespace dequant::format

@@ -1,0 +1,18 @@
+// UTF-8: reading and writing one character.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace dequant::format {
+
+/// The length of the UTF-8 sequence that starts at text[i], or 0 where no valid one does: overlong
+/// forms, surrogates and numbers above U+10FFFF are not valid. Demands i < text.size().
+size_t utf8_length(std::string_view text, size_t i);
+
+/// Appends the UTF-8 sequence of a character. Demands a number up to U+10FFFF, no surrogate.
+void append_utf8(std::string& text, uint32_t character);
+
+}  // namespace dequant::format
