@@ -41,6 +41,7 @@ ALLOWED = {
     "format/io": ("dequant/", "format/io/", "fmt/", "nettle/"),
     "format/json": ("dequant/", "format/io/", "format/json/", "fmt/", "nlohmann/"),
     "format/npy": ("dequant/", "format/io/", "format/npy/", "fmt/"),
+    "format/safetensors": ("dequant/", "format/io/", "format/safetensors/", "fmt/"),
     "format/profile": ("dequant/", "format/io/", "format/profile/"),
     "format/model": ("dequant/", "format/io/", "format/model/", "format/profile/", "fmt/",
                      "nlohmann/"),

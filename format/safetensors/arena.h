@@ -1,0 +1,39 @@
+// Memory for many short arrays that are freed at once.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace dequant::format::safetensors {
+
+/// Copies of arrays, which stay where they are until the arena is destroyed, also when it is moved.
+/// Takes at most an eighth more than they, and 64 KiB.
+template <class T>
+class Arena {
+ public:
+  std::span<const T> add(std::span<const T> values) {
+    // Long arrays are alone, so that no chunk ends with much that is unused.
+    const bool alone = values.size() > kChunk / 8;
+    if (!alone && values.size() > room_.size()) room_ = allocate(kChunk);
+    const std::span<T> copy = alone ? allocate(values.size()) : room_.first(values.size());
+    if (!alone) room_ = room_.subspan(values.size());
+    std::copy(values.begin(), values.end(), copy.begin());
+    return copy;
+  }
+
+ private:
+  static constexpr size_t kChunk = (size_t{1} << 16) / sizeof(T);
+
+  std::span<T> allocate(size_t size) {
+    chunks_.push_back(std::make_unique_for_overwrite<T[]>(size));
+    return {chunks_.back().get(), size};
+  }
+
+  std::vector<std::unique_ptr<T[]>> chunks_;
+  std::span<T> room_;  ///< the unused end of the last chunk of many arrays
+};
+
+}  // namespace dequant::format::safetensors
