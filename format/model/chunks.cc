@@ -1,9 +1,19 @@
 // A dense tensor cut into chunks that fit in memory.
 #include "format/model/chunks.h"
 
+#include <algorithm>
+
 #include "format/model/ranges.h"
 
 namespace dequant::format {
+namespace {
+
+/// Bytes of codes that a chunk may read besides its own: rows that begin within a block.
+constexpr int64_t kSlack = int64_t{1} << 16;
+/// Long chunks that threads compute at once, each with its output and its codes.
+constexpr int64_t kChunksAtOnce = 4;
+
+}  // namespace
 
 Chunks::Chunks(const Plan& plan, RecipeReaders readers, int64_t output_bytes,
                int64_t parameter_bytes, Phases* phases)
@@ -15,21 +25,64 @@ Chunks::Chunks(const Plan& plan, RecipeReaders readers, int64_t output_bytes,
 
 Status Chunks::open() {
   const Stopwatch watch(phases_, &Phases::read);
-  DEQUANT_TRY(scale_, ParameterReader::open(std::move(readers_.scale), parameter_bytes_));
-  if (readers_.zero_point) {
-    DEQUANT_TRY(zero_, ParameterReader::open(std::move(readers_.zero_point), parameter_bytes_));
+  DEQUANT_CHECK(open(std::move(readers_.scale), &Slices::scale, &Buffers::scale));
+  DEQUANT_CHECK(open(std::move(readers_.zero_point), &Slices::zero_point, &Buffers::zero_point));
+  DEQUANT_CHECK(
+      open(std::move(readers_.tensor_scale), &Slices::tensor_scale, &Buffers::tensor_scale));
+  DEQUANT_CHECK(open(std::move(readers_.group_index), &Slices::group_index, &Buffers::group_index));
+  return plan_.granularity == Granularity::strided ? plan_strided_chunks() : Status{};
+}
+
+Status Chunks::open(std::unique_ptr<StoredReader> reader, Range Slices::*slice,
+                    std::span<const std::byte> Buffers::*buffer) {
+  if (!reader) return {};
+  const Element element = reader->element();
+  DEQUANT_TRY(auto parameter, ParameterReader::open(std::move(reader), parameter_bytes_));
+  parameters_.push_back({element, slice, buffer, std::move(parameter)});
+  return {};
+}
+
+int64_t Chunks::code_bytes(int64_t elements) const {
+  const Range bytes = bytes_of(plan_.input, slices_of(plan_, {0, elements}).x);
+  return bytes.end - bytes.begin;
+}
+
+/// Neighbours in y can be far apart in x, as in a transpose: then chunks of a few results would
+/// each read nearly all codes. A chunk becomes as long as a dimension that ends this, where its
+/// results fit in `parameter_bytes_`; else all codes are held.
+Status Chunks::plan_strided_chunks() {
+  const int64_t count = element_count(plan_);
+  const auto reads_twice = [&](int64_t elements) {
+    return code_bytes(elements) > 2 * (elements * bits(plan_.input) / 8) + kSlack;
+  };
+  if (count <= most_ || (readers_.codes->seekable() && !reads_twice(most_))) return {};
+  int64_t elements = 1;
+  for (auto d = plan_.dimensions.rbegin(); d != plan_.dimensions.rend(); ++d) {
+    elements *= d->size;
+    if (elements <= most_ || elements == count || !readers_.codes->seekable()) continue;
+    if (elements * (bits(plan_.output) / 8) > parameter_bytes_ / kChunksAtOnce) break;
+    if (reads_twice(elements)) continue;
+    most_ = elements;
+    long_chunks_ = true;
+    return {};
   }
+  DEQUANT_TRY(codes_, readers_.codes->whole(parameter_bytes_));
   return {};
 }
 
 int64_t Chunks::concurrency() const {
-  if (!scale_->held_whole() || (zero_ && !zero_->held_whole())) return 1;
-  return element_count(plan_) / most_ + 1;
+  for (const Parameter& p : parameters_) {
+    if (!p.reader.held_whole()) return 1;
+  }
+  const int64_t chunks = element_count(plan_) / most_ + 1;
+  return long_chunks_ ? std::min(chunks, kChunksAtOnce) : chunks;
 }
 
 void Chunks::make_room(Chunk& chunk, Holds what) const {
   const int64_t most = std::min(most_, element_count(plan_));
-  chunk.codes.reserve(static_cast<size_t>(most * bits(plan_.input) / 8 + 1));
+  if (codes_.empty()) {
+    chunk.code_buffer.reserve(static_cast<size_t>(most * bits(plan_.input) / 8 + 1));
+  }
   if (what == Holds::codes) return;
   chunk.output.reserve(static_cast<size_t>(most * (bits(plan_.output) / 8)));
 }
@@ -38,22 +91,27 @@ Result<bool> Chunks::next(Chunk& chunk) {
   const std::lock_guard lock(mutex_);
   if (begin_ == element_count(plan_)) return false;
   chunk.elements = {begin_, chunk_end(plan_, begin_, most_)};
-  const int64_t count = chunk.elements.end - begin_;
-  DEQUANT_TRY(const int64_t code_bytes, packed_bytes(plan_.input, count));
-  chunk.codes.resize(static_cast<size_t>(code_bytes));
-  if (!readers_.codes->seekable()) {
+  if (codes_.empty() && !readers_.codes->seekable()) {
     const Stopwatch watch(phases_, &Phases::read);
-    DEQUANT_CHECK(readers_.codes->read(count, chunk.codes));
+    const int64_t count = chunk.elements.end - begin_;
+    DEQUANT_TRY(const int64_t bytes, packed_bytes(plan_.input, count));
+    chunk.code_buffer.resize(static_cast<size_t>(bytes));
+    DEQUANT_CHECK(readers_.codes->read(count, chunk.code_buffer));
+    chunk.codes = chunk.code_buffer;
   }
   begin_ = chunk.elements.end;
   return true;
 }
 
-Status Chunks::read_parameters(Chunk& chunk, Buffers& buffers) {
-  const Range groups = groups_of(plan_, chunk.elements);
-  DEQUANT_TRY(buffers.scale, scale_->get(plan_.scale, groups, chunk.scale));
-  if (zero_) {
-    DEQUANT_TRY(buffers.zero_point, zero_->get(plan_.input, groups, chunk.zero_point));
+Status Chunks::read_codes(Chunk& chunk, Range slice) {
+  const Range bytes = bytes_of(plan_.input, slice);
+  const auto size = static_cast<size_t>(bytes.end - bytes.begin);
+  if (!codes_.empty()) {
+    chunk.codes = std::span(codes_).subspan(static_cast<size_t>(bytes.begin), size);
+  } else if (readers_.codes->seekable()) {
+    chunk.code_buffer.resize(size);
+    DEQUANT_CHECK(readers_.codes->read_at(slice, chunk.code_buffer));
+    chunk.codes = chunk.code_buffer;
   }
   return {};
 }
@@ -65,13 +123,17 @@ Status Chunks::compute(Chunk& chunk, const Executor& executor) {
 }
 
 Status Chunks::compute(Chunk& chunk, std::span<std::byte> y, const RunOptions& options) {
-  Buffers buffers{chunk.codes, {}, {}, y};
+  Buffers buffers{{}, {}, {}, y};
   {
     const Stopwatch watch(phases_, &Phases::read);
-    if (readers_.codes->seekable()) {
-      DEQUANT_CHECK(readers_.codes->read_at(chunk.elements, chunk.codes));
+    const Slices slices = slices_of(plan_, chunk.elements);
+    DEQUANT_CHECK(read_codes(chunk, slices.x));
+    buffers.x = chunk.codes;
+    for (size_t i = 0; i < parameters_.size(); ++i) {
+      const Parameter& p = parameters_[i];
+      DEQUANT_TRY(buffers.*p.buffer,
+                  p.reader.get(p.element, slices.*p.slice, chunk.parameter_buffers[i]));
     }
-    DEQUANT_CHECK(read_parameters(chunk, buffers));
   }
   const Stopwatch watch(phases_, &Phases::dequantize);
   return run_range(plan_, chunk.elements, buffers, options);
@@ -79,8 +141,8 @@ Status Chunks::compute(Chunk& chunk, std::span<std::byte> y, const RunOptions& o
 
 Status Chunks::finish() {
   DEQUANT_CHECK(readers_.codes->finish());
-  DEQUANT_CHECK(scale_->finish());
-  return zero_ ? zero_->finish() : Status{};
+  for (Parameter& p : parameters_) DEQUANT_CHECK(p.reader.finish());
+  return {};
 }
 
 }  // namespace dequant::format

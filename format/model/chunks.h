@@ -1,9 +1,9 @@
 // A dense tensor cut into chunks that fit in memory, which any number of threads may compute.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,41 +14,52 @@
 
 namespace dequant::format {
 
-/// The stored tensors of one recipe, open for reading.
+/// The stored tensors of one recipe, open for reading; null for those that the recipe does not
+/// have.
 struct RecipeReaders {
   std::unique_ptr<StoredReader> codes;
   std::unique_ptr<StoredReader> scale;
-  std::unique_ptr<StoredReader> zero_point;  ///< null: the recipe has none
+  std::unique_ptr<StoredReader> zero_point;
+  std::unique_ptr<StoredReader> tensor_scale = nullptr;
+  std::unique_ptr<StoredReader> group_index = nullptr;
 };
+
+/// The parameters of a recipe: scale, zero point, tensor scale, group index.
+inline constexpr size_t kMostParameters = 4;
 
 /// One chunk, and the buffers of the thread that computes it.
 struct Chunk {
   Range elements;
-  std::vector<std::byte> codes;
-  std::vector<std::byte> scale;       ///< of this chunk; empty where all scales are in memory
-  std::vector<std::byte> zero_point;  ///< the same for zero points
+  /// The packed codes of a plan that is not strided; of a strided plan all that the elements need.
+  std::span<const std::byte> codes;
   std::vector<std::byte> output;
+
+  std::vector<std::byte> code_buffer;
+  /// Of each parameter; unused where all of the parameter is in memory.
+  std::array<std::vector<std::byte>, kMostParameters> parameter_buffers;
 };
 
 /// Which buffers of a chunk are used: results may go to memory of the caller.
 enum class Holds { codes, codes_and_output };
 
 /// The chunks of one dense tensor, from front to back. Each thread calls next() for a chunk and
-/// then compute(); any number of threads may do so at once. The plan must not be strided.
+/// then compute(); any number of threads may do so at once. The y of a strided plan must have no
+/// gaps, in the order of the plan's dimensions.
 class Chunks {
  public:
   /// A chunk has at most `output_bytes` of output, `parameter_bytes` of scales and as many of zero
-  /// points. `phases`, if not null, gets the time of reading and dequantizing. The plan must
-  /// outlive this object.
+  /// points. Of strided plans that need codes from far apart for a few results, a chunk may be
+  /// larger, or all codes are held in memory: open() decides within `parameter_bytes`. `phases`, if
+  /// not null, gets the time of reading and dequantizing. The plan must outlive this object.
   Chunks(const Plan& plan, RecipeReaders readers, int64_t output_bytes, int64_t parameter_bytes,
          Phases* phases);
 
-  /// Reads the scales and zero points where all fit in `parameter_bytes`. Must be called first.
-  /// Fails with io, malformed or limit.
+  /// Reads the parameters that fit in `parameter_bytes`. Must be called first. Fails with io,
+  /// malformed or limit.
   Status open();
 
-  /// How many threads can compute chunks at once: about the number of chunks; 1 where scales or
-  /// zero points are read chunk by chunk, as the limit then allows one chunk in memory.
+  /// How many threads can compute chunks at once: about the number of chunks; 1 where parameters
+  /// are read chunk by chunk, as the limit then allows one chunk in memory.
   int64_t concurrency() const;
 
   /// Allocates buffers that are large enough for every chunk. Throws std::bad_alloc.
@@ -69,15 +80,30 @@ class Chunks {
   Status finish();
 
  private:
-  Status read_parameters(Chunk& chunk, Buffers& buffers);
+  /// One stored tensor other than the codes, and where Slices and Buffers have its part.
+  struct Parameter {
+    Element element;
+    Range Slices::*slice;
+    std::span<const std::byte> Buffers::*buffer;
+    ParameterReader reader;
+  };
+
+  Status open(std::unique_ptr<StoredReader> reader, Range Slices::*slice,
+              std::span<const std::byte> Buffers::*buffer);
+  Status plan_strided_chunks();
+  /// Bytes of codes that the first `elements` elements need.
+  int64_t code_bytes(int64_t elements) const;
+  Status read_codes(Chunk& chunk, Range slice);
 
   const Plan& plan_;
   RecipeReaders readers_;
-  const int64_t most_;  ///< elements of a chunk
+  int64_t most_;  ///< elements of a chunk
+  bool long_chunks_ = false;
   const int64_t parameter_bytes_;
   Phases* phases_;
-  std::optional<ParameterReader> scale_;
-  std::optional<ParameterReader> zero_;
+  std::vector<Parameter> parameters_;
+  /// All codes, or empty where each chunk reads its own.
+  std::vector<std::byte> codes_;
   std::mutex mutex_;   ///< guards begin_, and readers_.codes unless these are seekable
   int64_t begin_ = 0;  ///< of the next chunk
 };

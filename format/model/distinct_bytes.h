@@ -21,9 +21,10 @@ class DistinctBytes {
     int64_t sum = 0;
     const auto count = [&](const void* identity, int64_t bytes) { sum += add(identity, bytes); };
     file.for_each_source(tensor.stored, count);
-    if (!tensor.recipe) return sum;
-    file.for_each_source(tensor.recipe->scale, count);
-    if (tensor.recipe->zero_point) file.for_each_source(*tensor.recipe->zero_point, count);
+    if (tensor.recipe) {
+      tensor.recipe->for_each_parameter(
+          [&](const StoredTensor& parameter) { file.for_each_source(parameter, count); });
+    }
     return sum;
   }
 

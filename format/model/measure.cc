@@ -28,17 +28,31 @@ Result<Measured> Measurer::measure(const DenseTensor& tensor, bool all) {
   for_each_listed(found.scale, [&](Group& g) { g.zero_point = recipe.plan.implicit_zero_point; });
   if (recipe.zero_point) DEQUANT_CHECK(read_zero_points(*recipe.zero_point, found));
   Profiler profiler(recipe.plan, all);
+  // Chunks of a strided plan may read the same codes: these are read once more, in their order.
+  const bool strided = recipe.plan.granularity == Granularity::strided;
   DEQUANT_TRY(RecipeReaders readers, open_readers(file_, tensor, options_));
   DEQUANT_CHECK(scatter_.visit(recipe.plan, std::move(readers), [&](const Chunk& chunk) -> Status {
-    profiler.add(chunk.elements, chunk.codes, chunk.output);
+    profiler.add(chunk.elements, chunk.output);
+    if (!strided) profiler.add_codes(chunk.codes, chunk.elements.end - chunk.elements.begin);
     advance_(static_cast<int64_t>(chunk.output.size()));
     return {};
   }));
+  if (strided && all) DEQUANT_CHECK(read_codes(tensor.stored, profiler));
   found.profile = profiler.finish();
   if (found.profile.has_groups) {
     for_each_listed(found.scale, [&](Group& g) { g.largest = profiler.largest(g.index); });
   }
   return found;
+}
+
+Status Measurer::read_codes(const StoredTensor& codes, Profiler& profiler) {
+  DEQUANT_TRY(const auto reader, file_.open(codes, options_.memory));
+  while (reader->left() > 0) {
+    const int64_t count = std::min(kStep, reader->left());
+    DEQUANT_TRY(const auto part, reader->next(count));
+    profiler.add_codes(part, count);
+  }
+  return reader->finish();
 }
 
 /// Zero points have the indices of the scales.
@@ -68,9 +82,9 @@ Status Measurer::read(const StoredTensor& tensor, Add add) {
 }
 
 Remembered::Inputs Remembered::inputs_of(const DenseTensor& tensor) {
-  const Recipe& recipe = *tensor.recipe;
-  return {tensor.stored.identity, recipe.scale.identity,
-          recipe.zero_point ? recipe.zero_point->identity : nullptr};
+  Inputs inputs{tensor.stored.identity};
+  tensor.recipe->for_each_parameter([&](const StoredTensor& t) { inputs.push_back(t.identity); });
+  return inputs;
 }
 
 const Measured* Remembered::find(const DenseTensor& tensor) const {

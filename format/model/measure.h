@@ -2,7 +2,7 @@
 #pragma once
 
 #include <map>
-#include <tuple>
+#include <vector>
 
 #include "format/model/model_file.h"
 #include "format/profile/profile.h"
@@ -32,6 +32,7 @@ class Measurer {
   Result<Measured> measure(const DenseTensor& tensor, bool all);
 
  private:
+  Status read_codes(const StoredTensor& codes, Profiler& profiler);
   Status read_zero_points(const StoredTensor& zero_point, Measured& found);
   template <class Add>
   Status read(const StoredTensor& tensor, Add add);
@@ -60,7 +61,8 @@ class Remembered {
   static constexpr size_t kMost = size_t{1} << 13;
   static constexpr size_t kMostProfiles = size_t{1} << 10;
 
-  using Inputs = std::tuple<const void*, const void*, const void*>;
+  /// The identities of the codes and the parameters.
+  using Inputs = std::vector<const void*>;
   struct Entry {
     Plan plan;
     Measured measured;

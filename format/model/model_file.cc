@@ -15,6 +15,12 @@ Result<RecipeReaders> open_readers(ModelFile& file, const DenseTensor& tensor,
   if (recipe.zero_point) {
     DEQUANT_TRY(readers.zero_point, file.open(*recipe.zero_point, memory));
   }
+  if (recipe.tensor_scale) {
+    DEQUANT_TRY(readers.tensor_scale, file.open(*recipe.tensor_scale, memory));
+  }
+  if (recipe.group_index) {
+    DEQUANT_TRY(readers.group_index, file.open(*recipe.group_index, memory));
+  }
   return readers;
 }
 

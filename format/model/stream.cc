@@ -152,8 +152,7 @@ Status Scatter::visit(const Plan& plan, RecipeReaders readers, const ChunkSink& 
               return sink(chunk);
             });
   auto status = team.run(options_.executor);
-  for (Chunk& c : memory_)
-    c.scale = c.zero_point = {};  // frees memory that the next tensor may need
+  for (Chunk& c : memory_) c.parameter_buffers = {};  // frees memory that the next tensor may need
   DEQUANT_CHECK(std::move(status));
   return chunks.finish();
 }

@@ -42,6 +42,17 @@ struct Recipe {
   std::optional<int64_t> axis;  ///< from the front, along which scales change; none: one scale
   StoredTensor scale;
   std::optional<StoredTensor> zero_point;
+  std::optional<StoredTensor> tensor_scale = {};  ///< one float32: the second scale of the plan
+  std::optional<StoredTensor> group_index = {};   ///< int32
+
+  /// Calls visit(const StoredTensor&) for the stored tensors other than the codes.
+  template <class Visit>
+  void for_each_parameter(Visit visit) const {
+    visit(scale);
+    for (const auto* parameter : {&zero_point, &tensor_scale, &group_index}) {
+      if (*parameter) visit(**parameter);
+    }
+  }
 };
 
 /// The names of a tensor. Texts are those of the file, and valid as long as the file is open.
@@ -69,9 +80,9 @@ struct DenseTensor : TensorFacts {
   TensorType type() const { return {recipe ? recipe->plan.output : stored.type.element, shape}; }
   /// Bytes of all its stored tensors in files.
   int64_t stored_bytes() const {
-    if (!recipe) return stored.bytes;
-    return stored.bytes + recipe->scale.bytes +
-           (recipe->zero_point ? recipe->zero_point->bytes : 0);
+    int64_t sum = stored.bytes;
+    if (recipe) recipe->for_each_parameter([&](const StoredTensor& t) { sum += t.bytes; });
+    return sum;
   }
 };
 

@@ -242,29 +242,38 @@ struct Profiler::Counts {
 };
 
 Profiler::Profiler(const Plan& plan, bool all) : plan_(plan), all_(all) {
-  const int64_t groups = scale_count(plan);
+  const int64_t groups = plan.granularity == Granularity::strided ? 0 : scale_count(plan);
   if (all && groups > 1 && groups <= kMostGroups) largest_.resize(static_cast<size_t>(groups));
 }
 
 Profiler::~Profiler() = default;
 
-void Profiler::add(Range elements, std::span<const std::byte> codes,
-                   std::span<const std::byte> results) {
-  std::unique_ptr<Counts> counts;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!idle_.empty()) {
-      counts = std::move(idle_.back());
-      idle_.pop_back();
-    }
-  }
-  if (!counts) counts = std::make_unique<Counts>();
-  if (all_) counts->add_codes(plan_.input, codes, elements.end - elements.begin);
+std::unique_ptr<Profiler::Counts> Profiler::idle_counts() {
+  const std::lock_guard lock(mutex_);
+  if (idle_.empty()) return std::make_unique<Counts>();
+  std::unique_ptr<Counts> counts = std::move(idle_.back());
+  idle_.pop_back();
+  return counts;
+}
+
+void Profiler::put_back(std::unique_ptr<Counts> counts) {
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(counts));
+}
+
+void Profiler::add(Range elements, std::span<const std::byte> results) {
+  std::unique_ptr<Counts> counts = idle_counts();
   widen(plan_.output, results, counts->floats);
   add_values(counts->floats, all_, counts->values);
   if (!largest_.empty()) raise_largest(elements, counts->floats);
-  const std::lock_guard lock(mutex_);
-  idle_.push_back(std::move(counts));
+  put_back(std::move(counts));
+}
+
+void Profiler::add_codes(std::span<const std::byte> codes, int64_t count) {
+  if (!all_) return;
+  std::unique_ptr<Counts> counts = idle_counts();
+  counts->add_codes(plan_.input, codes, count);
+  put_back(std::move(counts));
 }
 
 void Profiler::raise_largest(Range elements, std::span<const float> values) {
@@ -289,7 +298,7 @@ Profile Profiler::finish() {
   const bool counted = all_ && bits(plan_.input) <= 16;
   if (counted) sum.codes_seen.resize(size_t{1} << bits(plan_.input));
   for (const auto& counts : idle_) {
-    for (size_t code = 0; code < sum.codes_seen.size(); ++code)
+    for (size_t code = 0; code < counts->codes_seen.size(); ++code)
       sum.codes_seen[code] += counts->codes_seen[code];
     sum.codes.add(counts->codes);
     sum.values.add(counts->values);

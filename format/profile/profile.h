@@ -71,14 +71,17 @@ class Profiler {
   static constexpr int64_t kMostGroups = int64_t{1} << 20;
   static constexpr size_t kListed = 5;  ///< entries of Profile::first_silent at most
 
-  /// With `all` false only the extent of the values and the counts of zeros and infinities, in less
-  /// time. The plan must outlive this object.
+  /// There are no statistics for each scale of a strided plan. With `all` false only the extent of
+  /// the values and the counts of zeros and infinities, in less time. The plan must outlive this
+  /// object.
   Profiler(const Plan& plan, bool all);
   ~Profiler();
 
-  /// Adds a range of elements: its packed codes, which begin on a byte, and its packed results. Any
-  /// number of threads may call it at once.
-  void add(Range elements, std::span<const std::byte> codes, std::span<const std::byte> results);
+  /// Adds the packed results of a range of elements. Any number of threads may call it at once.
+  void add(Range elements, std::span<const std::byte> results);
+
+  /// Adds `count` packed codes, which begin on a byte. Any number of threads may call it at once.
+  void add_codes(std::span<const std::byte> codes, int64_t count);
 
   /// The profile of all ranges. Must be called after the last add().
   Profile finish();
@@ -89,6 +92,8 @@ class Profiler {
  private:
   struct Counts;
 
+  std::unique_ptr<Counts> idle_counts();
+  void put_back(std::unique_ptr<Counts> counts);
   void raise_largest(Range elements, std::span<const float> values);
 
   const Plan& plan_;

@@ -47,7 +47,10 @@ std::vector<Chunk> random_chunks(Element element, std::vector<int64_t> counts) {
 
 Profile profile(const Plan& plan, const std::vector<Chunk>& chunks) {
   Profiler profiler(plan, true);
-  for (const Chunk& s : chunks) profiler.add(s.elements, s.codes, s.output);
+  for (const Chunk& s : chunks) {
+    profiler.add(s.elements, s.output);
+    profiler.add_codes(s.codes, s.elements.end - s.elements.begin);
+  }
   return profiler.finish();
 }
 
@@ -215,7 +218,10 @@ TEST(ProfileTest, FindsTheLargestValueOfEachScaleAndThoseWithoutAny) {
       }
     }
     Profiler profiler(p, true);
-    for (const Chunk& s : chunks) profiler.add(s.elements, s.codes, s.output);
+    for (const Chunk& s : chunks) {
+      profiler.add(s.elements, s.output);
+      profiler.add_codes(s.codes, s.elements.end - s.elements.begin);
+    }
     const Profile found = profiler.finish();
     ASSERT_TRUE(found.has_groups);
     for (size_t i = 0; i < largest.size(); ++i) {

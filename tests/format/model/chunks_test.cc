@@ -1,0 +1,198 @@
+// Strided plans computed in chunks: the floats of one run() over the whole tensor, whether chunks
+// read neighbouring codes, whole dimensions at once, or from codes that are held in memory.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <random>
+
+#include "format/model/stream.h"
+
+namespace dequant::format {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+using enum Element;
+
+/// Packed codes in memory, and how many bytes of them were read.
+class MemoryReader : public StoredReader {
+ public:
+  MemoryReader(Element element, int64_t count, const Bytes& bytes, std::atomic<int64_t>& read,
+               bool seekable)
+      : StoredReader(element, count), bytes_(bytes), read_(read), seekable_(seekable) {}
+
+  bool seekable() const override { return seekable_; }
+  Status read_at(Range elements, std::span<std::byte> out) const override {
+    const Range bytes = bytes_of(element_, elements);
+    EXPECT_LE(static_cast<size_t>(bytes.end), bytes_.size());
+    EXPECT_EQ(static_cast<size_t>(bytes.end - bytes.begin), out.size());
+    std::memcpy(out.data(), bytes_.data() + bytes.begin, out.size());
+    read_ += static_cast<int64_t>(out.size());
+    return {};
+  }
+  Status finish() override { return {}; }
+
+ private:
+  Status read_next(Range elements, std::span<std::byte> out) override {
+    return read_at(elements, out);
+  }
+  std::string label() const override { return "memory"; }
+
+  const Bytes& bytes_;
+  std::atomic<int64_t>& read_;
+  const bool seekable_;
+};
+
+struct Case {
+  const char* description;
+  Plan plan;
+  bool all_codes_once = false;  ///< no code is read more often than once, slack aside
+};
+
+Plan strided(Element input, Element output, std::vector<Dimension> dimensions) {
+  Plan plan{.input = input, .output = output, .granularity = Granularity::strided};
+  plan.dimensions = std::move(dimensions);
+  return plan;
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  // FP8 weights in blocks of 128 x 128; the last blocks are short in both directions.
+  all.push_back(
+      {"blocks on two axes",
+       strided(float8e4m3fn, bfloat16, {{576, 1000, 8, 0, 1000, 128}, {1000, 1, 1, 0, 1, 128}}),
+       true});
+  // GPTQ: eight codes of a word follow one another along the columns of y, words along its rows.
+  Plan gptq =
+      strided(uint4, float16, {{1024, 8, 1, 1, 2048}, {256, 8192, 0, 0, 8}, {8, 1, 0, 0, 1}});
+  gptq.has_zero_point = true;
+  gptq.parameters.zero_point_offset = 1;
+  gptq.dimensions[1].group_index = 8;
+  gptq.dimensions[2].group_index = 1;
+  gptq.parameters.group_index = {16, 1024, 1024};
+  all.push_back({"a transpose with a group index", gptq, true});
+  // gpt-oss: the two inner dimensions of each expert are transposed.
+  all.push_back(
+      {"a transpose within each expert",
+       strided(
+           float4e2m1, bfloat16,
+           {{6, 360 * 640, 360 * 20, 0, 640 * 360}, {640, 1, 1, 0, 360, 32}, {360, 640, 20, 0, 1}}),
+       true});
+  return all;
+}
+
+struct Inputs {
+  Bytes x;
+  Bytes scale;
+  Bytes zero_point;
+  Bytes tensor_scale;
+  Bytes group_index;
+};
+
+Inputs random_inputs(const Plan& plan) {
+  std::mt19937 random(7);
+  const Extents e = extents(plan);
+  Inputs in;
+  const auto fill = [&](Bytes& bytes, Element element, int64_t count) {
+    bytes.resize(static_cast<size_t>(packed_bytes(element, count).value()));
+    for (std::byte& b : bytes) b = static_cast<std::byte>(random());
+  };
+  fill(in.x, plan.input, e.x);
+  if (plan.has_zero_point) fill(in.zero_point, zero_point_element(plan), e.zero_point);
+  std::vector<float> scales(static_cast<size_t>(e.scale));
+  for (float& s : scales) s = static_cast<float>(random() % 1000) * 0x1p-12F;
+  in.scale.resize(4 * scales.size());
+  std::memcpy(in.scale.data(), scales.data(), in.scale.size());
+  std::vector<int32_t> groups(static_cast<size_t>(e.group_index));
+  for (int32_t& g : groups) {
+    g = static_cast<int32_t>(random() % static_cast<uint32_t>(plan.parameters.group_index.groups));
+  }
+  in.group_index.resize(4 * groups.size());
+  std::memcpy(in.group_index.data(), groups.data(), in.group_index.size());
+  return in;
+}
+
+class StridedChunks : public ::testing::TestWithParam<std::tuple<size_t, bool>> {
+ protected:
+  const Case case_ = cases()[std::get<0>(GetParam())];
+  const bool seekable_ = std::get<1>(GetParam());
+  const Plan& plan_ = case_.plan;
+  const Inputs in_ = random_inputs(plan_);
+  std::atomic<int64_t> codes_read_{0};
+  std::atomic<int64_t> parameters_read_{0};
+
+  RecipeReaders readers() {
+    const Extents e = extents(plan_);
+    const auto reader = [&](Element element, int64_t count, const Bytes& bytes, auto& read) {
+      return std::make_unique<MemoryReader>(element, count, bytes, read, seekable_);
+    };
+    RecipeReaders out;
+    out.codes = reader(plan_.input, e.x, in_.x, codes_read_);
+    out.scale = reader(plan_.scale, e.scale, in_.scale, parameters_read_);
+    if (plan_.has_zero_point) {
+      out.zero_point =
+          reader(zero_point_element(plan_), e.zero_point, in_.zero_point, parameters_read_);
+    }
+    if (e.group_index != 0)
+      out.group_index = reader(int32, e.group_index, in_.group_index, parameters_read_);
+    return out;
+  }
+
+  Bytes whole() const {
+    Bytes y(static_cast<size_t>(packed_bytes(plan_.output, extents(plan_).y).value()));
+    EXPECT_TRUE(run(plan_, {.x = in_.x,
+                            .scale = in_.scale,
+                            .zero_point = in_.zero_point,
+                            .y = y,
+                            .tensor_scale = in_.tensor_scale,
+                            .group_index = in_.group_index}));
+    return y;
+  }
+
+  void expect_codes_read_once() const {
+    if (!case_.all_codes_once) return;
+    EXPECT_LE(codes_read_, 2 * static_cast<int64_t>(in_.x.size())) << case_.description;
+  }
+};
+
+TEST_P(StridedChunks, OfAStreamAreTheWholeTensor) {
+  Bytes y;
+  ASSERT_TRUE(stream(plan_, readers(), {.memory = 1}, [&](std::span<const std::byte> part) {
+    y.insert(y.end(), part.begin(), part.end());
+    return Status();
+  }));
+  EXPECT_EQ(y, whole());
+  expect_codes_read_once();
+}
+
+TEST_P(StridedChunks, InMemoryOfTheCallerAreTheWholeTensor) {
+  Bytes y(whole().size());
+  ASSERT_TRUE(fill(plan_, readers(), {.memory = 1}, y));
+  EXPECT_EQ(y, whole());
+  expect_codes_read_once();
+}
+
+TEST_P(StridedChunks, OfSeveralThreadsAreTheWholeTensor) {
+  Bytes y(whole().size());
+  const StreamOptions options{.memory = 1};
+  ASSERT_TRUE(
+      Scatter(options).run(plan_, readers(), [&](int64_t at, std::span<const std::byte> part) {
+        std::memcpy(y.data() + at, part.data(), part.size());
+        return Status();
+      }));
+  EXPECT_EQ(y, whole());
+  expect_codes_read_once();
+}
+
+INSTANTIATE_TEST_SUITE_P(, StridedChunks,
+                         ::testing::Combine(::testing::Range<size_t>(0, cases().size()),
+                                            ::testing::Bool()),
+                         [](const auto& info) {
+                           return fmt::format("{}{}", std::get<0>(info.param),
+                                              std::get<1>(info.param) ? "" : "InOrder");
+                         });
+
+}  // namespace
+}  // namespace dequant::format
