@@ -2,6 +2,7 @@
 #include "format/model/convert.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <optional>
 
@@ -36,6 +37,10 @@ struct Options {
   bool assume_const = false;
   bool external_data = false;
   bool no_checksum = false;
+  bool keep_unknown = false;
+  std::optional<std::string> others;
+  std::optional<std::string> max_shard_size;
+  std::optional<std::string> shards;
 };
 
 /// "0.5", "0.5, 0.25, ... (64)", or "not known".
@@ -99,9 +104,18 @@ void print_text(const Options& o, const ConvertReport& r) {
   print_changed("input", r.inputs_changed);
   print_changed("output", r.outputs_changed);
   if (!r.left.empty()) {
-    Table table({{"left as it was"}, {"operator"}, {"because"}});
-    for (const auto& l : r.left) table.add({escaped(l.node), l.op_type, l.reason});
+    const bool graph = r.words.has_graph;
+    Table table({{"left as it was"}, {graph ? "operator" : "scheme"}, {"because"}});
+    for (const auto& l : r.left)
+      table.add({escaped(graph ? l.node : l.name), graph ? l.op_type : l.scheme, l.reason});
     fmt::print("{}\n", table.text());
+  }
+  if (!r.dropped.empty()) {
+    fmt::print("{} tensors are not needed, such as {}: {}\n", r.dropped.size(),
+               escaped(r.dropped[0].name), r.dropped[0].reason);
+  }
+  if (!r.files_left_out.empty()) {
+    fmt::print("not copied: {}\n", escaped(fmt::format("{}", fmt::join(r.files_left_out, ", "))));
   }
   const auto bytes = converted_bytes(r);
   fmt::print("{} {} ({} quantized, {} as float), {}{} left\n", r.converted.size(),
@@ -162,6 +176,10 @@ int run(Options& o) {
   own.set_if(o.assume_const, "assume-const");
   own.set_if(o.external_data, "external-data");
   own.set_if(o.no_checksum, "no-checksum");
+  own.set_if(o.keep_unknown, "keep-unknown");
+  if (o.others) own.set("others", *o.others);
+  if (o.max_shard_size) own.set("max-shard-size", *o.max_shard_size);
+  if (o.shards) own.set("shards", *o.shards);
   o.convert.open.memory = o.resources.structure_memory();
   format::WriteOptions& write = o.convert.write;
   write.overwrite = o.force ? format::Overwrite::replace : format::Overwrite::refuse;
@@ -175,7 +193,7 @@ int run(Options& o) {
   const auto result = format::convert(format::formats(), *o.input, o.output, o.convert);
   progress.reset();
   if (!result) return report(result.error());
-  if (write.dry_run) {  // reports an existing file as without --dry-run
+  if (write.dry_run && !is_folder(*o.input)) {  // reports an existing file as without --dry-run
     const auto probe = format::OutputFile::create(o.output, write.overwrite);
     if (!probe) return report(probe.error());
   }
@@ -193,8 +211,10 @@ int run(Options& o) {
 void add_convert(const Command& app, int& exit_code) {
   auto o = std::make_shared<Options>();
   const Command c = app.add_subcommand("convert", "Turn a quantized model into a float one");
-  c.add_option("MODEL", o->input, "ONNX model to read; may be left out with --clean-temp");
-  c.add_option("-o,--output", o->output, "ONNX model to write")
+  c.add_option("MODEL", o->input,
+               "ONNX model, checkpoint folder or .safetensors file to read; may be left out with "
+               "--clean-temp");
+  c.add_option("-o,--output", o->output, "Model to write: a folder where MODEL is a folder")
       .required()
       .check(not_standard_output);
   c.add_flag("--strip-qdq", o->strip_qdq,
@@ -204,8 +224,9 @@ void add_convert(const Command& app, int& exit_code) {
       .one_of({"needed", "always", "never"})
       .needs(c.get_option("--strip-qdq"));
   c.add_option("--dtype", o->dtype,
-               "Type of the float constants, rounded once from float32; a Cast gives their readers "
-               "the type they had; default: that of each node")
+               "Type of the dequantized tensors, rounded once from float32; default: that of each "
+               "node, or that a checkpoint's model computes in. ONNX: a Cast gives readers of a "
+               "constant the type it had")
       .one_of({"float32", "float16", "bfloat16"});
   c.add_flag("--assume-const", o->assume_const,
              "Take initializers that are graph inputs, and could be overridden, as constant");
@@ -224,6 +245,19 @@ void add_convert(const Command& app, int& exit_code) {
              "Write nothing and exit with 4 where anything stays quantized");
   c.add_flag("--no-checksum", o->no_checksum,
              "Do not verify external data by the checksums that the model gives");
+  c.add_option("--others", o->others,
+               "Checkpoints: tensors that are not quantized keep their type, or get that of the "
+               "dequantized ones; default keep")
+      .one_of({"keep", "same"});
+  c.add_option("--max-shard-size", o->max_shard_size,
+               "Checkpoints: bytes of a file of the output at most, such as 5G; default 5G")
+      .type_name("SIZE");
+  c.add_option("--shards", o->shards,
+               "Checkpoints: the files of the output have the names and tensors of the input's")
+      .one_of({"as-input"});
+  c.add_flag("--keep-unknown", o->keep_unknown,
+             "Checkpoints: copy quantized tensors that nothing says how to dequantize, with a "
+             "warning; else that is an error");
   c.add_flag("--clean-temp", o->convert.clean_temp,
              "First remove temporary files of interrupted commands from the output's folder; "
              "without MODEL do nothing else, and -o may be the folder");
@@ -237,6 +271,7 @@ void add_convert(const Command& app, int& exit_code) {
       "  dequant convert quantized.onnx -o float.onnx\n"
       "  dequant convert quantized.onnx -o float.onnx --strip-qdq\n"
       "  dequant convert quantized.onnx -o half.onnx --dtype float16\n"
+      "  dequant convert DeepSeek-V3 -o DeepSeek-V3-bf16 --dtype bfloat16\n"
       "  dequant convert quantized.onnx -o float.onnx --include '*weight*' --dry-run\n"
       "\n"
       "A node that cannot be folded stays as it was and is listed with the reason; that is an "

@@ -12,43 +12,63 @@ namespace dequant::format {
 namespace {
 
 using nlohmann::json;
+using nlohmann::ordered_json;
 
-class Builder : public json::json_sax_t {
+/// Adds a member without a value to an object; null where the key is there already.
+json* add_member(json& object, std::string& name) {
+  auto [member, added] = object.get_ref<json::object_t&>().emplace(std::move(name), json());
+  return added ? &member->second : nullptr;
+}
+
+/// The same where members keep their order. The search is linear, so there is a limit.
+ordered_json* add_member(ordered_json& object, std::string& name) {
+  auto& members = object.get_ref<ordered_json::object_t&>();
+  const bool twice = std::any_of(members.begin(), members.end(),
+                                 [&](const auto& member) { return member.first == name; });
+  if (twice) return nullptr;
+  members.emplace_back(std::move(name), ordered_json());
+  return &members.back().second;
+}
+
+/// Builds a document of type J.
+template <class J>
+class Builder : public J::json_sax_t {
  public:
-  explicit Builder(size_t size) : size_(size) {}
+  explicit Builder(size_t size, size_t most_members) : size_(size), most_(most_members) {}
 
-  bool null() override { return add(json()); }
-  bool boolean(bool value) override { return add(json(value)); }
-  bool number_integer(int64_t value) override { return add(json(value)); }
-  bool number_unsigned(uint64_t value) override { return add(json(value)); }
-  bool number_float(double value, const std::string&) override { return add(json(value)); }
-  bool string(std::string& value) override { return add(json(std::move(value))); }
-  bool binary(json::binary_t&) override { return false; }  // JSON text has no binary values
-  bool start_object(size_t) override { return open(json::object()); }
-  bool start_array(size_t) override { return open(json::array()); }
+  bool null() override { return add(J()); }
+  bool boolean(bool value) override { return add(J(value)); }
+  bool number_integer(int64_t value) override { return add(J(value)); }
+  bool number_unsigned(uint64_t value) override { return add(J(value)); }
+  bool number_float(double value, const std::string&) override { return add(J(value)); }
+  bool string(std::string& value) override { return add(J(std::move(value))); }
+  bool binary(typename J::binary_t&) override { return false; }  // JSON text has no binary values
+  bool start_object(size_t) override { return open(J::object()); }
+  bool start_array(size_t) override { return open(J::array()); }
   bool end_object() override { return close(); }
   bool end_array() override { return close(); }
 
   bool key(std::string& name) override {
-    auto [member, added] =
-        open_.back()->get_ref<json::object_t&>().emplace(std::move(name), json());
-    if (!added) {
-      error_ = bad("the key \"{}\" occurs twice in an object", escaped(member->first));
+    if (open_.back()->size() == most_) {
+      error_ = bad("an object has more than {} members", most_);
       return false;
     }
-    member_ = &member->second;
-    return true;
+    const std::string shown = escaped(name);
+    member_ = add_member(*open_.back(), name);
+    if (member_ == nullptr) error_ = bad("the key \"{}\" occurs twice in an object", shown);
+    return member_ != nullptr;
   }
 
   /// `read` counts the bytes up to and including the one that is wrong.
-  bool parse_error(size_t read, const std::string& token, const json::exception&) override {
+  bool parse_error(size_t read, const std::string& token,
+                   const nlohmann::detail::exception&) override {
     error_ = read > size_
                  ? bad("not JSON: it ends at byte {}, before it is complete", size_)
                  : bad("not JSON: byte {}: unexpected \"{}\"", read - (read > 0), escaped(token));
     return false;
   }
 
-  Result<json> result() && {
+  Result<J> result() && {
     if (error_) return *std::move(error_);
     return std::move(root_);
   }
@@ -56,19 +76,19 @@ class Builder : public json::json_sax_t {
  private:
   static constexpr size_t kDeepest = 32;
 
-  json* add_value(json value) {
+  J* add_value(J value) {
     if (open_.empty()) return &(root_ = std::move(value));
     if (open_.back()->is_object()) return &(*member_ = std::move(value));
-    return &open_.back()->get_ref<json::array_t&>().emplace_back(std::move(value));
+    return &open_.back()->template get_ref<typename J::array_t&>().emplace_back(std::move(value));
   }
 
-  bool add(json value) {
+  bool add(J value) {
     add_value(std::move(value));
     return true;
   }
 
   /// While a container is open, nothing is added to the one around it: pointers stay valid.
-  bool open(json container) {
+  bool open(J container) {
     if (open_.size() == kDeepest) {
       error_ = bad("nested deeper than {} levels", kDeepest);
       return false;
@@ -83,17 +103,24 @@ class Builder : public json::json_sax_t {
   }
 
   size_t size_;  ///< of the text
-  json root_;
-  std::vector<json*> open_;
-  json* member_ = nullptr;
+  size_t most_;  ///< members of an object
+  J root_;
+  std::vector<J*> open_;
+  J* member_ = nullptr;
   std::optional<Error> error_;
 };
 
 }  // namespace
 
 Result<json> parse_json(std::string_view text) {
-  Builder builder(text.size());
+  Builder<json> builder(text.size(), SIZE_MAX);
   json::sax_parse(text, &builder);
+  return std::move(builder).result();
+}
+
+Result<ordered_json> parse_ordered_json(std::string_view text) {
+  Builder<ordered_json> builder(text.size(), kMostOrderedMembers);
+  ordered_json::sax_parse(text, &builder);
   return std::move(builder).result();
 }
 

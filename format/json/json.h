@@ -21,6 +21,13 @@ namespace dequant::format {
 /// twice, and on nesting of more than 32 levels.
 Result<nlohmann::json> parse_json(std::string_view text);
 
+/// Members that an object may have where these keep their order.
+inline constexpr size_t kMostOrderedMembers = 10'000;
+
+/// The same, but objects keep the order of their members. Also fails with malformed on an object of
+/// more than kMostOrderedMembers members.
+Result<nlohmann::ordered_json> parse_ordered_json(std::string_view text);
+
 /// The value as escaped text for a message.
 std::string shown(const nlohmann::json& value);
 

@@ -9,7 +9,7 @@ namespace dequant::format {
 namespace {
 
 /// Bytes of codes that a chunk may read besides its own: rows that begin within a block.
-constexpr int64_t kSlack = int64_t{1} << 16;
+constexpr int64_t kSlack = int64_t{1} << 12;
 /// Long chunks that threads compute at once, each with its output and its codes.
 constexpr int64_t kChunksAtOnce = 4;
 
@@ -52,16 +52,17 @@ int64_t Chunks::code_bytes(int64_t elements) const {
 /// results fit in `parameter_bytes_`; else all codes are held.
 Status Chunks::plan_strided_chunks() {
   const int64_t count = element_count(plan_);
-  const auto reads_twice = [&](int64_t elements) {
-    return code_bytes(elements) > 2 * (elements * bits(plan_.input) / 8) + kSlack;
+  const auto reads_more = [&](int64_t elements) {
+    const int64_t own = elements * bits(plan_.input) / 8;
+    return code_bytes(elements) > own + own / 4 + kSlack;
   };
-  if (count <= most_ || (readers_.codes->seekable() && !reads_twice(most_))) return {};
+  if (count <= most_ || (readers_.codes->seekable() && !reads_more(most_))) return {};
   int64_t elements = 1;
   for (auto d = plan_.dimensions.rbegin(); d != plan_.dimensions.rend(); ++d) {
     elements *= d->size;
     if (elements <= most_ || elements == count || !readers_.codes->seekable()) continue;
     if (elements * (bits(plan_.output) / 8) > parameter_bytes_ / kChunksAtOnce) break;
-    if (reads_twice(elements)) continue;
+    if (reads_more(elements)) continue;
     most_ = elements;
     long_chunks_ = true;
     return {};

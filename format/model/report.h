@@ -36,6 +36,12 @@ struct Left {
   std::string reason;
 };
 
+/// A tensor that the output does not need, and why.
+struct DroppedTensor {
+  std::string name;
+  std::string reason;
+};
+
 /// A node that was removed from a graph, and what replaces it.
 struct Stripped {
   std::string node;
@@ -78,6 +84,9 @@ struct ConvertReport {
   std::vector<ChangedValue> inputs_changed;
   std::vector<ChangedValue> outputs_changed;
   std::vector<Left> left;
+  std::vector<DroppedTensor> dropped;
+  std::vector<std::string> files_copied;    ///< of a folder: files without tensors
+  std::vector<std::string> files_left_out;  ///< of a folder: files that are not for the output
   size_t removed_initializers = 0;
   size_t removed_nodes = 0;
   int64_t bytes_in = 0;  ///< of the input file

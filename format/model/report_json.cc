@@ -115,6 +115,13 @@ ordered_json to_json(const ConvertReport& report) {
     j["outputs_changed"] = changed(report.outputs_changed);
   }
   j["left"] = left(report);
+  if (!report.words.has_graph) {
+    j["dropped"] = ordered_json::array();
+    for (const DroppedTensor& d : report.dropped)
+      j["dropped"].push_back({{report.words.name_key, d.name}, {"reason", d.reason}});
+    j["files_copied"] = report.files_copied;
+    j["files_left_out"] = report.files_left_out;
+  }
   j["totals"] = totals(report);
   j["seconds"] = {{"total", s.total},           {"decide", s.decide}, {"read", s.read},
                   {"dequantize", s.dequantize}, {"write", s.write},   {"flush", s.flush}};

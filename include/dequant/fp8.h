@@ -13,9 +13,9 @@ inline constexpr int kMaxRank = 8;
 /// One weight and its scales. Shapes are borrowed: they must live until dequantize() returns.
 struct Dequantize {
   TensorType weight;  ///< float8e4m3fn, float8e4m3fnuz, float8e5m2 or float8e5m2fnuz, row-major
-  /// float32, float16, bfloat16 or float8e8m0. One element: one scale. Rank 1 with the first
-  /// dimension of weight: one scale for each row. Rank of weight: dimension d is ceil(weight[d] /
-  /// block[d]); the last block of a dimension may be short.
+  /// float32, float16, bfloat16 or float8e8m0, or uint8 with the bytes of float8e8m0. One element:
+  /// one scale. Rank 1 with the first dimension of weight: one scale for each row. Rank of weight:
+  /// dimension d is ceil(weight[d] / block[d]); the last block of a dimension may be short.
   TensorType weight_scale;
   /// The block lengths, one for each dimension of weight. Empty: dimensions of weight_scale are 1,
   /// or equal to that of weight.

@@ -13,12 +13,22 @@ export shared=$PWD/../shared
 mkdir -p "$out/include" "$out/objects"
 for name in hwy gtest gmock; do ln -sfn "/usr/include/$name" "$out/include/$name"; done
 
+# What is tested is compiled as users have it, what tests it with little optimization. GoogleTest's
+# headers are parsed once.
+export ours="-std=c++20 -isystem $out/include -ffp-contract=off -Wall -Wextra -Wpedantic -Wshadow
+  -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Werror -Iinclude -Isrc -Itests"
+export theirs="-std=c++20 -isystem $out/include -I$googletest/googletest -I$googletest/googlemock"
+printf '#include <%s>\n' gmock/gmock.h gtest/gtest.h >"$out/tests.h"
+aarch64-linux-gnu-g++ $ours -O1 -x c++-header "$out/tests.h" -o "$out/tests.h.gch"
+
 compile() {
-  local ours=(-O2 -ffp-contract=off -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
-    -Wnon-virtual-dtor -Werror -Iinclude -Isrc -Itests "-DDEQUANT_SHARED_FOLDER=\"$shared\"")
-  local theirs=(-O1 "-I$googletest/googletest" "-I$googletest/googlemock")
-  case $1 in "$googletest"/*) ours=("${theirs[@]}") ;; esac
-  aarch64-linux-gnu-g++ -std=c++20 -isystem "$out/include" "${ours[@]}" -c "$1" \
+  local flags
+  case $1 in
+    "$googletest"/*) flags="$theirs -O1" ;;
+    tests/*) flags="$ours -O1 -include $out/tests.h" ;;
+    *) flags="$ours -O2" ;;
+  esac
+  aarch64-linux-gnu-g++ $flags "-DDEQUANT_SHARED_FOLDER=\"$shared\"" -c "$1" \
     -o "$out/objects/$(tr / _ <<<"$1").o"
 }
 export -f compile

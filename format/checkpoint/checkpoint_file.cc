@@ -1,0 +1,146 @@
+// Checkpoints as model files.
+#include "format/checkpoint/checkpoint_file.h"
+
+#include <map>
+
+#include "format/checkpoint/format.h"
+#include "format/checkpoint/scheme.h"
+#include "format/checkpoint/write.h"
+#include "format/io/errors.h"
+
+namespace dequant::format::checkpoint {
+
+CheckpointFile::CheckpointFile(std::string path, std::unique_ptr<Shards> shards, Config config,
+                               Options own)
+    : ModelFile(kFormat, std::move(path)),
+      shards_(std::move(shards)),
+      config_(std::move(config)),
+      own_(own),
+      groups_(*shards_, config_) {}
+
+Result<std::unique_ptr<ModelFile>> CheckpointFile::open(const std::string& path,
+                                                        const OpenOptions& options) {
+  DEQUANT_TRY(const Options own, read_options(options.own));
+  DEQUANT_TRY(auto shards, Shards::open(path));
+  DEQUANT_TRY(Config config, Config::read(*shards));
+  std::unique_ptr<CheckpointFile> file(
+      new CheckpointFile(path, std::move(shards), std::move(config), own));
+  if (auto status = recognise(file->groups_, own.keep_unknown); !status)
+    return in(escaped(path), std::move(status).error());
+  return std::unique_ptr<ModelFile>(std::move(file));
+}
+
+nlohmann::ordered_json CheckpointFile::facts() const {
+  std::map<std::string_view, int64_t> schemes;
+  for (const Group& group : groups_.groups()) ++schemes[group.scheme];
+  nlohmann::ordered_json j = nlohmann::ordered_json::object();
+  j["quant_method"] = config_.method();
+  j["files"] = shards_->files().size();
+  j["stored_tensors"] = shards_->entries().size();
+  j["schemes"] = nlohmann::ordered_json::object();
+  for (const auto& [scheme, count] : schemes) j["schemes"][std::string(scheme)] = count;
+  return j;
+}
+
+Headline CheckpointFile::headline() const {
+  const std::string method = config_.method();
+  return {
+      "Quantization", method.empty() ? "not named" : escaped(method),
+      fmt::format("{} tensors in {} files", shards_->entries().size(), shards_->files().size())};
+}
+
+StoredTensor CheckpointFile::stored_tensor(const Part& part, Shape shape) const {
+  const Entry& entry = *part.entry;
+  const Location location{shards_->file_of(entry).name, entry.tensor->offset, entry.tensor->bytes};
+  return {entry.name(), {part.element, shape}, entry.tensor->bytes, location, entry.tensor, &part};
+}
+
+DenseTensor CheckpointFile::dense_tensor(const Group& group) const {
+  DenseTensor tensor;
+  tensor.name = group.name;
+  tensor.source = group.codes.entry->name();
+  tensor.scheme = group.scheme;
+  tensor.shape = group.shape;
+  tensor.stored = stored_tensor(group.codes, group.shape);
+  const auto parameter = [&](const Part& part) {
+    return part ? std::optional(stored_tensor(part, part.entry->shape())) : std::nullopt;
+  };
+  tensor.recipe = {group.plan,
+                   group.axis,
+                   *parameter(group.scale),
+                   parameter(group.zero_point),
+                   parameter(group.tensor_scale),
+                   parameter(group.group_index)};
+  return tensor;
+}
+
+Status CheckpointFile::visit(const TensorVisitor& visitor) {
+  for (const Group& group : groups_.groups()) DEQUANT_CHECK(visitor.dense(dense_tensor(group)));
+  for (const Entry* entry : groups_.unknown()) {
+    LeftTensor left;
+    left.name = left.source = entry->name();
+    left.reason = "nothing says how it is quantized";
+    DEQUANT_CHECK(visitor.left(left));
+  }
+  return {};
+}
+
+/// A tensor without a recipe; its origin owns the part.
+DenseTensor CheckpointFile::copied_tensor(const Entry& entry) const {
+  const auto part = std::make_shared<const Part>(*Groups::part(entry));
+  DenseTensor tensor;
+  tensor.name = entry.name();
+  tensor.shape = entry.shape();
+  tensor.stored = stored_tensor(*part, entry.shape());
+  tensor.origin = part;
+  return tensor;
+}
+
+Status CheckpointFile::visit_floats(const TensorVisitor& visitor) {
+  for (const Entry& entry : shards_->entries()) {
+    if (!groups_.is_copied(entry)) continue;
+    const auto element = entry.tensor->dtype->element;
+    if (element && is_output(*element)) {
+      DEQUANT_CHECK(visitor.dense(copied_tensor(entry)));
+    } else if (entry.dtype() == "F64") {
+      LeftTensor left;
+      left.name = left.source = entry.name();
+      left.reason = "dequant does not read type F64";
+      DEQUANT_CHECK(visitor.left(left));
+    }
+  }
+  return {};
+}
+
+Result<std::optional<DenseTensor>> CheckpointFile::stored(const std::string& name) {
+  const Entry* entry = shards_->find(name);
+  if (entry == nullptr) return std::optional<DenseTensor>();
+  DEQUANT_CHECK(Groups::part(*entry));
+  return std::optional(copied_tensor(*entry));
+}
+
+Result<std::unique_ptr<StoredReader>> CheckpointFile::open(const StoredTensor& tensor, int64_t) {
+  return open_part(*shards_, *static_cast<const Part*>(tensor.origin));
+}
+
+Status CheckpointFile::check_output(const std::string& output) const {
+  const FileIdentity out = identity_of(output);
+  if (out.size < 0) return {};
+  const bool same_folder = shards_->is_folder() && out.same_file(identity_of(shards_->folder()));
+  for (const Shard& shard : shards_->files()) {
+    if (same_folder || out.same_file(shard.file.identity()))
+      return failure(ErrorCode::io, "{} is the input itself", escaped(output));
+  }
+  return {};
+}
+
+std::string CheckpointFile::instead() const {
+  return fmt::format("its {} tensors are stored as floats or integers", shards_->entries().size());
+}
+
+Result<ConvertReport> CheckpointFile::write(const std::string& output,
+                                            const WriteOptions& options) {
+  return checkpoint::write(*this, groups_, own_, output, options);
+}
+
+}  // namespace dequant::format::checkpoint

@@ -1,0 +1,45 @@
+// Checkpoints as model files: each group of a scheme is a dense tensor.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "format/checkpoint/groups.h"
+#include "format/checkpoint/options.h"
+#include "format/model/model_file.h"
+
+namespace dequant::format::checkpoint {
+
+/// An open checkpoint: a folder, or one .safetensors file; see ModelFile for its functions.
+class CheckpointFile : public ModelFile {
+ public:
+  /// See Format::open.
+  static Result<std::unique_ptr<ModelFile>> open(const std::string& path,
+                                                 const OpenOptions& options);
+
+  nlohmann::ordered_json facts() const override;
+  Headline headline() const override;
+  Status visit(const TensorVisitor& visitor) override;
+  Status visit_floats(const TensorVisitor& visitor) override;
+  Result<std::optional<DenseTensor>> stored(const std::string& name) override;
+  Result<std::unique_ptr<StoredReader>> open(const StoredTensor& tensor, int64_t memory) override;
+  Status check_output(const std::string& output) const override;
+  std::string instead() const override;
+  Result<ConvertReport> write(const std::string& output, const WriteOptions& options) override;
+
+ private:
+  CheckpointFile(std::string path, std::unique_ptr<Shards> shards, Config config, Options own);
+
+  StoredTensor stored_tensor(const Part& part, Shape shape) const;
+  DenseTensor dense_tensor(const Group& group) const;
+  DenseTensor copied_tensor(const Entry& entry) const;
+
+  std::unique_ptr<Shards> shards_;
+  const Config config_;
+  const Options own_;
+  Groups groups_;
+};
+
+}  // namespace dequant::format::checkpoint

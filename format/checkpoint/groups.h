@@ -1,0 +1,121 @@
+// What the stored tensors of a checkpoint are for: groups that become one dense tensor, tensors
+// that the dense checkpoint does not need, and tensors that are copied.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "dequant/scheme.h"
+#include "format/checkpoint/config.h"
+#include "format/checkpoint/shards.h"
+#include "format/model/stored_reader.h"
+
+namespace dequant::format::checkpoint {
+
+/// A stored tensor as an input of a plan: `count` packed elements, which may be of another type
+/// than the file gives the tensor.
+struct Part {
+  const Entry* entry = nullptr;
+  Element element = Element::float32;
+  int64_t count = 0;
+
+  explicit operator bool() const { return entry != nullptr; }
+};
+
+/// Opens the tensor. The shards must outlive the reader.
+std::unique_ptr<StoredReader> open_part(const Shards& shards, const Part& part);
+
+/// Stored tensors that become one dense tensor.
+struct Group {
+  std::string name;         ///< of the dense tensor
+  std::string_view scheme;  ///< a literal: the name of a Scheme
+  std::vector<int64_t> shape;
+  std::optional<int64_t> axis = {};  ///< along which scales change, if there is only one
+  Plan plan = {};
+  Part codes = {};
+  Part scale = {};
+  Part zero_point = {};
+  Part tensor_scale = {};
+  Part group_index = {};
+};
+
+/// A stored tensor by the name that its scheme gives it.
+struct Named {
+  std::string_view name;
+  const Entry* entry;  ///< null: the tensor is not there
+};
+
+/// A tensor that the dense checkpoint does not have.
+struct Dropped {
+  const Entry* entry;
+  std::string_view reason;  ///< a literal
+};
+
+/// Collects what the schemes find. Each stored tensor has one use.
+class Groups {
+ public:
+  Groups(const Shards& shards, const Config& config) : shards_(shards), config_(config) {}
+
+  const Shards& shards() const { return shards_; }
+  const Config& config() const { return config_; }
+
+  /// The tensor of that name, or null.
+  const Entry* find(std::string_view name) const { return shards_.find(name); }
+  bool is_used(const Entry& entry) const { return uses_.contains(&entry); }
+
+  /// A tensor as an input of a plan, with its own type or another one. Fails with unsupported where
+  /// dequant has no element for its type.
+  static Result<Part> part(const Entry& entry);
+  static Part part(const Entry& entry, Element element);
+
+  /// The type that a dense tensor gets without another wish: what the model computes in, or else
+  /// the type of its scales. Where neither is a float type of 16 or 32 bits it is float32, and
+  /// asks_for_dtype() is true from then on.
+  Element output_for(Element scale);
+  bool asks_for_dtype() const { return asks_for_dtype_; }
+
+  /// Adds the group of a dense tensor whose plan plan_scheme() makes. Fails as that function does,
+  /// and as add(Group) does.
+  Status add(std::string name, std::string_view scheme, std::span<const Named> tensors,
+             std::span<const SchemeOption> options = {});
+
+  /// Adds a group. Fails with malformed where a tensor of it is used by another group, where the
+  /// bytes of a tensor are not those that the plan needs, and where another tensor has the name of
+  /// the dense tensor.
+  Status add(Group group);
+
+  /// A tensor that is not needed. Fails with malformed where it is part of a group.
+  Status drop(const Entry& entry, std::string_view reason);
+
+  /// Decides on all tensors without a use: parameters of activations are dropped, tensors of types
+  /// that may be quantized are refused with unsupported, or kept if `keep_unknown`; the others are
+  /// copied.
+  Status finish(bool keep_unknown);
+
+  const std::deque<Group>& groups() const { return groups_; }
+  const std::vector<Dropped>& dropped() const { return dropped_; }
+  /// Tensors that finish() kept though nothing says how these are quantized.
+  const std::vector<const Entry*>& unknown() const { return unknown_; }
+  /// The group of a stored tensor if the tensor is its codes, else null.
+  const Group* group_of_codes(const Entry& entry) const;
+  /// True for a tensor that is in the dense checkpoint as it is stored.
+  bool is_copied(const Entry& entry) const { return !uses_.contains(&entry); }
+
+ private:
+  Status use(const Entry& entry, const Group* group);
+
+  const Shards& shards_;
+  const Config& config_;
+  bool asks_for_dtype_ = false;
+  std::deque<Group> groups_;
+  std::vector<Dropped> dropped_;
+  std::vector<const Entry*> unknown_;
+  std::unordered_map<const Entry*, const Group*> uses_;  ///< null: dropped
+};
+
+}  // namespace dequant::format::checkpoint

@@ -1,0 +1,123 @@
+// The files of a dense checkpoint.
+#include "format/checkpoint/layout.h"
+
+#include <unordered_set>
+
+#include "format/checkpoint/names.h"
+#include "format/io/errors.h"
+
+namespace dequant::format::checkpoint {
+namespace {
+
+class Planner {
+ public:
+  Planner(const Groups& groups, const Options& own, const WriteOptions& options)
+      : groups_(groups), own_(own), options_(options) {}
+
+  Result<Layout> plan() {
+    select();
+    DEQUANT_CHECK(collect());
+    name_shards();
+    for (OutputShard& shard : layout_.shards) DEQUANT_CHECK(place(shard));
+    return std::move(layout_);
+  }
+
+ private:
+  void select() {
+    for (const Group& group : groups_.groups()) {
+      const std::string source(group.codes.entry->name());
+      if (options_.selection.wants({group.name.c_str(), source.c_str()})) continue;
+      layout_.not_selected.push_back(&group);
+      for (const Part* part : {&group.codes, &group.scale, &group.zero_point, &group.tensor_scale,
+                               &group.group_index}) {
+        if (*part) kept_.insert(part->entry);
+      }
+    }
+  }
+
+  Status collect() {
+    uint32_t file = 0;
+    int64_t bytes = 0;  // of the tensors of the last shard
+    for (const Entry& entry : groups_.shards().entries()) {
+      DEQUANT_TRY(const auto tensor, output_of(entry));
+      if (!tensor) continue;
+      const bool full =
+          own_.shards_as_input ? entry.shard != file : tensor->bytes > own_.max_shard_bytes - bytes;
+      if (layout_.shards.empty() || (full && !layout_.shards.back().tensors.empty())) {
+        layout_.shards.emplace_back();
+        if (own_.shards_as_input) layout_.shards.back().name = groups_.shards().file_of(entry).name;
+        bytes = 0;
+      }
+      file = entry.shard;
+      bytes += tensor->bytes;
+      layout_.tensor_bytes += tensor->bytes;
+      layout_.shards.back().tensors.push_back(*tensor);
+    }
+    return {};
+  }
+
+  /// The tensor of the output whose data comes from the entry; nothing for parameters.
+  Result<std::optional<OutputTensor>> output_of(const Entry& entry) const {
+    const bool kept = kept_.contains(&entry) || groups_.is_copied(entry);
+    const Group* group = kept ? nullptr : groups_.group_of_codes(entry);
+    if (!kept && group == nullptr) return std::optional<OutputTensor>();
+    OutputTensor out{.name = entry.name(), .entry = &entry};
+    if (kept) {
+      out.dtype = entry.tensor->dtype;
+      out.shape = entry.shape();
+      out.bytes = entry.tensor->bytes;
+      return std::optional(out);
+    }
+    out.name = group->name;
+    out.group = group;
+    out.output = options_.dtype.value_or(group->plan.output);
+    out.dtype = safetensors::dtype_of(out.output);
+    out.shape = group->shape;
+    DEQUANT_TRY(out.bytes, packed_bytes(out.output, element_count(group->plan)));
+    return std::optional(out);
+  }
+
+  void name_shards() {
+    if (own_.shards_as_input) return;
+    const size_t count = layout_.shards.size();
+    for (size_t i = 0; i < count; ++i) {
+      layout_.shards[i].name =
+          count == 1 ? std::string(kModel)
+                     : fmt::format("model-{:05}-of-{:05}{}", i + 1, count, kSafetensors);
+    }
+  }
+
+  /// The header and the offsets of a file.
+  Status place(OutputShard& shard) {
+    std::vector<safetensors::NewTensor> tensors;
+    tensors.reserve(shard.tensors.size());
+    for (const OutputTensor& t : shard.tensors) {
+      tensors.push_back({std::string(t.name), t.dtype, {t.shape.begin(), t.shape.end()}});
+    }
+    DEQUANT_TRY(const auto header, safetensors::NewHeader::make(tensors, {{"format", "pt"}}));
+    std::vector<OutputTensor> in_order;
+    in_order.reserve(shard.tensors.size());
+    for (const size_t i : header.order()) {
+      in_order.push_back(shard.tensors[i]);
+      in_order.back().offset = header.offset(i);
+    }
+    shard.tensors = std::move(in_order);
+    shard.header = header.bytes();
+    shard.bytes = header.file_size();
+    return {};
+  }
+
+  const Groups& groups_;
+  const Options& own_;
+  const WriteOptions& options_;
+  Layout layout_;
+  std::unordered_set<const Entry*> kept_;  ///< parts of groups that are not selected
+};
+
+}  // namespace
+
+Result<Layout> plan_layout(const Groups& groups, const Options& own, const WriteOptions& options) {
+  return Planner(groups, own, options).plan();
+}
+
+}  // namespace dequant::format::checkpoint

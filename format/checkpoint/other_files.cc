@@ -1,0 +1,88 @@
+// The files of a checkpoint's folder without tensors.
+#include "format/checkpoint/other_files.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "format/checkpoint/names.h"
+#include "format/io/below.h"
+#include "format/io/errors.h"
+
+namespace dequant::format::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMostFiles = 10'000;
+
+constexpr std::array<std::string_view, 13> kWeights{
+    ".safetensors", ".safetensors.index.json",
+    ".bin",         ".bin.index.json",
+    ".pt",          ".pth",
+    ".gguf",        ".onnx",
+    ".onnx_data",   ".h5",
+    ".msgpack",     ".ckpt",
+    ".tflite",
+};
+
+/// Files that say how tensors are quantized, for loaders that look for these names.
+constexpr std::array<std::string_view, 4> kQuantization{
+    "hf_quant_config.json",
+    "quantize_config.json",
+    "quant_config.json",
+    "quanto_qmap.json",
+};
+
+bool is_stale(std::string_view name) {
+  return is_weight(name) ||
+         std::find(kQuantization.begin(), kQuantization.end(), name) != kQuantization.end();
+}
+
+}  // namespace
+
+bool is_weight(std::string_view name) {
+  return std::any_of(kWeights.begin(), kWeights.end(),
+                     [&](std::string_view end) { return name.ends_with(end); });
+}
+
+Result<OtherFiles> other_files(const Shards& shards) {
+  OtherFiles files;
+  std::error_code e;
+  fs::recursive_directory_iterator at(shards.folder(), e);
+  for (; !e && at != fs::recursive_directory_iterator(); at.increment(e)) {
+    const std::string name = at->path().filename().string();
+    std::error_code ignored;  // a dangling link is an error when it is copied
+    if (name.starts_with('.')) {
+      if (at->is_directory(ignored)) at.disable_recursion_pending();
+      continue;
+    }
+    if (at->is_directory(ignored)) continue;
+    const std::string relative = fs::path(at->path()).lexically_relative(shards.folder()).string();
+    if (relative == kConfig) continue;
+    const bool is_shard = std::any_of(shards.files().begin(), shards.files().end(),
+                                      [&](const Shard& shard) { return shard.name == relative; });
+    if (is_shard || relative == shards.index()) continue;
+    if (is_stale(name)) {
+      files.left_out.push_back(relative);
+    } else {
+      const auto bytes = at->file_size(ignored);
+      files.copied.push_back({relative, ignored ? 0 : static_cast<int64_t>(bytes)});
+    }
+    if (files.copied.size() + files.left_out.size() > kMostFiles) {
+      return failure(ErrorCode::limit, "{}: more than {} files", escaped(shards.folder()),
+                     kMostFiles);
+    }
+  }
+  if (e) return failure(ErrorCode::io, "{}: {}", escaped(shards.folder()), e.message());
+  std::sort(files.copied.begin(), files.copied.end(),
+            [](const OtherFile& a, const OtherFile& b) { return a.name < b.name; });
+  std::sort(files.left_out.begin(), files.left_out.end());
+  return files;
+}
+
+Result<InputFile> open_other(const Shards& shards, const std::string& name) {
+  return open_below("file", shards.anchor(), name);
+}
+
+}  // namespace dequant::format::checkpoint

@@ -1,0 +1,35 @@
+// The files of a checkpoint's folder without tensors: tokenizers, templates, code, licences.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "format/checkpoint/shards.h"
+
+namespace dequant::format::checkpoint {
+
+struct OtherFile {
+  std::string name;  ///< relative to the folder
+  int64_t bytes = 0;
+};
+
+struct OtherFiles {
+  std::vector<OtherFile> copied;  ///< sorted
+  /// Files that a dense checkpoint must not have: other weights, and configurations of
+  /// quantization.
+  std::vector<std::string> left_out;
+};
+
+/// True for names of files with weights, or with the index of such files.
+bool is_weight(std::string_view name);
+
+/// The files of the folder and the folders in it, but for those whose names begin with a dot. Fails
+/// with io, and with limit where there are more than 10,000.
+Result<OtherFiles> other_files(const Shards& shards);
+
+/// Opens one of them. Fails with io, also for a link that leaves the folder, other than the links
+/// of the Hugging Face cache.
+Result<InputFile> open_other(const Shards& shards, const std::string& name);
+
+}  // namespace dequant::format::checkpoint

@@ -1,0 +1,150 @@
+// FP8 weights as DeepSeek, Qwen, Kimi, Mistral and ComfyUI store them: each weight of a float8
+// type, or of two FP4 codes in a byte (DeepSeek-V4), has a scale of another name beside it.
+#include <fmt/ranges.h>
+
+#include <array>
+#include <bit>
+
+#include "format/checkpoint/schemes/schemes.h"
+#include "format/io/errors.h"
+
+namespace dequant::format::checkpoint {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::array<std::string_view, 2> kMethods{"fp8", "mxfp8"};
+constexpr std::string_view kWeight = ".weight";
+
+/// Ends of the name of a scale, in place of "weight" or "W" of a weight "X.weight" or "X.W".
+constexpr std::array<std::string_view, 5> kScaleOfModule{
+    ".weight_scale_inv", ".weight_scale", ".scale", ".scale_weight", ".qscale_weight",
+};
+/// The same behind the whole name of a weight that is not called "weight".
+constexpr std::array<std::string_view, 2> kScaleOfName{"_scale_inv", "_scale"};
+
+bool is_float8(const Entry& entry) {
+  return entry.dtype().starts_with("F8_") && entry.dtype() != "F8_E8M0";
+}
+
+/// The only scale of a weight, or null. Fails with malformed where there are two.
+Result<const Entry*> scale_of(const Groups& groups, const Entry& weight) {
+  const Entry* found = nullptr;
+  std::string name(weight.name());
+  const bool module = name.ends_with(kWeight);
+  if (module) name.resize(name.size() - kWeight.size());
+  const auto look = [&](std::string_view end) -> Status {
+    const Entry* scale = groups.find(name + std::string(end));
+    if (scale != nullptr && found != nullptr) {
+      return failure(ErrorCode::malformed, "tensor {}: {} and {} both may be its scale",
+                     escaped(weight.name()), escaped(found->name()), escaped(scale->name()));
+    }
+    if (scale != nullptr) found = scale;
+    return {};
+  };
+  if (module) {
+    for (const auto end : kScaleOfModule) DEQUANT_CHECK(look(end));
+  } else {
+    for (const auto end : kScaleOfName) DEQUANT_CHECK(look(end));
+  }
+  return found;
+}
+
+/// Block lengths of the last two dimensions.
+using Lengths = std::array<int64_t, 2>;
+
+/// weight_block_size of the configuration.
+Result<std::optional<Lengths>> configured_block(const Config& config) {
+  const ordered_json* section = config.quantization();
+  if (section == nullptr || !section->contains("weight_block_size"))
+    return std::optional<Lengths>();
+  const ordered_json& size = (*section)["weight_block_size"];
+  if (size.is_null()) return std::optional<Lengths>();
+  if (size.is_array() && size.size() == 2 && size[0].is_number_unsigned() &&
+      size[1].is_number_unsigned()) {
+    const Lengths block{size[0].get<int64_t>(), size[1].get<int64_t>()};
+    if (block[0] > 0 && block[1] > 0) return std::optional(block);
+  }
+  return failure(ErrorCode::malformed, "config.json: weight_block_size is {}, not two lengths",
+                 escaped(size.dump()));
+}
+
+/// The block length of one dimension where nothing says it: only where exactly one power of two, or
+/// none at all, is possible.
+std::optional<int64_t> implied_block(int64_t size, int64_t blocks) {
+  if (blocks == 1) return size;
+  if (blocks == size) return 1;
+  if (blocks < 1 || size % blocks != 0) return {};
+  const int64_t length = size / blocks;
+  return std::has_single_bit(static_cast<uint64_t>(length)) ? std::optional(length) : std::nullopt;
+}
+
+class Recogniser {
+ public:
+  explicit Recogniser(Groups& groups) : groups_(groups) {}
+
+  Status run() {
+    DEQUANT_TRY(block_, configured_block(groups_.config()));
+    for (const Entry& entry : groups_.shards().entries()) {
+      const bool packed = entry.dtype() == "I8";  // FP4, two codes in a byte
+      if (!is_float8(entry) && !packed) continue;
+      DEQUANT_TRY(const Entry* scale, scale_of(groups_, entry));
+      if (scale == nullptr || (packed && scale->dtype() != "F8_E8M0")) continue;
+      DEQUANT_CHECK(add(entry, *scale, packed));
+    }
+    return {};
+  }
+
+ private:
+  Status add(const Entry& weight, const Entry& scale, bool packed) {
+    std::string name(weight.name());
+    if (packed) {
+      const std::array<Named, 2> tensors{Named{"weight", &weight}, Named{"scale", &scale}};
+      return groups_.add(std::move(name), "mx", tensors);
+    }
+    DEQUANT_TRY(const std::string block, block_of(weight, scale));
+    const std::array<SchemeOption, 1> options{SchemeOption{"block", block}};
+    const std::array<Named, 2> tensors{Named{"weight", &weight}, Named{"weight_scale", &scale}};
+    return groups_.add(std::move(name), "fp8", tensors,
+                       std::span(options).first(block.empty() ? 0 : 1));
+  }
+
+  /// The block lengths of all dimensions as text; empty where the shape of the scale is enough.
+  Result<std::string> block_of(const Entry& weight, const Entry& scale) const {
+    const Shape size = weight.shape();
+    const Shape blocks = scale.shape();
+    std::vector<int64_t> block;
+    if (blocks.size() != size.size() || size.size() < 2) return std::string();
+    for (size_t d = 0; d < size.size(); ++d) {
+      const size_t from_last = size.size() - 1 - d;
+      const auto length = !block_         ? implied_block(size[d], blocks[d])
+                          : from_last < 2 ? (*block_)[1 - from_last]
+                                          : 1;
+      if (!length) {
+        return failure(ErrorCode::unsupported,
+                       "tensor {}: dimension {} of {} elements has {} scales, and no "
+                       "weight_block_size in config.json says how many elements share one",
+                       escaped(weight.name()), d, size[d], blocks[d]);
+      }
+      block.push_back(std::max<int64_t>(*length, 1));
+    }
+    return fmt::format("{}", fmt::join(block, ","));
+  }
+
+  Groups& groups_;
+  std::optional<Lengths> block_;
+};
+
+bool has_tensors(const Groups& groups) {
+  for (const Entry& entry : groups.shards().entries()) {
+    if (is_float8(entry)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+const Scheme kFp8{"fp8", kMethods, &has_tensors,
+                  [](Groups& groups) { return Recogniser(groups).run(); }};
+
+}  // namespace dequant::format::checkpoint
