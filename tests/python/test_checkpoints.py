@@ -1,5 +1,5 @@
-"""`dequant convert` on checkpoints that the producers' own code wrote: every tensor has the bits that
-the producer's own dequantizer gives, and all other tensors are as they were."""
+"""`dequant convert` on checkpoints that the producers' own code wrote: every tensor has the bits
+that the producer's own dequantizer gives, and all other tensors are as they were."""
 
 import json
 import math
