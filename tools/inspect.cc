@@ -1,6 +1,7 @@
 // `dequant inspect`: statistics of the quantized tensors of a model.
 #include "format/model/inspect.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <memory>
@@ -12,8 +13,10 @@
 #include "tools/commands.h"
 #include "tools/common.h"
 #include "tools/files.h"
+#include "tools/inspect_folded.h"
 #include "tools/inspect_page.h"
 #include "tools/inspect_sinks.h"
+#include "tools/json_text.h"
 #include "tools/memory.h"
 
 namespace dequant::tools {
@@ -55,8 +58,21 @@ struct Options {
   bool json = false;
   bool force = false;
   bool no_checksum = false;
+  bool keep_unknown = false;
+  bool all = false;
   Resources resources;
 };
+
+/// What a file with very many tensors has, without their data.
+Status show_structure(format::ModelFile& file, bool json) {
+  DEQUANT_TRY(const Structure structure, structure_of(file));
+  if (json) {
+    fmt::print("{}\n", json_text(to_json(file, structure), 0));
+  } else {
+    print_structure(file, structure);
+  }
+  return {};
+}
 
 Status run(Options& o) {
   at_work_on(o.model);
@@ -70,7 +86,9 @@ Status run(Options& o) {
   }
   format::OpenOptions open_options{o.resources.structure_memory(), {}};
   open_options.own.set_if(o.no_checksum, "no-checksum");
+  open_options.own.set_if(o.keep_unknown, "keep-unknown");
   DEQUANT_TRY(const auto file, format::open_model(format::formats(), o.model, open_options));
+  if (file->format().words.folds && !o.all && !o.page) return show_structure(*file, o.json);
   if (o.page) DEQUANT_CHECK(file->check_output(*o.page));
   std::optional<Page> page;
   InspectText text(file->format().words);
@@ -102,7 +120,8 @@ void add_inspect(const Command& app, int& exit_code) {
   auto o = std::make_shared<Options>();
   const Command command =
       app.add_subcommand("inspect", "Show what the quantized tensors of a model hold");
-  command.add_option("MODEL", o->model, "ONNX model").required();
+  command.add_option("MODEL", o->model, "ONNX model, checkpoint folder or .safetensors file")
+      .required();
   command.add_flag("--json", o->json, "Print one JSON object instead of tables");
   command
       .add_option("--html", o->page,
@@ -111,6 +130,12 @@ void add_inspect(const Command& app, int& exit_code) {
       .check(not_standard_output);
   command.add_flag("-f,--force", o->force, "Replace the page if it exists")
       .needs(command.get_option("--html"));
+  command.add_flag("--all", o->all,
+                   "Checkpoints: read all tensors, and show each with the ranges of its scales and "
+                   "values; else only what there is, with names that differ in numbers folded");
+  command.add_flag("--keep-unknown", o->keep_unknown,
+                   "Checkpoints: list quantized tensors that nothing says how to dequantize; else "
+                   "that is an error");
   command.add_flag("--no-checksum", o->no_checksum,
                    "Do not verify external data by the checksums that the model gives");
   o->resources.add_to(command);
@@ -118,6 +143,7 @@ void add_inspect(const Command& app, int& exit_code) {
       "Examples:\n"
       "  dequant inspect model.onnx\n"
       "  dequant inspect model.onnx --html model.html\n"
+      "  dequant inspect DeepSeek-V3\n"
       "  dequant inspect model.onnx --json | jq '.nodes[] | select(.scale.min == 0).output'");
   command.callback([o, &exit_code] {
     if (const Status status = run(*o); !status) exit_code = tools::report(status.error());

@@ -112,6 +112,18 @@ Status CheckpointFile::visit_floats(const TensorVisitor& visitor) {
   return {};
 }
 
+Status CheckpointFile::visit_rest(const std::function<Status(const RestTensor&)>& visitor) const {
+  const auto rest = [&](const Entry& entry, std::string_view dropped) {
+    return visitor({entry.name(), entry.dtype(), entry.shape(), entry.tensor->bytes, dropped});
+  };
+  for (const Entry& entry : shards_->entries()) {
+    if (groups_.is_copied(entry)) DEQUANT_CHECK(rest(entry, {}));
+  }
+  for (const Dropped& dropped : groups_.dropped())
+    DEQUANT_CHECK(rest(*dropped.entry, dropped.reason));
+  return {};
+}
+
 Result<std::optional<DenseTensor>> CheckpointFile::stored(const std::string& name) {
   const Entry* entry = shards_->find(name);
   if (entry == nullptr) return std::optional<DenseTensor>();

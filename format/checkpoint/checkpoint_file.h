@@ -23,6 +23,7 @@ class CheckpointFile : public ModelFile {
   Headline headline() const override;
   Status visit(const TensorVisitor& visitor) override;
   Status visit_floats(const TensorVisitor& visitor) override;
+  Status visit_rest(const std::function<Status(const RestTensor&)>& visitor) const override;
   Result<std::optional<DenseTensor>> stored(const std::string& name) override;
   Result<std::unique_ptr<StoredReader>> open(const StoredTensor& tensor, int64_t memory) override;
   Status check_output(const std::string& output) const override;

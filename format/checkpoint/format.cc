@@ -19,9 +19,14 @@ bool recognises(const Probe& probe) {
   return length <= 100'000'000;
 }
 
+constexpr Words kWords{
+    .folds = true,
+    .dense_title = "Tensors that become floats",
+};
+
 }  // namespace
 
-const Format kFormat{"safetensors", "checkpoints", {},
+const Format kFormat{"safetensors", "checkpoints", kWords,
                      kOptions,      &recognises,   &CheckpointFile::open};
 
 }  // namespace dequant::format::checkpoint

@@ -69,6 +69,13 @@ class ModelFile {
   /// as visit() does.
   virtual Status visit_floats(const TensorVisitor& visitor) = 0;
 
+  /// Calls the visitor for each stored tensor that is no part of a dense tensor, in formats whose
+  /// Words have `folds`. Fails with the error of the visitor.
+  virtual Status visit_rest(const std::function<Status(const RestTensor&)>& visitor) const {
+    (void)visitor;
+    return {};
+  }
+
   /// The stored tensor of that name, without a recipe; nothing where no stored tensor has the name.
   /// Fails with invalid_argument where several tensors have the name, and with unsupported where
   /// dequant does not read the tensor's type.

@@ -94,6 +94,16 @@ struct LeftTensor : TensorFacts {
   std::function<Result<std::optional<Parameters>>()> parameters;
 };
 
+/// A stored tensor that is no part of a dense tensor that a recipe computes. Valid during the call
+/// that passes it.
+struct RestTensor {
+  std::string_view name;
+  std::string_view type;  ///< as the format spells it: "BF16"
+  Shape shape;
+  int64_t bytes = 0;
+  std::string_view dropped;  ///< why the float model does not have it; empty: it is copied
+};
+
 /// A node that reads a stored tensor.
 struct TensorReaderFacts {
   std::string_view node;

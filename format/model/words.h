@@ -8,6 +8,10 @@ namespace dequant::format {
 struct Words {
   bool has_graph = false;  ///< tensors have nodes, and reports have the changes of the graph
 
+  /// `inspect` reads no tensor data unless it is asked for, folds names that differ in numbers
+  /// only, and lists the tensors that no recipe needs: files have very many tensors.
+  bool folds = false;
+
   // Tables and pages of `inspect`, and the sentence that ends them.
   const char* all = "quantized tensors";          ///< "12 quantized tensors, ..."
   const char* dense = "that become floats";       ///< "... 10 that become floats"
