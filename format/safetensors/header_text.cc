@@ -23,6 +23,9 @@ bool is_word(int c) {
          c == '.';
 }
 
+/// Characters that strings have as they are.
+bool is_plain(int c) { return c >= 0x20 && c < 0x80 && c != '"' && c != '\\'; }
+
 bool is_surrogate(uint32_t unit) { return unit >= 0xD800 && unit < 0xE000; }
 
 }  // namespace
@@ -77,8 +80,18 @@ Result<std::string_view> HeaderText::string() {
   skip_space();
   if (!skip('"')) return expected("a string");
   token_.clear();
-  while (!skip('"')) DEQUANT_CHECK(skip('\\') ? escape() : character());
-  return std::string_view(token_);
+  for (;;) {
+    add_plain();
+    if (skip('"')) return std::string_view(token_);
+    DEQUANT_CHECK(skip('\\') ? escape() : character());
+  }
+}
+
+void HeaderText::add_plain() {
+  const auto begin = piece_.begin() + static_cast<std::ptrdiff_t>(next_);
+  const auto end = std::find_if_not(begin, piece_.end(), is_plain);
+  token_.append(begin, end);
+  next_ += static_cast<size_t>(end - begin);
 }
 
 Status HeaderText::character() {

@@ -55,7 +55,9 @@ class HeaderText {
   bool skip(char c);
   void skip_space();
 
-  /// The next character of a string, or the rest of an escape, is added to the token.
+  /// Adds the next characters of a string to the token: those of this piece up to one that is not
+  /// plain, any one, or the rest of an escape.
+  void add_plain();
   Status character();
   Status escape();
   Result<uint32_t> hexadecimal();
