@@ -94,13 +94,13 @@ print(os.wait4(child, 0)[2].ru_maxrss)
 """
 
 
-def peak_memory(folder, *arguments):
+def peak_memory(folder, *arguments, program=None, **more):
     """The largest resident memory of a command, in bytes. A child begins with that of its parent,
     which is small here."""
-    command = [sys.executable, "-S", "-c", LAUNCHER, os.environ["DEQUANT_CLI"],
+    command = [sys.executable, "-S", "-c", LAUNCHER, program or os.environ["DEQUANT_CLI"],
                *map(str, arguments)]
     return int(subprocess.run(command, cwd=folder, check=True, capture_output=True,
-                              text=True).stdout) * 1024
+                              text=True, **more).stdout) * 1024
 
 
 def convert(source, *options, to="out.onnx"):
