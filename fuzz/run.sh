@@ -26,7 +26,9 @@ export ASAN_OPTIONS=quarantine_size_mb=8:malloc_context_size=3
 
 one() {
   local target=$1 length=256 dict=()
-  case $target in cases | directml_json | onnx_model | onnx_tensor | npy) length=2048 ;; esac
+  case $target in
+    cases | directml_json | onnx_model | onnx_tensor | npy | safetensors) length=2048 ;;
+  esac
   [ -f "fuzz/$target.dict" ] && dict=("-dict=fuzz/$target.dict")
   mkdir -p "$build/corpus/$target"
   "$build/fuzz/${target}_fuzz" -runs="$runs" -max_len="$length" -seed="$seed" -timeout=10 \

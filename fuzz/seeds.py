@@ -42,6 +42,24 @@ def npy(folder: pathlib.Path) -> None:
         write(folder, str(i), b"\x93NUMPY" + bytes([version, 0]) + length + text + data)
 
 
+def safetensors(folder: pathlib.Path) -> None:
+    """A first byte under 128 is followed by numbers, a greater one by the size of the data and the
+    text, the greatest by a whole file."""
+    kinds = {"F32": 32, "BF16": 16, "F8_E4M3": 8, "F8_E8M0": 8, "U8": 8, "I32": 32, "F4": 4,
+             "F6_E2M3": 6, "I64": 64, "BOOL": 8}
+    for i, (dtype, bits) in enumerate(kinds.items()):
+        size = 8 * bits // 8
+        entries = {"__metadata__": {"format": "pt"}} if i % 2 else {}
+        entries["w"] = {"dtype": dtype, "shape": [2, 4], "data_offsets": [0, size]}
+        entries["\u00e9"] = {"dtype": "U8", "shape": [0], "data_offsets": [size, size]}
+        text = json.dumps(entries, separators=(",", ":")).encode()
+        write(folder, f"text{i}", bytes([128, size]) + text)
+        write(folder, f"file{i}", b"\xff" + struct.pack("<Q", len(text)) + text + bytes(size))
+    rng = random.Random(2)
+    for i in range(32):
+        write(folder, f"numbers{i}", bytes([i]) + rng.randbytes(16 << i % 5))
+
+
 def field(number: int, value: int | bytes) -> bytes:
     """A field of a protobuf message: a varint, or bytes with their length."""
     def varint(n: int) -> bytes:
@@ -130,6 +148,7 @@ def main() -> None:
     shared = given if given is not None and given.is_dir() else None
     numbers(corpus)
     npy(corpus / "npy")
+    safetensors(corpus / "safetensors")
     onnx(corpus)
     descriptions(corpus / "directml_json")
     cases(corpus / "cases", shared)

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace dequant::fuzz {
@@ -24,6 +25,9 @@ class Cursor {
     rest_ = rest_.subspan(count);
     return value;
   }
+
+  /// All bytes that are left.
+  std::span<const uint8_t> rest() { return std::exchange(rest_, {}); }
 
   uint8_t byte() { return raw<uint8_t>(); }
   bool coin() { return (byte() & 1) != 0; }
