@@ -30,6 +30,7 @@ void add_bench(const Command& app, int& exit_code);
 void add_check(const Command& app, int& exit_code);
 void add_convert(const Command& app, int& exit_code);
 void add_diff(const Command& app, int& exit_code);
+void add_verify(const Command& app, int& exit_code);
 void add_extract(const Command& app, int& exit_code);
 void add_inspect(const Command& app, int& exit_code);
 void add_op(const Command& app, int& exit_code);

@@ -118,6 +118,7 @@ int run_command(int argc, char** argv) {
   add_inspect(command, code);
   add_convert(command, code);
   add_diff(command, code);
+  add_verify(command, code);
   add_extract(command, code);
   add_run(command, code);
   add_op(command, code);

@@ -1,0 +1,37 @@
+// Known mistakes of programs that dequantize, and which of these explains a float tensor that
+// differs from what its quantized tensor is worth.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "format/model/model_file.h"
+
+namespace dequant::format {
+
+/// One way to dequantize wrongly, as a key and as a sentence: "scale_not_applied".
+struct Mistake {
+  std::string_view key;
+  std::string_view what;
+};
+
+/// All mistakes that explain() knows.
+std::span<const Mistake> mistakes();
+
+/// The mistake that explains most of a tensor.
+struct Explanation {
+  Mistake mistake;
+  double equal = 0;  ///< the share of the elements that the mistake gives to the bit
+};
+
+/// Finds the mistake by which `right`, a tensor with a recipe, became the floats `wrong`: makes
+/// every mistake and compares. Looks at the first 2^22 elements, and at all of a tensor that may be
+/// transposed. A mistake explains a tensor if it gives 99.9 % of the elements that are not zero to
+/// within two units in the last place, or to the bit if it is a mistake of roundings. Returns
+/// nothing where none does, or where the stored tensors need more than `memory` bytes. Fails as
+/// ModelFile::open() does.
+Result<std::optional<Explanation>> explain(ModelFile& a, const DenseTensor& right, ModelFile& b,
+                                           const DenseTensor& wrong, int64_t memory);
+
+}  // namespace dequant::format

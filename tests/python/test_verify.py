@@ -1,0 +1,144 @@
+"""`dequant verify` on float checkpoints with mistakes made on purpose, by numpy: each is found and
+called by its name."""
+
+import json
+
+import numpy as np
+import pytest
+
+from support import dequant
+
+#: A weight of 130 x 136 in blocks of 128 x 128: the last blocks are short.
+ROWS, COLUMNS, BLOCK = 130, 136, 128
+
+
+def safetensors(path, tensors):
+    """Name -> (type of the file, array)."""
+    header, data = {}, b""
+    for name, (dtype, array) in tensors.items():
+        raw = array.tobytes()
+        header[name] = {"dtype": dtype, "shape": list(array.shape),
+                        "data_offsets": [len(data), len(data) + len(raw)]}
+        data += raw
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data)
+    return path
+
+
+def bfloat16(values):
+    """Codes of float32 values rounded to bfloat16, ties to even. No NaN."""
+    bits = np.asarray(values, np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
+
+
+def float_of(codes):
+    return (codes.astype(np.uint32) << 16).view(np.float32)
+
+
+def e4m3(codes):
+    """float8e4m3fn as float32."""
+    codes = codes.astype(np.int32)
+    exponent, fraction = codes >> 3 & 15, codes & 7
+    magnitude = np.where(exponent == 0, fraction * 2.0**-9, (8 + fraction) * 2.0**(exponent - 10))
+    return np.where(codes >> 7, -magnitude, magnitude).astype(np.float32)
+
+
+class Weight:
+    """A quantized weight in a folder, and what it is worth."""
+
+    def __init__(self, folder):
+        rng = np.random.default_rng(3)
+        codes = rng.integers(0, 256, (ROWS, COLUMNS)).astype(np.uint8)
+        self.codes = np.where(codes & 0x7F == 0x7F, 0x3B, codes).astype(np.uint8)  # no NaN
+        self.scale = rng.uniform(0.001, 0.9, (2, 2)).astype(np.float32)
+        self.folder = folder / "quantized"
+        self.folder.mkdir()
+        config = {"torch_dtype": "bfloat16", "quantization_config": {
+            "quant_method": "fp8", "weight_block_size": [BLOCK, BLOCK]}}
+        (self.folder / "config.json").write_text(json.dumps(config))
+        safetensors(self.folder / "model.safetensors", {
+            "w.weight": ("F8_E4M3", self.codes), "w.weight_scale_inv": ("F32", self.scale),
+            "norm.weight": ("BF16", bfloat16(np.ones(8)))})
+        self.x = e4m3(self.codes)
+        self.s = self.spread(BLOCK, BLOCK)
+
+    def spread(self, rows, columns):
+        return self.scale[np.arange(ROWS)[:, None] // rows, np.arange(COLUMNS)[None] // columns]
+
+    def verify(self, values, code=1, dtype="BF16", name="w.weight", **more):
+        """The report on a float checkpoint with these values."""
+        array = bfloat16(values) if dtype == "BF16" else values
+        path = safetensors(self.folder.parent / "float.safetensors", {
+            name: (dtype, array), "norm.weight": ("BF16", bfloat16(np.ones(8))), **more})
+        return json.loads(dequant("verify", self.folder, path, "--json", code=code).stdout)
+
+
+@pytest.fixture(name="weight")
+def fixture_weight(tmp_path):
+    return Weight(tmp_path)
+
+
+def mistakes(w):
+    float16 = (w.x * w.s).astype(np.float16).astype(np.float32)
+    return {
+        "scale_not_applied": w.x,
+        "scale_inverted": w.x / w.s,
+        "scale_applied_twice": w.x * w.s * w.s,
+        "scale_rounded_first": w.x * float_of(bfloat16(w.s)),
+        "other_block_size": w.x * w.spread(ROWS // 2, COLUMNS // 2),
+        "rounded_twice": float16,
+        "rounded_otherwise": float_of(bfloat16(w.x * w.s) + 1),
+    }
+
+
+@pytest.mark.parametrize("mistake", [
+    "scale_not_applied", "scale_inverted", "scale_applied_twice", "scale_rounded_first",
+    "other_block_size", "rounded_twice", "rounded_otherwise"])
+def test_a_mistake_is_called_by_its_name(weight, mistake):
+    report = weight.verify(mistakes(weight)[mistake])
+    assert [(w["name"], w["mistake"]) for w in report["wrong"]] == [("w.weight", mistake)]
+    assert not report["good"] and report["wrong"][0]["different"] > 0
+
+
+def test_a_transposed_tensor_is_called_transposed(weight):
+    report = weight.verify((weight.x * weight.s).T.copy())
+    assert report["wrong"][0]["mistake"] == "transposed"
+    assert report["wrong"][0]["reason"] == "its shape is [136, 130], and should be [130, 136]"
+
+
+def test_right_floats_are_right_in_every_type(weight):
+    exact = weight.x * weight.s
+    assert weight.verify(exact, code=0)["good"]
+    assert weight.verify(exact, code=0, dtype="F32")["good"]
+    report = weight.verify(exact.astype(np.float16), code=0, dtype="F16")
+    assert report["totals"] == {"compared": 2, "dequantized": 1,
+                                "elements": ROWS * COLUMNS + 8, "wrong": 0}
+
+
+def test_noise_is_no_known_mistake(weight):
+    rng = np.random.default_rng(4)
+    report = weight.verify(weight.x * weight.s * rng.uniform(0.5, 2, (ROWS, COLUMNS)))
+    assert report["wrong"][0]["mistake"] is None
+    assert report["wrong"][0]["explanation"] == "no known mistake explains it"
+
+
+def test_one_wrong_element_is_found(weight):
+    exact = weight.x * weight.s
+    exact[129, 135] += 1
+    report = weight.verify(exact)
+    assert report["wrong"][0]["different"] == 1
+
+
+def test_missing_and_unexpected_tensors_are_named(weight):
+    report = weight.verify(weight.x * weight.s, name="v.weight")
+    assert (report["missing"], report["unexpected"]) == (["w.weight"], ["v.weight"])
+    assert report["wrong"] == []
+
+
+def test_a_tensor_that_was_not_quantized_keeps_its_type_and_bits(weight):
+    exact = weight.x * weight.s
+    more = {"norm.weight": ("F32", np.ones(8, np.float32))}
+    report = weight.verify(exact, **more)
+    assert "its type is float32, and should be bfloat16" in report["wrong"][0]["reason"]
+    more = {"norm.weight": ("BF16", bfloat16(np.full(8, 2.0)))}
+    assert weight.verify(exact, **more)["wrong"][0]["different"] == 8

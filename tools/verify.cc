@@ -1,0 +1,138 @@
+// `dequant verify`: checks a float model against the quantized model that it was made from.
+#include "format/diff/verify.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "format/formats.h"
+#include "format/io/errors.h"
+#include "tools/commands.h"
+#include "tools/common.h"
+#include "tools/json_text.h"
+#include "tools/memory.h"
+#include "tools/table.h"
+
+namespace dequant::tools {
+namespace {
+
+using format::escaped;
+using format::Verification;
+using format::WrongTensor;
+using nlohmann::ordered_json;
+
+struct Options {
+  std::string quantized;
+  std::string floats;
+  bool keep_unknown = false;
+  bool json = false;
+  bool quiet = false;
+  Resources resources;
+};
+
+/// Why a tensor differs, as far as that is known.
+std::string explanation_text(const WrongTensor& t) {
+  if (t.explanation) return std::string(t.explanation->mistake.what);
+  return t.reason.empty() ? "no known mistake explains it" : t.reason;
+}
+
+void print_text(const Options& o, const Verification& v) {
+  using enum Align;
+  if (!v.wrong.empty()) {
+    Table table({{"tensor"}, {"elements", right}, {"differ", right}, {"because"}});
+    for (const WrongTensor& t : v.wrong) {
+      table.add({escaped(t.name), fmt::format("{}", t.elements),
+                 t.reason.empty() ? fmt::format("{}", t.different) : "-", explanation_text(t)});
+    }
+    fmt::print("{}\n", table.text());
+  }
+  for (const std::string& name : v.missing)
+    fmt::print("{} is not in {}\n", escaped(name), escaped(o.floats));
+  for (const std::string& name : v.unexpected)
+    fmt::print("{} is only in {}\n", escaped(name), escaped(o.floats));
+  fmt::print(
+      "{} tensors compared ({} dequantized, {} elements): {} right, {} wrong, {} missing, {} "
+      "unexpected\n",
+      v.verified, v.dequantized, v.elements, v.verified - static_cast<int64_t>(v.wrong.size()),
+      v.wrong.size(), v.missing.size(), v.unexpected.size());
+}
+
+void print_json(const Options& o, const Verification& v) {
+  ordered_json j{{"quantized", o.quantized}, {"float", o.floats}, {"good", v.good()}};
+  j["wrong"] = ordered_json::array();
+  for (const WrongTensor& t : v.wrong) {
+    const auto& e = t.explanation;
+    j["wrong"].push_back({{"name", t.name},
+                          {"elements", t.elements},
+                          {"different", t.different},
+                          {"reason", t.reason},
+                          {"mistake", e ? ordered_json(e->mistake.key) : ordered_json()},
+                          {"explanation", explanation_text(t)}});
+  }
+  j["missing"] = v.missing;
+  j["unexpected"] = v.unexpected;
+  j["totals"] = {{"compared", v.verified},
+                 {"dequantized", v.dequantized},
+                 {"elements", v.elements},
+                 {"wrong", v.wrong.size()}};
+  fmt::print("{}\n", json_text(j, 0));
+}
+
+Result<std::unique_ptr<format::ModelFile>> open(const std::string& path, const Options& o,
+                                                bool quantized) {
+  at_work_on(path);
+  format::OpenOptions options{o.resources.structure_memory(), {}};
+  options.own.set_if(quantized && o.keep_unknown, "keep-unknown");
+  return format::open_model(format::formats(), path, options);
+}
+
+Result<int> run(Options& o) {
+  DEQUANT_TRY(const auto quantized, open(o.quantized, o, true));
+  DEQUANT_TRY(const auto floats, open(o.floats, o, false));
+  format::VerifyOptions options{o.resources.stream_options(), {}};
+  auto progress = std::make_unique<Progress>("verifying");
+  options.progress = [&](int64_t done, int64_t total) -> Status {
+    progress->update(done, total);
+    return {};
+  };
+  DEQUANT_TRY(const Verification v, format::verify(*quantized, *floats, options));
+  progress.reset();
+  if (o.json) {
+    print_json(o, v);
+  } else if (!o.quiet) {
+    print_text(o, v);
+  }
+  return v.good() ? kDone : kDifferences;
+}
+
+}  // namespace
+
+void add_verify(const Command& app, int& exit_code) {
+  auto o = std::make_shared<Options>();
+  const Command c = app.add_subcommand(
+      "verify", "Check a float model against the quantized model it was made from");
+  c.add_option("QUANTIZED", o->quantized, "Quantized model or checkpoint").required();
+  c.add_option("FLOAT", o->floats, "Float model or checkpoint, made by any program").required();
+  c.add_flag("--keep-unknown", o->keep_unknown,
+             "Leave out quantized tensors that nothing says how to dequantize");
+  c.add_flag("-q,--quiet", o->quiet, "Print nothing but errors and warnings");
+  c.add_flag("--json", o->json, "Print the report as one JSON object");
+  o->resources.add_to(c);
+  c.footer(
+      "Examples:\n"
+      "  dequant verify DeepSeek-V3 DeepSeek-V3-bf16\n"
+      "  dequant verify quantized.safetensors float.safetensors --json\n"
+      "\n"
+      "Every tensor is computed in the type that FLOAT has it in, and compared bit by bit. For a\n"
+      "tensor that differs, known mistakes are tried: a scale left out, inverted or applied "
+      "twice,\n"
+      "zero points off by one, codes swapped, another block size, a transposed tensor, roundings.\n"
+      "The exit code is 1 where a tensor differs or is missing in either model.");
+  c.callback([o, &exit_code] {
+    const auto code = run(*o);
+    exit_code = code ? *code : report(code.error());
+  });
+}
+
+}  // namespace dequant::tools
