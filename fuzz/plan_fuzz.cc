@@ -36,6 +36,53 @@ void read_dimensions(Plan& plan, Cursor& cursor) {
   }
 }
 
+/// A layout of codes, rarely with numbers that its order does not have.
+Packing read_packing(Cursor& cursor) {
+  using enum CodeOrder;
+  Packing p;
+  p.order = enumerator<CodeOrder>(cursor, 8);
+  p.bits = static_cast<int32_t>(cursor.integer(1, 8));
+  const bool four = p.order == high_first || p.order == interleaved;
+  if (four && !cursor.rarely()) p.bits = 4;
+  const bool rows = p.order >= words && p.order <= planes;
+  if (rows || cursor.rarely()) p.row = cursor.integer(1, 70);
+  if (p.order == planes && !cursor.rarely()) p.row = 32 * (p.row % 3 + 1);
+  if (p.order >= slabs || (rows && cursor.coin()) || cursor.rarely()) {
+    p.columns = cursor.integer(0, 40);
+  }
+  if (p.order == of_element && !cursor.rarely()) return {};
+  return p;
+}
+
+/// True if the bytes of a tensor with such a layout may be asked for.
+bool is_modest(const Packing& p) {
+  constexpr int64_t kMost = 1 << 12;
+  if (p.order == CodeOrder::of_element) return true;
+  const bool slabs = p.order >= CodeOrder::slabs;
+  const bool rows = p.order != CodeOrder::high_first && !slabs;
+  return p.order <= CodeOrder::slabs_high_first && p.bits >= 1 && p.bits <= 8 &&
+         p.row >= (rows ? 1 : 0) && p.row <= kMost && p.columns >= (slabs ? 1 : 0) &&
+         p.columns <= kMost;
+}
+
+/// What is done with products, and codes that are none of an element's own.
+void read_arithmetic(Plan& plan, Cursor& cursor) {
+  using enum Element;
+  Parameters& p = plan.parameters;
+  p.zero_point_role = enumerator<ZeroPointRole>(cursor, 3);
+  const bool after = p.zero_point_role != ZeroPointRole::subtract_before;
+  if (after && !cursor.rarely()) p.zero_point = element(cursor, {float32, float16, bfloat16});
+  if (cursor.below(4) == 3) p.scale_rounding = element(cursor, {float16, bfloat16});
+  if (cursor.below(4) == 3) p.result_rounding = element(cursor, {float16, bfloat16});
+  if (cursor.below(4) == 3) p.result_factor = cursor.raw<float>();
+  p.codebook = cursor.below(4) == 3;
+  if (cursor.coin()) {
+    plan.input = element(cursor, {uint8, int8});
+    p.x_packing = read_packing(cursor);
+  }
+  if (cursor.below(4) == 3) p.zero_point_packing = read_packing(cursor);
+}
+
 /// Any numbers in the members of what checkpoints store, and blocks and an index on dimensions.
 void read_parameters(Plan& plan, Cursor& cursor) {
   Parameters& p = plan.parameters;
@@ -44,6 +91,7 @@ void read_parameters(Plan& plan, Cursor& cursor) {
   if (cursor.coin()) p.zero_point = enumerator<Element>(cursor, 19);
   if (cursor.coin()) p.zero_point_offset = static_cast<int32_t>(cursor.integer(-260, 260));
   p.zero_point_overflow = enumerator<ZeroPointOverflow>(cursor, 3);
+  if (cursor.coin()) read_arithmetic(plan, cursor);
   if (plan.granularity != Granularity::strided && !cursor.rarely()) return;
   const bool indexed = cursor.coin();
   if (indexed) {
@@ -93,6 +141,8 @@ bool is_modest(const Plan& plan) {
   }
   const GroupIndex& index = plan.parameters.group_index;
   if (!known(zero_point_element(plan)) || !modest(index.groups)) return false;
+  if (!is_modest(plan.parameters.x_packing)) return false;
+  if (!is_modest(plan.parameters.zero_point_packing)) return false;
   if (!modest(index.scale) || !modest(index.zero_point)) return false;
   return modest(plan.outer) && modest(plan.axis) && modest(plan.inner) &&
          std::ranges::all_of(plan.dimensions, [&](const Dimension& d) {

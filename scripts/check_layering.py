@@ -28,7 +28,8 @@ ALLOWED = {
     "include/dequant/directml/own": ("enums.h", "structs.h", "types.h"),
     "src": ("dequant/", *COMMON),
     "src/element": (*ELEMENT, *COMMON),
-    "src/plan": (*ELEMENT, "dequant/plan.h", "dequant/tensor.h", "plan/", *COMMON),
+    "src/plan": (*ELEMENT, "dequant/parameters.h", "dequant/plan.h", "dequant/tensor.h", "plan/",
+                 *COMMON),
     "src/dialect": ("dequant/", "element/", "plan/", "dialect/", *COMMON),
     "src/kernel": (*ELEMENT, "dequant/isa.h", "kernel/", "hwy/", *COMMON),
     # The only folder that includes both plan and kernel.

@@ -14,14 +14,19 @@ constexpr std::array kStores{Stores::automatic, Stores::cached, Stores::streamin
 
 void use(std::string_view target) { require(bool{force_target(target)}, "a target is unknown"); }
 
-/// Packed elements of a range that starts on a byte, in memory of their own.
-Exact slice(Element element, std::span<const std::byte> whole, Range range) {
+/// Bytes in memory of their own.
+Exact slice(std::span<const std::byte> whole, Range bytes) {
   if (whole.empty()) return Exact();
-  const auto begin = static_cast<size_t>(packed_bytes(element, range.begin).value());
-  const auto end = static_cast<size_t>(packed_bytes(element, range.end).value());
-  Exact out(end - begin);
-  std::ranges::copy(whole.subspan(begin, end - begin), out.bytes().begin());
+  const auto size = static_cast<size_t>(bytes.end - bytes.begin);
+  Exact out(size);
+  std::ranges::copy(whole.subspan(static_cast<size_t>(bytes.begin), size), out.bytes().begin());
   return out;
+}
+
+/// Packed elements of a range that starts on a byte.
+Exact slice(Element element, std::span<const std::byte> whole, Range range) {
+  return slice(whole, {packed_bytes(element, range.begin).value(),
+                       packed_bytes(element, range.end).value()});
 }
 
 /// Runs a range of any plan on memory that holds its slices alone, and copies y into `joined`.
@@ -31,22 +36,25 @@ void run_one_range(const Plan& plan, const Tensors& t, Range range, Exact& joine
   const bool all = range == Range{0, element_count(plan)};
   const Slices s =
       all ? Slices{{0, e.x},         {0, e.scale}, {0, e.zero_point},   {0, e.min_range},
-                   {0, e.max_range}, {0, e.y},     {0, e.tensor_scale}, {0, e.group_index}}
+                   {0, e.max_range}, {0, e.y},     {0, e.tensor_scale}, {0, e.group_index},
+                   {0, e.codebook}}
           : slices_of(plan, range);
   const auto within = [](Range slice, int64_t extent, int64_t multiple) {
     return slice.begin >= 0 && slice.begin <= slice.end && slice.end <= extent &&
            slice.begin % multiple == 0;
   };
-  require(within(s.x, e.x, 8) && within(s.scale, e.scale, 8) &&
+  const bool words = plan.parameters.x_packing.order != CodeOrder::of_element;
+  require(within(s.x, e.x, words ? 1 : 8) && within(s.scale, e.scale, 8) &&
               within(s.zero_point, e.zero_point, 8) && within(s.min_range, e.min_range, 8) &&
               within(s.max_range, e.max_range, 8) && within(s.y, e.y, 1),
           "slices_of() breaks its promise");
   Tensors slices;
-  slices.x = slice(plan.input, t.x.bytes(), s.x);
+  slices.x = slice(t.x.bytes(), x_bytes_of(plan, s.x));
   slices.scale = slice(plan.scale, t.scale.bytes(), s.scale);
-  slices.zero_point = slice(zero_point_element(plan), t.zero_point.bytes(), s.zero_point);
+  slices.zero_point = slice(t.zero_point.bytes(), zero_point_bytes_of(plan, s.zero_point));
   slices.tensor_scale = slice(Element::float32, t.tensor_scale.bytes(), s.tensor_scale);
   slices.group_index = slice(Element::int32, t.group_index.bytes(), s.group_index);
+  slices.codebook = slice(Element::float32, t.codebook.bytes(), s.codebook);
   slices.min_range = slice(plan.scale, t.min_range.bytes(), s.min_range);
   slices.max_range = slice(plan.scale, t.max_range.bytes(), s.max_range);
   Exact y = slice(plan.output, joined.bytes(), s.y);
@@ -77,8 +85,8 @@ void run_ranges(const Plan& plan, const Tensors& t, Cursor& cursor, const Exact&
 void run_short(const Plan& plan, const Tensors& t, Cursor& cursor) {
   Exact y = t.y();
   Buffers b = t.buffers(y);
-  const std::array inputs{&b.x,         &b.scale,        &b.zero_point, &b.min_range,
-                          &b.max_range, &b.tensor_scale, &b.group_index};
+  const std::array inputs{&b.x,         &b.scale,        &b.zero_point,  &b.min_range,
+                          &b.max_range, &b.tensor_scale, &b.group_index, &b.codebook};
   const size_t which = cursor.below(inputs.size() + 1);
   if (which == inputs.size()) {
     if (b.y.empty()) return;

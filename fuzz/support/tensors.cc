@@ -16,7 +16,8 @@ bool untouched(const Exact& y) { return y == Exact(y.bytes().size()); }
 
 Buffers Tensors::buffers(Exact& y) const {
   return {x.bytes(),         scale.bytes(),     zero_point.bytes(),   y.bytes(),
-          min_range.bytes(), max_range.bytes(), tensor_scale.bytes(), group_index.bytes()};
+          min_range.bytes(), max_range.bytes(), tensor_scale.bytes(), group_index.bytes(),
+          codebook.bytes()};
 }
 
 std::optional<Tensors> tensors_of(const Plan& plan, Cursor& cursor) {
@@ -28,22 +29,27 @@ std::optional<Tensors> tensors_of(const Plan& plan, Cursor& cursor) {
     require(count >= 0, "an extent is negative");
     if (count > most) return std::nullopt;
   }
+  const int64_t x_bytes = x_bytes_of(plan, {0, e.x}).end;
+  const int64_t zero_bytes = zero_point_bytes_of(plan, {0, e.zero_point}).end;
+  if (std::max(x_bytes, zero_bytes) > kMostBytes) return std::nullopt;
   const size_t offsets = cursor.byte();
   const auto bytes = [](Element element, int64_t count) {
     return static_cast<size_t>(packed_bytes(element, count).value());
   };
-  const auto make = [&](Element element, int64_t count) {
-    Exact out(bytes(element, count), offsets % 8);
+  const auto fill = [&](size_t size) {
+    Exact out(size, offsets % 8);
     cursor.fill(out.bytes());
     return out;
   };
+  const auto make = [&](Element element, int64_t count) { return fill(bytes(element, count)); };
   Tensors t;
   t.scale = make(plan.scale, e.scale);
   t.min_range = make(plan.scale, e.min_range);
   t.max_range = make(plan.scale, e.max_range);
-  t.zero_point = make(zero_point_element(plan), e.zero_point);
+  t.zero_point = fill(static_cast<size_t>(zero_bytes));
   t.tensor_scale = make(Element::float32, e.tensor_scale);
   t.group_index = make(Element::int32, e.group_index);
+  t.codebook = make(Element::float32, e.codebook);
   // Random entries are hardly ever groups.
   if (const int64_t groups = plan.parameters.group_index.groups; groups > 0 && !cursor.rarely()) {
     for (size_t i = 0; i < t.group_index.bytes().size(); i += sizeof(int32_t)) {
@@ -55,7 +61,7 @@ std::optional<Tensors> tensors_of(const Plan& plan, Cursor& cursor) {
   if (kind(plan.input) == Kind::floating && !cursor.rarely()) {
     std::ranges::fill(t.zero_point.bytes(), std::byte{0});
   }
-  t.x = make(plan.input, e.x);
+  t.x = fill(static_cast<size_t>(x_bytes));
   t.y_bytes = bytes(plan.output, e.y);
   t.y_offset = offsets / 32;
   return t;

@@ -40,7 +40,7 @@ Exact copy(const Exact& bytes);
 bool untouched(const Exact& y);
 
 struct Tensors {
-  Exact x, scale, zero_point, min_range, max_range, tensor_scale, group_index;
+  Exact x, scale, zero_point, min_range, max_range, tensor_scale, group_index, codebook;
   size_t y_bytes = 0;
   size_t y_offset = 0;
 
@@ -52,6 +52,8 @@ struct Tensors {
 inline constexpr int64_t kMostElements = int64_t{1} << 12;
 /// What seven of eight inputs run at most, so that there are many of them.
 inline constexpr int64_t kManyElements = 64;
+/// Bytes of codes in a layout of their own at most.
+inline constexpr int64_t kMostBytes = int64_t{1} << 16;
 
 /// Buffers of the plan filled from the input, as extents() counts them; none where any is too
 /// large.

@@ -11,6 +11,7 @@
 #include "dequant/microsoft.h"
 #include "dequant/mx.h"
 #include "dequant/onnx.h"
+#include "dequant/parameters.h"
 #include "dequant/plan.h"
 #include "dequant/scheme.h"
 #include "dequant/status.h"

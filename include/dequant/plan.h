@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +12,7 @@
 #include "dequant/element.h"
 #include "dequant/executor.h"
 #include "dequant/export.h"
+#include "dequant/parameters.h"
 #include "dequant/status.h"
 
 namespace dequant {
@@ -72,53 +72,6 @@ struct Dimension {
 /// block above 1 counts twice.
 inline constexpr int kMaxDimensions = 24;
 
-/// How a second scale, one float32 for the whole tensor, changes every stored scale before it is
-/// used. The result is rounded to float32.
-enum class TensorScale : uint8_t {
-  none,
-  multiply,  ///< scale * tensor_scale, as in ModelOpt's NVFP4
-  divide,    ///< scale / tensor_scale, as in the NVFP4 of compressed-tensors
-};
-
-/// The sum of a stored zero point and its offset, where the sum does not fit in the zero point's
-/// element.
-enum class ZeroPointOverflow : uint8_t {
-  keep,  ///< the sum itself: of uint4, 15 + 1 is 16
-  wrap,  ///< modulo 2^bits: 15 + 1 is 0
-  /// One addition to each 32-bit word of zero points, so that the carry of one zero point is added
-  /// to the next: 15 + 1 is 0, and the next zero point is 1 more. Only uint2, uint4 and uint8.
-  carry,
-};
-
-/// Only in strided plans: the group of each element is read from an int32 tensor, whose entries
-/// must be in [0, groups).
-struct GroupIndex {
-  int64_t groups = 0;      ///< 0: there is none
-  int64_t scale = 0;       ///< stride from the scale of a group to that of the next; not negative
-  int64_t zero_point = 0;  ///< the same for zero points
-
-  friend bool operator==(const GroupIndex&, const GroupIndex&) = default;
-};
-
-/// How the float32 scale and the zero point of each element are computed from the stored tensors,
-/// where that is more than decoding: docs/numerics.md has the arithmetic. Only for
-/// Rule::subtract_then_scale.
-struct Parameters {
-  TensorScale tensor_scale = TensorScale::none;
-  /// For scales of float8e8m0: code 255 is infinity, as in compressed-tensors, not NaN.
-  bool infinite_e8m0 = false;
-  /// The element of the stored zero points, where it differs from that of x: an integer of at most
-  /// 8 bits for an integer x of at most 16; float32, float16 or bfloat16 for an integer x of at
-  /// most 8.
-  std::optional<Element> zero_point = {};
-  /// Added to every stored zero point, which is an integer of at most 8 bits; -256 to 256.
-  int32_t zero_point_offset = 0;
-  ZeroPointOverflow zero_point_overflow = ZeroPointOverflow::keep;
-  GroupIndex group_index = {};
-
-  friend bool operator==(const Parameters&, const Parameters&) = default;
-};
-
 /// One dequantization. Unless it is strided, x is seen as a row-major [outer, axis, inner]; a
 /// per-tensor plan has outer = axis = 1. Plain data: compare it, print it, copy it.
 struct Plan {
@@ -139,6 +92,12 @@ struct Plan {
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 
+/// The bits of a stored code of x.
+inline int code_bits(const Plan& plan) noexcept {
+  const Packing& packing = plan.parameters.x_packing;
+  return packing.order == CodeOrder::of_element ? bits(plan.input) : packing.bits;
+}
+
 /// The element of the stored zero points.
 constexpr Element zero_point_element(const Plan& plan) noexcept {
   return plan.parameters.zero_point.value_or(plan.input);
@@ -155,7 +114,7 @@ DEQUANT_EXPORT int64_t element_count(const Plan& plan) noexcept;
 DEQUANT_EXPORT int64_t scale_count(const Plan& plan) noexcept;
 
 /// The elements of each buffer, gaps of a strided plan included; 0 for tensors that the plan does
-/// not have.
+/// not have. Of tensors with a Packing: the codes, not what fills up words and rows.
 struct Extents {
   int64_t x = 0;
   int64_t scale = 0;
@@ -165,6 +124,7 @@ struct Extents {
   int64_t y = 0;
   int64_t tensor_scale = 0;
   int64_t group_index = 0;
+  int64_t codebook = 0;
 
   friend bool operator==(const Extents&, const Extents&) = default;
 };
@@ -184,9 +144,11 @@ struct Range {
 };
 
 /// The slice of each tensor that some elements need, in elements of that tensor. Slices are as
-/// small as possible, with two exceptions. Slices of x, scales and zero points begin at a multiple
-/// of 8, and so on a byte for every width of codes. With ZeroPointOverflow::carry, slices of zero
-/// points are whole words. Empty for tensors that the plan does not have.
+/// small as possible, with these exceptions. Slices of x, scales and zero points begin at a
+/// multiple of 8, and so on a byte for every width of codes. With ZeroPointOverflow::carry, slices
+/// of zero points are whole words. With a Packing, slices of x begin with a word, or are all of x
+/// where the words of a row run down a column; slices of zero points are all of them. Empty for
+/// tensors that the plan does not have.
 struct Slices {
   Range x = {};
   Range scale = {};
@@ -196,6 +158,7 @@ struct Slices {
   Range y = {};
   Range tensor_scale = {};
   Range group_index = {};
+  Range codebook = {};
 
   friend bool operator==(const Slices&, const Slices&) = default;
 };
@@ -211,6 +174,11 @@ DEQUANT_EXPORT Slices slices_of(const Plan& plan, Range elements) noexcept;
 /// in Slices, or begin on a byte.
 DEQUANT_EXPORT Range bytes_of(Element element, Range elements) noexcept;
 
+/// The bytes of a slice of x, or of zero points, in the memory of its tensor, whatever its Packing.
+/// The slice is one of slices_of(), or begins at 0.
+DEQUANT_EXPORT Range x_bytes_of(const Plan& plan, Range elements) noexcept;
+DEQUANT_EXPORT Range zero_point_bytes_of(const Plan& plan, Range elements) noexcept;
+
 /// The scales, or min_range and max_range, that a range of elements needs; see slices_of(). Unless
 /// the plan is strided, the end is also a multiple of 8, or the number of all scales.
 DEQUANT_EXPORT Range scales_of(const Plan& plan, Range elements) noexcept;
@@ -225,6 +193,8 @@ struct Buffers {
   std::span<const std::byte> max_range = {};
   std::span<const std::byte> tensor_scale = {};  ///< one float32, if the plan's parameters use it
   std::span<const std::byte> group_index = {};   ///< int32, if the plan's parameters have one
+  /// 2^bits float32 of the codes of x, if the plan's parameters use them.
+  std::span<const std::byte> codebook = {};
 };
 
 /// The check of zero points that run() makes, for callers that need it earlier. Fails with

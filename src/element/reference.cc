@@ -32,8 +32,25 @@ int32_t reference_carried_zero_point(Element zero_point, uint32_t word, int i,
 uint32_t reference_float_zero_point(float x, Element type, float zero_point, float scale,
                                     Element output) noexcept {
   const float difference = x - zero_point;
-  const float rounded = float_value(type, reference_narrow(type, difference));
+  const float rounded = reference_round(type, difference);
   const float product = rounded * scale;
+  return reference_narrow(output, product);
+}
+
+float reference_round(Element type, float value) noexcept {
+  return float_value(type, reference_narrow(type, value));
+}
+
+uint32_t reference_after_product(float product, const AfterProduct& after, float zero_point,
+                                 Element output) noexcept {
+  const float scaled = product * after.factor;
+  const float rounded = reference_round(after.rounding, scaled);
+  const float sum = after.subtracts ? rounded - zero_point : rounded + zero_point;
+  return reference_narrow(output, reference_round(after.rounding, sum));
+}
+
+uint32_t reference_scaled_value(float value, float scale, Element output) noexcept {
+  const float product = value * scale;
   return reference_narrow(output, product);
 }
 

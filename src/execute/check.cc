@@ -8,8 +8,10 @@
 #include "checked.h"
 #include "dequant/tensor.h"
 #include "element/codes.h"
+#include "execute/check_parameters.h"
 #include "execute/ranges.h"
 #include "kernel/kernel.h"
+#include "plan/packing.h"
 #include "plan/strided.h"
 #include "text.h"
 
@@ -26,6 +28,12 @@ bool holds(Bytes given, int bits, int64_t count) {
          (count == 0 || given.data() != nullptr);
 }
 
+/// The bytes of `codes` codes of a Packing from one on at which a slice begins.
+int64_t bytes_held(const Packing& packing, int64_t begin, int64_t codes) {
+  const Range bytes = bytes_of(packing, {begin, begin + codes});
+  return bytes.end - bytes.begin;
+}
+
 /// True if the two have no byte in common.
 bool are_disjoint(Bytes input, Bytes y) {
   const auto begin = [](Bytes b) { return reinterpret_cast<uintptr_t>(b.data()); };
@@ -39,55 +47,73 @@ struct Input {
   Bytes given;
   Element element;
   int64_t count;  ///< elements that the buffer must hold if the plan has this tensor
+  const Packing* packing = nullptr;
+  int64_t begin = 0;  ///< with a Packing: the index of the first of them
+
+  int64_t bytes() const {
+    return packing == nullptr ? packed_size(width_of(element), count)
+                              : bytes_held(*packing, begin, count);
+  }
+  bool holds_all() const {
+    return packing == nullptr ? holds(given, width_of(element), count)
+                              : holds(given, 8, bytes_held(*packing, begin, count));
+  }
 };
 
 /// Calls visit(name, Input) for each input until visit returns false. Returns true if no call did.
 template <class Visit>
-bool every_input(const Plan& plan, const Extents& counts, const Buffers& b, const Visit& visit) {
+bool every_input(const Plan& plan, const Demand& demand, const Buffers& b, const Visit& visit) {
   const bool ranges = takes_ranges(plan.rule);
-  return visit("x", {true, b.x, plan.input, counts.x}) &&
+  const Extents& counts = demand.counts;
+  const auto packing = [](const Packing& p) { return is_packing(p) ? &p : nullptr; };
+  return visit("x", {true, b.x, plan.input, counts.x, packing(plan.parameters.x_packing),
+                     demand.x_begin}) &&
          visit("scale", {!ranges, b.scale, plan.scale, counts.scale}) &&
-         visit("zero_point",
-               {plan.has_zero_point, b.zero_point, zero_point_element(plan), counts.zero_point}) &&
+         visit("zero_point", {plan.has_zero_point, b.zero_point, zero_point_element(plan),
+                              counts.zero_point, packing(plan.parameters.zero_point_packing)}) &&
          visit("min_range", {ranges, b.min_range, plan.scale, counts.min_range}) &&
          visit("max_range", {ranges, b.max_range, plan.scale, counts.max_range}) &&
          visit("tensor_scale", {plan.parameters.tensor_scale != TensorScale::none, b.tensor_scale,
                                 Element::float32, counts.tensor_scale}) &&
          visit("group_index", {plan.parameters.group_index.groups != 0, b.group_index,
-                               Element::int32, counts.group_index});
+                               Element::int32, counts.group_index}) &&
+         visit("codebook",
+               {plan.parameters.codebook, b.codebook, Element::float32, counts.codebook});
 }
 
 /// The buffer of an input that the plan has is large enough and does not overlap y; the buffer of
 /// any other input is empty. If y has no elements, every buffer may be null, that of a scale too.
 bool is_good(const Input& i, Bytes y, bool y_is_empty) {
   if (!i.wanted) return i.given.empty();
-  return (y_is_empty && i.given.data() == nullptr) ||
-         (holds(i.given, width_of(i.element), i.count) && are_disjoint(i.given, y));
+  return (y_is_empty && i.given.data() == nullptr) || (i.holds_all() && are_disjoint(i.given, y));
 }
 
-/// Why a span does not hold `count` elements.
-Error too_small(std::string_view what, Bytes given, Element element, int64_t count) {
-  const int64_t need = packed_size(width_of(element), count);
-  if (given.data() == nullptr) return invalid(what, ": null, but ", need, " bytes are needed");
-  return invalid(what, ": ", given.size(), " bytes given, ", need, " needed for ", count,
-                 " elements of ", name(element));
+/// Why a span does not hold the elements of a tensor.
+Error too_small(std::string_view what, const Input& i) {
+  if (i.given.data() == nullptr) {
+    return invalid(what, ": null, but ", i.bytes(), " bytes are needed");
+  }
+  if (i.packing != nullptr) {
+    return invalid(what, ": ", i.given.size(), " bytes given, ", i.bytes(), " needed for ", i.count,
+                   " codes of ", i.packing->bits, " bits");
+  }
+  return invalid(what, ": ", i.given.size(), " bytes given, ", i.bytes(), " needed for ", i.count,
+                 " elements of ", name(i.element));
 }
 
 /// Why is_good() is false for an input.
 Error bad_input(std::string_view what, const Input& i) {
   if (!i.wanted) return invalid(what, ": ", i.given.size(), " bytes given for a plan without one");
-  if (!holds(i.given, width_of(i.element), i.count)) {
-    return too_small(what, i.given, i.element, i.count);
-  }
+  if (!i.holds_all()) return too_small(what, i);
   return invalid("y: overlaps ", what, "; give it memory of its own");
 }
 
 /// The error of the first buffer for which is_good() is false; else that of y.
-[[gnu::cold, gnu::noinline]] Error bad_buffers(const Plan& plan, const Extents& counts,
+[[gnu::cold, gnu::noinline]] Error bad_buffers(const Plan& plan, const Demand& demand,
                                                const Buffers& buffers) {
-  Error error = too_small("y", buffers.y, plan.output, counts.y);
-  every_input(plan, counts, buffers, [&](std::string_view what, const Input& input) {
-    const bool good = is_good(input, buffers.y, counts.y == 0);
+  Error error = too_small("y", {true, buffers.y, plan.output, demand.counts.y});
+  every_input(plan, demand, buffers, [&](std::string_view what, const Input& input) {
+    const bool good = is_good(input, buffers.y, demand.counts.y == 0);
     if (!good) error = bad_input(what, input);
     return good;
   });
@@ -181,81 +207,11 @@ Status check_rule(const Plan& plan) {
   return {};
 }
 
-Status check_implicit_zero_point(const Plan& plan) {
-  const int64_t zero = plan.implicit_zero_point;
-  if (zero == 0) return {};
-  const bool is_signed = kind(plan.input) == Kind::signed_integer;
-  const int64_t count = kind(plan.input) == Kind::floating ? 0 : int64_t{1} << bits(plan.input);
-  const int64_t lowest = is_signed ? -count / 2 : 0;
-  if (zero >= lowest && zero < lowest + count && !plan.has_zero_point) return {};
-  return invalid("plan.implicit_zero_point: ", zero, " is no zero point of ", name(plan.input),
-                 plan.has_zero_point ? " that is given zero points" : "");
-}
-
-/// Zero points of another element than x, and their offset.
-Status check_stored_zero_points(const Plan& plan) {
-  const Parameters& p = plan.parameters;
-  const auto number = [](auto e) { return static_cast<int>(e); };
-  if (p.zero_point_overflow > ZeroPointOverflow::carry) {
-    return invalid("parameters.zero_point_overflow: ", number(p.zero_point_overflow), " is none");
-  }
-  const bool defaults =
-      !p.zero_point && p.zero_point_offset == 0 && p.zero_point_overflow == ZeroPointOverflow::keep;
-  if (defaults) return {};
-  if (!plan.has_zero_point) {
-    return invalid("parameters: a zero point of its own kind for a plan without zero points");
-  }
-  const Element zero = zero_point_element(plan);
-  if (static_cast<size_t>(zero) >= kTraits.size()) {
-    return invalid("parameters.zero_point: element ", number(zero), " is none");
-  }
-  const bool floating = kind(zero) == Kind::floating;
-  const bool integer_x = kind(plan.input) != Kind::floating;
-  if (!integer_x || bits(plan.input) > (floating ? 8 : 16) ||
-      (floating ? !is_output(zero) : bits(zero) > 8)) {
-    return invalid("parameters.zero_point: ", name(plan.input), " has no zero points of ",
-                   name(zero), " with an offset of ", p.zero_point_offset);
-  }
-  const int32_t offset = p.zero_point_offset;
-  if (offset < -256 || offset > 256 || (floating && offset != 0)) {
-    return invalid("parameters.zero_point_offset: ", offset,
-                   floating ? " to a float" : " is not within -256 to 256");
-  }
-  if (p.zero_point_overflow == ZeroPointOverflow::keep) return {};
-  const bool words = kind(zero) == Kind::unsigned_integer && 32 % bits(zero) == 0;
-  if (floating || (p.zero_point_overflow == ZeroPointOverflow::carry && !words)) {
-    return invalid("parameters.zero_point_overflow: zero points of ", name(zero),
-                   floating ? " have no bits to stay within" : " do not fill words of 32 bits");
-  }
-  return {};
-}
-
-/// True if all parameters have their defaults. Few instructions: run() asks this for every small
-/// tensor.
-bool are_defaults(const Parameters& p) {
-  const int64_t index = p.group_index.groups | p.group_index.scale | p.group_index.zero_point;
-  return (index | p.zero_point_offset | static_cast<int>(p.tensor_scale) |
-          static_cast<int>(p.zero_point_overflow) | int{p.infinite_e8m0} |
-          int{p.zero_point.has_value()}) == 0;
-}
-
-Status check_parameters(const Plan& plan) {
-  const Parameters& p = plan.parameters;
-  if (are_defaults(p)) return {};
-  if (takes_ranges(plan.rule)) {
-    return invalid("parameters: ", name(plan.rule), " has none");
-  }
-  if (p.tensor_scale > TensorScale::divide) {
-    return invalid("parameters.tensor_scale: ", static_cast<int>(p.tensor_scale), " is none");
-  }
-  if (p.infinite_e8m0 && plan.scale != Element::float8e8m0) {
-    return invalid("parameters.infinite_e8m0: a scale of ", name(plan.scale),
-                   " has another code for infinity, or none");
-  }
-  if (p.group_index != GroupIndex{} && plan.granularity != Granularity::strided) {
-    return invalid("parameters.group_index: only strided plans have one");
-  }
-  return check_stored_zero_points(plan);
+/// The tensor of a Packing holds so many codes, and its bytes fit in 64 bits.
+Status check_packed_bytes(const Packing& packing, std::string_view what, int64_t codes) {
+  if (!is_packing(packing) || checked_bytes(packing, codes)) return {};
+  return invalid(what, ": ", codes, " codes of ", packing.bits, " bits are more than ",
+                 packing.columns == 0 ? "2^63 - 1 bytes hold" : "its columns hold");
 }
 
 }  // namespace
@@ -286,6 +242,8 @@ Status check_plan(const Plan& plan) {
   const auto fits = [](Element element, int64_t count) {
     return checked_bytes(width_of(element), count).has_value();
   };
+  DEQUANT_CHECK(check_packed_bytes(plan.parameters.x_packing, "x", e.x));
+  DEQUANT_CHECK(check_packed_bytes(plan.parameters.zero_point_packing, "zero_point", e.zero_point));
   if (!fits(plan.input, e.x)) return packed_bytes(plan.input, e.x).error();
   if (!fits(plan.scale, e.scale)) return packed_bytes(plan.scale, e.scale).error();
   const Element zero = zero_point_element(plan);
@@ -306,12 +264,13 @@ Status check_range(const Plan& plan, Range elements) {
   return {};
 }
 
-Status check_buffers(const Plan& plan, const Extents& counts, const Buffers& buffers) {
-  const bool good = every_input(plan, counts, buffers, [&](std::string_view, const Input& input) {
+Status check_buffers(const Plan& plan, const Demand& demand, const Buffers& buffers) {
+  const Extents& counts = demand.counts;
+  const bool good = every_input(plan, demand, buffers, [&](std::string_view, const Input& input) {
     return is_good(input, buffers.y, counts.y == 0);
   });
   if (!good || !holds(buffers.y, width_of(plan.output), counts.y)) {
-    return bad_buffers(plan, counts, buffers);
+    return bad_buffers(plan, demand, buffers);
   }
   if (plan.parameters.group_index.groups != 0) {
     DEQUANT_CHECK(check_group_index(plan, buffers.group_index, counts.group_index));
@@ -321,16 +280,19 @@ Status check_buffers(const Plan& plan, const Extents& counts, const Buffers& buf
 }
 
 bool is_simple(const Plan& plan, const Buffers& b) noexcept {
+  // Statements instead of one expression: compilers load all of it before the first comparison.
   const bool one_scale = plan.granularity == Granularity::per_tensor && plan.outer == 1 &&
                          plan.axis == 1 && plan.block >= 1 && plan.dimensions.empty() &&
                          plan.inner > 0 && plan.inner <= kSimpleElements;
+  if (!one_scale) return false;
   const bool integers = width_of(plan.input) != 0 && traits(plan.input).kind != Kind::floating;
-  const bool floats = plan.scale == Element::float32 &&
-                      (plan.output == Element::float32 || plan.output == Element::float16 ||
-                       plan.output == Element::bfloat16);
-  const bool scales = plan.rule == Rule::subtract_then_scale && plan.implicit_zero_point == 0 &&
-                      are_defaults(plan.parameters);
-  if (!one_scale || !integers || !floats || !scales) return false;
+  if (!integers || plan.scale != Element::float32) return false;
+  if (plan.rule != Rule::subtract_then_scale || plan.implicit_zero_point != 0) return false;
+  if (plan.output != Element::float32 && plan.output != Element::float16 &&
+      plan.output != Element::bfloat16) {
+    return false;
+  }
+  if (!are_defaults(plan.parameters)) return false;
 
   const auto holds_bytes = [](Bytes given, int64_t bytes) {
     return given.data() != nullptr && given.size() >= static_cast<uint64_t>(bytes);
@@ -342,8 +304,9 @@ bool is_simple(const Plan& plan, const Buffers& b) noexcept {
                                               : b.zero_point.empty();
   return zero_point && holds_bytes(b.x, (plan.inner * x_bits + 7) / 8) && are_disjoint(b.x, b.y) &&
          holds_bytes(b.scale, 4) && are_disjoint(b.scale, b.y) &&
-         holds_bytes(b.y, plan.inner * y_bytes) && b.min_range.empty() && b.max_range.empty() &&
-         b.tensor_scale.empty() && b.group_index.empty();
+         holds_bytes(b.y, plan.inner * y_bytes) &&
+         (b.min_range.size() | b.max_range.size() | b.tensor_scale.size() | b.group_index.size() |
+          b.codebook.size()) == 0;
 }
 
 Status check_zero_points(const Plan& plan, Bytes zero_point) {

@@ -13,9 +13,15 @@ Status check_plan(const Plan& plan);
 /// Refuses a range that does not lie within the elements of the plan.
 Status check_range(const Plan& plan, Range elements);
 
+/// What buffers must hold.
+struct Demand {
+  Extents counts;       ///< elements
+  int64_t x_begin = 0;  ///< the index of the first element of x
+};
+
 /// Refuses buffers that are too small, null, unwanted or overlap y, and zero points and group
-/// indices of values that no kernel handles. `counts`: the elements that each buffer must hold.
-Status check_buffers(const Plan& plan, const Extents& counts, const Buffers& buffers);
+/// indices of values that no kernel handles.
+Status check_buffers(const Plan& plan, const Demand& demand, const Buffers& buffers);
 
 /// True only if all checks above pass and the plan is that of most small tensors: at most
 /// kSimpleElements integers with one float32 scale. False says nothing: other plans and wrong

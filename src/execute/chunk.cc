@@ -10,12 +10,15 @@
 #include "execute/float_environment.h"
 #include "execute/kernel_calls.h"
 #include "execute/narrow_params.h"
+#include "execute/packed_codes.h"
 #include "execute/param_window.h"
 #include "execute/ranges.h"
 #include "execute/strided.h"
+#include "execute/tiles.h"
 #include "execute/unpack.h"
 #include "kernel/lut.h"
 #include "kernel/targets.h"
+#include "plan/packing.h"
 #include "plan/scale_spans.h"
 
 namespace dequant {
@@ -35,6 +38,9 @@ class Chunk {
         way_(job.way),
         layout_(layout_of(job.plan)),
         width_(bits(job.plan.input)),
+        codes_(job.plan.input, job.plan.parameters.x_packing, job.table.helpers,
+               job.buffers.x.data(), job.x_byte),
+        first_code_(is_packing(job.plan.parameters.x_packing) ? 0 : job.elements.begin),
         window_(job.plan, job.buffers, job.table.helpers, job.first_scale) {}
 
   void run() noexcept {
@@ -64,24 +70,26 @@ class Chunk {
     return reinterpret_cast<uint8_t*>(job_.buffers.y.data()) +
            (element - job_.elements.begin) * calls_.y_size();
   }
-  bool on_byte(int64_t element) const { return (element - job_.elements.begin) * width_ % 8 == 0; }
+  /// True if kernels can read the codes from here on where they lie.
+  bool in_place(int64_t element) const {
+    return !way_.unpacks && (element - job_.elements.begin) * width_ % 8 == 0;
+  }
 
-  /// One kernel call or, if the first code starts within a byte, one for each tile of unpacked
-  /// codes. Unpacked codes have ScaleLayout::per_element, or all have one scale.
+  /// One kernel call or, where codes must be unpacked, one for each tile of unpacked codes.
   void call(ScaleLayout scale_layout, int64_t begin, int64_t count, int64_t group, Params params,
             size_t prefetch_distance = kPrefetchDistanceX) const noexcept {
     const Element x = job_.plan.input;
-    if (on_byte(begin)) {
+    if (in_place(begin)) {
       return calls_.call(x, scale_layout, x_at(begin), y_at(begin), count, group, params,
                          prefetch_distance);
     }
-    alignas(64) uint8_t codes[kTile];
-    for (int64_t i = 0; i < count; i += kTile) {
-      const int64_t n = std::min(kTile, count - i);
-      unpack(x, job_.buffers.x.data(), begin + i - job_.elements.begin, 1, n, codes);
-      calls_.call(unpacked(x), scale_layout, codes, y_at(begin + i), n, std::max(group, n), params);
-      if (scale_layout == ScaleLayout::per_group) continue;
-      params = advanced(params, n);
+    const bool per_group = scale_layout == ScaleLayout::per_group;
+    alignas(64) uint8_t codes[kTile + Helpers::kUnpackSlack];
+    for (int64_t i = 0, n = 0; i < count; i += n) {
+      n = tile_size(scale_layout, i, count, group, kTile);
+      codes_.unpack(begin + i - first_code_, 1, n, codes);
+      const Params own = advanced(params, per_group ? i / group : i);
+      calls_.call(unpacked(x), scale_layout, codes, y_at(begin + i), n, std::min(group, n), own);
     }
   }
 
@@ -91,7 +99,8 @@ class Chunk {
       while (s.count > 0) {
         const int64_t group = std::min(s.group, s.count);
         // A group whose first code starts within a byte has kernel calls of its own.
-        const bool single = !on_byte(s.begin) || group == s.count;
+        const bool whole = way_.unpacks || in_place(s.begin);
+        const bool single = !whole || group == s.count;
         const int64_t groups = single ? 1 : std::min(s.count / group, way_.tile);
         const int64_t count = single ? group : groups * group;
         const Params params = window_.load(s.scale, groups);
@@ -211,6 +220,8 @@ class Chunk {
   const Way& way_;
   Layout layout_;
   int width_;
+  PackedCodes codes_;
+  int64_t first_code_;  ///< the element of code 0
   ParamWindow window_;
 };
 
@@ -253,16 +264,16 @@ struct OneScale {
 void call_kernel(const Plan& plan, const Table& table, const OneScale& one,
                  int64_t count) noexcept {
   const auto n = static_cast<size_t>(count);
-  table.at(plan.input, plan.output, ScaleLayout::per_group)(
-      {.x = one.x,
-       .y = one.y,
-       .count = n,
-       .group = n,
-       .scale = &one.scale,
-       .zero = &one.zero,
-       .lut = lut_of(plan.input),
-       .finite_normal = one.finite_normal(plan.input),
-       .scales_of_y = plan.scale == plan.output && scales_are_stored(plan)});
+  table.at(plan.input, plan.output,
+           ScaleLayout::per_group)({.x = one.x,
+                                    .y = one.y,
+                                    .count = n,
+                                    .group = n,
+                                    .scale = &one.scale,
+                                    .zero = &one.zero,
+                                    .lut = lut_of(plan.input),
+                                    .finite_normal = one.finite_normal(plan.input),
+                                    .scales_of_y = scales_are_of_output(plan)});
 }
 
 void run_one_scale(const Job& job, Range elements) noexcept {
@@ -270,7 +281,7 @@ void run_one_scale(const Job& job, Range elements) noexcept {
   OneScale one(plan, job.buffers, elements.begin - job.elements.begin);
   one.load(plan, job.buffers);
   const int64_t count = elements.end - elements.begin;
-  const bool simple = !job.way.stream && !has_float_zero_points(plan);
+  const bool simple = !job.way.stream && !job.way.stages && !plan.parameters.codebook;
   if (simple) return call_kernel(plan, job.table, one, count);
   KernelCalls(job).call(plan.input, ScaleLayout::per_group, one.x, one.y, count, count,
                         {&one.scale, &one.zero, nullptr, one.finite_normal(plan.input)});

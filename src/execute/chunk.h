@@ -17,6 +17,9 @@ struct Job {
   int64_t first_scale;  ///< index of the first scale, or range, in the buffers
   const Way& way;
   const Region* region = nullptr;  ///< of a strided plan
+  /// With a Packing, codes of x are numbered from the start of the tensor, and this is the first
+  /// byte of the tensor that the buffer holds.
+  int64_t x_byte = 0;
 };
 
 /// Dequantizes chunk i of way.chunks: way.chunk consecutive elements of job.elements or, by

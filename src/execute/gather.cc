@@ -7,6 +7,7 @@
 
 #include "execute/parameters.h"
 #include "execute/unpack.h"
+#include "plan/packing.h"
 
 namespace dequant {
 namespace {
@@ -219,6 +220,14 @@ void gather_unpacked(Element x, const std::byte* data, int64_t at, int64_t next,
   }
 }
 
+void gather_unpacked(const PackedCodes& codes, int64_t at, const RowOffsets& offsets,
+                     const Tile& tile, uint8_t* out) noexcept {
+  const int64_t row = offsets.row(tile);
+  for (int64_t r = 0; r < offsets.rows(tile); ++r) {
+    codes.unpack(at + offsets[r], offsets.step(), row, out + r * row);
+  }
+}
+
 void scatter_results(const uint8_t* results, int64_t size, const RowOffsets& offsets,
                      const Tile& tile, uint8_t* y) noexcept {
   const int64_t bytes = offsets.row(tile) * size;
@@ -247,7 +256,7 @@ void gather_zeros(const Plan& plan, const Buffers& buffers, const Helpers& helpe
                   Dimensions dimensions, const Tile& tile, int64_t at, int32_t* out) noexcept {
   const std::byte* data = buffers.zero_point.data();
   const Element stored = zero_point_element(plan);
-  if (kind(stored) == Kind::floating ||
+  if (kind(stored) == Kind::floating || is_packing(plan.parameters.zero_point_packing) ||
       plan.parameters.zero_point_overflow == ZeroPointOverflow::carry) {
     const auto load = [&](int64_t i, int64_t step, int64_t count, int32_t* to) {
       load_zeros(plan, buffers, i, step, count, to);

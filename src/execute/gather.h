@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "execute/odometer.h"
+#include "execute/packed_codes.h"
 #include "kernel/kernel.h"
 
 namespace dequant {
@@ -50,11 +51,13 @@ class RowOffsets {
 /// Copies the codes of a tile that starts at element `at` of x to `out`, contiguous:
 /// gather_codes() as they are stored, for rows of whole bytes that start on bytes, each code of
 /// `width` bits; gather_unpacked() as codes of unpacked(x), for any rows. Both prefetch the codes
-/// of the next tile, which starts at element `next`.
+/// of the next tile, which starts at element `next`; gather_unpacked() not those of a Packing.
 void gather_codes(const std::byte* x, int64_t at, int64_t next, int64_t width,
                   const RowOffsets& offsets, const Tile& tile, uint8_t* out) noexcept;
 void gather_unpacked(Element x, const std::byte* data, int64_t at, int64_t next,
                      const RowOffsets& offsets, const Tile& tile, uint8_t* out) noexcept;
+void gather_unpacked(const PackedCodes& codes, int64_t at, const RowOffsets& offsets,
+                     const Tile& tile, uint8_t* out) noexcept;
 
 /// Copies the contiguous results of a tile, `size` bytes each, to y, where the tile starts.
 void scatter_results(const uint8_t* results, int64_t size, const RowOffsets& offsets,

@@ -6,6 +6,7 @@
 #include "element/codes.h"
 #include "execute/gather.h"
 #include "execute/parameters.h"
+#include "plan/packing.h"
 
 namespace dequant {
 namespace {
@@ -81,6 +82,7 @@ void gather_indexed_zeros(const Plan& plan, const Buffers& buffers, Dimensions d
   const std::byte* data = buffers.zero_point.data();
   const int width = bits(zero);
   const bool offset_is_separate = kind(zero) != Kind::floating &&
+                                  !is_packing(plan.parameters.zero_point_packing) &&
                                   plan.parameters.zero_point_overflow != ZeroPointOverflow::carry;
   const int unused = kind(zero) == Kind::signed_integer ? 32 - width : 0;
   int32_t* to = out;

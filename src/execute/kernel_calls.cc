@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "checked.h"
-#include "execute/float_zero_points.h"
 #include "execute/ranges.h"
 #include "kernel/lut.h"
 
@@ -66,15 +65,17 @@ struct KernelCalls::Call {
 KernelCalls::KernelCalls(const Job& job) noexcept
     : job_(job),
       adds_(adds_offset(job.plan.rule)),
-      scales_of_y_(job.plan.scale == job.plan.output && scales_are_stored(job.plan)),
-      float_zero_points_(has_float_zero_points(job.plan)),
-      y_size_(bits(job.plan.output) / 8) {}
+      scales_of_y_(scales_are_of_output(job.plan)),
+      plain_(!job.way.stages && !job.plan.parameters.codebook),
+      y_size_(bits(job.plan.output) / 8) {
+  if (job.plan.parameters.codebook) codebook_.load(job.plan, job.buffers);
+}
 
 void KernelCalls::call(Element x, ScaleLayout scale_layout, const uint8_t* codes, uint8_t* y,
                        int64_t count, int64_t group, const Params& params,
                        size_t prefetch_distance) const noexcept {
-  if (float_zero_points_) {
-    return subtract_floats(job_.plan, job_.table, x, scale_layout, codes, y, count, group, params);
+  if (!plain_) {
+    return call_special(x, scale_layout, codes, y, count, group, params, job_.way.stream);
   }
   const Call c{kernel_of(x, scale_layout),
                scale_layout,
@@ -92,9 +93,7 @@ void KernelCalls::call(Element x, ScaleLayout scale_layout, const uint8_t* codes
 
 void KernelCalls::call_cached(Element x, ScaleLayout scale_layout, const uint8_t* codes, uint8_t* y,
                               int64_t count, int64_t group, const Params& params) const noexcept {
-  if (float_zero_points_) {
-    return subtract_floats(job_.plan, job_.table, x, scale_layout, codes, y, count, group, params);
-  }
+  if (!plain_) return call_special(x, scale_layout, codes, y, count, group, params, false);
   Call{kernel_of(x, scale_layout),
        scale_layout,
        bits(x),
@@ -137,6 +136,37 @@ void KernelCalls::shared(const uint8_t* codes, uint8_t* y, int64_t count, int64_
 KernelFn KernelCalls::kernel_of(Element x, ScaleLayout scale_layout) const noexcept {
   const Element y = job_.plan.output;
   return adds_ ? job_.table.range_at(x, y, scale_layout) : job_.table.at(x, y, scale_layout);
+}
+
+void KernelCalls::call_special(Element x, ScaleLayout scale_layout, const uint8_t* codes,
+                               uint8_t* y, int64_t count, int64_t group, const Params& params,
+                               bool streams) const noexcept {
+  const Table& table = job_.table;
+  const bool codebook = job_.plan.parameters.codebook;
+  const auto kernel = [&](Element output, ScaleLayout layout) {
+    return codebook ? table.codebook_at(codebook_.is_small(), output, layout)
+                    : table.at(x, output, layout);
+  };
+  const float* lut = codebook ? codebook_.values() : lut_of(x);
+  Params own = params;
+  own.finite_normal = params.finite_normal && (!codebook || codebook_.finite_normal());
+  if (job_.way.stages) {
+    const ProductKernel products{kernel(Element::float32, scale_layout),
+                                 kernel(Element::float32, ScaleLayout::per_group), lut, bits(x)};
+    return run_stages({job_.plan, table, streams}, products, scale_layout, codes, y, count, group,
+                      own);
+  }
+  const Call c{kernel(job_.plan.output, scale_layout),
+               scale_layout,
+               bits(x),
+               lut,
+               codes,
+               y,
+               count,
+               group,
+               own,
+               scales_of_y_};
+  streams ? stream(c) : c(false);
 }
 
 void KernelCalls::stream(const Call& c) const noexcept {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include "execute/chunk.h"
+#include "execute/codebook.h"
 #include "execute/param_window.h"
+#include "execute/stages.h"
 
 namespace dequant {
 
@@ -47,14 +49,18 @@ class KernelCalls {
  private:
   struct Call;
   KernelFn kernel_of(Element x, ScaleLayout scale_layout) const noexcept;
+  void call_special(Element x, ScaleLayout scale_layout, const uint8_t* codes, uint8_t* y,
+                    int64_t count, int64_t group, const Params& params,
+                    bool streams) const noexcept;
   void stream(const Call& call) const noexcept;
   void stream_through_buffer(const Call& call) const noexcept;
 
   const Job& job_;
   bool adds_;
   bool scales_of_y_;
-  bool float_zero_points_;
+  bool plain_;  ///< no stages and no codebook
   int64_t y_size_;
+  Codebook codebook_;
 };
 
 }  // namespace dequant

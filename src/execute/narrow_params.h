@@ -14,7 +14,7 @@ class NarrowParams {
   explicit NarrowParams(const Job& job) noexcept
       : narrow_(job.plan.scale == Element::float16 && job.plan.output == Element::float16 &&
                         bits(job.plan.input) <= 8 && scales_are_stored(job.plan) &&
-                        !has_float_zero_points(job.plan)
+                        has_plain_kernels(job.plan)
                     ? job.table.helpers.narrow
                     : nullptr) {}
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "execute/ranges.h"
+#include "plan/packing.h"
 
 namespace dequant {
 
@@ -18,6 +19,7 @@ ParamWindow::ParamWindow(const Plan& plan, const Buffers& buffers, const Helpers
       in_place_(plan.scale == Element::float32 && scales_are_stored(plan) &&
                 !takes_ranges(plan.rule) &&
                 reinterpret_cast<uintptr_t>(buffers.scale.data()) % alignof(float) == 0),
+      first_zero_(is_packing(plan.parameters.zero_point_packing) ? 0 : first),
       constant_zeros_(!has_zero_points(plan)) {}
 
 std::array<ParamWindow::Stored, 2> ParamWindow::stored(const Plan& plan,
@@ -28,7 +30,10 @@ std::array<ParamWindow::Stored, 2> ParamWindow::stored(const Plan& plan,
   if (takes_ranges(plan.rule)) {
     return {of(buffers.min_range, Element::float32), of(buffers.max_range, Element::float32)};
   }
-  return {of(buffers.scale, plan.scale), of(buffers.zero_point, zero_point_element(plan))};
+  // Zero points of a Packing are few.
+  const bool packed = is_packing(plan.parameters.zero_point_packing);
+  return {of(buffers.scale, plan.scale),
+          of(packed ? std::span<const std::byte>() : buffers.zero_point, zero_point_element(plan))};
 }
 
 Params ParamWindow::load(int64_t begin, int64_t count) noexcept {
@@ -56,6 +61,7 @@ Params ParamWindow::load(int64_t begin, int64_t count) noexcept {
 bool ParamWindow::can_narrow(int64_t at, int64_t count) const noexcept {
   if (plan_.scale != Element::float16 || plan_.output != Element::float16) return false;
   if (!scales_are_stored(plan_) || !zero_points_are_stored(plan_)) return false;
+  if (!has_plain_kernels(plan_)) return false;
   if (helpers_.narrow_zeros[static_cast<size_t>(plan_.input)] == nullptr) return false;
   // Kernels load up to kNarrowSlack entries behind the last one.
   constexpr auto kSlack = static_cast<int64_t>(Helpers::kNarrowSlack);
@@ -84,7 +90,7 @@ Params ParamWindow::load_per_element(int64_t begin, int64_t count) noexcept {
 
 void ParamWindow::load_zero_points(int64_t count) noexcept {
   if (!constant_zeros_) {
-    load_zeros(plan_, buffers_, begin_ - first_, 1, count, zero_);
+    load_zeros(plan_, buffers_, begin_ - first_zero_, 1, count, zero_);
   } else if (zeros_set_ < count) {
     const int32_t zero =
         takes_ranges(plan_.rule) ? shift_of(plan_.rule, plan_.input) : plan_.implicit_zero_point;

@@ -82,7 +82,8 @@ class ParamWindow {
   const Helpers& helpers_;
   int64_t first_;
   std::array<Stored, 2> stored_;
-  bool in_place_;  ///< stored scales are float32 on multiples of 4 bytes: not copied
+  bool in_place_;       ///< stored scales are float32 on multiples of 4 bytes: not copied
+  int64_t first_zero_;  ///< index of the first zero point in the buffer
   bool constant_zeros_;
   int64_t zeros_set_ = 0;    ///< entries of zero_ that hold the constant zero point
   int64_t zeros16_set_ = 0;  ///< the same for zero16_

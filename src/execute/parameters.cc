@@ -8,8 +8,11 @@
 
 #include "element/codes.h"
 #include "element/reference.h"
+#include "execute/packed_codes.h"
+#include "execute/stages.h"
 #include "kernel/lut.h"
 #include "kernel/targets.h"
+#include "plan/packing.h"
 
 namespace dequant {
 namespace {
@@ -65,6 +68,21 @@ void load_carried(const Plan& plan, const std::byte* data, int64_t i, int64_t st
   }
 }
 
+/// Zero points of a Packing, without their offset.
+void load_packed(const Plan& plan, const std::byte* data, int64_t i, int64_t stride, int64_t count,
+                 int32_t* out) {
+  constexpr int64_t kBatch = 256;
+  const Element zero = zero_point_element(plan);
+  const Helpers& helpers = active_table().helpers;
+  const PackedCodes codes(zero, plan.parameters.zero_point_packing, helpers, data, 0);
+  alignas(64) uint8_t bytes[kBatch + Helpers::kUnpackSlack];
+  for (int64_t done = 0; done < count; done += kBatch) {
+    const int64_t n = std::min(kBatch, count - done);
+    codes.unpack(i + done * stride, stride, n, bytes);
+    helpers.widen[static_cast<size_t>(zero)](bytes, static_cast<size_t>(n), out + done);
+  }
+}
+
 }  // namespace
 
 bool has_float_zero_points(const Plan& plan) noexcept {
@@ -75,12 +93,26 @@ bool has_zero_points(const Plan& plan) noexcept {
   return plan.has_zero_point && kind(plan.input) != Kind::floating;
 }
 
+bool subtracts_integers(const Plan& plan) noexcept {
+  return has_zero_points(plan) && !has_float_zero_points(plan);
+}
+
+bool has_plain_kernels(const Plan& plan) noexcept {
+  return !has_stages(plan) && !plan.parameters.codebook;
+}
+
 bool scales_are_stored(const Plan& plan) noexcept {
-  return plan.parameters.tensor_scale == TensorScale::none;
+  return plan.parameters.tensor_scale == TensorScale::none && !plan.parameters.scale_rounding;
+}
+
+bool scales_are_of_output(const Plan& plan) noexcept {
+  if (plan.parameters.scale_rounding) return *plan.parameters.scale_rounding == plan.output;
+  return plan.scale == plan.output && scales_are_stored(plan);
 }
 
 bool zero_points_are_stored(const Plan& plan) noexcept {
-  return !plan.parameters.zero_point && plan.parameters.zero_point_offset == 0;
+  const Parameters& p = plan.parameters;
+  return !p.zero_point && p.zero_point_offset == 0 && !is_packing(p.zero_point_packing);
 }
 
 void finish_scales(const Plan& plan, const Buffers& buffers, int64_t count,
@@ -91,14 +123,20 @@ void finish_scales(const Plan& plan, const Buffers& buffers, int64_t count,
       if (scales[k] != scales[k]) scales[k] = std::numeric_limits<float>::infinity();
     }
   }
-  if (plan.parameters.tensor_scale == TensorScale::none) return;
-  float tensor_scale = 0;
-  std::memcpy(&tensor_scale, buffers.tensor_scale.data(), sizeof tensor_scale);
-  if (plan.parameters.tensor_scale == TensorScale::multiply) {
-    for (int64_t k = 0; k < count; ++k) scales[k] *= tensor_scale;
-  } else {
-    for (int64_t k = 0; k < count; ++k) scales[k] /= tensor_scale;
+  if (plan.parameters.tensor_scale != TensorScale::none) {
+    float tensor_scale = 0;
+    std::memcpy(&tensor_scale, buffers.tensor_scale.data(), sizeof tensor_scale);
+    if (plan.parameters.tensor_scale == TensorScale::multiply) {
+      for (int64_t k = 0; k < count; ++k) scales[k] *= tensor_scale;
+    } else {
+      for (int64_t k = 0; k < count; ++k) scales[k] /= tensor_scale;
+    }
   }
+  if (!plan.parameters.scale_rounding) return;
+  const Helpers& helpers = active_table().helpers;
+  const bool float16 = *plan.parameters.scale_rounding == Element::float16;
+  const auto round = float16 ? helpers.round_to_float16 : helpers.round_to_bfloat16;
+  round(scales, static_cast<size_t>(count));
 }
 
 void finish_zeros(const Plan& plan, int64_t count, int32_t* zeros) noexcept {
@@ -109,7 +147,8 @@ void finish_zeros(const Plan& plan, int64_t count, int32_t* zeros) noexcept {
     return;
   }
   const Element zero = zero_point_element(plan);
-  const int unused = 32 - bits(zero);
+  const Packing& packing = plan.parameters.zero_point_packing;
+  const int unused = 32 - (is_packing(packing) ? packing.bits : bits(zero));
   const auto wrapped = [&](int32_t z) { return static_cast<uint32_t>(z + offset) << unused; };
   if (kind(zero) == Kind::signed_integer) {
     for (int64_t k = 0; k < count; ++k)
@@ -148,7 +187,9 @@ void load_zeros(const Plan& plan, const Buffers& buffers, int64_t i, int64_t str
   if (plan.parameters.zero_point_overflow == ZeroPointOverflow::carry) {
     return load_carried(plan, data, i, stride, count, out);
   }
-  if (stride == 1) {
+  if (is_packing(plan.parameters.zero_point_packing)) {
+    load_packed(plan, data, i, stride, count, out);
+  } else if (stride == 1) {
     widen(zero, data, i, count, out);
   } else {
     const int width = bits(zero);

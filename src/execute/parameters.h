@@ -8,17 +8,25 @@
 
 namespace dequant {
 
-/// True if zero points are floats. load_zeros() gives them as bit patterns of float32, and
-/// subtract_floats() subtracts them.
+/// True if zero points are floats. load_zeros() gives them as bit patterns of float32.
 bool has_float_zero_points(const Plan& plan) noexcept;
 
 /// True if zero points are stored and x is an integer. Else all are plan.implicit_zero_point.
 bool has_zero_points(const Plan& plan) noexcept;
 
-/// True if scales are the stored ones, not products with a tensor scale.
+/// True if a zero point is subtracted from each code as an integer: kernels do so.
+bool subtracts_integers(const Plan& plan) noexcept;
+
+/// True if kernels of Table::kernels give the results of a plan: it has no stages and no codebook.
+bool has_plain_kernels(const Plan& plan) noexcept;
+
+/// True if scales are the stored ones, neither products with a tensor scale nor rounded.
 bool scales_are_stored(const Plan& plan) noexcept;
 
-/// True if zero points are the stored ones, of the element of x and without an offset.
+/// True if every scale is a number of the output's type.
+bool scales_are_of_output(const Plan& plan) noexcept;
+
+/// True if zero points are the stored ones, of the element of x, without an offset and a Packing.
 bool zero_points_are_stored(const Plan& plan) noexcept;
 
 /// `count` scales as float32: those at the indices i, i + stride, i + 2 * stride, ...
@@ -30,7 +38,7 @@ void load_scales(const Plan& plan, const Buffers& buffers, int64_t i, int64_t st
 void load_zeros(const Plan& plan, const Buffers& buffers, int64_t i, int64_t stride, int64_t count,
                 int32_t* out) noexcept;
 
-/// Applies infinite_e8m0 and the tensor scale to `count` decoded scales.
+/// Applies infinite_e8m0, the tensor scale and scale_rounding to `count` decoded scales.
 void finish_scales(const Plan& plan, const Buffers& buffers, int64_t count, float* scales) noexcept;
 
 /// Adds the offset to `count` decoded zero points, by ZeroPointOverflow::keep or wrap.

@@ -12,6 +12,7 @@
 #include "execute/tasks.h"
 #include "execute/way.h"
 #include "kernel/targets.h"
+#include "plan/packing.h"
 #include "text.h"
 
 namespace dequant {
@@ -27,7 +28,8 @@ Extents lengths_of(const Slices& slices) {
           .max_range = length(slices.max_range),
           .y = length(slices.y),
           .tensor_scale = length(slices.tensor_scale),
-          .group_index = length(slices.group_index)};
+          .group_index = length(slices.group_index),
+          .codebook = length(slices.codebook)};
 }
 
 /// The index of the first scale, or range, in the buffers of a packed plan.
@@ -58,7 +60,13 @@ struct Work {
   int64_t first_scale;  ///< as in Job
   int64_t y_elements;   ///< from the first to the last of y in the whole call, gaps included
   const Region* region = nullptr;
+  int64_t x_byte = 0;  ///< as in Job
 };
+
+/// Job::x_byte.
+int64_t x_byte(const Plan& plan, const Slices& slices) {
+  return is_packing(plan.parameters.x_packing) ? x_bytes_of(plan, slices.x).begin : 0;
+}
 
 Status run_chunks(const Plan& plan, const Buffers& buffers, const Work& work,
                   const RunOptions& options) {
@@ -66,7 +74,8 @@ Status run_chunks(const Plan& plan, const Buffers& buffers, const Work& work,
   const Way way = way_of(plan, table,
                          {work.elements, work.y_elements * y_width(plan), options.stores,
                           reinterpret_cast<uintptr_t>(buffers.y.data()), work.region});
-  const Job job{plan, buffers, table, work.elements, work.first_scale, way, work.region};
+  const Job job{plan, buffers,     table,      work.elements, work.first_scale,
+                way,  work.region, work.x_byte};
   if (way.chunks > 1 && options.executor.parallel_for != nullptr) {
     return run_parallel(job, options.executor);
   }
@@ -78,7 +87,8 @@ Status run_chunks(const Plan& plan, const Buffers& buffers, const Work& work,
 Status run_regions(const Plan& plan, Range elements, const Slices& slices, int64_t y_elements,
                    const Buffers& buffers, const RunOptions& options) {
   Offsets start = origin_of(plan);
-  start.x -= slices.x.begin;
+  // Codes of a Packing are numbered from the start of the tensor.
+  if (!is_packing(plan.parameters.x_packing)) start.x -= slices.x.begin;
   start.scale -= slices.scale.begin;
   start.zero_point -= slices.zero_point.begin;
   start.y -= slices.y.begin;
@@ -88,7 +98,8 @@ Status run_regions(const Plan& plan, Range elements, const Slices& slices, int64
     const Regions regions(plan, span, start);
     for (size_t i = 0; i < regions.count() && done; ++i) {
       const Region region = regions[i];
-      done = run_chunks(plan, buffers, {{0, region.elements()}, 0, y_elements, &region}, options);
+      const Work work{{0, region.elements()}, 0, y_elements, &region, x_byte(plan, slices)};
+      done = run_chunks(plan, buffers, work, options);
     }
   });
   return done;
@@ -113,24 +124,29 @@ Status run_first_byte(const Plan& plan, Range elements, const Slices& slices,
 /// Runs a range of a packed plan.
 Status run_packed_range(const Plan& plan, Range elements, const Slices& slices, int64_t y_elements,
                         const Buffers& buffers, const RunOptions& options) {
+  const int64_t first = first_scale(slices);
+  if (is_packing(plan.parameters.x_packing)) {
+    return run_chunks(plan, buffers, {elements, first, y_elements, nullptr, x_byte(plan, slices)},
+                      options);
+  }
   Buffers rest = buffers;
   if (elements.begin != slices.x.begin) {
-    const Range first{elements.begin, std::min(elements.end, slices.x.begin + 8)};
-    DEQUANT_CHECK(run_first_byte(plan, first, slices, buffers));
-    elements.begin = first.end;
+    const Range head{elements.begin, std::min(elements.end, slices.x.begin + 8)};
+    DEQUANT_CHECK(run_first_byte(plan, head, slices, buffers));
+    elements.begin = head.end;
     if (elements.begin == elements.end) return {};
     // Eight codes of b bits are b bytes.
     rest.x = rest.x.subspan(static_cast<size_t>(traits(plan.input).format.bits));
-    rest.y = rest.y.subspan(static_cast<size_t>((first.end - first.begin) * y_width(plan)));
+    rest.y = rest.y.subspan(static_cast<size_t>((head.end - head.begin) * y_width(plan)));
   }
-  return run_chunks(plan, rest, {elements, first_scale(slices), y_elements}, options);
+  return run_chunks(plan, rest, {elements, first, y_elements}, options);
 }
 
 /// Checks the buffers and runs a range; plan and range are checked. `counts` are the elements that
 /// the buffers must hold, the first of them where `slices` begin.
 Status run_checked(const Plan& plan, Range elements, const Slices& slices, const Extents& counts,
                    const Buffers& buffers, const RunOptions& options) {
-  DEQUANT_CHECK(check_buffers(plan, counts, buffers));
+  DEQUANT_CHECK(check_buffers(plan, {counts, slices.x.begin}, buffers));
   if (elements.begin == elements.end) return {};
   const auto dequantize = plan.granularity == Granularity::strided ? run_regions : run_packed_range;
   return dequantize(plan, elements, slices, counts.y, buffers, options);

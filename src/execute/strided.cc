@@ -15,6 +15,7 @@
 #include "execute/loop_order.h"
 #include "execute/narrow_params.h"
 #include "execute/odometer.h"
+#include "execute/packed_codes.h"
 #include "execute/param_window.h"
 #include "execute/unpack.h"
 
@@ -44,6 +45,8 @@ class Strided {
         has_zeros_(has_zero_points(job.plan)),
         width_(bits(job.plan.input)),
         code_size_(bits(unpacked(job.plan.input)) / 8),
+        x_codes_(job.plan.input, job.plan.parameters.x_packing, job.table.helpers,
+                 job.buffers.x.data(), job.x_byte),
         here_(dimensions_, order.origin, elements.begin),
         left_(elements.end - elements.begin),
         narrow_(job) {
@@ -113,7 +116,7 @@ class Strided {
   /// Gathers, dequantizes and scatters a tile.
   int64_t run_tile(const Tile& tile) noexcept {
     if (tile.outermost != offsets_tile_.outermost || tile.count > offsets_tile_.count) {
-      x_offsets_.set(dimensions_, &Dimension::x, tile, width_ < 8);
+      x_offsets_.set(dimensions_, &Dimension::x, tile, width_ < 8 || job_.way.unpacks);
       y_offsets_.set(dimensions_, &Dimension::y, tile, false);
       offsets_tile_ = tile;
     }
@@ -135,6 +138,11 @@ class Strided {
   /// plan_.input or unpacked(plan_.input).
   const uint8_t* load_codes(const Tile& tile, int64_t at, const TileParams& s,
                             Element& x) noexcept {
+    if (job_.way.unpacks) {
+      x = unpacked(plan_.input);
+      gather_unpacked(x_codes_, at, x_offsets_, tile, codes_);
+      return codes_;
+    }
     const int64_t next = here_.offsets().x;
     const std::byte* data = job_.buffers.x.data();
     // Kernels demand groups that start on bytes.
@@ -217,7 +225,7 @@ class Strided {
     const bool contiguous = outer.y == inner_.size;
     const int64_t n = contiguous ? count : 1;
     for (int64_t r = 0; r < count; r += n) {
-      if (job_.way.stream) fetch(first + r, n, rows);
+      if (job_.way.stream && !job_.way.unpacks) fetch(first + r, n, rows);
       calls_.call(unpacked(plan_.input), s.scale_layout,
                   codes_ + (first + r) * inner_.size * code_size_, y_at(y + r * outer.y),
                   n * inner_.size, s.group, s.params);
@@ -245,14 +253,13 @@ class Strided {
                        .to_stride = static_cast<size_t>(inner_.size * code_size_),
                        .rows = static_cast<size_t>(inner_.size),
                        .columns = static_cast<size_t>(rows)};
-    if (outer.x != 1 || width_ < 8) {
+    if (outer.x != 1 || width_ < 8 || job_.way.unpacks) {
       // Codes without gaps are unpacked by one call.
       const bool contiguous = outer.x == 1 && inner_.x == rows;
       const int64_t spans = contiguous ? 1 : inner_.size;
       const int64_t span = rows * inner_.size / spans;
       for (int64_t k = 0; k < spans; ++k) {
-        unpack(plan_.input, job_.buffers.x.data(), at + k * inner_.x, outer.x, span,
-               spare_ + k * span * code_size_);
+        x_codes_.unpack(at + k * inner_.x, outer.x, span, spare_ + k * span * code_size_);
       }
       args.from = spare_;
       args.from_stride = rows * code_size_;
@@ -271,6 +278,7 @@ class Strided {
   const bool has_zeros_;
   const int64_t width_;
   const int64_t code_size_;
+  const PackedCodes x_codes_;
   Odometer here_;
   int64_t left_;
   Tile full_{0, 0, 0};          ///< the largest tile from index 0 of all dimensions on
@@ -284,9 +292,9 @@ class Strided {
   RowOffsets y_offsets_;
   alignas(64) float scale_[kParams];
   alignas(64) int32_t zero_[kParams];
-  alignas(64) uint8_t codes_[kTransposed];
+  alignas(64) uint8_t codes_[kTransposed + Helpers::kUnpackSlack];
   /// Results of a tile, or codes before they are transposed.
-  alignas(64) uint8_t spare_[kTransposed];
+  alignas(64) uint8_t spare_[kTransposed + Helpers::kUnpackSlack];
 };
 
 }  // namespace

@@ -11,9 +11,11 @@
 #include "execute/gather.h"
 #include "execute/loop_order.h"
 #include "execute/narrow_params.h"
+#include "execute/packed_codes.h"
 #include "execute/param_window.h"
 #include "execute/parameters.h"
 #include "execute/ranges.h"
+#include "execute/stages.h"
 #include "plan/scale_spans.h"
 
 namespace dequant {
@@ -68,7 +70,7 @@ bool suits_kernels(const Plan& plan, const Table& table, int64_t group) {
 /// apart in x and `y_apart` in y. `y` is the address of the first row's results.
 bool may_share(const Plan& plan, const Table& table, bool stream, int64_t x_apart, int64_t y_apart,
                uint64_t y) {
-  if (adds_offset(plan.rule) || has_float_zero_points(plan)) return false;
+  if (adds_offset(plan.rule) || !has_plain_kernels(plan) || unpacks_codes(plan)) return false;
   if (table.shared_at(plan.input, plan.output) == nullptr) return false;
   if (x_apart < 0 || y_apart < 0 || x_apart * width_of(plan.input) % 8 != 0) return false;
   const auto line = static_cast<int64_t>(kCacheLine);
@@ -103,7 +105,8 @@ void set_loop(Way& way, const Plan& plan, const Table& table, const Layout& layo
     way.loop = Loop::formula;
     return;
   }
-  if (plan.granularity == Granularity::per_tensor && !takes_ranges(plan.rule)) {
+  if (plan.granularity == Granularity::per_tensor && !takes_ranges(plan.rule) &&
+      !unpacks_codes(plan)) {
     way.loop = Loop::one_scale;
     return;
   }
@@ -154,7 +157,7 @@ StridedWay strided_way(const Plan& plan, const Table& table, const Region& regio
   const bool one_scale = repeats_params(inner);
   const bool contiguous = inner.x == 1 && inner.y == 1;
   StridedWay out{.elements = order.elements(), .row = inner.size, .transposes = order.transposes};
-  out.in_place = contiguous ? kLongRow : INT64_MAX;
+  out.in_place = contiguous && !unpacks_codes(plan) ? kLongRow : INT64_MAX;
   out.most_in_place = one_scale ? INT64_MAX : kParams;
   out.shares_rows = contiguous && order.rank > 1 && !one_scale && inner.size <= kParams &&
                     repeats_params(outer) && may_share(plan, table, stream, outer.x, outer.y, 0);
@@ -189,7 +192,8 @@ std::string Way::name() const {
     }
     return text;
   };
-  return name_of_loop() + (stream ? ", streamed" : "");
+  return name_of_loop() + (unpacks ? ", unpacked" : "") + (stages ? ", in stages" : "") +
+         (stream ? ", streamed" : "");
 }
 
 Way way_of(const Plan& plan, const Table& table, const Call& call) noexcept {
@@ -197,6 +201,8 @@ Way way_of(const Plan& plan, const Table& table, const Call& call) noexcept {
   const int64_t y_width = width_of(plan.output) / 8;
   Way way;
   way.stream = streams(call.stores, call.y_bytes);
+  way.unpacks = unpacks_codes(plan);
+  way.stages = has_stages(plan);
   const bool large = way.stream && elements * y_width >= kLargeBytes;
   const bool small = elements * y_width <= kChunkBytes;
   way.chunk = small ? elements : (large ? kStreamedChunkBytes : kChunkBytes) / y_width;

@@ -47,6 +47,8 @@ struct Way {
   Loop loop = Loop::one_scale;
   bool stream = false;       ///< results are stored past the caches
   bool shares_rows = false;  ///< Loop::rows, columns: as in StridedWay
+  bool unpacks = false;      ///< codes are unpacked to bytes before kernels read them
+  bool stages = false;       ///< kernels write float32 products to a tile, which is then finished
   bool prefetches = false;   ///< stored scales and zero points are prefetched
   int64_t chunk = 0;         ///< elements of a task; Loop::columns: columns of all rows
   int64_t chunks = 1;

@@ -32,7 +32,7 @@ struct KernelArgs {
   size_t group = 0;  ///< per_group: elements that share a scale; the last group may be short
   const float* scale = nullptr;
   const int32_t* zero = nullptr;  ///< integers: the zero point (of uint32: its bit pattern)
-  const float* lut = nullptr;     ///< floats: the value of every code
+  const float* lut = nullptr;     ///< floats, codebooks: the value of every code
   /// True: results are streamed where y, or the y of a group, is aligned to a cache line.
   bool stream = false;
   /// Bytes from the codes that are loaded to the codes that are prefetched, if results are
@@ -76,6 +76,14 @@ constexpr bool is_finite_normal(float value, bool zero_too) {
   return magnitude >= kLeastFiniteNormal && magnitude < 0x7F800000;
 }
 
+/// True for a value of a codebook whose products with scales of is_finite_normal() are like those
+/// of an element's codes: neither subnormal nor NaN.
+constexpr bool is_finite_normal_value(float value) {
+  const uint32_t magnitude = std::bit_cast<uint32_t>(value) & 0x7FFFFFFF;
+  constexpr uint32_t kLeast = (127u - 17u) << 23;  // 2^-17: times 2^-100 it is not subnormal
+  return magnitude == 0 || (magnitude >= kLeast && magnitude < 0x7F800000);
+}
+
 /// True for the input elements with infinities, whose scales need zero_too = false.
 constexpr bool has_infinity(Element x) { return x == Element::float8e5m2; }
 
@@ -113,7 +121,55 @@ constexpr size_t range_index(Element x) {
   return i;
 }
 
-/// Vector functions that run() needs beside kernels: for parameters, and for copies.
+/// Codes in a layout of their own, to a byte each. The first code is the first of a unit of the
+/// layout: of a byte (streams, high first), of a word (words, interleaved), of 32 codes (planes).
+/// Reads no byte after the last of those that hold the codes. Up to Helpers::kUnpackSlack bytes
+/// after the last code are overwritten too.
+using UnpackFn = void (*)(const uint8_t* from, size_t count, uint8_t* to);
+
+/// The bits of a field, from bit `shift` on, of `count` words or bytes that follow one another, to
+/// a byte each.
+struct FieldArgs {
+  const uint8_t* from;  ///< words at any alignment
+  size_t count;
+  int shift;
+  int bits;
+  uint8_t* to;
+};
+
+/// The most bits of a code of a Packing.
+inline constexpr size_t kMostCodeBits = 8;
+
+/// What is done with float32 products: reference_after_product() for each element.
+struct AfterArgs {
+  const float* products;
+  uint8_t* y;
+  size_t count;  ///< at least 1
+  float factor = 1;
+  /// The bits of float32 zero points, one for each `group` elements; null: there are none.
+  const int32_t* zero = nullptr;
+  size_t group = 1;
+  bool subtracts = false;  ///< of the zero points
+  bool stream = false;     ///< y starts and ends with a cache line, and is streamed
+};
+
+using AfterFn = void (*)(const AfterArgs&);
+
+/// Zero points of floats, subtracted before the product, in place: each value becomes
+/// fl32(round(fl32(value - zero)) * scale). One scale and zero point for each `group` elements;
+/// zero points are the bits of float32.
+struct FloatZeroArgs {
+  float* values;
+  size_t count;  ///< at least 1
+  const float* scale;
+  const int32_t* zero;
+  size_t group;
+};
+
+using FloatZeroFn = void (*)(const FloatZeroArgs&);
+
+/// Vector functions that run() needs beside kernels: for parameters, for layouts of codes, for what
+/// follows the product, and for copies.
 struct Helpers {
   /// True if is_finite_normal() holds for all values.
   bool (*all_finite_normal)(const float* values, size_t count, bool zero_too) = nullptr;
@@ -148,7 +204,24 @@ struct Helpers {
   /// Copies bytes, with non-temporal stores where whole cache lines are written.
   void (*stream)(const uint8_t* from, uint8_t* to, size_t bytes) = nullptr;
 
+  // By the bits of a code; null where an order has no such codes.
+  std::array<UnpackFn, kMostCodeBits + 1> unpack_stream{};
+  std::array<UnpackFn, kMostCodeBits + 1> unpack_words{};
+  std::array<UnpackFn, kMostCodeBits + 1> unpack_planes{};
+  UnpackFn unpack_interleaved = nullptr;
+  UnpackFn unpack_high_first = nullptr;
+  void (*fields_of_bytes)(const FieldArgs&) = nullptr;
+  void (*fields_of_words)(const FieldArgs&) = nullptr;
+
+  // By output_index() of the type to which results are rounded, and of the output.
+  std::array<std::array<AfterFn, 3>, 3> after_product{};
+  std::array<FloatZeroFn, 3> subtract_floats{};
+  /// Rounds float32 values to float16 or bfloat16, in place: reference_round() for each.
+  void (*round_to_float16)(float* values, size_t count) = nullptr;
+  void (*round_to_bfloat16)(float* values, size_t count) = nullptr;
+
   static constexpr size_t kSlack = 16;
+  static constexpr size_t kUnpackSlack = 64;
   static constexpr size_t kNarrowSlack = 64;
   static constexpr size_t kMostRepeated = size_t{1} << 14;
 };
@@ -180,6 +253,12 @@ struct Table {
   /// for each element of a row. Null where no such kernel is faster than a call of the per_element
   /// kernel for each row.
   std::array<std::array<KernelFn, kOutputs>, kInputs> shared_rows{};
+  /// Kernels whose codes, a byte each, are indices of a table of float32 values, KernelArgs::lut:
+  /// reference_scaled_value() for each element. First those for indices below kSmallCodebook, whose
+  /// tables have so many values, then those for all.
+  std::array<std::array<KernelsOfLayouts, kOutputs>, 2> codebook_kernels{};
+  static constexpr size_t kSmallCodebook = 16;
+  static constexpr size_t kCodebook = 256;
   /// float32 lanes of a vector.
   size_t lanes = 1;
   Helpers helpers;
@@ -203,6 +282,12 @@ struct Table {
   }
   KernelFn range_at(Element x, Element y, ScaleLayout scale_layout) const {
     return range_kernels[range_index(x)][output_index(y)][static_cast<size_t>(scale_layout)];
+  }
+  KernelFn& codebook_at(bool small, Element y, ScaleLayout scale_layout) {
+    return codebook_kernels[small ? 0 : 1][output_index(y)][static_cast<size_t>(scale_layout)];
+  }
+  KernelFn codebook_at(bool small, Element y, ScaleLayout scale_layout) const {
+    return codebook_kernels[small ? 0 : 1][output_index(y)][static_cast<size_t>(scale_layout)];
   }
   KernelFn& formula_at(Element x) { return formula_kernels[range_index(x)]; }
   KernelFn formula_at(Element x) const { return formula_kernels[range_index(x)]; }

@@ -152,6 +152,8 @@ void fill_reference_kernels(Table& table) {
   table.transpose = {transpose_scalar<uint8_t>, transpose_scalar<uint16_t>,
                      transpose_scalar<uint32_t>};
   fill_widen(helpers, std::make_index_sequence<kInputs>{});
+  fill_reference_unpacking(helpers);
+  fill_reference_results(table);
 }
 
 }  // namespace dequant

@@ -1,14 +1,13 @@
-// Properties of plans: the sizes of the tensors, the slices that a range of elements needs, and a
-// description in one line.
+// Properties of plans: the sizes of the tensors, and the slices that a range of elements needs.
 #include "dequant/plan.h"
 
 #include <algorithm>
 
 #include "checked.h"
+#include "plan/packing.h"
 #include "plan/regions.h"
 #include "plan/scale_spans.h"
 #include "plan/strided.h"
-#include "text.h"
 
 namespace dequant {
 
@@ -77,71 +76,10 @@ Extents extents(const Plan& plan) noexcept {
   }
   out.zero_point = plan.has_zero_point ? whole_words(plan, out.zero_point) : 0;
   out.tensor_scale = plan.parameters.tensor_scale == TensorScale::none ? 0 : 1;
+  out.codebook = plan.parameters.codebook ? int64_t{1} << code_bits(plan) : 0;
   (takes_ranges(plan.rule) ? out.min_range : out.scale) = params;
   if (takes_ranges(plan.rule)) out.max_range = params;
   return out;
-}
-
-std::string_view name(Rule rule) noexcept {
-  switch (rule) {
-    case Rule::subtract_then_scale: return "subtract_then_scale";
-    case Rule::min_combined: return "min_combined";
-    case Rule::min_first: return "min_first";
-    case Rule::scaled: return "scaled";
-    case Rule::scaled_narrow_range: return "scaled_narrow_range";
-    case Rule::documented_min_combined: return "documented_min_combined";
-    case Rule::documented_min_first: return "documented_min_first";
-    case Rule::documented_scaled: return "documented_scaled";
-  }
-  return "unknown";
-}
-
-namespace {
-
-/// The text after "scale": what is done with scales, the zero point and the group index.
-std::string parameters_text(const Plan& plan) {
-  const Parameters& p = plan.parameters;
-  std::string out;
-  if (p.infinite_e8m0) out += " with infinity";
-  if (p.tensor_scale == TensorScale::multiply) out += " times tensor scale";
-  if (p.tensor_scale == TensorScale::divide) out += " by tensor scale";
-  if (plan.has_zero_point) {
-    out += ", ";
-    if (p.zero_point) out += concat(name(*p.zero_point), " ");
-    out += "zero point";
-    if (p.zero_point_offset != 0) {
-      out += concat(p.zero_point_offset < 0 ? " " : " +", p.zero_point_offset);
-      if (p.zero_point_overflow == ZeroPointOverflow::wrap) out += " within its bits";
-      if (p.zero_point_overflow == ZeroPointOverflow::carry) out += " to each word";
-    }
-  }
-  if (p.group_index.groups != 0) out += concat(", index of ", p.group_index.groups, " groups");
-  return out;
-}
-
-}  // namespace
-
-std::string to_string(const Plan& plan) {
-  std::string out = concat(name(plan.input), "[");
-  if (plan.granularity == Granularity::strided) {
-    for (const Dimension& d : plan.dimensions) out += concat(out.back() == '[' ? "" : ", ", d.size);
-  } else {
-    out += concat(plan.outer, ", ", plan.axis, ", ", plan.inner);
-  }
-  out += "]";
-  switch (plan.granularity) {
-    case Granularity::per_tensor: out += " per tensor"; break;
-    case Granularity::per_axis: out += " per axis"; break;
-    case Granularity::blocked: out += concat(" blocked by ", plan.block, " on the axis"); break;
-    case Granularity::strided: out += " strided"; break;
-  }
-  if (takes_ranges(plan.rule)) {
-    out += concat(", ", name(plan.rule));
-  } else {
-    out += concat(", ", name(plan.scale), " scale", parameters_text(plan));
-  }
-  if (plan.implicit_zero_point != 0) out += concat(", zero point ", plan.implicit_zero_point);
-  return out + concat(" -> ", name(plan.output));
 }
 
 namespace {
@@ -195,6 +133,14 @@ Range range_used(const Plan& plan, Range elements, int64_t Dimension::*stride, i
   return out;
 }
 
+/// The slice of x for codes at these indices.
+Range x_slice(const Plan& plan, Range codes) noexcept {
+  const Packing& packing = plan.parameters.x_packing;
+  if (!is_packing(packing)) return {codes.begin / kAligned * kAligned, codes.end};
+  if (runs_down_columns(packing)) return {0, extents(plan).x};
+  return {slice_begin(packing, codes.begin), codes.end};
+}
+
 Slices strided_slices(const Plan& plan, Range elements) noexcept {
   const Offsets origin = origin_of(plan);
   const auto slice = [&](int64_t Dimension::*stride, int64_t from, int64_t more = 0) {
@@ -203,7 +149,7 @@ Slices strided_slices(const Plan& plan, Range elements) noexcept {
   };
   const GroupIndex& index = plan.parameters.group_index;
   Slices out;
-  out.x = slice(&Dimension::x, origin.x);
+  out.x = x_slice(plan, range_used(plan, elements, &Dimension::x, origin.x));
   out.scale = slice(&Dimension::scale, origin.scale, groups_extent(index, index.scale));
   if (plan.has_zero_point) {
     const Range zeros =
@@ -218,9 +164,11 @@ Slices strided_slices(const Plan& plan, Range elements) noexcept {
 Slices packed_slices(const Plan& plan, Range elements) noexcept {
   Slices out;
   out.y = elements;
-  out.x = {elements.begin / kAligned * kAligned, elements.end};
-  // The slices of scales and zero points are equal.
-  const Range params = packed_scales(plan, out.x, std::max(kAligned, word_of(plan)));
+  out.x = x_slice(plan, elements);
+  // The slices of scales and zero points are equal. Elements before the range that share its first
+  // byte are dequantized with it.
+  const Range computed{elements.begin / kAligned * kAligned, elements.end};
+  const Range params = packed_scales(plan, computed, std::max(kAligned, word_of(plan)));
   if (takes_ranges(plan.rule)) {
     out.min_range = out.max_range = params;
   } else {
@@ -237,12 +185,27 @@ Slices slices_of(const Plan& plan, Range elements) noexcept {
   const bool strided = plan.granularity == Granularity::strided;
   Slices out = strided ? strided_slices(plan, elements) : packed_slices(plan, elements);
   if (plan.parameters.tensor_scale != TensorScale::none) out.tensor_scale = {0, 1};
+  if (plan.parameters.codebook) out.codebook = {0, int64_t{1} << code_bits(plan)};
+  if (plan.has_zero_point && is_packing(plan.parameters.zero_point_packing)) {
+    out.zero_point = {0, extents(plan).zero_point};
+  }
   return out;
 }
 
 Range bytes_of(Element element, Range elements) noexcept {
   const int width = bits(element);
   return {packed_size(width, elements.begin), packed_size(width, elements.end)};
+}
+
+Range x_bytes_of(const Plan& plan, Range elements) noexcept {
+  const Packing& packing = plan.parameters.x_packing;
+  return is_packing(packing) ? bytes_of(packing, elements) : bytes_of(plan.input, elements);
+}
+
+Range zero_point_bytes_of(const Plan& plan, Range elements) noexcept {
+  const Packing& packing = plan.parameters.zero_point_packing;
+  if (is_packing(packing)) return bytes_of(packing, elements);
+  return bytes_of(zero_point_element(plan), elements);
 }
 
 Range scales_of(const Plan& plan, Range elements) noexcept {

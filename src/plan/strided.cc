@@ -8,6 +8,7 @@
 
 #include "checked.h"
 #include "dequant/tensor.h"
+#include "plan/packing.h"
 #include "text.h"
 
 namespace dequant {
@@ -87,9 +88,12 @@ Status check_apart(const std::vector<Dimension>& dimensions) {
   return {};
 }
 
-/// True if two neighbouring dimensions are equivalent to one dimension in every tensor.
-bool may_merge(const Dimension& outer, const Dimension& inner) {
+/// True if two neighbouring dimensions are equivalent to one dimension in every tensor. Rows of
+/// words that run down columns stay a dimension of their own.
+bool may_merge(const Plan& plan, const Dimension& outer, const Dimension& inner) {
   if (outer.block != 1 || inner.block != 1) return false;
+  const Packing& packing = plan.parameters.x_packing;
+  if (runs_down_columns(packing) && outer.x == packing.row) return false;
   return std::all_of(kStrides.begin(), kStrides.end(), [&](auto stride) {
     return checked_mul(inner.size, inner.*stride) == outer.*stride;
   });
@@ -120,14 +124,14 @@ std::vector<Dimension> without_whole_blocks(const std::vector<Dimension>& dimens
 
 /// The simplest equivalent dimensions: without those of size 1, sorted by the stride of y, and with
 /// neighbours merged.
-std::vector<Dimension> simplest(std::vector<Dimension> dimensions) {
+std::vector<Dimension> simplest(const Plan& plan, std::vector<Dimension> dimensions) {
   dimensions = without_whole_blocks(dimensions);
   std::erase_if(dimensions, [](const Dimension& d) { return d.size == 1; });
   std::stable_sort(dimensions.begin(), dimensions.end(),
                    [](const Dimension& a, const Dimension& b) { return a.y > b.y; });
   std::vector<Dimension> out;
   for (const Dimension& d : dimensions) {
-    if (!out.empty() && may_merge(out.back(), d)) {
+    if (!out.empty() && may_merge(plan, out.back(), d)) {
       const int64_t size = out.back().size * d.size;
       out.back() = d;
       out.back().size = size;
@@ -173,6 +177,7 @@ bool set_short_blocks(Plan& plan, const std::vector<Dimension>& d) {
 /// dimensions.
 bool set_packed(Plan& plan, const std::vector<Dimension>& d) {
   if (plan.parameters.group_index.groups != 0) return false;
+  if (runs_down_columns(plan.parameters.x_packing)) return false;
   const bool same_params = std::all_of(d.begin(), d.end(), [&](const Dimension& one) {
     return one.zero_point == one.scale || !plan.has_zero_point;
   });
@@ -251,8 +256,12 @@ Result<Plan> strided_plan(Plan plan, std::vector<Dimension> dimensions) {
     for (Dimension& d : plan.dimensions) d.zero_point = d.scale;
   }
   if (element_count(plan) == 0) return plan;
-  plan.dimensions = simplest(std::move(plan.dimensions));
-  if (set_packed(plan, plan.dimensions)) plan.dimensions.clear();
+  plan.dimensions = simplest(plan, std::move(plan.dimensions));
+  if (set_packed(plan, plan.dimensions)) {
+    plan.dimensions.clear();
+  } else if (plan.dimensions.empty()) {
+    plan.dimensions.push_back({.y = 1});  // of one element
+  }
   return plan;
 }
 

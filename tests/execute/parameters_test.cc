@@ -6,70 +6,22 @@
 #include "plan/strided.h"
 #include "support/expect_error.h"
 #include "support/forced_target.h"
-#include "support/strided.h"
+#include "support/random_plan.h"
 
 namespace dequant {
 namespace {
 
+using testing::add_packings;
 using testing::Bytes;
 using testing::Dimensions;
 using testing::expected;
-using testing::is_invalid;
 using testing::Random;
+using testing::random_parameters;
+using testing::random_plan;
 using testing::random_tensors;
 using testing::succeeds;
 using testing::Tensors;
 using enum Element;
-
-/// Types and parameters, few of them as they are stored.
-Plan random_parameters(Random& random) {
-  static constexpr Element kScales[] = {float32,    float32,    float16,     bfloat16,
-                                        float8e8m0, float8e8m0, float8e4m3fn};
-  static constexpr Element kIntegers[] = {uint8, int8, uint4, int4, uint2, int2};
-  static constexpr Element kFloats[] = {float32, float16, bfloat16};
-  Plan plan = testing::random_strided_types(random);
-  plan.scale = random.of(std::span(kScales));
-  Parameters& p = plan.parameters;
-  p.tensor_scale = static_cast<TensorScale>(random.in(0, 2));
-  p.infinite_e8m0 = plan.scale == float8e8m0 && random.coin();
-  if (!plan.has_zero_point || kind(plan.input) == Kind::floating || bits(plan.input) > 16) {
-    return plan;
-  }
-  if (random.in(0, 3) == 0 && bits(plan.input) <= 8) {
-    p.zero_point = random.of(std::span(kFloats));
-    return plan;
-  }
-  if (bits(plan.input) > 8 || random.coin()) p.zero_point = random.of(std::span(kIntegers));
-  p.zero_point_offset =
-      static_cast<int32_t>(random.coin() ? random.in(-2, 2) : random.in(-256, 256));
-  p.zero_point_overflow = static_cast<ZeroPointOverflow>(random.in(0, 2));
-  if (p.zero_point_overflow == ZeroPointOverflow::carry &&
-      kind(zero_point_element(plan)) == Kind::signed_integer) {
-    p.zero_point_overflow = ZeroPointOverflow::wrap;
-  }
-  return plan;
-}
-
-/// Blocks on any dimensions, and a group index for some.
-void add_groups(Random& random, Plan& plan, Dimensions& dimensions) {
-  for (Dimension& d : dimensions) {
-    if (random.coin()) d.block = random.in(1, d.size + 2);
-  }
-  if (random.in(0, 2) != 0) return;
-  plan.parameters.group_index = {
-      .groups = random.in(1, 9), .scale = random.in(0, 7), .zero_point = random.in(0, 7)};
-  for (Dimension& d : dimensions) {
-    if (random.coin()) d.group_index = random.in(1, 3);
-  }
-}
-
-Plan random_plan(Random& random, Dimensions dimensions) {
-  Plan plan = random_parameters(random);
-  add_groups(random, plan, dimensions);
-  plan.granularity = Granularity::strided;
-  plan.dimensions = std::move(dimensions);
-  return plan;
-}
 
 bool is_small(const Plan& plan) {
   const Extents e = extents(plan);
@@ -109,6 +61,7 @@ TEST(Parameters, GiveSimplifiedPlansTheSameBits) {
       d[k].scale = d[k].zero_point = random.in(0, 5) == 0 ? 0 : next[1];
       next[1] *= (d[k].size + d[k].block - 1) / d[k].block;
     }
+    add_packings(random, plan, d);
     auto made = strided_plan(plan, d);
     ASSERT_TRUE(succeeds(made));
     packed += made->granularity == Granularity::strided ? 0 : 1;
@@ -128,17 +81,20 @@ TEST(Parameters, GiveSimplifiedPlansTheSameBits) {
 }
 
 /// The bytes of a slice, in memory of their own.
-Bytes cut(Element element, const Bytes& all, Range slice) {
-  const Range bytes = bytes_of(element, slice);
+Bytes cut(const Bytes& all, Range bytes) {
   return {all.begin() + bytes.begin, all.begin() + bytes.end};
+}
+Bytes cut(Element element, const Bytes& all, Range slice) {
+  return cut(all, bytes_of(element, slice));
 }
 
 /// Runs a range on memory that holds its slices alone, and copies the results into t.y.
 Status run_slices(const Plan& plan, Range range, Tensors& t, const RunOptions& options = {}) {
   const Slices s = slices_of(plan, range);
-  const Bytes x = cut(plan.input, t.x, s.x);
+  const Bytes x = cut(t.x, x_bytes_of(plan, s.x));
   const Bytes scale = cut(plan.scale, t.scale, s.scale);
-  const Bytes zero = cut(zero_point_element(plan), t.zero_point, s.zero_point);
+  const Bytes zero = cut(t.zero_point, zero_point_bytes_of(plan, s.zero_point));
+  const Bytes codebook = cut(float32, t.codebook, s.codebook);
   const Bytes tensor_scale = cut(float32, t.tensor_scale, s.tensor_scale);
   const Bytes group_index = cut(int32, t.group_index, s.group_index);
   Bytes y = cut(plan.output, t.y, s.y);
@@ -148,7 +104,8 @@ Status run_slices(const Plan& plan, Range range, Tensors& t, const RunOptions& o
                            .zero_point = zero,
                            .y = y,
                            .tensor_scale = tensor_scale,
-                           .group_index = group_index},
+                           .group_index = group_index,
+                           .codebook = codebook},
                           options));
   std::copy(y.begin(), y.end(), t.y.begin() + bytes_of(plan.output, s.y).begin);
   return {};
@@ -166,7 +123,7 @@ TEST(Parameters, GiveEveryRangeOfSmallPlansTheBitsOfTheWhole) {
     testing::random_strides(random, dimensions, &Dimension::y, false);
     Plan plan = random_plan(random, dimensions);
     if (random.coin() && plan.parameters.group_index.groups == 0) {
-      auto made = strided_plan(plan, dimensions);
+      auto made = strided_plan(plan, plan.dimensions);
       ASSERT_TRUE(succeeds(made));
       plan = *made;
     }
@@ -198,6 +155,7 @@ TEST(Parameters, GiveBandsAndThreadsTheSameBits) {
     Dimensions d{{rows, transposed ? 1 : columns, 0, 0, columns, random.in(1, 128)},
                  {columns, transposed ? rows : 1, 1, 1, 1, random.in(1, 128)}};
     d[0].scale = d[0].zero_point = (columns + d[1].block - 1) / d[1].block;
+    add_packings(random, plan, d);
     auto made = strided_plan(plan, d);
     ASSERT_TRUE(succeeds(made));
     Tensors t = random_tensors(random, *made, 0);

@@ -30,7 +30,7 @@ struct Call {
   }
 
   bool is_checked() const {
-    return check_plan(plan) && check_buffers(plan, extents(plan), buffers);
+    return check_plan(plan) && check_buffers(plan, {extents(plan)}, buffers);
   }
 };
 

@@ -68,6 +68,25 @@ TEST(StridedPlan, KeepsZeroPointsThatLieOtherwiseThanScales) {
       << "strides of zero points that are not there say nothing";
 }
 
+TEST(StridedPlan, OfOneElementMayKeepADimension) {
+  Plan indexed;
+  indexed.parameters.group_index.groups = 3;
+  auto plan = strided_plan(indexed, {{.size = 1, .x = 1, .y = 1, .group_index = 1}});
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->granularity, strided);
+  EXPECT_EQ(plan->dimensions, (std::vector<Dimension>{{.size = 1, .y = 1}}));
+  EXPECT_EQ(extents(*plan), (Extents{.x = 1, .scale = 1, .y = 1, .group_index = 1}));
+}
+
+TEST(StridedPlan, KeepsRowsOfWordsThatRunDownColumns) {
+  Plan types;
+  types.parameters.x_packing = {.order = CodeOrder::stream, .bits = 4, .row = 64, .columns = 8};
+  auto plan = strided_plan(types, {{8, 64, 0, 0, 64}, {2, 32, 0, 0, 32}, {32, 1, 0, 0, 1}});
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->granularity, strided);
+  EXPECT_EQ(plan->dimensions, (std::vector<Dimension>{{8, 64, 0, 0, 64}, {64, 1, 0, 0, 1}}));
+}
+
 TEST(StridedPlan, TakesAnyStrideOfAnInput) {
   const Plan plan = of({{4, -1, 0, 0, 1}});
   EXPECT_EQ(plan.granularity, strided);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "support/example.h"
+#include "support/packing.h"
 
 namespace dequant::testing {
 
@@ -58,6 +59,7 @@ struct Tensors {
   Bytes y;
   Bytes tensor_scale = {};
   Bytes group_index = {};
+  Bytes codebook = {};
 
   Buffers buffers() {
     return {.x = x,
@@ -65,7 +67,8 @@ struct Tensors {
             .zero_point = zero_point,
             .y = y,
             .tensor_scale = tensor_scale,
-            .group_index = group_index};
+            .group_index = group_index,
+            .codebook = codebook};
   }
 };
 
@@ -77,14 +80,42 @@ inline uint32_t edge_code(Random& random) {
   return random.of(std::span(kEdges));
 }
 
+inline bool is_packed_by(const Packing& p) { return p.order != CodeOrder::of_element; }
+
+/// The bytes of a tensor with or without a Packing.
+inline size_t bytes_for(Element element, const Packing& packing, int64_t count) {
+  return is_packed_by(packing) ? bytes_for(packing, count) : bytes_for(element, count);
+}
+
+/// The code of an element, that of a Packing as a code of the element.
+inline uint32_t code_at(Element element, const Packing& packing, const Bytes& data, int64_t i) {
+  if (!is_packed_by(packing)) return code_at(element, data, i);
+  const uint32_t code = code_at(packing, data, i);
+  const bool negative = kind(element) == Kind::signed_integer && (code >> (packing.bits - 1)) != 0;
+  return negative ? code | (0xFFU << packing.bits & 0xFF) : code;
+}
+
+/// Most values of a codebook are near 1, some at all edges.
+inline Bytes random_codebook(Random& random, int64_t count) {
+  const bool edges = random.in(0, 3) == 0;
+  std::vector<uint32_t> values(static_cast<size_t>(count));
+  for (uint32_t& value : values) {
+    value = edges ? random_scale(random)
+                  : static_cast<uint32_t>(random.bits() & 0x83FFFFFF) | 0x3C000000;
+  }
+  return pack(Element::float32, values);
+}
+
 inline Tensors random_tensors(Random& random, const Plan& plan, size_t slack) {
   const Extents e = extents(plan);
   Tensors t;
-  t.x = random_bytes(random, bytes_for(plan.input, e.x) + slack);
+  t.x = random_bytes(random, bytes_for(plan.input, plan.parameters.x_packing, e.x) + slack);
+  t.codebook = random_codebook(random, e.codebook);
   t.scale = random_scales(random, plan.scale, e.scale);
   const Element zero = zero_point_element(plan);
-  if (plan.has_zero_point && zero != plan.input) {
-    t.zero_point = random_bytes(random, bytes_for(zero, e.zero_point));
+  const Packing& of_zeros = plan.parameters.zero_point_packing;
+  if (plan.has_zero_point && (zero != plan.input || is_packed_by(of_zeros))) {
+    t.zero_point = random_bytes(random, bytes_for(zero, of_zeros, e.zero_point));
   } else if (plan.has_zero_point) {
     t.zero_point = random_zero_points(random, plan.input, e.zero_point);
   }
@@ -108,6 +139,11 @@ inline int64_t start(const Dimensions& dimensions, int64_t Dimension::*stride) {
   return at;
 }
 
+/// The number of a type that is nearest to a value.
+inline float rounded(Element type, float value) {
+  return float_value(type, encode_float(traits(type).format, value));
+}
+
 /// The float32 scale that Parameters make of a stored one.
 inline float scale_by_definition(const Plan& plan, const Tensors& t, int64_t i) {
   const Parameters& p = plan.parameters;
@@ -117,9 +153,11 @@ inline float scale_by_definition(const Plan& plan, const Tensors& t, int64_t i) 
     scale = code == 255 ? std::numeric_limits<float>::infinity()
                         : std::ldexp(1.0F, static_cast<int>(code) - 127);
   }
-  if (p.tensor_scale == TensorScale::none) return scale;
-  const float tensor_scale = float_of(code_at(Element::float32, t.tensor_scale, 0));
-  return p.tensor_scale == TensorScale::multiply ? scale * tensor_scale : scale / tensor_scale;
+  if (p.tensor_scale != TensorScale::none) {
+    const float tensor_scale = float_of(code_at(Element::float32, t.tensor_scale, 0));
+    scale = p.tensor_scale == TensorScale::multiply ? scale * tensor_scale : scale / tensor_scale;
+  }
+  return p.scale_rounding ? rounded(*p.scale_rounding, scale) : scale;
 }
 
 /// The stored integer zero points after whole words have got the offset, if they do.
@@ -140,30 +178,51 @@ inline Bytes carried(const Plan& plan, const Bytes& zero_points) {
   return out;
 }
 
+/// The integer zero point that Parameters make of a stored one.
+inline int64_t zero_by_definition(const Plan& plan, uint32_t stored) {
+  const Parameters& p = plan.parameters;
+  const Element element = zero_point_element(plan);
+  int64_t zero = integer_value(element, stored);
+  if (p.zero_point_overflow == ZeroPointOverflow::keep) zero += p.zero_point_offset;
+  if (p.zero_point_overflow != ZeroPointOverflow::wrap) return zero;
+  const int width = is_packed_by(p.zero_point_packing) ? p.zero_point_packing.bits : bits(element);
+  const int64_t codes = int64_t{1} << width;
+  zero = ((zero + p.zero_point_offset) % codes + codes) % codes;
+  return kind(element) == Kind::signed_integer && zero >= codes / 2 ? zero - codes : zero;
+}
+
+/// x, less its zero point where that is subtracted before the product.
+inline float difference_by_definition(const Plan& plan, const Tensors& t, uint32_t code,
+                                      uint32_t zero) {
+  const Parameters& p = plan.parameters;
+  if (p.codebook) return float_of(code_at(Element::float32, t.codebook, code));
+  if (kind(plan.input) == Kind::floating) return float_value(plan.input, code);
+  const int64_t x = integer_value(plan.input, code);
+  if (!plan.has_zero_point) return static_cast<float>(x - plan.implicit_zero_point);
+  if (p.zero_point_role != ZeroPointRole::subtract_before) return static_cast<float>(x);
+  const Element element = zero_point_element(plan);
+  if (kind(element) != Kind::floating) {
+    return static_cast<float>(x - zero_by_definition(plan, zero));
+  }
+  return rounded(element, static_cast<float>(x) - float_value(element, zero));
+}
+
 /// One result; the zero points are carried().
 inline uint32_t result_by_definition(const Plan& plan, const Tensors& t, const Bytes& zero_points,
                                      int64_t x, int64_t scale, int64_t zero_point) {
   const Parameters& p = plan.parameters;
-  const uint32_t code = code_at(plan.input, t.x, x);
-  const float by = scale_by_definition(plan, t, scale);
-  if (!plan.has_zero_point || kind(plan.input) == Kind::floating) {
-    return reference_dequantize(plan.input, code, plan.implicit_zero_point, by, plan.output);
-  }
+  const uint32_t code = code_at(plan.input, p.x_packing, t.x, x);
   const Element element = zero_point_element(plan);
-  const uint32_t stored = code_at(element, zero_points, zero_point);
-  if (kind(element) == Kind::floating) {
-    const float difference =
-        static_cast<float>(integer_value(plan.input, code)) - float_value(element, stored);
-    const float rounded = float_value(element, reference_narrow(element, difference));
-    return reference_narrow(plan.output, rounded * by);
-  }
-  int64_t zero = integer_value(element, stored);
-  if (p.zero_point_overflow == ZeroPointOverflow::keep) zero += p.zero_point_offset;
-  if (p.zero_point_overflow == ZeroPointOverflow::wrap) {
-    const uint32_t mask = (1U << bits(element)) - 1;
-    zero = integer_value(element, (stored + static_cast<uint32_t>(p.zero_point_offset)) & mask);
-  }
-  return reference_dequantize(plan.input, code, zero, by, plan.output);
+  const uint32_t zero =
+      plan.has_zero_point ? code_at(element, p.zero_point_packing, zero_points, zero_point) : 0;
+  float y = difference_by_definition(plan, t, code, zero);
+  y = y * scale_by_definition(plan, t, scale);
+  if (p.result_factor != 1) y = y * p.result_factor;
+  if (p.result_rounding) y = rounded(*p.result_rounding, y);
+  if (p.zero_point_role == ZeroPointRole::add_after) y = y + float_value(element, zero);
+  if (p.zero_point_role == ZeroPointRole::subtract_after) y = y - float_value(element, zero);
+  if (p.result_rounding) y = rounded(*p.result_rounding, y);
+  return encode_float(traits(plan.output).format, y);
 }
 
 /// The output by the definition: every index in order, every offset computed by itself. Elements
