@@ -12,6 +12,7 @@
 #include "tools/commands.h"
 #include "tools/common.h"
 #include "tools/files.h"
+#include "tools/inspect_folded.h"
 #include "tools/memory.h"
 #include "tools/table.h"
 
@@ -77,10 +78,30 @@ void print_cleaned(const Options& o, const std::vector<format::Leftover>& cleane
   }
 }
 
+/// Names that differ in numbers only are on one line: there are very many.
+void print_folded(const ConvertReport& r) {
+  using enum Align;
+  Table table({{r.words.converted_title},
+               {"scheme"},
+               {"type"},
+               {"shape"},
+               {"tensors", right},
+               {"bytes", right},
+               {"as float", right}});
+  for (const FoldedTensors& t : folded(r.converted)) {
+    table.add({t.pattern, t.scheme, fmt::format("{} -> {}", t.type, t.output), t.shape,
+               fmt::format("{}", t.count), fmt::format("{}", t.bytes),
+               fmt::format("{}", t.float_bytes)});
+  }
+  fmt::print("{}\n", table.text());
+}
+
 void print_text(const Options& o, const ConvertReport& r) {
   using enum Align;
   print_cleaned(o, r.cleaned);
-  if (!r.converted.empty()) {
+  if (!r.converted.empty() && r.words.folds) {
+    print_folded(r);
+  } else if (!r.converted.empty()) {
     Table table({{r.words.converted_title},
                  {"from"},
                  {"type"},

@@ -157,6 +157,22 @@ ordered_json list_of(const std::vector<FoldedTensors>& tensors, bool dense) {
 
 }  // namespace
 
+std::vector<FoldedTensors> folded(const std::vector<format::Converted>& converted) {
+  Kinds kinds;
+  for (const format::Converted& c : converted) {
+    FoldedTensors kind;
+    kind.scheme = c.scheme;
+    kind.type = name(c.plan.input);
+    kind.output = name(c.plan.output);
+    kind.shape = shape_text(c.shape);
+    kind.count = 1;
+    kind.bytes = c.bytes_before;
+    kind.float_bytes = c.bytes_after;
+    kinds.add(c.name, std::move(kind));
+  }
+  return kinds.folded();
+}
+
 Result<Structure> structure_of(format::ModelFile& file) {
   Kinds dense;
   Kinds left;

@@ -31,6 +31,9 @@ struct Structure {
   std::vector<FoldedTensors> dropped;
 };
 
+/// The converted tensors of a report.
+std::vector<FoldedTensors> folded(const std::vector<format::Converted>& converted);
+
 /// Reads no tensor data. Fails as ModelFile::visit() does.
 Result<Structure> structure_of(format::ModelFile& file);
 

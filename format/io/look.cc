@@ -71,12 +71,6 @@ std::optional<Look> zip(std::string_view head) {
   return Look{"a zip archive", kUnpack};
 }
 
-/// safetensors: the length of a header, then the header, which is JSON.
-bool is_safetensors(std::string_view head, int64_t size) {
-  if (head.size() < 10 || head[8] != '{') return false;
-  return little_endian(head.substr(0, 8)) <= static_cast<uint64_t>(size) - 8;
-}
-
 bool is_text(std::string_view head, bool whole) {
   std::string plain;
   for (const char c : head) plain += c == '\n' || c == '\r' || c == '\t' || c == '\\' ? ' ' : c;
@@ -113,7 +107,6 @@ std::optional<Look> look_of(const InputFile& file) {
     if (head.size() > mark.at && head.substr(mark.at).starts_with(mark.bytes)) return mark.look;
   }
   if (auto look = zip(head)) return look;
-  if (is_safetensors(head, file.size())) return Look{"a safetensors file"};
   return text(head, head.size() == static_cast<size_t>(file.size()));
 }
 

@@ -4,7 +4,6 @@ model stays a damaged model."""
 import bz2
 import gzip
 import io
-import json
 import lzma
 import pickle
 import struct
@@ -36,18 +35,12 @@ def npy():
     return out.getvalue()
 
 
-def safetensors():
-    header = json.dumps({"w": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
-    return struct.pack("<Q", len(header)) + header + b"\0\0\x80\x3f"
-
-
 LFS = (b"version https://git-lfs.github.com/spec/v1\n"
        b"oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n")
 MODEL = (EXAMPLES / "digits_qdq_int4.onnx").read_bytes()
 
 FORMATS = {
     "model.gguf": (b"GGUF" + struct.pack("<IQQ", 3, 0, 0), "a GGUF file"),
-    "model.safetensors": (safetensors(), "a safetensors file"),
     "model.tflite": (struct.pack("<I", 28) + b"TFL3" + bytes(40), "a TensorFlow Lite model"),
     "model.ort": (struct.pack("<I", 28) + b"ORTM" + bytes(40),
                   "an ONNX Runtime (ORT format) model"),
