@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes a small checkpoint laid out as DeepSeek-V3 is: FP8 weights in blocks of 128 x 128, of which
-the last ones are short, two shards, an index, a configuration. The numbers are random, and the same
-each time. Needs nothing but Python.
+"""Writes a small checkpoint laid out as DeepSeek-V3 is: FP8 weights in blocks of 128 x 128, of
+which the last ones are short, two shards, an index, a configuration. The numbers are random, and
+the same each time. Needs nothing but Python.
 
     make_fp8_checkpoint.py FOLDER
 """

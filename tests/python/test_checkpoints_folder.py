@@ -1,0 +1,325 @@
+"""Folders of checkpoints: which files are read and written, what is refused, and what an output
+folder has besides tensors."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+from support import dequant
+from test_checkpoints import tensors
+from test_verify import bfloat16, safetensors
+
+CODES = np.arange(64, dtype=np.uint8).reshape(8, 8)
+SCALE = np.full((1, 1), 0.5, np.float32)
+NORM = bfloat16(np.ones(8))
+CONFIG = {"architectures": ["A"], "torch_dtype": "bfloat16", "quantization_config": {
+    "quant_method": "fp8", "weight_block_size": [128, 128]}, "z": 1, "a": 1e-05}
+
+
+def weight(name="w", scale="weight_scale_inv"):
+    return {f"{name}.weight": ("F8_E4M3", CODES), f"{name}.{scale}": ("F32", SCALE)}
+
+
+class Folder:
+    def __init__(self, path):
+        self.path = path / "in"
+        self.out = path / "out"
+        self.path.mkdir()
+        self.config(CONFIG)
+
+    def config(self, document):
+        (self.path / "config.json").write_text(json.dumps(document))
+
+    def file(self, entries, name="model.safetensors"):
+        return safetensors(self.path / name, entries)
+
+    def index(self, weight_map):
+        (self.path / "model.safetensors.index.json").write_text(
+            json.dumps({"weight_map": weight_map}))
+
+    def convert(self, *options, code=0):
+        return dequant("convert", self.path, "-o", self.out, *options, code=code)
+
+    def refused(self, code, *words, options=()):
+        error = self.convert(*options, code=code).stderr
+        assert error.startswith("dequant: error: ") and error.count("\n") == 1, error
+        for word in words:
+            assert word in error, error
+        assert not self.out.exists()
+
+
+@pytest.fixture(name="folder")
+def fixture_folder(tmp_path):
+    return Folder(tmp_path)
+
+
+# What belongs together.
+
+def test_a_scale_may_be_in_another_file(folder):
+    parts = list(weight().items())
+    folder.file(dict(parts[:1]), "a.safetensors")
+    folder.file(dict(parts[1:]), "b.safetensors")
+    folder.index({"w.weight": "a.safetensors", "w.weight_scale_inv": "b.safetensors"})
+    folder.convert()
+    assert tensors(folder.out).keys() == {"w.weight"}
+
+
+def test_a_weight_without_a_scale_is_refused(folder):
+    folder.file({"w.weight": ("F8_E4M3", CODES)})
+    folder.refused(4, "tensor w.weight of type F8_E4M3", "keep-unknown")
+
+
+def test_a_weight_without_a_scale_is_kept_with_a_warning_where_that_is_asked_for(folder):
+    folder.file({"w.weight": ("F8_E4M3", CODES), **weight("v")})
+    done = folder.convert("--keep-unknown")
+    assert "warning: 1 quantized tensors are copied" in done.stderr and "w.weight" in done.stderr
+    assert {name: t[0] for name, t in tensors(folder.out).items()} == {
+        "w.weight": "F8_E4M3", "v.weight": "BF16"}
+
+
+def test_two_scales_of_one_weight_are_refused(folder):
+    folder.file({**weight(), "w.scale": ("F32", SCALE)})
+    folder.refused(3, "w.weight_scale_inv", "w.scale", "both may be its scale")
+
+
+def test_a_scale_of_another_shape_is_refused(folder):
+    folder.file({"w.weight": ("F8_E4M3", CODES), "w.weight_scale_inv": (
+        "F32", np.ones((2, 1), np.float32))})
+    folder.refused(3, "tensor w.weight", "dimension 0 is 2 where 8 of weight in blocks of 128")
+
+
+def test_blocks_that_nothing_tells_are_refused(folder):
+    folder.config({"torch_dtype": "bfloat16"})
+    codes = np.zeros((200, 8), np.uint8)
+    folder.file({"w.weight": ("F8_E4M3", codes),
+                 "w.weight_scale_inv": ("F32", np.ones((2, 1), np.float32))})
+    folder.refused(4, "dimension 0 of 200 elements has 2 scales", "weight_block_size")
+
+
+def test_an_unknown_method_is_refused(folder):
+    folder.config({"quantization_config": {"quant_method": "magic"}})
+    folder.file(weight())
+    folder.refused(4, 'quant_method "magic"')
+
+
+def test_a_block_size_that_is_none_is_refused(folder):
+    folder.config({"quantization_config": {"quant_method": "fp8", "weight_block_size": [0, 128]}})
+    folder.file(weight())
+    folder.refused(3, "weight_block_size")
+
+
+def test_without_a_float_type_anywhere_the_type_is_asked_for(folder):
+    folder.config({"quantization_config": {"quant_method": "fp8",
+                                           "weight_block_size": [128, 128]}})
+    folder.file({"w.weight": ("F8_E4M3", CODES),
+                 "w.weight_scale_inv": ("F8_E8M0", np.full((1, 1), 127, np.uint8))})
+    folder.refused(4, "give dtype")
+    folder.convert("--dtype", "float16")
+    assert tensors(folder.out)["w.weight"][0] == "F16"
+
+
+def test_activation_scales_are_left_out_and_listed(folder):
+    folder.file({**weight(), "w.input_scale": ("F32", SCALE), "k_proj.k_scale": ("F32", SCALE)})
+    report = json.loads(folder.convert("--json").stdout)
+    assert [d["name"] for d in report["dropped"]] == ["w.input_scale", "k_proj.k_scale"]
+    assert tensors(folder.out).keys() == {"w.weight"}
+
+
+# Files of the input.
+
+@pytest.mark.parametrize("name", ["../x.safetensors", "/x.safetensors", "a/x.safetensors", "x.bin"])
+def test_an_index_names_files_of_its_folder_only(folder, name):
+    folder.file(weight())
+    folder.index({"w.weight": name})
+    folder.refused(5, "no name of a .safetensors file")
+
+
+def test_a_file_of_the_index_that_is_missing_is_named(folder):
+    folder.index({"w.weight": "model-00001-of-00002.safetensors"})
+    folder.refused(5, "model-00001-of-00002.safetensors", "No such file")
+
+
+def test_a_tensor_in_two_files_is_refused(folder):
+    folder.file(weight(), "a.safetensors")
+    folder.file(weight(), "b.safetensors")
+    folder.index({"w.weight": "a.safetensors", "w.weight_scale_inv": "b.safetensors"})
+    folder.refused(3, "tensor w.weight is in a.safetensors and in b.safetensors")
+
+
+def test_an_index_and_its_files_have_the_same_tensors(folder):
+    folder.file(weight())
+    folder.index({"w.weight": "model.safetensors"})
+    folder.refused(3, "tensor w.weight_scale_inv of model.safetensors is not in the index")
+    folder.index({name: "model.safetensors" for name in [*weight(), "x"]})
+    folder.refused(3, "tensor x is not in model.safetensors")
+
+
+def test_numbered_files_are_read_without_an_index_if_all_are_there(folder):
+    folder.file(weight(), "model-00001-of-00002.safetensors")
+    folder.refused(3, "1 of the 00002 files")
+    folder.file(weight("v"), "model-00002-of-00002.safetensors")
+    folder.convert()
+    assert tensors(folder.out).keys() == {"w.weight", "v.weight"}
+
+
+def test_several_sets_of_files_are_refused(folder):
+    folder.file(weight(), "a.safetensors")
+    folder.file(weight(), "b.safetensors")
+    folder.refused(4, "a.safetensors and b.safetensors", "give the path of one")
+
+
+def test_a_link_out_of_the_folder_is_refused(folder, tmp_path):
+    safetensors(tmp_path / "secret.safetensors", weight())
+    (folder.path / "model-1.safetensors").symlink_to(tmp_path / "secret.safetensors")
+    folder.index({name: "model-1.safetensors" for name in weight()})
+    folder.refused(5, "model-1.safetensors", "leaves the model's folder")
+
+
+def test_the_links_of_the_hub_cache_are_read(folder, tmp_path):
+    blobs = tmp_path / "blobs"
+    blobs.mkdir()
+    safetensors(blobs / "1a2b", {**weight(), "norm.weight": ("BF16", NORM)})
+    (blobs / "3c4d").write_text(json.dumps(CONFIG))
+    (blobs / "5e6f").write_text("{}")
+    (folder.path / "config.json").unlink()
+    for name, blob in [("model.safetensors", "1a2b"), ("config.json", "3c4d"),
+                       ("tokenizer.json", "5e6f")]:
+        (folder.path / name).symlink_to(f"../blobs/{blob}")
+    folder.convert()
+    assert sorted(os.listdir(folder.out)) == ["config.json", "model.safetensors", "tokenizer.json"]
+    assert not any(path.is_symlink() for path in folder.out.iterdir())
+
+
+# The output.
+
+def test_config_keeps_its_keys_in_order(folder):
+    folder.file(weight())
+    folder.convert("--dtype", "float16")
+    assert list(json.loads((folder.out / "config.json").read_text()).items()) == [
+        ("architectures", ["A"]), ("torch_dtype", "float16"), ("z", 1), ("a", 1e-05)]
+
+
+def test_a_section_of_a_text_model_is_removed_too(folder):
+    folder.config({"text_config": {**CONFIG, "dtype": "bfloat16"}, "model_type": "x"})
+    folder.file(weight())
+    folder.convert("--dtype", "float32")
+    config = json.loads((folder.out / "config.json").read_text())
+    assert config["text_config"] == {"architectures": ["A"], "torch_dtype": "float32", "z": 1,
+                                     "a": 1e-05, "dtype": "float32"}
+
+
+def test_other_files_are_copied_but_for_weights_and_quantization(folder):
+    folder.file(weight())
+    (folder.path / "tokenizer.json").write_bytes(b"\0\xff")
+    (folder.path / "code").mkdir()
+    (folder.path / "code" / "model.py").write_text("pass\n")
+    (folder.path / "hf_quant_config.json").write_text("{}")
+    (folder.path / "old.bin").write_text("x")
+    (folder.path / ".cache").mkdir()
+    (folder.path / ".cache" / "x").write_text("x")
+    report = json.loads(folder.convert("--json").stdout)
+    assert report["files_copied"] == ["code/model.py", "tokenizer.json"]
+    assert report["files_left_out"] == ["hf_quant_config.json", "old.bin"]
+    assert (folder.out / "tokenizer.json").read_bytes() == b"\0\xff"
+    assert (folder.out / "code" / "model.py").read_text() == "pass\n"
+    assert sorted(os.listdir(folder.out)) == ["code", "config.json", "model.safetensors",
+                                              "tokenizer.json"]
+
+
+def test_files_are_no_larger_than_asked_for(folder):
+    folder.file({**weight("a"), **weight("b"), **weight("c")})
+    folder.convert("--max-shard-size", "256")
+    names = [f"model-0000{i}-of-00002.safetensors" for i in (1, 2)]
+    index = json.loads((folder.out / "model.safetensors.index.json").read_text())
+    assert index == {"metadata": {"total_size": 3 * 128},
+                     "weight_map": {"a.weight": names[0], "b.weight": names[0],
+                                    "c.weight": names[1]}}
+    assert sorted(p.name for p in folder.out.glob("*.safetensors")) == names
+
+
+def test_files_may_be_those_of_the_input(folder):
+    folder.file(weight("a"), "x.safetensors")
+    folder.file(weight("b"), "y.safetensors")
+    folder.index({**{n: "x.safetensors" for n in weight("a")},
+                  **{n: "y.safetensors" for n in weight("b")}})
+    folder.convert("--shards", "as-input")
+    index = json.loads((folder.out / "model.safetensors.index.json").read_text())
+    assert index["weight_map"] == {"a.weight": "x.safetensors", "b.weight": "y.safetensors"}
+
+
+@pytest.mark.parametrize("size", ["0", "5T", "-1", "", "5.5G", "99999999999G"])
+def test_a_size_that_is_none_is_a_wrong_argument(folder, size):
+    folder.file(weight())
+    folder.refused(2, "max-shard-size", options=["--max-shard-size", size])
+
+
+def test_a_folder_that_is_not_empty_is_not_written_to_without_force(folder):
+    folder.file(weight())
+    folder.out.mkdir()
+    folder.convert()  # an empty one is
+    before = (folder.out / "model.safetensors").read_bytes()
+    assert "not empty" in folder.convert(code=5).stderr
+    folder.convert("--force")
+    assert (folder.out / "model.safetensors").read_bytes() == before
+
+
+def test_weights_of_another_checkpoint_are_never_left_in_the_output(folder):
+    folder.file(weight())
+    folder.out.mkdir()
+    (folder.out / "model-00002-of-00002.safetensors").write_text("x")
+    assert "model-00002-of-00002.safetensors" in folder.convert("--force", code=5).stderr
+    assert os.listdir(folder.out) == ["model-00002-of-00002.safetensors"]
+
+
+def test_the_input_itself_is_no_output(folder):
+    folder.file(weight())
+    assert "is the input itself" in dequant("convert", folder.path, "-o", folder.path, "--force",
+                                            code=5).stderr
+
+
+def test_a_dry_run_writes_nothing(folder):
+    folder.file(weight())
+    report = json.loads(folder.convert("--dry-run", "--json").stdout)
+    assert report["dry_run"] and len(report["converted"]) == 1 and not folder.out.exists()
+
+
+def test_tensors_that_are_not_selected_stay_quantized(folder):
+    folder.file({**weight("a"), **weight("b")})
+    report = json.loads(folder.convert("--include", "a.*", "--json").stdout)
+    assert [left["name"] for left in report["left"]] == ["b.weight"]
+    assert {name: t[0] for name, t in tensors(folder.out).items()} == {
+        "a.weight": "BF16", "b.weight": "F8_E4M3", "b.weight_scale_inv": "F32"}
+    assert json.loads((folder.out / "config.json").read_text()) == CONFIG
+    folder.out.rename(folder.out.with_name("other"))
+    folder.refused(4, "b.weight", options=["--include", "a.*", "--require-float"])
+
+
+def test_one_file_becomes_one_file(folder):
+    source = folder.file({**weight(), "norm.weight": ("BF16", NORM)})
+    dequant("convert", source, "-o", folder.out)
+    assert {name: t[0] for name, t in tensors(folder.out).items()} == {
+        "w.weight": "F32", "norm.weight": "BF16"}  # the type of the scales: no configuration
+
+
+@pytest.mark.parametrize("options", [["-T1"], ["-T2"], ["-T5"], ["--mem", "1"]])
+def test_the_same_bytes_whatever_the_threads_and_the_memory(folder, options):
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 126, (1000, 900)).astype(np.uint8)
+    folder.file({"w.weight": ("F8_E4M3", codes),
+                 "w.weight_scale_inv": ("F32", rng.uniform(0, 1, (8, 8)).astype(np.float32))})
+    folder.convert()
+    before = (folder.out / "model.safetensors").read_bytes()
+    folder.convert("--force", *options)
+    assert (folder.out / "model.safetensors").read_bytes() == before
+
+
+def test_extract_and_diff_know_dense_names(folder, tmp_path):
+    folder.file(weight())
+    folder.convert("--dtype", "float32")
+    dequant("extract", folder.path, "w.weight", "--dtype", "float32", "-o", tmp_path / "w.npy")
+    y = np.load(tmp_path / "w.npy")
+    assert y.shape == (8, 8) and (y.view(np.uint32).ravel() == tensors(
+        folder.out)["w.weight"][2]).all()
+    dequant("diff", folder.out, folder.path, code=0)
