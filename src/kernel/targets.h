@@ -8,7 +8,6 @@
 
 // SSSE3 is not compiled: processors without SSE4.1 run the reference kernels. SVE is not compiled:
 // on Arm only NEON has been measured.
-// Builds with sanitizers leave out AVX3 too: processors that have AVX3_DL run that.
 #ifndef HWY_DISABLED_TARGETS
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #endif
