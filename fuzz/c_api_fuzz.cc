@@ -172,7 +172,7 @@ void fuzz(Cursor cursor, bool is_long) {
   if (succeeds(cursor, ask)) {
     require(made && std::string_view(dequant_plan_text(plan)).size() > 0, "a plan without a text");
     // Only what is larger than a chunk is for several threads.
-    const uint64_t most = is_long && cursor.below(64) == 63 ? kMostBytes : 1024;
+    const uint64_t most = is_long && cursor.below(64) == 63 ? kMostBufferBytes : 1024;
     if (std::max({out->x_bytes, out->y_bytes, out->scale_bytes}) <= most) {
       run_plan(plan, *out, cursor);
     }

@@ -78,7 +78,7 @@ bool succeeds(Cursor& cursor, Call&& call) {
 }
 
 /// Bytes of a buffer at most.
-inline constexpr uint64_t kMostBytes = uint64_t{1} << 20;
+inline constexpr uint64_t kMostBufferBytes = uint64_t{1} << 20;
 
 /// Memory of the size that is needed, rarely of another, and rarely none.
 struct Memory {
@@ -86,7 +86,7 @@ struct Memory {
 
   void* make(uint64_t needed, uint64_t& given, Cursor& cursor) {
     given = cursor.rarely() ? needed + cursor.byte() % 5 - 2 : needed;
-    if (given > kMostBytes) given = 0;
+    if (given > kMostBufferBytes) given = 0;
     bytes.emplace(given, cursor.byte() % 8);
     cursor.fill(bytes->bytes());
     if (given == 0 && cursor.coin()) return nullptr;
