@@ -103,14 +103,14 @@ Inputs random_inputs(const Plan& plan) {
   if (plan.has_zero_point) fill(in.zero_point, zero_point_element(plan), e.zero_point);
   std::vector<float> scales(static_cast<size_t>(e.scale));
   for (float& s : scales) s = static_cast<float>(random() % 1000) * 0x1p-12F;
-  in.scale.resize(4 * scales.size());
-  std::memcpy(in.scale.data(), scales.data(), in.scale.size());
+  const auto of_scales = std::as_bytes(std::span(scales));
+  in.scale.assign(of_scales.begin(), of_scales.end());
   std::vector<int32_t> groups(static_cast<size_t>(e.group_index));
   for (int32_t& g : groups) {
     g = static_cast<int32_t>(random() % static_cast<uint32_t>(plan.parameters.group_index.groups));
   }
-  in.group_index.resize(4 * groups.size());
-  std::memcpy(in.group_index.data(), groups.data(), in.group_index.size());
+  const auto of_groups = std::as_bytes(std::span(groups));
+  in.group_index.assign(of_groups.begin(), of_groups.end());
   return in;
 }
 
