@@ -13,6 +13,7 @@
 #include "execute/packed_codes.h"
 #include "execute/param_window.h"
 #include "execute/ranges.h"
+#include "execute/row_tiles.h"
 #include "execute/strided.h"
 #include "execute/tiles.h"
 #include "execute/unpack.h"
@@ -38,8 +39,7 @@ class Chunk {
         way_(job.way),
         layout_(layout_of(job.plan)),
         width_(bits(job.plan.input)),
-        codes_(job.plan.input, job.plan.parameters.x_packing, job.table.helpers,
-               job.buffers.x.data(), job.x_byte),
+        codes_(job.plan.input, job.plan.parameters.x_packing, job.table, job.buffers.x, job.x_byte),
         first_code_(is_packing(job.plan.parameters.x_packing) ? 0 : job.elements.begin),
         window_(job.plan, job.buffers, job.table.helpers, job.first_scale) {}
 
@@ -314,6 +314,8 @@ void run_chunk(const Job& job, size_t i) noexcept {
       run_one_scale(job, elements);
     } else if (way.loop == Loop::strided) {
       run_strided(job, elements);
+    } else if (way.loop == Loop::row_tiles) {
+      run_row_tiles(job, elements);
     } else {
       run_packed(job, elements);
     }

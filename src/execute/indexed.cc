@@ -11,8 +11,8 @@
 namespace dequant {
 namespace {
 
-/// Calls visit(i) for each element of a tile in row-major order; i is the index of the element's
-/// scale or zero point in its tensor.
+/// Calls visit(i, stride, count) for the elements of a tile in row-major order: the scales or zero
+/// points of `count` elements are those at i, i + stride, ... of their tensor.
 template <class Visit>
 class IndexedElements {
  public:
@@ -28,18 +28,26 @@ class IndexedElements {
   void visit_from(size_t i, int64_t at, int64_t index) const {
     const Dimension& d = dimensions_[i];
     const int64_t size = tile_.size(dimensions_, i);
+    const bool innermost = i + 1 == dimensions_.size();
+    if (innermost && d.group_index == 0)
+      return visit_(at + first_of_group(index), d.*stride_, size);
     for (int64_t k = 0; k < size; ++k, at += d.*stride_, index += d.group_index) {
-      if (i + 1 != dimensions_.size()) {
+      if (innermost) {
+        visit_(at + first_of_group(index), 1, 1);
+      } else {
         visit_from(i + 1, at, index);
-        continue;
       }
-      int32_t group = 0;
-      std::memcpy(&group, groups_ + index * 4, sizeof group);
-      visit_(at + group * group_stride_);
     }
   }
 
  private:
+  /// How far the group at an entry of the index is from group 0.
+  int64_t first_of_group(int64_t index) const {
+    int32_t group = 0;
+    std::memcpy(&group, groups_ + index * 4, sizeof group);
+    return group * group_stride_;
+  }
+
   Dimensions dimensions_;
   const Tile& tile_;
   int64_t Dimension::*stride_;
@@ -54,8 +62,14 @@ template <class T>
 int64_t gather(const std::byte* data, const Plan& plan, const Buffers& buffers,
                Dimensions dimensions, const Tile& tile, const Offsets& at, std::byte* out) {
   T* to = reinterpret_cast<T*>(out);
-  const auto visit = [&](int64_t i) {
-    std::memcpy(to++, data + i * static_cast<int64_t>(sizeof(T)), sizeof(T));
+  constexpr auto kSize = static_cast<int64_t>(sizeof(T));
+  const auto visit = [&](int64_t i, int64_t stride, int64_t count) {
+    if (stride == 1) {
+      std::memcpy(to, data + i * kSize, static_cast<size_t>(count) * sizeof(T));
+      to += count;
+      return;
+    }
+    for (; count > 0; --count, i += stride) std::memcpy(to++, data + i * kSize, sizeof(T));
   };
   IndexedElements(dimensions, tile, &Dimension::scale, buffers.group_index.data(),
                   plan.parameters.group_index.scale, visit)
@@ -86,11 +100,14 @@ void gather_indexed_zeros(const Plan& plan, const Buffers& buffers, Dimensions d
                                   plan.parameters.zero_point_overflow != ZeroPointOverflow::carry;
   const int unused = kind(zero) == Kind::signed_integer ? 32 - width : 0;
   int32_t* to = out;
-  const auto visit = [&](int64_t i) {
-    if (offset_is_separate) {
+  const auto visit = [&](int64_t i, int64_t stride, int64_t count) {
+    if (!offset_is_separate) {
+      load_zeros(plan, buffers, i, stride, count, to);
+      to += count;
+      return;
+    }
+    for (; count > 0; --count, i += stride) {
       *to++ = static_cast<int32_t>(load_code(width, data, i) << unused) >> unused;
-    } else {
-      load_zeros(plan, buffers, i, 1, 1, to++);
     }
   };
   IndexedElements(dimensions, tile, &Dimension::zero_point, buffers.group_index.data(),

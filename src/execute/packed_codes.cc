@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 
+#include "checked.h"
 #include "execute/unpack.h"
 #include "plan/packing.h"
 
@@ -13,6 +14,7 @@ namespace dequant {
 namespace {
 
 constexpr int64_t kWordBytes = 4;
+constexpr int64_t kWordBits = 32;
 /// Units whose words are copied at once.
 constexpr int64_t kUnits = 8;
 constexpr int64_t kMostUnitWords = 8;
@@ -25,13 +27,11 @@ void extend_signs(uint8_t* codes, int64_t count, int bits) {
   }
 }
 
-/// Codes from the start of one code at which a helper may begin to the start of the next.
+/// Codes from one at which a helper may begin to the next.
 int64_t aligned_codes(const Packing& p) {
-  switch (p.order) {
-    case CodeOrder::high_first: return 2;
-    case CodeOrder::stream: return 8;
-    default: return unit_of(p).codes;
-  }
+  if (p.order == CodeOrder::high_first) return 2;
+  const bool bytes = p.order == CodeOrder::stream && !runs_down_columns(p);
+  return bytes ? 8 : unit_of(p).codes;
 }
 
 }  // namespace
@@ -42,34 +42,53 @@ bool unpacks_codes(const Plan& plan) noexcept {
 }
 
 void PackedCodes::unpack(int64_t i, int64_t stride, int64_t count, uint8_t* out) const noexcept {
-  if (!is_packing(packing_)) return dequant::unpack(element_, data_, i, stride, count, out);
+  if (!is_packing(packing_)) return dequant::unpack(element_, data_.data(), i, stride, count, out);
   unpack_codes(i, stride, count, out);
   if (kind(element_) == Kind::signed_integer) extend_signs(out, count, packing_.bits);
 }
 
 void PackedCodes::unpack_codes(int64_t i, int64_t stride, int64_t count,
                                uint8_t* out) const noexcept {
-  if (stride != 1) return unpack_each(i, stride, count, out);
-  is_slabs(packing_) ? unpack_slabs(i, count, out) : unpack_rows(i, count, out);
+  if (stride == 1) {
+    is_slabs(packing_) ? unpack_slabs(i, count, out) : unpack_rows(i, count, out);
+  } else if (runs_down_columns(packing_) && stride == packing_.row) {
+    unpack_across(i, count, out);
+  } else {
+    unpack_each(i, stride, count, out);
+  }
 }
 
 void PackedCodes::unpack_each(int64_t i, int64_t stride, int64_t count,
                               uint8_t* out) const noexcept {
   for (int64_t k = 0; k < count; ++k) {
-    out[k] = static_cast<uint8_t>(packed_code(packing_, data_, first_byte_, i + k * stride));
+    out[k] = static_cast<uint8_t>(packed_code(packing_, data_.data(), first_byte_, i + k * stride));
   }
+}
+
+/// The same code of neighbouring rows, whose words are neighbours where words run down columns.
+void PackedCodes::unpack_across(int64_t i, int64_t count, uint8_t* out) const noexcept {
+  const int64_t bit = i % packing_.row * packing_.bits;
+  const bool one_word = bit % kWordBits + packing_.bits <= kWordBits;
+  if (packing_.order != CodeOrder::stream || !one_word) {
+    return unpack_each(i, packing_.row, count, out);
+  }
+  const int64_t word = bit / kWordBits * packing_.columns + i / packing_.row;
+  table_.helpers.fields_of_words({at_byte(word * kWordBytes), static_cast<size_t>(count),
+                                  static_cast<int>(bit % kWordBits), packing_.bits, out});
 }
 
 void PackedCodes::unpack_slabs(int64_t i, int64_t count, uint8_t* out) const noexcept {
   const int64_t size = slab_word_bytes(packing_);
   const auto of_word = static_cast<int>(size * 8 / packing_.bits);
-  const auto fields = size == 1 ? helpers_.fields_of_bytes : helpers_.fields_of_words;
+  const Helpers& helpers = table_.helpers;
+  const auto fields = size == 1 ? helpers.fields_of_bytes : helpers.fields_of_words;
   while (count > 0) {
     const auto slab = static_cast<int>(i / packing_.columns);
     const int64_t word = i % packing_.columns;
     const int64_t n = std::min(count, packing_.columns - word);
     const int field = packing_.order == CodeOrder::slabs ? slab : of_word - 1 - slab;
-    fields({byte(word * size), static_cast<size_t>(n), field * packing_.bits, packing_.bits, out});
+    fields(
+        {at_byte(word * size), static_cast<size_t>(n), field * packing_.bits, packing_.bits, out});
     i += n;
     out += n;
     count -= n;
@@ -79,9 +98,10 @@ void PackedCodes::unpack_slabs(int64_t i, int64_t count, uint8_t* out) const noe
 void PackedCodes::unpack_rows(int64_t i, int64_t count, uint8_t* out) const noexcept {
   if (packing_.order == CodeOrder::high_first) return unpack_row(0, i, count, out);
   while (count > 0) {
-    const int64_t k = i % packing_.row;
+    const int64_t row = i / packing_.row;
+    const int64_t k = i - row * packing_.row;
     const int64_t n = std::min(count, packing_.row - k);
-    unpack_row(i / packing_.row, k, n, out);
+    unpack_row(row, k, n, out);
     i += n;
     out += n;
     count -= n;
@@ -90,51 +110,111 @@ void PackedCodes::unpack_rows(int64_t i, int64_t count, uint8_t* out) const noex
 
 /// Codes from number k of a row on.
 void PackedCodes::unpack_row(int64_t row, int64_t k, int64_t count, uint8_t* out) const noexcept {
-  const int64_t aligned =
-      runs_down_columns(packing_) ? unit_of(packing_).codes : aligned_codes(packing_);
-  const int64_t head = std::min((aligned - k % aligned) % aligned, count);
+  const int64_t aligned = aligned_codes(packing_);
+  const int64_t past = k % aligned;
+  const int64_t head = past == 0 ? 0 : std::min(aligned - past, count);
   if (head > 0) unpack_each(row * packing_.row + k, 1, head, out);
   if (head < count) unpack_units(row, k + head, count - head, out + head);
 }
 
 /// The same, where a helper may begin at code k.
 void PackedCodes::unpack_units(int64_t row, int64_t k, int64_t count, uint8_t* out) const noexcept {
-  const UnpackFn helper = unpacker();
-  if (packing_.order == CodeOrder::high_first) {
-    return helper(byte(k / 2), static_cast<size_t>(count), out);
-  }
+  if (packing_.order == CodeOrder::high_first) return call_unpacker(k / 2, count, out);
+  if (runs_down_columns(packing_)) return unpack_column(row, k, count, out);
+  const Unit unit = unit_of(packing_);
+  // Only streams begin within a unit.
+  const int64_t within = k % unit.codes * packing_.bits / 8;
+  const int64_t word = row * words_of_row(packing_) + k / unit.codes * unit.words;
+  call_unpacker(word * kWordBytes + within, count, out);
+}
+
+void PackedCodes::unpack_column(int64_t row, int64_t k, int64_t count,
+                                uint8_t* out) const noexcept {
   const Unit unit = unit_of(packing_);
   const int64_t words = words_of_row(packing_);
-  if (!runs_down_columns(packing_)) {
-    // Only streams begin within a unit.
-    const int64_t within = k % unit.codes * packing_.bits / 8;
-    const int64_t at = (row * words + k / unit.codes * unit.words) * kWordBytes + within;
-    return helper(byte(at), static_cast<size_t>(count), out);
-  }
-  std::array<uint8_t, kUnits * kMostUnitWords * kWordBytes> copied;
+  std::array<uint8_t, kUnits * kMostUnitWords * kWordBytes> copied{};
   for (int64_t done = 0; done < count;) {
     const int64_t n = std::min(kUnits * unit.codes, count - done);
     const int64_t first = (k + done) / unit.codes * unit.words;
-    const int64_t last = (k + done + n - 1) / unit.codes * unit.words + unit.words;
-    const int64_t end = std::min(last, words);
+    const int64_t end = std::min(first + ceil_div(n, unit.codes) * unit.words, words);
     for (int64_t j = first; j < end; ++j) {
       std::memcpy(copied.data() + (j - first) * kWordBytes,
-                  byte((j * packing_.columns + row) * kWordBytes), kWordBytes);
+                  at_byte((j * packing_.columns + row) * kWordBytes), kWordBytes);
     }
-    helper(copied.data(), static_cast<size_t>(n), out + done);
+    unpacker()(copied.data(), copied.size(), static_cast<size_t>(n), out + done);
     done += n;
   }
 }
 
+void PackedCodes::call_unpacker(int64_t byte, int64_t count, uint8_t* out) const noexcept {
+  const auto readable = data_.size() - static_cast<size_t>(byte - first_byte_);
+  unpacker()(at_byte(byte), readable, static_cast<size_t>(count), out);
+}
+
 UnpackFn PackedCodes::unpacker() const noexcept {
+  const Helpers& helpers = table_.helpers;
   const auto bits = static_cast<size_t>(packing_.bits);
   switch (packing_.order) {
-    case CodeOrder::words: return helpers_.unpack_words[bits];
-    case CodeOrder::planes: return helpers_.unpack_planes[bits];
-    case CodeOrder::interleaved: return helpers_.unpack_interleaved;
-    case CodeOrder::high_first: return helpers_.unpack_high_first;
-    default: return helpers_.unpack_stream[bits];
+    case CodeOrder::words: return helpers.unpack_words[bits];
+    case CodeOrder::planes: return helpers.unpack_planes[bits];
+    case CodeOrder::interleaved: return helpers.unpack_interleaved;
+    case CodeOrder::high_first: return helpers.unpack_high_first;
+    default: return helpers.unpack_stream[bits];
   }
+}
+
+int64_t PackedCodes::most_rows(int64_t count) const noexcept {
+  const Unit unit = unit_of(packing_);
+  // Up to a unit more, which the first code may not start.
+  const int64_t units = ceil_div(count + unit.codes - 1, unit.codes);
+  const int64_t rows = std::min(kMatrixCodes / (count + unit.codes - 1),
+                                kMatrixCodes / (units * unit.words * kWordBytes));
+  return std::max<int64_t>(rows, 1);
+}
+
+int64_t PackedCodes::unpack_matrix(int64_t i, int64_t rows, int64_t count, uint8_t* out,
+                                   uint8_t* words) const noexcept {
+  const Unit unit = unit_of(packing_);
+  const int64_t k = i % packing_.row;
+  const int64_t lead = k % unit.codes;
+  const int64_t first = k / unit.codes * unit.words;
+  const int64_t units = ceil_div(lead + count, unit.codes);
+  const int64_t n = std::min(units * unit.words, words_of_row(packing_) - first);
+  const int64_t row_bytes = n * kWordBytes;
+  table_.transpose[2]({.from = at_byte((first * packing_.columns + i / packing_.row) * kWordBytes),
+                       .from_stride = packing_.columns * kWordBytes,
+                       .to = words,
+                       .to_stride = static_cast<size_t>(row_bytes),
+                       .rows = static_cast<size_t>(n),
+                       .columns = static_cast<size_t>(rows)});
+  const int64_t codes = lead + count;
+  // Rows of whole units follow one another as the units of a row do.
+  const bool whole = codes % unit.codes == 0;
+  const int64_t calls = whole ? 1 : rows;
+  const auto each = static_cast<size_t>(whole ? rows * codes : codes);
+  for (int64_t r = 0; r < calls; ++r) {
+    const auto readable = static_cast<size_t>((rows - r) * row_bytes);
+    unpacker()(words + r * row_bytes, readable, each, out + r * codes);
+  }
+  if (kind(element_) == Kind::signed_integer) extend_signs(out, rows * codes, packing_.bits);
+  return lead;
+}
+
+PackedCodes::Lines PackedCodes::lines_of_matrix(int64_t i, int64_t rows,
+                                                int64_t count) const noexcept {
+  const Unit unit = unit_of(packing_);
+  const int64_t first = i % packing_.row / unit.codes * unit.words;
+  return {at_byte((first * packing_.columns + i / packing_.row) * kWordBytes),
+          packing_.columns * kWordBytes, ceil_div(count, unit.codes) * unit.words,
+          rows * kWordBytes};
+}
+
+PackedCodes::Lines PackedCodes::lines_of_rows(int64_t i, int64_t rows, int64_t count,
+                                              int64_t stride) const noexcept {
+  const int64_t row_bytes = words_of_row(packing_) * kWordBytes;
+  const int64_t within = i % packing_.row * packing_.bits / 8;
+  return {at_byte(i / packing_.row * row_bytes + within), stride / packing_.row * row_bytes, count,
+          rows * packing_.bits / 8};
 }
 
 }  // namespace dequant

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "dequant/plan.h"
 #include "kernel/kernel.h"
@@ -17,35 +18,62 @@ class PackedCodes {
  public:
   /// `data` has the bytes of a tensor with a Packing from `first_byte` on, and codes are numbered
   /// from the start of the tensor. Codes of other tensors are numbered from the start of `data`.
-  PackedCodes(Element element, const Packing& packing, const Helpers& helpers,
-              const std::byte* data, int64_t first_byte) noexcept
-      : element_(element),
-        packing_(packing),
-        helpers_(helpers),
-        data_(data),
-        first_byte_(first_byte) {}
+  PackedCodes(Element element, const Packing& packing, const Table& table,
+              std::span<const std::byte> data, int64_t first_byte) noexcept
+      : element_(element), packing_(packing), table_(table), data_(data), first_byte_(first_byte) {}
 
   /// Reads the codes at the indices i, i + stride, i + 2 * stride, ... and writes them to `out`,
   /// contiguous, as codes of unpacked(element). Up to Helpers::kUnpackSlack bytes after the last
   /// are overwritten too.
   void unpack(int64_t i, int64_t stride, int64_t count, uint8_t* out) const noexcept;
 
+  // Of words that run down columns. A matrix is codes [k, k + count) of neighbouring rows.
+
+  /// Codes of a matrix, with those that are unpacked before k, at most.
+  static constexpr int64_t kMatrixCodes = 20 << 10;
+  static constexpr int64_t kMatrixBytes =
+      kMatrixCodes + static_cast<int64_t>(Helpers::kUnpackSlack);
+
+  /// The most rows of a matrix with so many columns.
+  int64_t most_rows(int64_t count) const noexcept;
+
+  /// Reads a matrix whose first code is code i, and writes its rows to `out`, each one `count` +
+  /// `lead` bytes, of which the first `lead` are other codes. Returns `lead`. Up to
+  /// Helpers::kUnpackSlack bytes after the last are overwritten too. `words` is scratch memory of
+  /// kMatrixBytes.
+  int64_t unpack_matrix(int64_t i, int64_t rows, int64_t count, uint8_t* out,
+                        uint8_t* words) const noexcept;
+
+  /// Memory that is read for some codes.
+  struct Lines {
+    const uint8_t* first;
+    int64_t stride;  ///< bytes
+    int64_t count;
+    int64_t bytes;  ///< of each
+  };
+  Lines lines_of_matrix(int64_t i, int64_t rows, int64_t count) const noexcept;
+  /// Those of `rows` codes each from the codes i, i + stride, ... on.
+  Lines lines_of_rows(int64_t i, int64_t rows, int64_t count, int64_t stride) const noexcept;
+
  private:
   void unpack_codes(int64_t i, int64_t stride, int64_t count, uint8_t* out) const noexcept;
   void unpack_each(int64_t i, int64_t stride, int64_t count, uint8_t* out) const noexcept;
+  void unpack_across(int64_t i, int64_t count, uint8_t* out) const noexcept;
   void unpack_rows(int64_t i, int64_t count, uint8_t* out) const noexcept;
   void unpack_row(int64_t row, int64_t k, int64_t count, uint8_t* out) const noexcept;
   void unpack_units(int64_t row, int64_t k, int64_t count, uint8_t* out) const noexcept;
+  void unpack_column(int64_t row, int64_t k, int64_t count, uint8_t* out) const noexcept;
   void unpack_slabs(int64_t i, int64_t count, uint8_t* out) const noexcept;
+  void call_unpacker(int64_t byte, int64_t count, uint8_t* out) const noexcept;
   UnpackFn unpacker() const noexcept;
-  const uint8_t* byte(int64_t i) const noexcept {
-    return reinterpret_cast<const uint8_t*>(data_) + (i - first_byte_);
+  const uint8_t* at_byte(int64_t i) const noexcept {
+    return reinterpret_cast<const uint8_t*>(data_.data()) + (i - first_byte_);
   }
 
   Element element_;
   const Packing& packing_;
-  const Helpers& helpers_;
-  const std::byte* data_;
+  const Table& table_;
+  std::span<const std::byte> data_;
   int64_t first_byte_;
 };
 

@@ -69,17 +69,17 @@ void load_carried(const Plan& plan, const std::byte* data, int64_t i, int64_t st
 }
 
 /// Zero points of a Packing, without their offset.
-void load_packed(const Plan& plan, const std::byte* data, int64_t i, int64_t stride, int64_t count,
-                 int32_t* out) {
+void load_packed(const Plan& plan, std::span<const std::byte> data, int64_t i, int64_t stride,
+                 int64_t count, int32_t* out) {
   constexpr int64_t kBatch = 256;
   const Element zero = zero_point_element(plan);
-  const Helpers& helpers = active_table().helpers;
-  const PackedCodes codes(zero, plan.parameters.zero_point_packing, helpers, data, 0);
+  const Table& table = active_table();
+  const PackedCodes codes(zero, plan.parameters.zero_point_packing, table, data, 0);
   alignas(64) uint8_t bytes[kBatch + Helpers::kUnpackSlack];
   for (int64_t done = 0; done < count; done += kBatch) {
     const int64_t n = std::min(kBatch, count - done);
     codes.unpack(i + done * stride, stride, n, bytes);
-    helpers.widen[static_cast<size_t>(zero)](bytes, static_cast<size_t>(n), out + done);
+    table.helpers.widen[static_cast<size_t>(zero)](bytes, static_cast<size_t>(n), out + done);
   }
 }
 
@@ -188,7 +188,7 @@ void load_zeros(const Plan& plan, const Buffers& buffers, int64_t i, int64_t str
     return load_carried(plan, data, i, stride, count, out);
   }
   if (is_packing(plan.parameters.zero_point_packing)) {
-    load_packed(plan, data, i, stride, count, out);
+    load_packed(plan, buffers.zero_point, i, stride, count, out);
   } else if (stride == 1) {
     widen(zero, data, i, count, out);
   } else {

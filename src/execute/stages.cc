@@ -1,6 +1,8 @@
 // Tiles of products, and the helpers that finish them.
 #include "execute/stages.h"
 
+#include <array>
+
 #include "execute/tiles.h"
 
 namespace dequant {
@@ -12,8 +14,14 @@ constexpr auto kCacheLineBytes = static_cast<int64_t>(kCacheLine);
 /// The zero points of a kernel that subtracts none.
 alignas(64) constexpr int32_t kNoZeros[kTile] = {};
 
+template <class T>
+Helpers::Spread spread(const T* from, T* to) {
+  return {reinterpret_cast<const uint32_t*>(from), reinterpret_cast<uint32_t*>(to)};
+}
+
 class Tile {
  public:
+  /// `group` elements share an entry of `params`; 1: each element has one.
   Tile(const Stages& stages, int64_t count, int64_t group, const Params& params)
       : stages_(stages), count_(count), group_(group), params_(params) {}
 
@@ -29,11 +37,13 @@ class Tile {
     const float one = 1;
     call(kernel.of_groups, kernel.lut, codes, count_, &one, kNoZeros, true);
     const size_t type = output_index(zero_point_element(stages_.plan));
+    const bool expands = this->expands();
+    if (expands) expand({spread(params_.scale, scale_), spread(params_.zero, zero_)}, 2);
     stages_.table.helpers.subtract_floats[type]({.values = values_,
                                                  .count = static_cast<size_t>(count_),
-                                                 .scale = params_.scale,
-                                                 .zero = params_.zero,
-                                                 .group = static_cast<size_t>(group_)});
+                                                 .scale = expands ? scale_ : params_.scale,
+                                                 .zero = expands ? zero_ : params_.zero,
+                                                 .each = group_ < count_});
   }
 
   /// From products to results.
@@ -48,6 +58,15 @@ class Tile {
   }
 
  private:
+  /// True if helpers need the entries of groups for each element.
+  bool expands() const { return group_ > 1 && group_ < count_; }
+
+  /// Copies the entries of groups to each element.
+  void expand(const std::array<Helpers::Spread, 2>& params, size_t how_many) {
+    stages_.table.helpers.repeat(params.data(), how_many, static_cast<size_t>(group_), 0,
+                                 static_cast<size_t>(count_));
+  }
+
   void call(KernelFn kernel, const float* lut, const uint8_t* codes, int64_t group,
             const float* scale, const int32_t* zero, bool finite_normal) {
     kernel({.x = codes,
@@ -62,7 +81,11 @@ class Tile {
 
   void finish(uint8_t* y, bool stream) {
     const Parameters& p = stages_.plan.parameters;
-    const bool after = p.zero_point_role != ZeroPointRole::subtract_before;
+    const int32_t* zero = nullptr;
+    if (p.zero_point_role != ZeroPointRole::subtract_before) {
+      if (expands()) expand({spread(params_.zero, zero_), {}}, 1);
+      zero = expands() ? zero_ : params_.zero;
+    }
     const size_t rounding = output_index(p.result_rounding.value_or(Element::float32));
     const size_t output = output_index(stages_.plan.output);
     stages_.table.helpers.after_product[rounding][output](
@@ -70,8 +93,8 @@ class Tile {
          .y = y,
          .count = static_cast<size_t>(count_),
          .factor = p.result_factor,
-         .zero = after ? params_.zero : nullptr,
-         .group = static_cast<size_t>(group_),
+         .zero = zero,
+         .each = group_ < count_,
          .subtracts = p.zero_point_role == ZeroPointRole::subtract_after,
          .stream = stream});
   }
@@ -81,6 +104,8 @@ class Tile {
   int64_t group_;
   Params params_;
   alignas(64) float values_[kTile];
+  alignas(64) float scale_[kTile + Helpers::kSlack];
+  alignas(64) int32_t zero_[kTile + Helpers::kSlack];
 };
 
 }  // namespace

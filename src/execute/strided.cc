@@ -45,8 +45,8 @@ class Strided {
         has_zeros_(has_zero_points(job.plan)),
         width_(bits(job.plan.input)),
         code_size_(bits(unpacked(job.plan.input)) / 8),
-        x_codes_(job.plan.input, job.plan.parameters.x_packing, job.table.helpers,
-                 job.buffers.x.data(), job.x_byte),
+        x_codes_(job.plan.input, job.plan.parameters.x_packing, job.table, job.buffers.x,
+                 job.x_byte),
         here_(dimensions_, order.origin, elements.begin),
         left_(elements.end - elements.begin),
         narrow_(job) {

@@ -15,6 +15,7 @@
 #include "execute/param_window.h"
 #include "execute/parameters.h"
 #include "execute/ranges.h"
+#include "execute/row_tiles.h"
 #include "execute/stages.h"
 #include "plan/scale_spans.h"
 
@@ -182,6 +183,7 @@ std::string Way::name() const {
       case Loop::repeated: return "repeated rows";
       case Loop::expanded: return "expanded";
       case Loop::columns: return shares_rows ? "columns, shared" : "columns";
+      case Loop::row_tiles: return "row tiles";
       case Loop::strided: break;
     }
     std::string text = "strided: ";
@@ -210,6 +212,12 @@ Way way_of(const Plan& plan, const Table& table, const Call& call) noexcept {
   if (plan.granularity == Granularity::strided) {
     way.loop = Loop::strided;
     const Region region = call.region != nullptr ? *call.region : first_region(plan);
+    if (const auto tiles = row_tiles_of(plan, region)) {
+      way.loop = Loop::row_tiles;
+      way.chunk = tiles->rows_of_chunk(way.chunk) * tiles->columns;
+      way.chunks = ceil_div(elements, way.chunk);
+      return way;
+    }
     way.strided = {strided_way(plan, table, region, way.stream, Phase::blocks),
                    strided_way(plan, table, region, way.stream, Phase::rest)};
   } else {

@@ -123,9 +123,9 @@ constexpr size_t range_index(Element x) {
 
 /// Codes in a layout of their own, to a byte each. The first code is the first of a unit of the
 /// layout: of a byte (streams, high first), of a word (words, interleaved), of 32 codes (planes).
-/// Reads no byte after the last of those that hold the codes. Up to Helpers::kUnpackSlack bytes
-/// after the last code are overwritten too.
-using UnpackFn = void (*)(const uint8_t* from, size_t count, uint8_t* to);
+/// `bytes` can be read from `from` on, those of the codes at least. Up to Helpers::kUnpackSlack
+/// bytes after the last code are overwritten too.
+using UnpackFn = void (*)(const uint8_t* from, size_t bytes, size_t count, uint8_t* to);
 
 /// The bits of a field, from bit `shift` on, of `count` words or bytes that follow one another, to
 /// a byte each.
@@ -146,24 +146,22 @@ struct AfterArgs {
   uint8_t* y;
   size_t count;  ///< at least 1
   float factor = 1;
-  /// The bits of float32 zero points, one for each `group` elements; null: there are none.
-  const int32_t* zero = nullptr;
-  size_t group = 1;
-  bool subtracts = false;  ///< of the zero points
-  bool stream = false;     ///< y starts and ends with a cache line, and is streamed
+  const int32_t* zero = nullptr;  ///< the bits of float32 zero points; null: there are none
+  bool each = false;              ///< `zero` has one for each element, otherwise one for all
+  bool subtracts = false;         ///< zero points are subtracted, not added
+  bool stream = false;            ///< y starts and ends with a cache line, and is streamed
 };
 
 using AfterFn = void (*)(const AfterArgs&);
 
 /// Zero points of floats, subtracted before the product, in place: each value becomes
-/// fl32(round(fl32(value - zero)) * scale). One scale and zero point for each `group` elements;
-/// zero points are the bits of float32.
+/// fl32(round(fl32(value - zero)) * scale), but for the bits of a NaN.
 struct FloatZeroArgs {
   float* values;
-  size_t count;  ///< at least 1
-  const float* scale;
-  const int32_t* zero;
-  size_t group;
+  size_t count = 0;  ///< at least 1
+  const float* scale = nullptr;
+  const int32_t* zero = nullptr;  ///< the bits of float32
+  bool each = false;  ///< one scale and zero point for each element, otherwise one for all
 };
 
 using FloatZeroFn = void (*)(const FloatZeroArgs&);

@@ -19,7 +19,7 @@ uint32_t word_at(const uint8_t* from, size_t i) {
 uint32_t low_bits(uint32_t word, int count) { return word & ((uint32_t{1} << count) - 1); }
 
 template <int kBits>
-void unpack_stream(const uint8_t* from, size_t count, uint8_t* to) {
+void unpack_stream(const uint8_t* from, size_t, size_t count, uint8_t* to) {
   const auto* data = reinterpret_cast<const std::byte*>(from);
   for (size_t i = 0; i < count; ++i) {
     to[i] = static_cast<uint8_t>(load_code(kBits, data, static_cast<int64_t>(i)));
@@ -27,7 +27,7 @@ void unpack_stream(const uint8_t* from, size_t count, uint8_t* to) {
 }
 
 template <int kBits>
-void unpack_words(const uint8_t* from, size_t count, uint8_t* to) {
+void unpack_words(const uint8_t* from, size_t, size_t count, uint8_t* to) {
   constexpr size_t kInWord = kWordBits / kBits;
   for (size_t i = 0; i < count; ++i) {
     const uint32_t word = word_at(from, i / kInWord) >> (i % kInWord * kBits);
@@ -36,7 +36,7 @@ void unpack_words(const uint8_t* from, size_t count, uint8_t* to) {
 }
 
 template <int kBits>
-void unpack_planes(const uint8_t* from, size_t count, uint8_t* to) {
+void unpack_planes(const uint8_t* from, size_t, size_t count, uint8_t* to) {
   const auto* data = reinterpret_cast<const std::byte*>(from);
   for (size_t i = 0; i < count; ++i) {
     const std::byte* plane_data = data + i / kWordBits * kBits * sizeof(uint32_t);
@@ -53,14 +53,14 @@ void unpack_planes(const uint8_t* from, size_t count, uint8_t* to) {
 }
 
 /// Codes 0, 2, 4, 6, 1, 3, 5, 7 of each eight.
-void unpack_interleaved(const uint8_t* from, size_t count, uint8_t* to) {
+void unpack_interleaved(const uint8_t* from, size_t, size_t count, uint8_t* to) {
   for (size_t i = 0; i < count; ++i) {
     const auto shift = static_cast<int>(i % 2 * 16 + i % 8 / 2 * 4);
     to[i] = static_cast<uint8_t>(low_bits(word_at(from, i / 8) >> shift, 4));
   }
 }
 
-void unpack_high_first(const uint8_t* from, size_t count, uint8_t* to) {
+void unpack_high_first(const uint8_t* from, size_t, size_t count, uint8_t* to) {
   for (size_t i = 0; i < count; ++i) {
     to[i] = static_cast<uint8_t>(i % 2 == 0 ? from[i / 2] >> 4 : from[i / 2] & 15);
   }

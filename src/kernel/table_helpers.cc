@@ -7,6 +7,7 @@
 #include "hwy/highway.h"
 #include "kernel/decode_packed-inl.h"
 #include "kernel/special_values.h"
+#include "kernel/widen-inl.h"
 
 #if DEQUANT_VECTOR_PASS
 DEQUANT_BEFORE_NAMESPACE();
@@ -210,30 +211,12 @@ void WidenPairs(const uint8_t* from, size_t count, float* to, const Value& value
   copy_bytes(values, 4 * (count - i), to + i);
 }
 
-void WidenFloat16(const uint8_t* from, size_t count, float* to) {
-  WidenPairs(from, count, to, [](auto codes) DEQUANT_ATTR {
-#if DEQUANT_HARDWARE_FLOAT16
-    return hn::PromoteTo(DF(), hn::BitCast(hn::Rebind<hwy::float16_t, DF>(), codes));
-#else
-    // Exponent and mantissa are shifted to their place in float32. An exact multiplication by 2^112
-    // corrects the bias of the exponent, also for subnormal numbers. Infinity and NaN get the
-    // highest exponent of float32.
-    const auto code = hn::PromoteTo(DU(), codes);
-    const auto magnitude = hn::ShiftLeft<13>(hn::And(code, hn::Set(DU(), 0x7FFF)));
-    const auto value = hn::Mul(hn::BitCast(DF(), magnitude), hn::Set(DF(), 0x1p112F));
-    const auto top = hn::Set(DU(), 0x7C00);
-    const auto special = hn::VecFromMask(DU(), hn::Eq(hn::And(code, top), top));
-    const auto sign = hn::ShiftLeft<16>(hn::And(code, hn::Set(DU(), 0x8000)));
-    const auto rest = hn::Or(hn::And(special, hn::Set(DU(), 0x7F800000)), sign);
-    return hn::Or(value, hn::BitCast(DF(), rest));
-#endif
-  });
+void WidenFloat16s(const uint8_t* from, size_t count, float* to) {
+  WidenPairs(from, count, to, [](auto codes) DEQUANT_ATTR { return WidenFloat16(codes); });
 }
 
-void WidenBfloat16(const uint8_t* from, size_t count, float* to) {
-  WidenPairs(from, count, to, [](auto codes) DEQUANT_ATTR {
-    return hn::BitCast(DF(), hn::ShiftLeft<16>(hn::PromoteTo(DU(), codes)));
-  });
+void WidenBfloat16s(const uint8_t* from, size_t count, float* to) {
+  WidenPairs(from, count, to, [](auto codes) DEQUANT_ATTR { return WidenBfloat16(codes); });
 }
 
 void Stream(const uint8_t* from, uint8_t* to, size_t bytes) {
@@ -257,8 +240,8 @@ void FillHelpers(Table& table) {
   Helpers& helpers = table.helpers;
   helpers.all_finite_normal = AllFiniteNormal;
   helpers.repeat = Repeat;
-  helpers.widen_float16 = WidenFloat16;
-  helpers.widen_bfloat16 = WidenBfloat16;
+  helpers.widen_float16 = WidenFloat16s;
+  helpers.widen_bfloat16 = WidenBfloat16s;
   helpers.stream = Stream;
   const auto widen = [&](Element x) -> auto& { return helpers.widen[static_cast<size_t>(x)]; };
   widen(Element::uint8) = Widen<Whole<uint8_t>>;

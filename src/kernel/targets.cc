@@ -61,6 +61,9 @@ class Registry {
         fill_float_kernels(t.highway, table);
         fill_range_kernels(t.highway, table);
         fill_helpers(t.highway, table);
+        fill_unpacking(t.highway, table);
+        fill_results(t.highway, table);
+        fill_codebook_kernels(t.highway, table);
         fill_transposes(t.highway, table);
       }
       if (t.highway == HWY_AVX3_DL) fill_bfloat16_kernels(table);

@@ -38,6 +38,9 @@ void fill_subbyte_kernels(int64_t target, Table& table);
 void fill_float_kernels(int64_t target, Table& table);
 void fill_range_kernels(int64_t target, Table& table);
 void fill_helpers(int64_t target, Table& table);
+void fill_unpacking(int64_t target, Table& table);
+void fill_results(int64_t target, Table& table);
+void fill_codebook_kernels(int64_t target, Table& table);
 void fill_transposes(int64_t target, Table& table);
 
 /// Replaces kernels with the output bfloat16 in the table of processors with AVX512-BF16.

@@ -7,6 +7,7 @@
 #include "support/expect_error.h"
 #include "support/forced_target.h"
 #include "support/random_plan.h"
+#include "support/slices.h"
 
 namespace dequant {
 namespace {
@@ -19,6 +20,7 @@ using testing::Random;
 using testing::random_parameters;
 using testing::random_plan;
 using testing::random_tensors;
+using testing::run_slices;
 using testing::succeeds;
 using testing::Tensors;
 using enum Element;
@@ -78,37 +80,6 @@ TEST(Parameters, GiveSimplifiedPlansTheSameBits) {
     ASSERT_TRUE(same.y == t.y) << to_string(*made);
   }
   EXPECT_GT(packed, 2000);
-}
-
-/// The bytes of a slice, in memory of their own.
-Bytes cut(const Bytes& all, Range bytes) {
-  return {all.begin() + bytes.begin, all.begin() + bytes.end};
-}
-Bytes cut(Element element, const Bytes& all, Range slice) {
-  return cut(all, bytes_of(element, slice));
-}
-
-/// Runs a range on memory that holds its slices alone, and copies the results into t.y.
-Status run_slices(const Plan& plan, Range range, Tensors& t, const RunOptions& options = {}) {
-  const Slices s = slices_of(plan, range);
-  const Bytes x = cut(t.x, x_bytes_of(plan, s.x));
-  const Bytes scale = cut(plan.scale, t.scale, s.scale);
-  const Bytes zero = cut(t.zero_point, zero_point_bytes_of(plan, s.zero_point));
-  const Bytes codebook = cut(float32, t.codebook, s.codebook);
-  const Bytes tensor_scale = cut(float32, t.tensor_scale, s.tensor_scale);
-  const Bytes group_index = cut(int32, t.group_index, s.group_index);
-  Bytes y = cut(plan.output, t.y, s.y);
-  DEQUANT_CHECK(run_range(plan, range,
-                          {.x = x,
-                           .scale = scale,
-                           .zero_point = zero,
-                           .y = y,
-                           .tensor_scale = tensor_scale,
-                           .group_index = group_index,
-                           .codebook = codebook},
-                          options));
-  std::copy(y.begin(), y.end(), t.y.begin() + bytes_of(plan.output, s.y).begin);
-  return {};
 }
 
 TEST(Parameters, GiveEveryRangeOfSmallPlansTheBitsOfTheWhole) {

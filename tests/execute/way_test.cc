@@ -58,6 +58,7 @@ Table table_like(const Target& target) {
 /// The name of the way on each target, in the order of kTargets; one name: on all.
 struct Names {
   std::array<const char*, kTargets.size()> of;
+  Names(std::array<const char*, kTargets.size()> each) : of(each) {}
   Names(const char* all) : of{all, all, all, all, all} {}
   Names(const char* vectors, const char* reference)
       : of{vectors, vectors, vectors, vectors, reference} {}
@@ -88,6 +89,21 @@ Plan packed(Granularity granularity, int64_t outer, int64_t axis, int64_t inner,
 Plan of_dimensions(std::vector<Dimension> dimensions, Element x = uint8, Element y = float32) {
   Plan plan = packed(strided, 1, 1, 1, 1, x, y);
   plan.dimensions = std::move(dimensions);
+  return plan;
+}
+
+/// [512, 1024] with parameters of blocks of 128 columns.
+Plan matrix(CodeOrder order, bool down_columns) {
+  Plan plan = of_dimensions({{512, down_columns ? 1024 : 1, 1, 1, 1024},
+                             {8, down_columns ? 128 : 128 * 512, 512, 512, 128},
+                             {128, down_columns ? 1 : 512, 0, 0, 1}});
+  plan.parameters.x_packing = {.order = order, .bits = 4, .row = 512};
+  if (down_columns) plan.parameters.x_packing = {order, 4, 1024, 512};
+  return plan;
+}
+
+Plan with(Parameters parameters, Plan plan) {
+  plan.parameters = parameters;
   return plan;
 }
 
@@ -170,6 +186,28 @@ std::vector<Case> cases() {
        "strided: tiles, streamed"},
       {"every second code", of_dimensions({{100000, 2, 0, 0, 1}}), "strided: tiles",
        "strided: tiles, streamed"},
+      {"words down columns", matrix(CodeOrder::stream, true), "row tiles, unpacked",
+       "row tiles, unpacked, streamed"},
+      {"rows that are columns of y", matrix(CodeOrder::interleaved, false), "row tiles, unpacked",
+       "row tiles, unpacked, streamed"},
+      {"a stream of bits in blocks",
+       with({.x_packing = {.order = CodeOrder::stream, .bits = 3, .row = 4096}},
+            packed(blocked, 1000, 4096, 1, 128)),
+       "groups, unpacked", "groups, unpacked, streamed"},
+      {"a stream of bits with one scale",
+       with({.x_packing = {.order = CodeOrder::stream, .bits = 3, .row = kMi}},
+            packed(per_tensor, 1, 1, kMi)),
+       "groups, unpacked", "groups, unpacked, streamed"},
+      {"results rounded twice",
+       with({.result_rounding = bfloat16}, packed(blocked, 1000, 4096, 1, 128)),
+       "groups, in stages", "groups, in stages, streamed"},
+      {"results rounded to the output",
+       with({.result_rounding = bfloat16}, packed(per_axis, 100, 4096, 1, 1, uint8, bfloat16)),
+       {{"rows, shared", "rows", "rows", "rows", "rows"}},
+       {{"rows, shared, streamed", "rows, streamed", "rows, streamed", "rows, streamed",
+         "rows, streamed"}}},
+      {"a second factor", with({.result_factor = 2}, packed(per_tensor, 1, 1, kMi)),
+       "one scale, in stages", "one scale, in stages, streamed"},
   };
 }
 
@@ -195,7 +233,7 @@ TEST(Way, OfEveryKindIsTakenBySomePlan) {
   for (const Case& c : cases()) {
     taken.insert(way_on(table_like(kTargets[0]), c.plan, cached).loop);
   }
-  EXPECT_EQ(taken.size(), static_cast<size_t>(Loop::strided) + 1);
+  EXPECT_EQ(taken.size(), static_cast<size_t>(Loop::row_tiles) + 1);
 }
 
 TEST(Way, SharesRowsToBfloat16OnlyWhereATargetHasKernelsForThat) {

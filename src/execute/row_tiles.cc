@@ -1,0 +1,270 @@
+// Tiles of rows and columns of y. The codes of a tile are unpacked to bytes in the order of y, the
+// parameters of the tile are gathered, and a kernel call dequantizes each row of the tile.
+#include "execute/row_tiles.h"
+
+#include <algorithm>
+#include <array>
+
+#include "checked.h"
+#include "execute/gather.h"
+#include "execute/indexed.h"
+#include "execute/kernel_calls.h"
+#include "execute/loop_order.h"
+#include "execute/odometer.h"
+#include "execute/packed_codes.h"
+#include "plan/packing.h"
+
+namespace dequant {
+namespace {
+
+/// Fewer rows are not worth a tile.
+constexpr int64_t kFewRows = 8;
+/// Rows of chunks and of large tiles are multiples of this: of their words whole cache lines.
+constexpr int64_t kAlignedRows = 64;
+/// Columns of a tile: of words that run down columns, of rows of x, and where each element has
+/// parameters of its own.
+constexpr int64_t kColumnsOfWords = 256;
+constexpr int64_t kColumnsOfRows = 128;
+constexpr int64_t kColumnsOfParams = 64;
+/// Shorter groups are slower than a scale for each element.
+constexpr int64_t kShortGroup = 16;
+/// Codes of a tile, and of one where each element has parameters of its own.
+constexpr int64_t kCodes = PackedCodes::kMatrixCodes;
+constexpr int64_t kCodesOfParams = kParams;
+static_assert(kCodes / kShortGroup <= kParams);
+
+constexpr auto kCacheLineBytes = static_cast<int64_t>(kCacheLine);
+
+/// The dimension of rows, outside of dimensions whose elements are contiguous in y and equally far
+/// apart in x.
+std::optional<RowTiles> matrix_of(const Plan& plan, const Region& region) {
+  const Packing& packing = plan.parameters.x_packing;
+  const Dimensions d = region.dimensions();
+  if (d.size() < 2 || d.back().y != 1) return std::nullopt;
+  const bool down = runs_down_columns(packing);
+  RowTiles out{d.size() - 1, d.back().size, d.back().x, down};
+  while (out.row-- > 0) {
+    const Dimension& outer = d[out.row];
+    if (outer.x == (down ? packing.row : 1)) return out;
+    if (outer.y != out.columns || outer.x != out.x_step * out.columns) break;
+    out.columns *= outer.size;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+int64_t RowTiles::rows_of_chunk(int64_t elements) const noexcept {
+  return std::max<int64_t>(elements / columns / kAlignedRows, 1) * kAlignedRows;
+}
+
+std::optional<RowTiles> row_tiles_of(const Plan& plan, const Region& region) noexcept {
+  const Packing& packing = plan.parameters.x_packing;
+  if (packing.row == 0) return std::nullopt;
+  const auto tiles = matrix_of(plan, region);
+  if (!tiles || tiles->columns == 0 || region.list[tiles->row].size < kFewRows) {
+    return std::nullopt;
+  }
+  if (!tiles->down_columns) return tiles;
+  // All columns are in one row of x, wherever the dimensions outside begin.
+  const bool one_row = region.origin.x % packing.row + tiles->columns <= packing.row;
+  const Dimensions outside = region.dimensions().first(tiles->row);
+  const bool whole_rows = std::all_of(outside.begin(), outside.end(),
+                                      [&](const Dimension& d) { return d.x % packing.row == 0; });
+  return tiles->x_step == 1 && one_row && whole_rows ? tiles : std::nullopt;
+}
+
+namespace {
+
+class Tiles {
+ public:
+  Tiles(const Job& job, const RowTiles& tiles) noexcept
+      : job_(job),
+        calls_(job),
+        tiles_(tiles),
+        region_(*job.region),
+        row_(region_.list[tiles.row]),
+        has_zeros_(has_zero_points(job.plan)),
+        x_(job.plan.input, job.plan.parameters.x_packing, job.table, job.buffers.x, job.x_byte) {
+    const Dimensions columns = region_.dimensions().subspan(tiles.row + 1);
+    int64_t group = 1;
+    size_t i = columns.size();
+    while (i > 0 && repeats(columns[i - 1])) group *= columns[--i].size;
+    per_element_ = i != 0 && group < kShortGroup;
+    const int64_t most = per_element_         ? kColumnsOfParams
+                         : tiles.down_columns ? kColumnsOfWords
+                                              : kColumnsOfRows;
+    most_columns_ = std::min(most, tiles.columns);
+    most_rows_ = std::min((per_element_ ? kCodesOfParams : kCodes) / most_columns_, kParams);
+    if (tiles.down_columns) most_rows_ = std::min(most_rows_, x_.most_rows(most_columns_));
+    if (most_rows_ > kAlignedRows) most_rows_ = most_rows_ / kAlignedRows * kAlignedRows;
+  }
+
+  /// Rows [begin, end), counted over the dimension of rows and the dimensions outside of it.
+  void run(int64_t begin, int64_t end) noexcept {
+    Odometer here(region_.dimensions().first(tiles_.row + 1), region_.origin, begin);
+    while (begin < end) {
+      const int64_t n = std::min({here.left(tiles_.row), end - begin, most_rows_});
+      run_rows(here.offsets(), n);
+      here.advance(tiles_.row, n);
+      begin += n;
+    }
+  }
+
+ private:
+  /// True if all indices of a dimension have the same parameters.
+  bool repeats(const Dimension& d) const {
+    return d.scale == 0 && d.group_index == 0 && (d.zero_point == 0 || !has_zeros_);
+  }
+
+  /// All columns of some rows.
+  void run_rows(const Offsets& at, int64_t rows) noexcept {
+    Odometer here(region_.dimensions().subspan(tiles_.row + 1), at, 0);
+    for (int64_t done = 0; done < tiles_.columns;) {
+      const Tile tile = here.largest_tile(most_columns_);
+      const Offsets from = here.offsets();
+      here.advance(tile.outermost, tile.count);
+      done += tile.elements;
+      unpack(from.x, rows, tile.elements);
+      load_params(from, rows, tile);
+      const bool fetches = job_.way.stream && done < tiles_.columns;
+      const PackedCodes::Lines next = fetches ? lines_of(here.offsets().x, rows) : no_lines();
+      for (int64_t r = 0; r < rows; ++r) {
+        fetch(next, r, rows);
+        dequantize_row(r, tile.elements, from.y + r * row_.y);
+      }
+    }
+  }
+
+  /// Unpacks the codes of a tile: row r of y lies at codes_ + lead_ + r * pitch_.
+  void unpack(int64_t at, int64_t rows, int64_t columns) noexcept {
+    if (tiles_.down_columns) {
+      lead_ = x_.unpack_matrix(at, rows, columns, codes_, spare_);
+      pitch_ = lead_ + columns;
+      return;
+    }
+    for (int64_t k = 0; k < columns; ++k) {
+      x_.unpack(at + k * tiles_.x_step, 1, rows, spare_ + k * rows);
+    }
+    job_.table.transpose[0]({.from = spare_,
+                             .from_stride = rows,
+                             .to = codes_,
+                             .to_stride = static_cast<size_t>(columns),
+                             .rows = static_cast<size_t>(columns),
+                             .columns = static_cast<size_t>(rows)});
+    lead_ = 0;
+    pitch_ = columns;
+  }
+
+  /// Loads the parameters of a tile: `params_of_row_` for each row, or the same for all rows.
+  void load_params(const Offsets& at, int64_t rows, const Tile& tile) noexcept {
+    // Gathered with the rows innermost: parameters of neighbouring rows are often neighbours.
+    std::array<Dimension, kMostDimensions> list;
+    size_t rank = 0;
+    const size_t first = tiles_.row + 1 + tile.outermost;
+    for (size_t i = first; i < region_.rank; ++i) {
+      list[rank++] = region_.list[i];
+      if (i == first) list[0].size = tile.count;
+    }
+    group_ = 1;
+    if (!per_element_) {
+      while (rank > 0 && repeats(list[rank - 1])) group_ *= list[--rank].size;
+    }
+    params_of_row_ = tile.elements / group_;
+    rows_differ_ = !repeats(row_);
+    list[rank] = rows_differ_ ? row_ : Dimension{};
+    list[rank].size = rows_differ_ ? rows : 1;
+    const Dimensions dimensions(list.data(), rank + 1);
+    const Tile all{0, dimensions[0].size, params_of_row_ * dimensions[rank].size};
+    gather(dimensions, all, at);
+    finite_normal_ = job_.table.helpers.all_finite_normal(scale_, static_cast<size_t>(all.elements),
+                                                          !has_infinity(job_.plan.input));
+  }
+
+  void gather(Dimensions dimensions, const Tile& tile, const Offsets& at) noexcept {
+    const Plan& plan = job_.plan;
+    const bool indexed = plan.parameters.group_index.groups != 0;
+    auto* words = reinterpret_cast<uint32_t*>(spare_);
+    static_assert(sizeof spare_ >= kParams * sizeof *words);
+    auto* scales = reinterpret_cast<float*>(words);
+    indexed ? gather_indexed_scales(plan, job_.buffers, dimensions, tile, at, scales)
+            : gather_scales(plan, job_.buffers, dimensions, tile, at.scale, scales);
+    by_rows(words, tile.elements, reinterpret_cast<uint8_t*>(scale_));
+    if (!has_zeros_) {
+      std::fill_n(zero_, tile.elements, plan.implicit_zero_point);
+      return;
+    }
+    auto* zeros = reinterpret_cast<int32_t*>(words);
+    const Helpers& helpers = job_.table.helpers;
+    indexed ? gather_indexed_zeros(plan, job_.buffers, dimensions, tile, at, zeros)
+            : gather_zeros(plan, job_.buffers, helpers, dimensions, tile, at.zero_point, zeros);
+    by_rows(words, tile.elements, reinterpret_cast<uint8_t*>(zero_));
+  }
+
+  /// From parameters with the rows innermost to those of one row after those of the other.
+  void by_rows(const uint32_t* words, int64_t count, uint8_t* out) const noexcept {
+    const int64_t rows = count / params_of_row_;
+    job_.table.transpose[2]({.from = reinterpret_cast<const uint8_t*>(words),
+                             .from_stride = rows * 4,
+                             .to = out,
+                             .to_stride = static_cast<size_t>(params_of_row_) * 4,
+                             .rows = static_cast<size_t>(params_of_row_),
+                             .columns = static_cast<size_t>(rows)});
+  }
+
+  void dequantize_row(int64_t r, int64_t columns, int64_t y) const noexcept {
+    const int64_t param = rows_differ_ ? r * params_of_row_ : 0;
+    calls_.call(job_.plan.input, per_element_ ? ScaleLayout::per_element : ScaleLayout::per_group,
+                codes_ + lead_ + r * pitch_,
+                reinterpret_cast<uint8_t*>(job_.buffers.y.data()) + y * calls_.y_size(), columns,
+                group_, {scale_ + param, zero_ + param, nullptr, finite_normal_});
+  }
+
+  /// What a tile at code `next` reads.
+  PackedCodes::Lines lines_of(int64_t next, int64_t rows) const noexcept {
+    if (tiles_.down_columns) return x_.lines_of_matrix(next, rows, most_columns_);
+    return x_.lines_of_rows(next, rows, most_columns_, tiles_.x_step);
+  }
+  static PackedCodes::Lines no_lines() noexcept { return {nullptr, 0, 0, 0}; }
+
+  /// Prefetches codes of the next tile while row r of `rows` rows is dequantized: the same fraction
+  /// of them.
+  [[gnu::always_inline]] static void fetch(const PackedCodes::Lines& lines, int64_t r,
+                                           int64_t rows) noexcept {
+    for (int64_t k = r * lines.count / rows; k < (r + 1) * lines.count / rows; ++k) {
+      for (int64_t i = 0; i < lines.bytes; i += kCacheLineBytes) {
+        __builtin_prefetch(lines.first + k * lines.stride + i);
+      }
+    }
+  }
+
+  const Job& job_;
+  KernelCalls calls_;
+  const RowTiles tiles_;
+  const Region& region_;
+  const Dimension& row_;
+  const bool has_zeros_;
+  const PackedCodes x_;
+  bool per_element_ = false;
+  int64_t most_columns_ = 0;
+  int64_t most_rows_ = 0;
+  int64_t lead_ = 0;
+  int64_t pitch_ = 0;
+  int64_t group_ = 1;
+  int64_t params_of_row_ = 1;
+  bool rows_differ_ = true;
+  bool finite_normal_ = false;
+  alignas(64) float scale_[kParams];
+  alignas(64) int32_t zero_[kParams];
+  alignas(64) uint8_t codes_[kCodes + Helpers::kUnpackSlack];
+  alignas(64) uint8_t spare_[PackedCodes::kMatrixBytes];
+};
+
+}  // namespace
+
+void run_row_tiles(const Job& job, Range elements) noexcept {
+  const auto tiles = row_tiles_of(job.plan, *job.region);
+  Tiles(job, *tiles).run(elements.begin / tiles->columns, elements.end / tiles->columns);
+}
+
+}  // namespace dequant

@@ -1,0 +1,28 @@
+// Strided plans whose codes are unpacked for several rows of y at once: where the words of x run
+// down columns, and where rows of x are columns of y.
+#pragma once
+
+#include <optional>
+
+#include "execute/chunk.h"
+
+namespace dequant {
+
+/// The dimensions of a region as a matrix of rows and columns of y.
+struct RowTiles {
+  size_t row;         ///< the dimension of rows; the dimensions inside it are the columns
+  int64_t columns;    ///< the product of their sizes
+  int64_t x_step;     ///< codes of x from a column to the next
+  bool down_columns;  ///< words of x run down columns; false: rows of x are columns of y
+
+  /// Rows of a chunk of about so many elements.
+  int64_t rows_of_chunk(int64_t elements) const noexcept;
+};
+
+/// Nothing where tiles of rows have no advantage.
+std::optional<RowTiles> row_tiles_of(const Plan& plan, const Region& region) noexcept;
+
+/// Dequantizes elements of job.region that are whole rows.
+void run_row_tiles(const Job& job, Range elements) noexcept;
+
+}  // namespace dequant

@@ -1,0 +1,158 @@
+// Matrices whose words run down columns, or whose rows are columns of y: whole, in bands and by
+// threads, on every target.
+#include "execute/row_tiles.h"
+
+#include <gtest/gtest.h>
+
+#include "dequant/explain.h"
+#include "dequant/isa.h"
+#include "plan/strided.h"
+#include "support/expect_error.h"
+#include "support/forced_target.h"
+#include "support/random_plan.h"
+#include "support/slices.h"
+
+namespace dequant {
+namespace {
+
+using testing::Bytes;
+using testing::Dimensions;
+using testing::expected;
+using testing::Random;
+using testing::random_tensors;
+using testing::run_slices;
+using testing::succeeds;
+using testing::Tensors;
+using enum CodeOrder;
+
+/// The sizes of y: [matrices, rows, columns].
+struct Sizes {
+  int64_t matrices;
+  int64_t rows;
+  int64_t columns;
+};
+
+Sizes random_sizes(Random& random) {
+  return {random.in(0, 3) == 0 ? random.in(2, 3) : 1,
+          random.coin() ? random.in(8, 40) : random.in(60, 300),
+          random.coin() ? random.in(1, 90) : random.in(100, 700)};
+}
+
+/// Codes of any width in an order with rows. Rows of x are rows of y, or columns of y.
+void add_packing(Random& random, Plan& plan, const Sizes& sizes, bool down) {
+  Packing& p = plan.parameters.x_packing;
+  static constexpr std::array kOrders{words, stream, interleaved, planes};
+  p.order = random.of(kOrders);
+  p.bits = p.order == interleaved ? 4
+           : p.order == planes    ? random.of(std::array{3, 5, 6, 7})
+                                  : static_cast<int32_t>(random.in(1, 8));
+  p.row = (down ? sizes.columns : sizes.rows) + (random.coin() ? random.in(0, 40) : 0);
+  if (p.order == planes) p.row = (p.row + 31) / 32 * 32;
+  if (down) p.columns = sizes.matrices * sizes.rows + random.in(0, 3);
+}
+
+/// Scales and zero points of blocks of columns, of rows, or of a group index.
+void add_params(Random& random, Plan& plan, Dimensions& d, const Sizes& sizes) {
+  const int64_t block = random.coin() ? random.in(1, 40) : 32 * random.in(1, 5);
+  const int64_t groups = (sizes.columns + block - 1) / block;
+  d[0].scale = groups * sizes.rows;
+  d[1].scale = random.coin() ? 1 : groups;
+  d[2].scale = d[1].scale == 1 ? sizes.rows : 1;
+  d[2].block = block;
+  for (Dimension& one : d) one.zero_point = one.scale;
+  if (random.in(0, 3) != 0) return;
+  d[2].block = 1;
+  d[2].scale = d[2].zero_point = 0;
+  d[2].group_index = 1;
+  plan.parameters.group_index = {.groups = groups, .scale = sizes.rows, .zero_point = sizes.rows};
+}
+
+struct Matrix {
+  Plan plan;
+  Dimensions dimensions;
+  Sizes sizes;
+};
+
+Matrix random_matrix(Random& random) {
+  Matrix m;
+  m.sizes = random_sizes(random);
+  m.plan = testing::random_parameters(random);
+  // Plans of other inputs have no layout.
+  while (m.plan.input != Element::uint8 && m.plan.input != Element::int8) {
+    m.plan = testing::random_parameters(random);
+  }
+  const bool down = random.in(0, 2) != 0;
+  add_packing(random, m.plan, m.sizes, down);
+  const int64_t row = m.plan.parameters.x_packing.row;
+  const int64_t y_row = m.sizes.columns + (random.coin() ? 0 : random.in(1, 70));
+  m.dimensions.resize(3);
+  m.dimensions[0].size = m.sizes.matrices;
+  m.dimensions[0].x = down ? m.sizes.rows * row : m.sizes.columns * row;
+  m.dimensions[0].y = m.sizes.rows * y_row;
+  m.dimensions[1] = {.size = m.sizes.rows, .x = down ? row : 1, .y = y_row};
+  m.dimensions[2] = {.size = m.sizes.columns, .x = down ? 1 : row, .y = 1};
+  add_params(random, m.plan, m.dimensions, m.sizes);
+  Parameters& p = m.plan.parameters;
+  if (p.result_rounding && !testing::holds_differences(m.plan, *p.result_rounding)) {
+    p.result_rounding = {};
+  }
+  return m;
+}
+
+TEST(RowTiles, GiveRandomMatricesTheSpecifiedBitsOnEveryTarget) {
+  Random random(1);
+  ThreadPool pool(2);
+  int tiled = 0;
+  for (int i = 0; i < 500; ++i) {
+    const testing::ForcedTarget forced(targets()[static_cast<size_t>(i) % targets().size()]);
+    const Matrix m = random_matrix(random);
+    const auto plan = strided_plan(m.plan, m.dimensions);
+    ASSERT_TRUE(succeeds(plan));
+    Tensors t = random_tensors(random, *plan, 0);
+    const Bytes want = expected(m.plan, m.dimensions, t);
+    Tensors banded = t;
+    const Stores stores = random.coin() ? Stores::streaming : Stores::cached;
+    tiled += explain(*plan).value().starts_with("row tiles") ? 1 : 0;
+    ASSERT_TRUE(succeeds(run(*plan, t.buffers(), {.executor = pool.executor(), .stores = stores})));
+    ASSERT_TRUE(t.y == want) << i << ": " << to_string(*plan);
+    const int64_t count = element_count(*plan);
+    const int64_t band = random.coin() ? random.in(1, 90) * m.sizes.columns : random.in(1, count);
+    for (int64_t begin = 0; begin < count; begin += band) {
+      const Range range{begin, std::min(begin + band, count)};
+      ASSERT_TRUE(succeeds(run_slices(*plan, range, banded, {.stores = stores})));
+    }
+    ASSERT_TRUE(banded.y == want) << i << ": " << to_string(*plan);
+  }
+  EXPECT_GT(tiled, 300);
+}
+
+/// y of [512, 1024] in groups of 128 columns.
+Plan types() {
+  Plan plan{.input = Element::uint8, .output = Element::bfloat16};
+  plan.parameters.x_packing = {.order = stream, .bits = 4, .row = 1024, .columns = 512};
+  return plan;
+}
+
+TEST(RowTiles, AreForWordsDownColumnsAndForColumnsOfRows) {
+  const auto way = [](const Plan& plan, const Dimensions& d) {
+    const auto made = strided_plan(plan, d);
+    EXPECT_TRUE(succeeds(made));
+    return explain(*made).value();
+  };
+  Plan plan = types();
+  EXPECT_TRUE(way(plan, {{512, 1024, 1, 0, 1024}, {1024, 1, 512, 0, 1, 128}})
+                  .starts_with("row tiles, unpacked, 4 chunks"));
+  EXPECT_TRUE(way(plan, {{7, 1024, 1, 0, 1024}, {1024, 1, 512, 0, 1, 128}})
+                  .starts_with("strided: tiles, unpacked"));
+  plan.parameters.x_packing = {.order = interleaved, .bits = 4, .row = 512};
+  EXPECT_TRUE(way(plan, {{512, 1, 1, 0, 1024}, {1024, 512, 512, 0, 1, 128}})
+                  .starts_with("row tiles, unpacked, 4 chunks"));
+  plan.parameters.x_packing.row = 1024;
+  EXPECT_TRUE(way(plan, {{512, 1024, 1, 0, 1024}, {1024, 1, 512, 0, 1, 128}})
+                  .starts_with("strided: tiles, unpacked"));
+  EXPECT_TRUE(way(plan, {{512, 1024, 8, 0, 1024}, {1024, 1, 1, 0, 1, 128}})
+                  .starts_with("groups, unpacked"));
+}
+
+}  // namespace
+}  // namespace dequant
