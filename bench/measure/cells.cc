@@ -22,8 +22,9 @@ std::string joined(std::initializer_list<std::string_view> parts) {
   return out;
 }
 
-void add(std::vector<Cell>& cells, std::string_view group, std::span<const Shape> shapes) {
-  for (const Element x : elements()) {
+void add(std::vector<Cell>& cells, std::string_view group, std::span<const Shape> shapes,
+         std::span<const Element> inputs = elements()) {
+  for (const Element x : inputs) {
     if (!is_input(x)) continue;
     for (const Element y : kOutputs) {
       for (const Shape& shape : shapes) {
@@ -97,6 +98,10 @@ std::vector<Cell> all_cells() {
   add(cells, "strided", strided_shapes());
   add_ranges(cells);
   add(cells, "cliff", cliff_shapes());
+  constexpr std::array kLayoutInputs{Element::uint8};
+  constexpr std::array kArithmeticInputs{Element::uint4, Element::int8, Element::float8e4m3fn};
+  add(cells, "checkpoint", layout_shapes(), kLayoutInputs);
+  add(cells, "checkpoint", arithmetic_shapes(), kArithmeticInputs);
   return cells;
 }
 

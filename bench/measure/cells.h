@@ -15,6 +15,7 @@ namespace dequant::bench {
 ///   strided/<input>/<output>/<granularity>          tensors with DirectML's strides
 ///   ranges/<input>/<output>/<rule>[/<granularity>]  TensorFlow's rules; default: per tensor
 ///   cliff/<input>/<output>/<granularity>            shapes that many implementations are slow for
+///   checkpoint/<input>/<output>/<granularity>       layouts and arithmetic of checkpoints
 /// Scales have the type of the output. Integers have a zero point.
 struct Cell {
   std::string name;

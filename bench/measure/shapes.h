@@ -20,5 +20,7 @@ std::span<const Shape> packed_shapes() noexcept;
 std::span<const Shape> strided_shapes() noexcept;
 std::span<const Shape> shapes_of_ranges() noexcept;  ///< the first shape is per tensor
 std::span<const Shape> cliff_shapes() noexcept;
+std::span<const Shape> layout_shapes() noexcept;      ///< codes of uint8 in layouts of their own
+std::span<const Shape> arithmetic_shapes() noexcept;  ///< more than one product and one rounding
 
 }  // namespace dequant::bench

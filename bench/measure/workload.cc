@@ -15,19 +15,23 @@ constexpr int64_t kLine = 64;
 
 /// Bytes of each tensor of a plan.
 struct Sizes {
-  int64_t x, scale, zero_point, min_range, max_range, y;
-  int64_t sum() const { return x + scale + zero_point + min_range + max_range + y; }
+  int64_t x, scale, zero_point, min_range, max_range, y, group_index, codebook;
+  int64_t sum() const {
+    return x + scale + zero_point + min_range + max_range + y + group_index + codebook;
+  }
 };
 
 Result<Sizes> sizes_of(const Plan& plan) {
   const Extents e = extents(plan);
-  DEQUANT_TRY(const auto x, packed_bytes(plan.input, e.x));
+  const int64_t x = x_bytes_of(plan, {0, e.x}).end;
+  const int64_t zero_point = zero_point_bytes_of(plan, {0, e.zero_point}).end;
   DEQUANT_TRY(const auto scale, packed_bytes(plan.scale, e.scale));
-  DEQUANT_TRY(const auto zero_point, packed_bytes(plan.input, e.zero_point));
   DEQUANT_TRY(const auto min_range, packed_bytes(plan.scale, e.min_range));
   DEQUANT_TRY(const auto max_range, packed_bytes(plan.scale, e.max_range));
   DEQUANT_TRY(const auto y, packed_bytes(plan.output, e.y));
-  return Sizes{x, scale, zero_point, min_range, max_range, y};
+  DEQUANT_TRY(const auto group_index, packed_bytes(Element::int32, e.group_index));
+  DEQUANT_TRY(const auto codebook, packed_bytes(Element::float32, e.codebook));
+  return Sizes{x, scale, zero_point, min_range, max_range, y, group_index, codebook};
 }
 
 Fill fill_of(Element element) {
@@ -43,6 +47,7 @@ Fill fill_of(Element element) {
 /// because the processor reads whole cache lines.
 int64_t bytes_read_of_x(const Plan& plan, int64_t x_bytes) {
   if (plan.granularity != Granularity::strided) return x_bytes;
+  if (plan.parameters.x_packing != Packing{}) return x_bytes;
   std::vector<Dimension> dimensions = plan.dimensions;
   std::sort(dimensions.begin(), dimensions.end(),
             [](const Dimension& a, const Dimension& b) { return std::abs(a.x) < std::abs(b.x); });
@@ -69,15 +74,13 @@ std::string gibibytes(int64_t bytes) {
 }  // namespace
 
 void Memories::release() noexcept {
-  for (Memory* m : {&x_, &scale_, &zero_point_, &min_range_, &max_range_, &y_}) m->release();
+  for (Memory* m : all()) m->release();
 }
 
 Result<Buffers> Memories::prepare(const Plan& plan) {
   DEQUANT_TRY(const Sizes sizes, sizes_of(plan));
   int64_t held = 0;
-  for (const Memory* m : {&x_, &scale_, &zero_point_, &min_range_, &max_range_, &y_}) {
-    held += m->held();
-  }
+  for (const Memory* m : all()) held += m->held();
   const int64_t available = available_memory();
   if (sizes.sum() > available + held) {
     return Error{ErrorCode::out_of_memory, "the tensors take " + gibibytes(sizes.sum()) +
@@ -90,11 +93,16 @@ Result<Buffers> Memories::prepare(const Plan& plan) {
   const Fill codes = bits(plan.input) == 32 ? Fill::wide_codes : Fill::codes;
   DEQUANT_TRY(const auto x, x_.get(sizes.x, codes));
   DEQUANT_TRY(const auto s, scale_.get(sizes.scale, scale));
-  DEQUANT_TRY(const auto z, zero_point_.get(sizes.zero_point, codes));
+  const bool float_zeros = kind(zero_point_element(plan)) == Kind::floating;
+  const Fill zeros = float_zeros ? fill_of(zero_point_element(plan)) : codes;
+  DEQUANT_TRY(const auto z, zero_point_.get(sizes.zero_point, zeros));
   DEQUANT_TRY(const auto min, min_range_.get(sizes.min_range, scale));
   DEQUANT_TRY(const auto max, max_range_.get(sizes.max_range, scale));
   DEQUANT_TRY(const auto y, y_.get(sizes.y, Fill::nothing));
-  return Buffers{x, s, z, y, min, max};
+  // All entries of the index are group 0.
+  DEQUANT_TRY(const auto index, group_index_.get(sizes.group_index, Fill::nothing));
+  DEQUANT_TRY(const auto book, codebook_.get(sizes.codebook, Fill::float32));
+  return Buffers{x, s, z, y, min, max, {}, index, book};
 }
 
 Result<int64_t> bytes_needed(const Plan& plan) {

@@ -18,7 +18,11 @@ class Memories {
   void release() noexcept;
 
   Memory x_{0}, scale_{1 * 4160}, zero_point_{2 * 4160}, min_range_{3 * 4160}, max_range_{4 * 4160},
-      y_{5 * 4160};
+      y_{5 * 4160}, group_index_{6 * 4160}, codebook_{7 * 4160};
+
+  std::array<Memory*, 8> all() {
+    return {&x_, &scale_, &zero_point_, &min_range_, &max_range_, &y_, &group_index_, &codebook_};
+  }
 };
 
 /// The bytes of all tensors of a plan.
