@@ -171,6 +171,30 @@ typedef struct dequant_webnn {
   dequant_tensor zero_point; /* type of input, shape of scale */
 } dequant_webnn;
 
+/* A stored tensor of a checkpoint, by the name that its scheme gives it: "qweight". */
+typedef struct dequant_scheme_tensor {
+  const char* name;
+  dequant_tensor type;
+} dequant_scheme_tensor;
+
+/* An option of a scheme as text: "bits" and "4", "block" and "128,128". */
+typedef struct dequant_scheme_option {
+  const char* name;
+  const char* value;
+} dequant_scheme_option;
+
+/* One dense tensor of a quantized checkpoint. docs/dialects.md has the schemes, their tensors and
+ * their options. */
+typedef struct dequant_scheme {
+  size_t struct_size;
+  const char* name;                     /* of the scheme: "fp8" */
+  const dequant_scheme_tensor* tensors; /* in any order */
+  size_t tensor_count;
+  const dequant_scheme_option* options; /* may be NULL if there are none */
+  size_t option_count;
+  dequant_element output; /* DEQUANT_FLOAT32, DEQUANT_FLOAT16 or DEQUANT_BFLOAT16 */
+} dequant_scheme;
+
 /* ---- Plans ----------------------------------------------------------------------------------- */
 
 /* A node that has been checked, ready to run. It never changes: any number of threads may use one
@@ -193,6 +217,10 @@ DEQUANT_EXPORT dequant_code dequant_plan_webnn(const dequant_webnn* node, dequan
  * dequant/directml/DirectML.h where there is no such header. */
 DEQUANT_EXPORT dequant_code dequant_plan_directml(const void* desc, uint32_t feature_level,
                                                   dequant_plan** plan, dequant_error* error);
+
+/* A dense tensor of a quantized checkpoint; dequant_run_scheme runs the plan. */
+DEQUANT_EXPORT dequant_code dequant_plan_scheme(const dequant_scheme* node, dequant_plan** plan,
+                                                dequant_error* error);
 
 /* Frees a plan; NULL does nothing. The plan must not be used afterwards, nor freed twice. */
 DEQUANT_EXPORT void dequant_plan_free(dequant_plan* plan);
@@ -278,6 +306,25 @@ typedef struct dequant_options {
  * to the calling thread; that is no failure. */
 DEQUANT_EXPORT dequant_code dequant_run(const dequant_plan* plan, const dequant_buffers* buffers,
                                         const dequant_options* options, dequant_error* error);
+
+/* The memory of the tensors of a dequant_scheme, one entry for each tensor in the order of the
+ * node, and of the dense tensor, row-major. The rest is as of dequant_buffers. */
+typedef struct dequant_scheme_buffers {
+  size_t struct_size;
+  const void* const* tensors;
+  const uint64_t* tensor_bytes;
+  size_t tensor_count;
+  void* y;
+  uint64_t y_bytes;
+} dequant_scheme_buffers;
+
+/* Dequantizes by a plan of dequant_plan_scheme. Fails as dequant_run does, and with
+ * DEQUANT_INVALID_ARGUMENT if the number of tensors is not that of the node, or the plan is of
+ * another kind. */
+DEQUANT_EXPORT dequant_code dequant_run_scheme(const dequant_plan* plan,
+                                               const dequant_scheme_buffers* buffers,
+                                               const dequant_options* options,
+                                               dequant_error* error);
 
 /* ---- Targets --------------------------------------------------------------------------------- */
 

@@ -24,6 +24,8 @@ constexpr const char* kFooter =
     "              uint8 int8 uint16 int16 uint32 int32 uint4 int4; float32 float16\n"
     "  webnn       --scale --zero-point --scale-type\n"
     "              uint8 int8 uint32 int32 uint4 int4; float32 float16\n"
+    "  Each scheme of checkpoints has an option for each tensor, by the producer's name, and for\n"
+    "  each setting.\n"
     "\n"
     "Examples:\n"
     "  dequant op onnx --x x.npy --scale scale.npy --zero-point zero.npy --axis 0 -o y.npy\n"
@@ -57,6 +59,7 @@ void add_op(const Command& app, int& exit_code) {
   add_op_linear(op, exit_code);
   add_op_tensorflow(op, exit_code);
   add_op_directml(op, exit_code);
+  add_op_schemes(op, exit_code);
 }
 
 }  // namespace dequant::tools

@@ -49,5 +49,6 @@ Status check_apart(const std::string& output, const std::string& input);
 void add_op_linear(const Command& op, int& exit_code);
 void add_op_tensorflow(const Command& op, int& exit_code);
 void add_op_directml(const Command& op, int& exit_code);
+void add_op_schemes(const Command& op, int& exit_code);
 
 }  // namespace dequant::tools

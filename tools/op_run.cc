@@ -40,12 +40,19 @@ Result<Target> target_of(const Operation& op) {
 Status run_plan(const Operation& op, std::span<std::byte> y, const RunOptions& options) {
   const auto bytes_of = [&](std::string_view name) -> std::span<const std::byte> {
     for (const OpTensor& t : op.inputs) {
-      if (t.name == name) return t.bytes;
+      if ((t.buffer.empty() ? std::string_view(t.name) : t.buffer) == name) return t.bytes;
     }
     return {};
   };
-  const Buffers buffers{bytes_of("x"),         bytes_of("scale"),    bytes_of("zero_point"), y,
-                        bytes_of("min_range"), bytes_of("max_range")};
+  const Buffers buffers{.x = bytes_of("x"),
+                        .scale = bytes_of("scale"),
+                        .zero_point = bytes_of("zero_point"),
+                        .y = y,
+                        .min_range = bytes_of("min_range"),
+                        .max_range = bytes_of("max_range"),
+                        .tensor_scale = bytes_of("tensor_scale"),
+                        .group_index = bytes_of("group_index"),
+                        .codebook = bytes_of("codebook")};
   auto done = run(op.plan, buffers, options);
   if (!done) return format::in(op.dialect, std::move(done).error());
   return {};

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "dequant/status.h"
@@ -14,6 +15,8 @@ namespace dequant::tools {
 /// An input: a file, or numbers from the command line.
 struct OpTensor {
   std::string name;  ///< the dialect's name of the input: "x", "min_range"
+  std::string_view buffer =
+      {};            ///< the name of the input in Buffers, where that differs; a literal
   std::string file;  ///< empty for numbers
   std::string numbers;
   std::optional<Element> as;

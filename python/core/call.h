@@ -66,5 +66,6 @@ std::string documented(const char* own);
 void add_linear(nanobind::module_& core);
 void add_tensorflow(nanobind::module_& core);
 void add_directml(nanobind::module_& core);
+void add_schemes(nanobind::module_& core);
 
 }  // namespace dequant::python

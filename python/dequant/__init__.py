@@ -1,14 +1,15 @@
 """Converts quantized tensors to floats, exactly and at the speed of memory.
 
 Each dialect (a specification of dequantization) is a module whose functions have the argument names
-of the specification: onnx, microsoft, tensorflow, directml, webnn. Tensors are numpy arrays,
-objects that share their memory with numpy, and dequant.Packed.
+of the specification: onnx, microsoft, tensorflow, directml, webnn. So is each scheme of quantized
+checkpoints, by the producer's names: fp8, mx. Tensors are numpy arrays, objects that share their
+memory with numpy, and dequant.Packed.
 """
 
 import copyreg as _copyreg
 import operator as _operator
 
-from . import directml, microsoft, onnx, tensorflow, webnn
+from . import directml, fp8, microsoft, mx, onnx, tensorflow, webnn
 from ._core import BITS as _BITS
 from ._core import __version__
 from ._convert import ConvertReport, convert
@@ -26,4 +27,4 @@ _copyreg.pickle(type(onnx.dequantize_linear), _operator.attrgetter("__qualname__
 
 __all__ = ["Channel", "ConvertReport", "Diff", "Model", "ModelDiff", "Packed", "Tensor",
            "UnsupportedError", "Worst", "__version__", "convert", "diff", "directml", "dtypes",
-           "microsoft", "onnx", "open", "tensorflow", "webnn"]
+           "fp8", "microsoft", "mx", "onnx", "open", "tensorflow", "webnn"]

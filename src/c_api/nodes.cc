@@ -1,6 +1,7 @@
 // Converting nodes of C to nodes of C++, and planning these.
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "c_api/boundary.h"
 #include "c_api/element.h"
@@ -28,6 +29,24 @@ Result<TensorType> tensor_of(std::string_view name, const dequant_tensor& tensor
     return invalid(name, ": shape is null, but rank is ", tensor.rank);
   }
   return TensorType{*element, Shape(tensor.shape, tensor.rank)};
+}
+
+/// Tensors and options of a scheme that are read at most; no scheme has so many.
+constexpr size_t kMostOfAScheme = 64;
+
+/// A list of a scheme node: `count` entries from `first` on.
+template <class Entry>
+Result<std::span<const Entry>> list_of(std::string_view name, const Entry* first, size_t count) {
+  if (count > kMostOfAScheme)
+    return Error{ErrorCode::limit,
+                 concat(name, ": ", count, " entries, more than ", kMostOfAScheme)};
+  if (count > 0 && first == nullptr) return invalid(name, ": null, with ", count, " entries");
+  return std::span<const Entry>(first, count);
+}
+
+Result<std::string_view> text_of(std::string_view name, const char* text) {
+  if (text == nullptr) return invalid(name, ": null");
+  return std::string_view(text);
 }
 
 Result<std::optional<TensorType>> optional_tensor_of(std::string_view name,
@@ -127,6 +146,28 @@ Result<Plan> plan_of(const dequant_webnn& c) {
   return webnn::dequantize_linear(node);
 }
 
+Result<SchemeNodePlan> plan_of(const dequant_scheme& c) {
+  DEQUANT_TRY(const std::string_view scheme, text_of("name", c.name));
+  DEQUANT_TRY(const auto tensors, list_of("tensors", c.tensors, c.tensor_count));
+  DEQUANT_TRY(const auto options, list_of("options", c.options, c.option_count));
+  std::vector<SchemeTensor> types;
+  for (const dequant_scheme_tensor& tensor : tensors) {
+    DEQUANT_TRY(const std::string_view name, text_of("name of a tensor", tensor.name));
+    DEQUANT_TRY(const TensorType type, tensor_of(name, tensor.type));
+    types.push_back({name, type});
+  }
+  std::vector<SchemeOption> settings;
+  for (const dequant_scheme_option& option : options) {
+    DEQUANT_TRY(const std::string_view name, text_of("name of an option", option.name));
+    DEQUANT_TRY(const std::string_view value, text_of(name, option.value));
+    settings.push_back({name, value});
+  }
+  const auto output = to_element(c.output);
+  if (!output) return invalid("output: ", number_of(c.output), " is the number of no element");
+  DEQUANT_TRY(SchemePlan dense, plan_scheme({scheme, types, settings, *output}));
+  return SchemeNodePlan{std::move(dense), tensors.size()};
+}
+
 /// `name` is the name of the struct.
 template <class Node>
 dequant_code plan_node(std::string_view name, const Node* node, dequant_plan** plan,
@@ -135,7 +176,7 @@ dequant_code plan_node(std::string_view name, const Node* node, dequant_plan** p
   return guarded(error, [&]() -> Status {
     if (plan == nullptr) return invalid("plan: null, where the plan is to go");
     DEQUANT_CHECK(check_struct(name, node));
-    DEQUANT_TRY(Plan made, plan_of(*node));
+    DEQUANT_TRY(auto made, plan_of(*node));
     return give(std::move(made), plan);
   });
 }
@@ -163,4 +204,9 @@ dequant_code dequant_plan_tensorflow(const dequant_tensorflow* node, dequant_pla
 dequant_code dequant_plan_webnn(const dequant_webnn* node, dequant_plan** plan,
                                 dequant_error* error) {
   return plan_node("dequant_webnn", node, plan, error);
+}
+
+dequant_code dequant_plan_scheme(const dequant_scheme* node, dequant_plan** plan,
+                                 dequant_error* error) {
+  return plan_node("dequant_scheme", node, plan, error);
 }

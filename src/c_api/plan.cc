@@ -11,8 +11,9 @@
 namespace dequant::c_api {
 namespace {
 
-const Plan& plan_of(const std::variant<Plan, directml::Operator>& node) {
+const Plan& plan_of(const AnyPlan& node) {
   if (const auto* op = std::get_if<directml::Operator>(&node)) return op->plan;
+  if (const auto* scheme = std::get_if<SchemeNodePlan>(&node)) return scheme->dense.plan;
   return std::get<Plan>(node);
 }
 
@@ -30,9 +31,9 @@ Result<dequant_sizes> sizes_of(const Plan& plan) {
     out = static_cast<uint64_t>(needed);
     return {};
   };
-  DEQUANT_CHECK(bytes(plan.input, e.x, sizes.x_bytes));
+  sizes.x_bytes = static_cast<uint64_t>(x_bytes_of(plan, {0, e.x}).end);
   DEQUANT_CHECK(bytes(plan.scale, e.scale, sizes.scale_bytes));
-  DEQUANT_CHECK(bytes(zero_point_element(plan), e.zero_point, sizes.zero_point_bytes));
+  sizes.zero_point_bytes = static_cast<uint64_t>(zero_point_bytes_of(plan, {0, e.zero_point}).end);
   DEQUANT_CHECK(bytes(plan.scale, e.min_range, sizes.min_range_bytes));
   DEQUANT_CHECK(bytes(plan.scale, e.max_range, sizes.max_range_bytes));
   DEQUANT_CHECK(bytes(plan.output, e.y, sizes.y_bytes));
@@ -47,7 +48,7 @@ Status check_plan(const dequant_plan* plan) {
   return invalid("plan: no plan that dequant made, or one that was freed");
 }
 
-Status give(std::variant<Plan, directml::Operator> node, dequant_plan** out) {
+Status give(AnyPlan node, dequant_plan** out) {
   auto made = std::make_unique<dequant_plan>();
   made->node = std::move(node);
   const Plan& plan = plan_of(made->node);

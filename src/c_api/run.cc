@@ -1,6 +1,8 @@
 // Running a plan on the memory and the threads of a C program.
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "c_api/boundary.h"
@@ -70,7 +72,34 @@ Status run_plan(const dequant_plan& plan, const Buffers& buffers, const RunOptio
   if (const auto* op = std::get_if<directml::Operator>(&plan.node)) {
     return run_operator(*op, buffers, options);
   }
+  if (const auto* scheme = std::get_if<SchemeNodePlan>(&plan.node))
+    return run(scheme->dense.plan, buffers, options);
   return run(std::get<Plan>(plan.node), buffers, options);
+}
+
+/// The buffers of the inputs of a scheme's plan.
+Result<Buffers> buffers_of(const SchemeNodePlan& scheme, const dequant_scheme_buffers& c) {
+  if (c.tensor_count != scheme.tensor_count) {
+    return invalid("tensor_count: ", c.tensor_count, " where the node has ", scheme.tensor_count,
+                   " tensors");
+  }
+  if (c.tensor_count > 0 && (c.tensors == nullptr || c.tensor_bytes == nullptr))
+    return invalid(c.tensors == nullptr ? "tensors" : "tensor_bytes", ": null");
+  const auto input = [&](std::optional<size_t> i, std::span<const std::byte>& out) -> Status {
+    if (!i) return {};
+    const std::string name = concat("tensors[", *i, "]");
+    DEQUANT_TRY(out, span_of<const std::byte>(name, c.tensors[*i], c.tensor_bytes[*i]));
+    return {};
+  };
+  Buffers b;
+  DEQUANT_CHECK(input(scheme.dense.x, b.x));
+  DEQUANT_CHECK(input(scheme.dense.scale, b.scale));
+  DEQUANT_CHECK(input(scheme.dense.zero_point, b.zero_point));
+  DEQUANT_CHECK(input(scheme.dense.tensor_scale, b.tensor_scale));
+  DEQUANT_CHECK(input(scheme.dense.group_index, b.group_index));
+  DEQUANT_CHECK(input(scheme.dense.codebook, b.codebook));
+  DEQUANT_TRY(b.y, span_of<std::byte>("y", c.y, c.y_bytes));
+  return b;
 }
 
 /// Runs on at most so many threads of the library's pool; 0: one for each processor.
@@ -91,11 +120,7 @@ Status run_on_callers_threads(const dequant_plan& plan, const Buffers& buffers, 
   return status;
 }
 
-Status run_checked(const dequant_plan* plan, const dequant_buffers* given,
-                   const dequant_options* options) {
-  DEQUANT_CHECK(check_plan(plan));
-  DEQUANT_CHECK(check_struct("dequant_buffers", given));
-  DEQUANT_TRY(const Buffers buffers, buffers_of(*given));
+Status run_with(const dequant_plan* plan, const Buffers& buffers, const dequant_options* options) {
   if (options == nullptr) return run_on_pool(*plan, buffers, {}, 0);
   DEQUANT_CHECK(check_struct("dequant_options", options));
   DEQUANT_CHECK(check_threads(*options));
@@ -107,11 +132,37 @@ Status run_checked(const dequant_plan* plan, const dequant_buffers* given,
   return run_on_pool(*plan, buffers, run_options, options->threads);
 }
 
+Status run_node(const dequant_plan* plan, const dequant_buffers* given,
+                const dequant_options* options) {
+  DEQUANT_CHECK(check_plan(plan));
+  if (std::holds_alternative<SchemeNodePlan>(plan->node))
+    return invalid("plan: of a scheme, which dequant_run_scheme runs");
+  DEQUANT_CHECK(check_struct("dequant_buffers", given));
+  DEQUANT_TRY(const Buffers buffers, buffers_of(*given));
+  return run_with(plan, buffers, options);
+}
+
+Status run_scheme(const dequant_plan* plan, const dequant_scheme_buffers* given,
+                  const dequant_options* options) {
+  DEQUANT_CHECK(check_plan(plan));
+  const auto* scheme = std::get_if<SchemeNodePlan>(&plan->node);
+  if (scheme == nullptr) return invalid("plan: of no scheme; dequant_run runs it");
+  DEQUANT_CHECK(check_struct("dequant_scheme_buffers", given));
+  DEQUANT_TRY(const Buffers buffers, buffers_of(*scheme, *given));
+  return run_with(plan, buffers, options);
+}
+
 }  // namespace
 }  // namespace dequant::c_api
 
 dequant_code dequant_run(const dequant_plan* plan, const dequant_buffers* buffers,
                          const dequant_options* options, dequant_error* error) {
+  return dequant::c_api::guarded(error,
+                                 [&] { return dequant::c_api::run_node(plan, buffers, options); });
+}
+
+dequant_code dequant_run_scheme(const dequant_plan* plan, const dequant_scheme_buffers* buffers,
+                                const dequant_options* options, dequant_error* error) {
   return dequant::c_api::guarded(
-      error, [&] { return dequant::c_api::run_checked(plan, buffers, options); });
+      error, [&] { return dequant::c_api::run_scheme(plan, buffers, options); });
 }

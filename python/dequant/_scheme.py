@@ -1,0 +1,49 @@
+"""The functions of the schemes of checkpoints, made from the list that the extension module has."""
+
+import inspect
+
+from ._core import SCHEMES, dequantize_scheme
+
+_COMMON = """
+
+dtype     float32, float16 or bfloat16; None: float32
+out       a contiguous array for the result, of the result's shape and dtype; it is returned
+threads   the largest number of threads; None or 0: one for each processor
+like      "torch": the result is a tensor of torch instead of a numpy array
+
+Tensors are as for the functions of the other dialects. Raises ValueError for what the scheme
+forbids; `out` is then unchanged."""
+
+
+def _text(value):
+    """An option as text: True is "true", a sequence "128,128"."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (str, int)):
+        return str(value)
+    return ",".join(str(int(item)) for item in value)
+
+
+def function(scheme):
+    """The function of a scheme: its tensors by position or name, its options by name."""
+    inputs, required, settings, description = SCHEMES[scheme]
+    parameters = [
+        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                          default=inspect.Parameter.empty if name in required else None)
+        for name in inputs]
+    parameters += [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
+                   for name in (*settings, "dtype", "out", "threads", "like")]
+    signature = inspect.Signature(parameters)
+
+    def dequantize(*args, **kwargs):
+        given = signature.bind(*args, **kwargs).arguments
+        tensors = {name: given[name] for name in inputs if given.get(name) is not None}
+        options = {name: _text(given[name]) for name in settings if given.get(name) is not None}
+        return dequantize_scheme(scheme, tensors, options, given.get("dtype"), given.get("out"),
+                                 given.get("threads"), given.get("like"))
+
+    dequantize.__signature__ = signature
+    dequantize.__module__ = f"dequant.{scheme}"
+    dequantize.__qualname__ = "dequantize"  # so that it is pickled by name
+    dequantize.__doc__ = description + _COMMON
+    return dequantize

@@ -1,0 +1,7 @@
+"""The OCP formats MXFP4, MXFP6 and MXFP8."""
+
+from ._scheme import function
+
+__all__ = ["dequantize"]
+
+dequantize = function("mx")

@@ -1,0 +1,118 @@
+// Schemes of checkpoints through the C API.
+#include <array>
+#include <cstring>
+#include <string>
+
+#include "c_api/call.h"
+
+namespace dequant::testing::c {
+namespace {
+
+/// float8e4m3fn [2, 3] in blocks of 1 x 2: 1, 2, 4, 1, 1, 1 and scales 0.5, 3, 2, 1.
+/// Its structs point to its own arrays.
+struct Fp8 {
+  Fp8() = default;
+  Fp8(const Fp8&) = delete;
+  Fp8& operator=(const Fp8&) = delete;
+
+  std::array<int64_t, 2> shape{2, 3};
+  std::array<int64_t, 2> grid{2, 2};
+  std::array<uint8_t, 6> codes{0x38, 0x40, 0x48, 0x38, 0x38, 0x38};
+  std::array<float, 4> scales{0.5F, 3, 2, 1};
+  std::array<dequant_scheme_tensor, 2> tensors{
+      {{"weight_scale", {DEQUANT_FLOAT32, 2, grid.data()}},
+       {"weight", {DEQUANT_FLOAT8E4M3FN, 2, shape.data()}}}};
+  std::array<dequant_scheme_option, 1> options{{{"block", "1,2"}}};
+  dequant_scheme node{sizeof(dequant_scheme), "fp8",          tensors.data(), tensors.size(),
+                      options.data(),         options.size(), DEQUANT_FLOAT32};
+  std::array<const void*, 2> data{scales.data(), codes.data()};
+  std::array<uint64_t, 2> bytes{sizeof scales, sizeof codes};
+  std::array<float, 6> y{};
+  dequant_scheme_buffers buffers{
+      sizeof(dequant_scheme_buffers), data.data(), bytes.data(), data.size(), y.data(), sizeof y};
+};
+
+/// A plan that is freed, and the error of making it.
+struct Planned {
+  explicit Planned(const dequant_scheme& node) {
+    error.struct_size = sizeof error;
+    code = dequant_plan_scheme(&node, &plan, &error);
+  }
+  ~Planned() { dequant_plan_free(plan); }
+  Planned(const Planned&) = delete;
+  Planned& operator=(const Planned&) = delete;
+
+  dequant_plan* plan = nullptr;
+  dequant_error error{};
+  dequant_code code = DEQUANT_OK;
+};
+
+/// A node that `change` breaks is refused.
+void rejects(const char* word, void (*change)(Fp8&)) {
+  Fp8 fp8;
+  change(fp8);
+  const Planned planned(fp8.node);
+  EXPECT_EQ(planned.code, DEQUANT_INVALID_ARGUMENT);
+  EXPECT_EQ(planned.plan, nullptr);
+  EXPECT_NE(std::string(planned.error.message).find(word), std::string::npos)
+      << planned.error.message;
+}
+
+/// Buffers that `change` breaks are refused.
+void rejects_buffers(const char* word, void (*change)(Fp8&)) {
+  Fp8 fp8;
+  const Planned planned(fp8.node);
+  change(fp8);
+  dequant_error error{};
+  error.struct_size = sizeof error;
+  EXPECT_EQ(dequant_run_scheme(planned.plan, &fp8.buffers, nullptr, &error),
+            DEQUANT_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(error.message).find(word), std::string::npos) << error.message;
+  EXPECT_EQ(fp8.y, (std::array<float, 6>{}));
+}
+
+TEST(CScheme, GivesTheFloatsOfTheScheme) {
+  Fp8 fp8;
+  const Planned planned(fp8.node);
+  ASSERT_EQ(planned.code, DEQUANT_OK) << planned.error.message;
+  ASSERT_EQ(dequant_run_scheme(planned.plan, &fp8.buffers, nullptr, nullptr), DEQUANT_OK);
+  EXPECT_EQ(fp8.y, (std::array<float, 6>{0.5F, 1, 12, 2, 2, 1}));
+  dequant_sizes sizes{};
+  sizes.struct_size = sizeof sizes;
+  ASSERT_EQ(dequant_plan_sizes(planned.plan, &sizes, nullptr), DEQUANT_OK);
+  EXPECT_EQ(sizes.elements, 6);
+  EXPECT_EQ(sizes.x_bytes, 6U);
+  EXPECT_EQ(sizes.scale_bytes, 16U);
+}
+
+TEST(CScheme, NodesThatBreakARuleAreRefused) {
+  rejects("name: null", [](Fp8& f) { f.node.name = nullptr; });
+  rejects("\"fp9\" is no scheme", [](Fp8& f) { f.node.name = "fp9"; });
+  rejects("needs a tensor weight", [](Fp8& f) { f.node.tensor_count = 1; });
+  rejects("tensors: null, with 2 entries", [](Fp8& f) { f.node.tensors = nullptr; });
+  rejects("name of a tensor: null", [](Fp8& f) { f.tensors[0].name = nullptr; });
+  rejects("weight: shape is null", [](Fp8& f) { f.tensors[1].type.shape = nullptr; });
+  rejects("block: null", [](Fp8& f) { f.options[0].value = nullptr; });
+  rejects("block: length 0 is 0", [](Fp8& f) { f.options[0].value = "0,2"; });
+  rejects("output: element type int8", [](Fp8& f) { f.node.output = DEQUANT_INT8; });
+}
+
+TEST(CScheme, BuffersAreChecked) {
+  rejects_buffers("tensor_count: 1 where the node has 2 tensors",
+                  [](Fp8& f) { f.buffers.tensor_count = 1; });
+  rejects_buffers("x: ", [](Fp8& f) { f.bytes[1] = 5; });
+  rejects_buffers("tensors[0]: null, with 16 bytes", [](Fp8& f) { f.data[0] = nullptr; });
+  rejects_buffers("tensors: null", [](Fp8& f) { f.buffers.tensors = nullptr; });
+  rejects_buffers("y: ", [](Fp8& f) { f.buffers.y_bytes = 23; });
+}
+
+TEST(CScheme, PlansAreRunByTheFunctionOfTheirKind) {
+  Fp8 fp8;
+  const Planned planned(fp8.node);
+  dequant_buffers buffers{};
+  buffers.struct_size = sizeof buffers;
+  EXPECT_EQ(dequant_run(planned.plan, &buffers, nullptr, nullptr), DEQUANT_INVALID_ARGUMENT);
+}
+
+}  // namespace
+}  // namespace dequant::testing::c

@@ -1,0 +1,58 @@
+"""Schemes of checkpoints from Python, by the names that their producers give the tensors."""
+
+import inspect
+import pickle
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import dequant
+from dequant._core import SCHEMES
+
+
+def test_every_scheme_is_a_module():
+    for scheme, (inputs, required, settings, _) in SCHEMES.items():
+        parameters = inspect.signature(getattr(dequant, scheme).dequantize).parameters
+        assert list(parameters) == [*inputs, *settings, "dtype", "out", "threads", "like"]
+        for name in inputs:
+            assert (parameters[name].default is inspect.Parameter.empty) == (name in required)
+
+
+def test_fp8_in_blocks_with_short_last_ones():
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 126, (130, 200)).astype(np.uint8)
+    weight = codes.view(ml_dtypes.float8_e4m3fn)
+    scale = rng.uniform(0, 1, (2, 2)).astype(np.float32)
+    y = dequant.fp8.dequantize(weight, scale, block=[128, 128])
+    spread = scale[np.arange(130)[:, None] // 128, np.arange(200)[None] // 128]
+    np.testing.assert_array_equal(y, weight.astype(np.float32) * spread)
+    half = dequant.fp8.dequantize(weight, weight_scale=scale, block=(128, 128), dtype="bfloat16")
+    np.testing.assert_array_equal(half, y.astype(ml_dtypes.bfloat16))
+
+
+def test_mx_codes_are_bytes():
+    codes = np.arange(64, dtype=np.uint8).reshape(2, 32)
+    scale = np.array([[127, 128], [126, 130]], np.uint8)
+    y = dequant.mx.dequantize(codes, scale)
+    nibbles = np.stack([codes & 15, codes >> 4], -1).reshape(2, 64)
+    table = np.array([0, .5, 1, 1.5, 2, 3, 4, 6], np.float32)
+    want = np.where(nibbles >> 3, -1, 1) * table[nibbles & 7]
+    want *= np.repeat(2.0 ** (scale.astype(np.float32) - 127), 32, axis=1)
+    np.testing.assert_array_equal(y, want)
+
+
+def test_what_is_wrong_is_said():
+    weight, scale = np.zeros((2, 32), np.uint8), np.zeros((2, 2), np.uint8)
+    with pytest.raises(ValueError, match="weight: element type uint8 is not a float8"):
+        dequant.fp8.dequantize(weight, scale)
+    with pytest.raises(ValueError, match='element: "float5" is no element'):
+        dequant.mx.dequantize(weight, scale, element="float5")
+    with pytest.raises(TypeError, match="missing a required argument: 'scale'"):
+        dequant.mx.dequantize(weight)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'bits'"):
+        dequant.mx.dequantize(weight, scale, bits=4)
+
+
+def test_functions_are_pickled_by_name():
+    assert pickle.loads(pickle.dumps(dequant.fp8.dequantize)) is dequant.fp8.dequantize
