@@ -62,8 +62,7 @@ Result<std::vector<std::string>> files_without_index(const std::string& folder,
     if (name.ends_with(kSafetensors)) files.push_back(name);
   }
   if (files.empty()) {
-    return failure(ErrorCode::unsupported, "{}: no .safetensors file in this folder",
-                   escaped(folder));
+    return failure(ErrorCode::io, "{}: no .safetensors file in this folder", escaped(folder));
   }
   if (files.size() == 1 && !numbered(files[0])) return files;
   for (const std::string& file : files) {
