@@ -4,6 +4,8 @@
 #include <nanobind/stl/string.h>
 
 #include <deque>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "python/core/call.h"
@@ -66,11 +68,12 @@ nb::dict listed() {
   nb::dict out;
   for (const Scheme& s : schemes()) {
     std::string lines(s.producers);
-    lines += ".\n";
-    for (const SchemeInput& i : s.inputs)
-      lines += "\n" + std::string(i.name) + ": " + std::string(i.what);
-    for (const SchemeSetting& o : s.settings)
-      lines += "\n" + std::string(o.name) + ": " + std::string(o.what);
+    lines.append(".\n");
+    const auto line = [&lines](std::string_view name, std::string_view what) {
+      lines.append("\n").append(name).append(": ").append(what);
+    };
+    for (const SchemeInput& i : s.inputs) line(i.name, i.what);
+    for (const SchemeSetting& o : s.settings) line(o.name, o.what);
     out[nb::str(s.name.data(), s.name.size())] =
         nb::make_tuple(names(s.inputs, [](const SchemeInput&) { return true; }),
                        names(s.inputs, [](const SchemeInput& i) { return i.required; }),

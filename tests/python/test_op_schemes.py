@@ -41,7 +41,7 @@ def test_what_is_wrong_names_the_scheme(tmp_path):
     saved(tmp_path, w=np.zeros((2, 3), np.uint8), s=np.ones((3,), np.float32))
     fp8 = ["op", "fp8", "--weight", "w.npy", "--weight-type", "float8e4m3fn", "-o", "y.npy"]
     error = dequant(*fp8, "--weight-scale", "s.npy", cwd=tmp_path, code=2).stderr
-    assert error == "dequant: error: fp8: weight_scale: shape [3] has rank 1 where weight, [2, 3], " \
-        "has rank 2\n"
+    assert error == ("dequant: error: fp8: weight_scale: shape [3] has rank 1 where weight, "
+                     "[2, 3], has rank 2\n")
     assert "--weight-scale is required" in dequant(*fp8, cwd=tmp_path, code=2).stderr
     assert not (tmp_path / "y.npy").exists()
