@@ -1,6 +1,10 @@
 """The functions of the schemes of checkpoints, made from the list that the extension module has."""
 
+from __future__ import annotations
+
 import inspect
+from collections.abc import Callable
+from typing import Any
 
 from ._core import SCHEMES, dequantize_scheme
 
@@ -15,7 +19,7 @@ Tensors are as for the functions of the other dialects. Raises ValueError for wh
 forbids; `out` is then unchanged."""
 
 
-def _text(value):
+def _text(value: Any) -> str:
     """An option as text: True is "true", a sequence "128,128"."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -24,7 +28,7 @@ def _text(value):
     return ",".join(str(int(item)) for item in value)
 
 
-def function(scheme):
+def function(scheme: str) -> Callable[..., Any]:
     """The function of a scheme: its tensors by position or name, its options by name."""
     inputs, required, settings, description = SCHEMES[scheme]
     parameters = [
@@ -35,14 +39,14 @@ def function(scheme):
                    for name in (*settings, "dtype", "out", "threads", "like")]
     signature = inspect.Signature(parameters)
 
-    def dequantize(*args, **kwargs):
+    def dequantize(*args: Any, **kwargs: Any) -> Any:
         given = signature.bind(*args, **kwargs).arguments
         tensors = {name: given[name] for name in inputs if given.get(name) is not None}
         options = {name: _text(given[name]) for name in settings if given.get(name) is not None}
         return dequantize_scheme(scheme, tensors, options, given.get("dtype"), given.get("out"),
                                  given.get("threads"), given.get("like"))
 
-    dequantize.__signature__ = signature
+    dequantize.__signature__ = signature  # type: ignore[attr-defined]
     dequantize.__module__ = f"dequant.{scheme}"
     dequantize.__qualname__ = "dequantize"  # so that it is pickled by name
     dequantize.__doc__ = description + _COMMON

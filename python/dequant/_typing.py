@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias, Union
 
 import numpy as np
@@ -45,5 +46,7 @@ class TorchDType(Protocol):
 Tensor: TypeAlias = Union[npt.NDArray[Any], np.generic, Packed, Buffer, ArrayInterface, DLPack]
 #: An element type: a name, or a dtype of numpy, ml_dtypes or torch.
 DType: TypeAlias = Union[str, type[np.generic], np.dtype[Any], TorchDType]
+#: An option of a scheme; a sequence has one integer for each axis.
+Option: TypeAlias = Union[bool, int, str, Sequence[int]]
 #: A tensor to write to.
 Writable: TypeAlias = Union[npt.NDArray[Any], Buffer, DLPack]

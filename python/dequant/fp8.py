@@ -1,4 +1,7 @@
-"""FP8 weights with one scale, one for each row, or one for each block."""
+"""Checkpoints of DeepSeek, Qwen, Kimi, Mistral, vLLM, ComfyUI.
+
+Written by scripts/scheme_modules.py.
+"""
 
 from ._scheme import function
 

@@ -1,10 +1,10 @@
-from collections.abc import Sequence
+# Written by scripts/scheme_modules.py.
 from typing import Any, Literal, TypeVar, overload
 
 import numpy.typing as npt
 import torch
 
-from ._typing import DType, Tensor, Writable
+from ._typing import DType, Option, Tensor, Writable
 
 __all__ = ["dequantize"]
 
@@ -15,7 +15,7 @@ def dequantize(
     weight: Tensor,
     weight_scale: Tensor,
     *,
-    block: Sequence[int] | None = None,
+    block: Option | None = None,
     dtype: DType | None = None,
     out: _Out,
     threads: int | None = None,
@@ -27,7 +27,7 @@ def dequantize(
     weight: Tensor,
     weight_scale: Tensor,
     *,
-    block: Sequence[int] | None = None,
+    block: Option | None = None,
     dtype: DType | None = None,
     out: None = None,
     threads: int | None = None,
@@ -39,7 +39,7 @@ def dequantize(
     weight: Tensor,
     weight_scale: Tensor,
     *,
-    block: Sequence[int] | None = None,
+    block: Option | None = None,
     dtype: DType | None = None,
     out: None = None,
     threads: int | None = None,

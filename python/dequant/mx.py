@@ -1,4 +1,7 @@
-"""The OCP formats MXFP4, MXFP6 and MXFP8."""
+"""Checkpoints of OCP MXFP4, MXFP6, MXFP8: compressed-tensors, ModelOpt, Quark, DeepSeek-V4.
+
+Written by scripts/scheme_modules.py.
+"""
 
 from ._scheme import function
 

@@ -1,9 +1,10 @@
+# Written by scripts/scheme_modules.py.
 from typing import Any, Literal, TypeVar, overload
 
 import numpy.typing as npt
 import torch
 
-from ._typing import DType, Tensor, Writable
+from ._typing import DType, Option, Tensor, Writable
 
 __all__ = ["dequantize"]
 
@@ -14,7 +15,7 @@ def dequantize(
     weight: Tensor,
     scale: Tensor,
     *,
-    element: str | None = None,
+    element: Option | None = None,
     dtype: DType | None = None,
     out: _Out,
     threads: int | None = None,
@@ -26,7 +27,7 @@ def dequantize(
     weight: Tensor,
     scale: Tensor,
     *,
-    element: str | None = None,
+    element: Option | None = None,
     dtype: DType | None = None,
     out: None = None,
     threads: int | None = None,
@@ -38,7 +39,7 @@ def dequantize(
     weight: Tensor,
     scale: Tensor,
     *,
-    element: str | None = None,
+    element: Option | None = None,
     dtype: DType | None = None,
     out: None = None,
     threads: int | None = None,

@@ -1,7 +1,10 @@
 """Schemes of checkpoints from Python, by the names that their producers give the tensors."""
 
 import inspect
+import pathlib
 import pickle
+import subprocess
+import sys
 
 import ml_dtypes
 import numpy as np
@@ -17,6 +20,11 @@ def test_every_scheme_is_a_module():
         assert list(parameters) == [*inputs, *settings, "dtype", "out", "threads", "like"]
         for name in inputs:
             assert (parameters[name].default is inspect.Parameter.empty) == (name in required)
+
+
+def test_modules_and_stubs_are_those_of_the_script():
+    script = pathlib.Path(__file__).parents[2] / "scripts" / "scheme_modules.py"
+    subprocess.run([sys.executable, script, "--check"], check=True)
 
 
 def test_fp8_in_blocks_with_short_last_ones():
