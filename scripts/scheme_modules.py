@@ -61,7 +61,8 @@ def parameters(scheme: str) -> str:
     tensors, required, options, _ = SCHEMES[scheme]
     lines = [f"    {name}: Tensor," if name in required else f"    {name}: Tensor | None = None,"
              for name in tensors]
-    return "\n".join([*lines, "    *,", *(f"    {name}: Option | None = None," for name in options)])
+    lines += ["    *,", *(f"    {name}: Option | None = None," for name in options)]
+    return "\n".join(lines)
 
 
 def texts() -> dict[pathlib.Path, str]:
