@@ -69,7 +69,7 @@ Status set_type(DenseTensor& tensor, const std::string& dtype) {
                            "{}: it is stored as {}; --dtype is of tensors that are dequantized",
                            escaped(tensor.name), name(tensor.stored.type.element));
   }
-  tensor.recipe->plan.output = *element_from_name(dtype);
+  tensor.recipe->set_output(*element_from_name(dtype));
   return {};
 }
 

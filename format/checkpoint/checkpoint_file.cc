@@ -50,9 +50,12 @@ Headline CheckpointFile::headline() const {
 }
 
 StoredTensor CheckpointFile::stored_tensor(const Part& part, Shape shape) const {
-  const Entry& entry = *part.entry;
-  const Location location{shards_->file_of(entry).name, entry.tensor->offset, entry.tensor->bytes};
-  return {entry.name(), {part.element, shape}, entry.tensor->bytes, location, entry.tensor, &part};
+  std::optional<Location> location;
+  if (part.entry != nullptr && part.computed == nullptr) {
+    const safetensors::Tensor& tensor = *part.entry->tensor;
+    location = {shards_->file_of(*part.entry).name, tensor.offset, tensor.bytes};
+  }
+  return {part.name(), {part.element, shape}, stored_bytes(part), location, part.identity(), &part};
 }
 
 DenseTensor CheckpointFile::dense_tensor(const Group& group) const {
@@ -63,14 +66,16 @@ DenseTensor CheckpointFile::dense_tensor(const Group& group) const {
   tensor.shape = group.shape;
   tensor.stored = stored_tensor(group.codes, group.shape);
   const auto parameter = [&](const Part& part) {
-    return part ? std::optional(stored_tensor(part, part.entry->shape())) : std::nullopt;
+    return part ? std::optional(stored_tensor(part, part.shape())) : std::nullopt;
   };
   tensor.recipe = {group.plan,
                    group.axis,
                    *parameter(group.scale),
                    parameter(group.zero_point),
                    parameter(group.tensor_scale),
-                   parameter(group.group_index)};
+                   parameter(group.group_index),
+                   parameter(group.codebook),
+                   group.variants};
   return tensor;
 }
 
@@ -87,7 +92,7 @@ Status CheckpointFile::visit(const TensorVisitor& visitor) {
 
 /// A tensor without a recipe; its origin owns the part.
 DenseTensor CheckpointFile::copied_tensor(const Entry& entry) const {
-  const auto part = std::make_shared<const Part>(*Groups::part(entry));
+  const auto part = std::make_shared<const Part>(*part_of(entry));
   DenseTensor tensor;
   tensor.name = entry.name();
   tensor.shape = entry.shape();
@@ -127,12 +132,19 @@ Status CheckpointFile::visit_rest(const std::function<Status(const RestTensor&)>
 Result<std::optional<DenseTensor>> CheckpointFile::stored(const std::string& name) {
   const Entry* entry = shards_->find(name);
   if (entry == nullptr) return std::optional<DenseTensor>();
-  DEQUANT_CHECK(Groups::part(*entry));
+  DEQUANT_CHECK(part_of(*entry));
   return std::optional(copied_tensor(*entry));
 }
 
-Result<std::unique_ptr<StoredReader>> CheckpointFile::open(const StoredTensor& tensor, int64_t) {
-  return open_part(*shards_, *static_cast<const Part*>(tensor.origin));
+Result<std::unique_ptr<StoredReader>> CheckpointFile::open(const StoredTensor& tensor,
+                                                           int64_t memory) {
+  return open_part(*shards_, *static_cast<const Part*>(tensor.origin), memory);
+}
+
+void CheckpointFile::for_each_source(const StoredTensor& tensor,
+                                     const SourceVisitor& visitor) const {
+  for_each_entry(*static_cast<const Part*>(tensor.origin),
+                 [&](const Entry& entry) { visitor(entry.tensor, entry.tensor->bytes); });
 }
 
 Status CheckpointFile::check_output(const std::string& output) const {

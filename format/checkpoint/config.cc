@@ -20,6 +20,15 @@ constexpr const char* kQuantization = "quantization_config";
 constexpr std::array kOtherKeys{"quantization", "expert_dtype"};
 constexpr std::array kDtypeKeys{"dtype", "torch_dtype"};
 
+/// Files whose whole content is what quantization_config is elsewhere, and the method of those who
+/// write it.
+struct OwnFile {
+  std::string_view name;
+  const char* method;
+};
+constexpr std::array kOwnFiles{OwnFile{"quantize_config.json", "gptq"},
+                               OwnFile{"quant_config.json", "awq"}};
+
 /// A member of an object, or null.
 const ordered_json* find(const ordered_json& object, const char* key) {
   if (!object.is_object()) return nullptr;
@@ -47,31 +56,53 @@ void make_dense(ordered_json& object, Element dtype) {
   }
 }
 
-}  // namespace
-
-Result<Config> Config::read(const Shards& shards) {
-  Config config;
-  const std::string path = shards.folder() + "/" + std::string(kConfig);
-  if (!shards.is_folder() || identity_of(path).size < 0) return config;
+/// The object of a file; null where the file is not there.
+Result<ordered_json> read_object(const std::string& path) {
+  if (identity_of(path).size < 0) return ordered_json();
   DEQUANT_TRY(const std::string text, read_small_file(path, kMostBytes));
   auto document = parse_ordered_json(text);
   if (!document) return in(escaped(path), std::move(document).error());
   if (!document->is_object())
     return failure(ErrorCode::malformed, "{}: not a JSON object", escaped(path));
-  config.document_ = *std::move(document);
+  return document;
+}
+
+}  // namespace
+
+Result<Config> Config::read(const Shards& shards) {
+  Config config;
+  if (!shards.is_folder()) return config;
+  DEQUANT_TRY(config.document_, read_object(fmt::format("{}/{}", shards.folder(), kConfig)));
+  for (const std::string_view name : kQuantizationFiles) {
+    DEQUANT_TRY(auto document, read_object(fmt::format("{}/{}", shards.folder(), name)));
+    if (!document.is_null()) config.files_.emplace(name, std::move(document));
+  }
   return config;
+}
+
+const ordered_json* Config::file(std::string_view name) const {
+  const auto at = files_.find(name);
+  return at == files_.end() ? nullptr : &at->second;
 }
 
 const ordered_json* Config::quantization() const {
   if (const ordered_json* own = find(document_, kQuantization)) return own;
   const ordered_json* text = find(document_, kText);
-  return text == nullptr ? nullptr : find(*text, kQuantization);
+  if (const ordered_json* own = text == nullptr ? nullptr : find(*text, kQuantization)) return own;
+  for (const OwnFile& own : kOwnFiles) {
+    if (const ordered_json* whole = file(own.name)) return whole;
+  }
+  return nullptr;
 }
 
 std::string Config::method() const {
   const ordered_json* section = quantization();
   const ordered_json* method = section == nullptr ? nullptr : find(*section, "quant_method");
-  return method != nullptr && method->is_string() ? method->get<std::string>() : std::string();
+  if (method != nullptr && method->is_string()) return method->get<std::string>();
+  for (const OwnFile& own : kOwnFiles) {
+    if (section != nullptr && section == file(own.name)) return own.method;
+  }
+  return {};
 }
 
 std::optional<Element> Config::dtype() const {

@@ -1,6 +1,8 @@
 // config.json of a checkpoint: how its tensors are quantized, and the same file for dense tensors.
+// Other files that say how tensors are quantized, in checkpoints of some producers.
 #pragma once
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -13,15 +15,19 @@ namespace dequant::format::checkpoint {
 
 class Config {
  public:
-  /// Reads config.json from the folder of a checkpoint, if it is there. Fails with io, malformed or
-  /// limit.
+  /// Reads config.json and the files of kQuantizationFiles from the folder of a checkpoint, if they
+  /// are there. Fails with io, malformed or limit.
   static Result<Config> read(const Shards& shards);
 
   /// The whole document; null where there is no config.json.
   const nlohmann::ordered_json& document() const { return document_; }
-  /// The object quantization_config, at the top level or in text_config; null: there is none.
+  /// One of kQuantizationFiles; null: it is not there.
+  const nlohmann::ordered_json* file(std::string_view name) const;
+  /// The object quantization_config, at the top level or in text_config, or else the content of
+  /// quantize_config.json or quant_config.json; null: there is none.
   const nlohmann::ordered_json* quantization() const;
-  /// The string quant_method of quantization(); empty: there is none.
+  /// The string quant_method of quantization(), or the method of those that write such a file;
+  /// empty: there is none.
   std::string method() const;
 
   /// The type that the model computes in: `dtype` or `torch_dtype`, at the top level or in
@@ -34,6 +40,7 @@ class Config {
 
  private:
   nlohmann::ordered_json document_;
+  std::map<std::string_view, nlohmann::ordered_json> files_;
 };
 
 }  // namespace dequant::format::checkpoint

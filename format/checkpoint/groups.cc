@@ -5,7 +5,6 @@
 #include <array>
 
 #include "format/io/errors.h"
-#include "format/model/region_reader.h"
 
 namespace dequant::format::checkpoint {
 namespace {
@@ -33,33 +32,23 @@ bool ends_in(std::string_view name, const List& ends) {
   });
 }
 
-/// Demands that a stored tensor has the elements that the plan reads.
-Status check(const Part& part, const char* what, int64_t needed) {
-  if (!part && needed == 0) return {};
-  if (part && part.count >= needed && needed > 0) return {};
-  return failure(ErrorCode::malformed, "{} {}: {} elements of {}, where {} are needed", what,
-                 part ? escaped(part.entry->name()) : "", part.count, name(part.element), needed);
+/// The plans of all output types, where these differ in more than the output from `plan`.
+Result<std::vector<Plan>> variants_of(SchemeNode node, const Plan& plan) {
+  std::vector<Plan> plans;
+  for (const Element output : {Element::float32, Element::float16, Element::bfloat16}) {
+    node.output = output;
+    DEQUANT_TRY(auto other, plan_scheme(node));
+    plans.push_back(std::move(other.plan));
+  }
+  const bool same = std::all_of(plans.begin(), plans.end(), [&](Plan other) {
+    other.output = plan.output;
+    return other == plan;
+  });
+  if (same) plans.clear();
+  return plans;
 }
 
 }  // namespace
-
-std::unique_ptr<StoredReader> open_part(const Shards& shards, const Part& part) {
-  return std::make_unique<RegionReader>(shards.file_of(*part.entry).file,
-                                        part.entry->tensor->offset, part.element, part.count,
-                                        fmt::format("tensor {}", escaped(part.entry->name())));
-}
-
-Result<Part> Groups::part(const Entry& entry) {
-  const auto element = entry.tensor->dtype->element;
-  if (element) return part(entry, *element);
-  return failure(ErrorCode::unsupported, "tensor {}: type {} is not one that dequant reads",
-                 escaped(entry.name()), entry.dtype());
-}
-
-Part Groups::part(const Entry& entry, Element element) {
-  // A file has so many bytes: 8 times these do not overflow.
-  return {&entry, element, entry.tensor->bytes * 8 / bits(element)};
-}
 
 Element Groups::output_for(Element scale) {
   if (const auto type = config_.dtype()) return *type;
@@ -71,59 +60,73 @@ Element Groups::output_for(Element scale) {
 }
 
 Status Groups::add(std::string name, std::string_view scheme, std::span<const Named> tensors,
-                   std::span<const SchemeOption> options) {
+                   std::span<const SchemeOption> options, std::optional<Element> output) {
+  DEQUANT_TRY(Group group, group_of(std::move(name), scheme, tensors, options, output));
+  return add(std::move(group));
+}
+
+Result<Group> Groups::group_of(std::string name, std::string_view scheme,
+                               std::span<const Named> tensors,
+                               std::span<const SchemeOption> options,
+                               std::optional<Element> output) {
   std::vector<SchemeTensor> types;
-  std::vector<const Entry*> entries;
+  std::vector<Part> parts;
+  parts.reserve(tensors.size());            // types refer to shapes of parts
   Element of_scales = Element::float8e8m0;  // which says nothing of the output
   for (const Named& t : tensors) {
-    if (t.entry == nullptr) continue;
-    DEQUANT_TRY(const Part stored, part(*t.entry));
-    if (t.name.find("scale") != t.name.npos && is_output(stored.element))
-      of_scales = stored.element;
-    types.push_back({t.name, {stored.element, t.entry->shape()}});
-    entries.push_back(t.entry);
+    if (t.entry == nullptr && !t.part) continue;
+    if (t.part) {
+      parts.push_back(*t.part);
+    } else {
+      DEQUANT_TRY(parts.emplace_back(), part_of(*t.entry));
+    }
+    const Part& part = parts.back();
+    if (t.name.find("scale") != t.name.npos && is_output(part.element)) of_scales = part.element;
+    types.push_back({t.name, {part.element, part.shape()}});
   }
-  auto dense = plan_scheme({scheme, types, options, output_for(of_scales)});
-  if (!dense) {
-    Error error = std::move(dense).error();
+  const SchemeNode node{scheme, types, options, output ? *output : output_for(of_scales)};
+  auto dense = plan_scheme(node);
+  auto variants = dense ? variants_of(node, dense->plan) : std::vector<Plan>();
+  if (!dense || !variants) {
+    Error error = dense ? std::move(variants).error() : std::move(dense).error();
     if (error.code == ErrorCode::invalid_argument) error.code = ErrorCode::malformed;
     return in(fmt::format("tensor {}", escaped(name)), std::move(error));
   }
-  Group group{.name = std::move(name), .scheme = scheme, .shape = std::move(dense->shape)};
-  const auto input = [&](std::optional<size_t> i, Element element) {
-    return i ? part(*entries[*i], element) : Part{};
-  };
+  Group group;
+  group.name = std::move(name);
+  group.scheme = scheme;
+  group.shape = std::move(dense->shape);
   group.plan = std::move(dense->plan);
+  group.variants = *std::move(variants);
+  const auto input = [&](std::optional<size_t> i, Element element) {
+    if (!i) return Part{};
+    const Part& part = parts[*i];
+    const bool as_stored = part.entry != nullptr && part.computed == nullptr;
+    return as_stored ? part_of(*part.entry, element) : part;
+  };
   group.codes = input(dense->x, group.plan.input);
   group.scale = input(dense->scale, group.plan.scale);
   group.zero_point = input(dense->zero_point, zero_point_element(group.plan));
   group.tensor_scale = input(dense->tensor_scale, Element::float32);
   group.group_index = input(dense->group_index, Element::int32);
-  return add(std::move(group));
+  group.codebook = input(dense->codebook, Element::float32);
+  return group;
 }
 
 Status Groups::add(Group group) {
-  const Extents needed = extents(group.plan);
-  const auto checked = [&]() -> Status {
-    DEQUANT_CHECK(check(group.codes, "codes", needed.x));
-    DEQUANT_CHECK(check(group.scale, "scale", needed.scale));
-    DEQUANT_CHECK(check(group.zero_point, "zero point", needed.zero_point));
-    DEQUANT_CHECK(check(group.tensor_scale, "tensor scale", needed.tensor_scale));
-    return check(group.group_index, "group index", needed.group_index);
-  };
-  if (auto status = checked(); !status)
+  if (auto status = check_inputs(group.plan, group); !status)
     return in(fmt::format("tensor {}", escaped(group.name)), std::move(status).error());
   if (const Entry* same = find(group.name); same != nullptr && same != group.codes.entry) {
     return failure(ErrorCode::malformed, "tensor {} is stored, and {} would become it",
-                   escaped(group.name), escaped(group.codes.entry->name()));
+                   escaped(group.name), escaped(group.codes.name()));
   }
   groups_.push_back(std::move(group));
   const Group& added = groups_.back();
-  for (const Part* part :
-       {&added.codes, &added.scale, &added.zero_point, &added.tensor_scale, &added.group_index}) {
-    if (*part) DEQUANT_CHECK(use(*part->entry, &added));
-  }
-  return {};
+  Status status;
+  for_each_entry(added, [&](const Entry& entry) {
+    if (status) status = use(entry, &added);
+  });
+  return status;
 }
 
 Status Groups::use(const Entry& entry, const Group* group) {
@@ -138,6 +141,15 @@ Status Groups::drop(const Entry& entry, std::string_view reason) {
   DEQUANT_CHECK(use(entry, nullptr));
   dropped_.push_back({&entry, reason});
   return {};
+}
+
+Result<Warnings> Groups::warnings() const {
+  Warnings all = warnings_;
+  for (const auto& sentence : later_) {
+    DEQUANT_TRY(std::string text, sentence());
+    if (!text.empty()) all.add(std::move(text));
+  }
+  return all;
 }
 
 Status Groups::finish(bool keep_unknown) {

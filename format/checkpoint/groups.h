@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,42 +13,27 @@
 
 #include "dequant/scheme.h"
 #include "format/checkpoint/config.h"
-#include "format/checkpoint/shards.h"
-#include "format/model/stored_reader.h"
+#include "format/checkpoint/part.h"
+#include "format/model/warnings.h"
 
 namespace dequant::format::checkpoint {
 
-/// A stored tensor as an input of a plan: `count` packed elements, which may be of another type
-/// than the file gives the tensor.
-struct Part {
-  const Entry* entry = nullptr;
-  Element element = Element::float32;
-  int64_t count = 0;
-
-  explicit operator bool() const { return entry != nullptr; }
-};
-
-/// Opens the tensor. The shards must outlive the reader.
-std::unique_ptr<StoredReader> open_part(const Shards& shards, const Part& part);
-
 /// Stored tensors that become one dense tensor.
-struct Group {
+struct Group : Inputs {
   std::string name;         ///< of the dense tensor
   std::string_view scheme;  ///< a literal: the name of a Scheme
   std::vector<int64_t> shape;
   std::optional<int64_t> axis = {};  ///< along which scales change, if there is only one
   Plan plan = {};
-  Part codes = {};
-  Part scale = {};
-  Part zero_point = {};
-  Part tensor_scale = {};
-  Part group_index = {};
+  /// The plans of all output types, where the arithmetic depends on the type.
+  std::vector<Plan> variants = {};
 };
 
-/// A stored tensor by the name that its scheme gives it.
+/// A tensor by the name that its scheme gives it.
 struct Named {
   std::string_view name;
-  const Entry* entry;  ///< null: the tensor is not there
+  const Entry* entry;             ///< null: the tensor is not there, or is `part`
+  std::optional<Part> part = {};  ///< what is not a stored tensor with the type of its file
 };
 
 /// A tensor that the dense checkpoint does not have.
@@ -68,21 +54,20 @@ class Groups {
   const Entry* find(std::string_view name) const { return shards_.find(name); }
   bool is_used(const Entry& entry) const { return uses_.contains(&entry); }
 
-  /// A tensor as an input of a plan, with its own type or another one. Fails with unsupported where
-  /// dequant has no element for its type.
-  static Result<Part> part(const Entry& entry);
-  static Part part(const Entry& entry, Element element);
-
   /// The type that a dense tensor gets without another wish: what the model computes in, or else
   /// the type of its scales. Where neither is a float type of 16 or 32 bits it is float32, and
   /// asks_for_dtype() is true from then on.
   Element output_for(Element scale);
   bool asks_for_dtype() const { return asks_for_dtype_; }
 
-  /// Adds the group of a dense tensor whose plan plan_scheme() makes. Fails as that function does,
-  /// and as add(Group) does.
+  /// The group of a dense tensor whose plan plan_scheme() makes. Without another wish the tensor
+  /// gets the type `output`, or else that of output_for(). Fails as plan_scheme() does.
+  Result<Group> group_of(std::string name, std::string_view scheme, std::span<const Named> tensors,
+                         std::span<const SchemeOption> options = {},
+                         std::optional<Element> output = {});
+  /// Adds this group. Fails as group_of() does, and as add(Group) does.
   Status add(std::string name, std::string_view scheme, std::span<const Named> tensors,
-             std::span<const SchemeOption> options = {});
+             std::span<const SchemeOption> options = {}, std::optional<Element> output = {});
 
   /// Adds a group. Fails with malformed where a tensor of it is used by another group, where the
   /// bytes of a tensor are not those that the plan needs, and where another tensor has the name of
@@ -91,6 +76,16 @@ class Groups {
 
   /// A tensor that is not needed. Fails with malformed where it is part of a group.
   Status drop(const Entry& entry, std::string_view reason);
+
+  /// Adds a sentence to the warnings of a conversion.
+  void warn(std::string sentence) { warnings_.add(std::move(sentence)); }
+  /// The same for a sentence that needs the data of tensors, or none if the function returns an
+  /// empty one: it is called when a conversion begins.
+  void warn_later(std::function<Result<std::string>()> sentence) {
+    later_.push_back(std::move(sentence));
+  }
+  /// All sentences. Fails as the functions of warn_later() do.
+  Result<Warnings> warnings() const;
 
   /// Decides on all tensors without a use: parameters of activations are dropped, tensors of types
   /// that may be quantized are refused with unsupported, or kept if `keep_unknown`; the others are
@@ -115,6 +110,8 @@ class Groups {
   std::deque<Group> groups_;
   std::vector<Dropped> dropped_;
   std::vector<const Entry*> unknown_;
+  Warnings warnings_;
+  std::vector<std::function<Result<std::string>()>> later_;
   std::unordered_map<const Entry*, const Group*> uses_;  ///< null: dropped
 };
 

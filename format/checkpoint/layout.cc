@@ -28,10 +28,7 @@ class Planner {
       const std::string source(group.codes.entry->name());
       if (options_.selection.wants({group.name.c_str(), source.c_str()})) continue;
       layout_.not_selected.push_back(&group);
-      for (const Part* part : {&group.codes, &group.scale, &group.zero_point, &group.tensor_scale,
-                               &group.group_index}) {
-        if (*part) kept_.insert(part->entry);
-      }
+      for_each_entry(group, [&](const Entry& entry) { kept_.insert(&entry); });
     }
   }
 

@@ -26,17 +26,9 @@ constexpr std::array<std::string_view, 13> kWeights{
     ".tflite",
 };
 
-/// Files that say how tensors are quantized, for loaders that look for these names.
-constexpr std::array<std::string_view, 4> kQuantization{
-    "hf_quant_config.json",
-    "quantize_config.json",
-    "quant_config.json",
-    "quanto_qmap.json",
-};
-
 bool is_stale(std::string_view name) {
-  return is_weight(name) ||
-         std::find(kQuantization.begin(), kQuantization.end(), name) != kQuantization.end();
+  return is_weight(name) || std::find(kQuantizationFiles.begin(), kQuantizationFiles.end(), name) !=
+                                kQuantizationFiles.end();
 }
 
 }  // namespace

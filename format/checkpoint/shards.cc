@@ -184,6 +184,16 @@ const Entry* Shards::find(std::string_view name) const {
   return found == by_name_.end() ? nullptr : found->second;
 }
 
+Result<std::vector<std::byte>> Shards::read(const Entry& entry, int64_t most) const {
+  if (entry.tensor->bytes > most) {
+    return failure(ErrorCode::limit, "tensor {}: {} bytes, more than {}", escaped(entry.name()),
+                   entry.tensor->bytes, most);
+  }
+  std::vector<std::byte> bytes(static_cast<size_t>(entry.tensor->bytes));
+  DEQUANT_CHECK(file_of(entry).file.read(entry.tensor->offset, bytes));
+  return bytes;
+}
+
 Status Shards::check_unchanged() const {
   for (const Shard& shard : files_) DEQUANT_CHECK(shard.file.check_unchanged());
   return {};

@@ -57,6 +57,9 @@ class Shards {
   /// The tensor of that name, or null.
   const Entry* find(std::string_view name) const;
 
+  /// All bytes of a tensor. Fails with limit where they are more than `most`, and with io.
+  Result<std::vector<std::byte>> read(const Entry& entry, int64_t most) const;
+
   /// The path of a file of the folder, for open_below().
   const std::string& anchor() const { return anchor_; }
 

@@ -100,16 +100,13 @@ class Writer {
       for (const OutputTensor& t : shard.tensors) {
         if (t.group == nullptr) continue;
         const Group& g = *t.group;
-        Plan plan = g.plan;
-        plan.output = t.output;
+        Plan plan = plan_for(g.plan, g.variants, t.output);
         int64_t before = 0;
         int64_t first = 0;
-        for (const Part* part :
-             {&g.codes, &g.scale, &g.zero_point, &g.tensor_scale, &g.group_index}) {
-          if (!*part) continue;
-          before += part->entry->tensor->bytes;
-          first += distinct.add(part->entry, part->entry->tensor->bytes);
-        }
+        for_each_entry(g, [&](const Entry& entry) {
+          before += entry.tensor->bytes;
+          first += distinct.add(&entry, entry.tensor->bytes);
+        });
         report.converted.push_back({"", std::string(g.scheme), g.name, g.name,
                                     std::string(g.codes.entry->name()), std::move(plan), g.axis,
                                     g.shape, before, first, t.bytes});
@@ -130,6 +127,8 @@ class Writer {
                       "first is {}",
                       groups_.unknown().size(), escaped(groups_.unknown()[0]->name())));
     }
+    DEQUANT_TRY(const Warnings warnings, groups_.warnings());
+    for (const std::string& warning : warnings.sentences()) report.warnings.push_back(warning);
     for (const Dropped& dropped : groups_.dropped()) {
       report.dropped.push_back({std::string(dropped.entry->name()), std::string(dropped.reason)});
     }
@@ -253,24 +252,11 @@ class Writer {
     if (tensor.group == nullptr) {
       return copy(groups_.shards().file_of(entry).file, entry.tensor->offset, tensor.bytes, sink);
     }
-    DEQUANT_TRY(RecipeReaders readers, open(*tensor.group));
-    Plan plan = tensor.group->plan;
-    plan.output = tensor.output;
+    const Group& group = *tensor.group;
+    DEQUANT_TRY(RecipeReaders readers,
+                open_inputs(groups_.shards(), group, parameter_memory(options_.stream)));
+    const Plan plan = plan_for(group.plan, group.variants, tensor.output);
     return scatter_.run(plan, std::move(readers), sink);
-  }
-
-  Result<RecipeReaders> open(const Group& group) {
-    RecipeReaders readers;
-    const auto reader = [&](const Part& part) -> std::unique_ptr<StoredReader> {
-      if (!part) return nullptr;
-      return open_part(groups_.shards(), part);
-    };
-    readers.codes = reader(group.codes);
-    readers.scale = reader(group.scale);
-    readers.zero_point = reader(group.zero_point);
-    readers.tensor_scale = reader(group.tensor_scale);
-    readers.group_index = reader(group.group_index);
-    return readers;
   }
 
   /// A file accepts one write at a time. Threads that wait in the file system may spin on

@@ -81,7 +81,9 @@ Status visit_zero_points(const RecipeData& right, const VariantVisitor& visitor)
 }
 
 Status visit_codes(const RecipeData& right, const VariantVisitor& visitor) {
-  if (bits(right.plan.input) != 4) return {};
+  const int64_t code_bits = has_packed_codes(right.plan) ? right.plan.parameters.x_packing.bits
+                                                         : bits(right.plan.input);
+  if (code_bits != 4) return {};
   RecipeData wrong = right;
   for (std::byte& b : wrong.x) b = b << 4 | b >> 4;
   return visitor("nibbles_swapped", wrong);
@@ -133,6 +135,7 @@ Result<RecipeData> RecipeData::read(ModelFile& file, const DenseTensor& tensor, 
   DEQUANT_CHECK(whole(readers.zero_point, data.zero_point));
   DEQUANT_CHECK(whole(readers.tensor_scale, data.tensor_scale));
   DEQUANT_CHECK(whole(readers.group_index, data.group_index));
+  DEQUANT_CHECK(whole(readers.codebook, data.codebook));
   return data;
 }
 
@@ -140,17 +143,18 @@ Result<std::vector<std::byte>> RecipeData::compute(int64_t count) const {
   DEQUANT_TRY(const int64_t size, packed_bytes(plan.output, count));
   std::vector<std::byte> y(static_cast<size_t>(size));
   const Slices slices = slices_of(plan, {0, count});
-  const auto part = [](const std::vector<std::byte>& all, Element element, Range slice) {
-    const Range bytes = bytes_of(element, slice);
+  const auto part = [](const std::vector<std::byte>& all, Range bytes) {
     return std::span(all).subspan(static_cast<size_t>(bytes.begin),
                                   static_cast<size_t>(bytes.end - bytes.begin));
   };
-  const Buffers buffers{.x = part(x, plan.input, slices.x),
-                        .scale = part(scale, plan.scale, slices.scale),
-                        .zero_point = part(zero_point, zero_point_element(plan), slices.zero_point),
-                        .y = y,
-                        .tensor_scale = tensor_scale,
-                        .group_index = part(group_index, Element::int32, slices.group_index)};
+  const Buffers buffers{
+      .x = part(x, x_bytes_of(plan, slices.x)),
+      .scale = part(scale, bytes_of(plan.scale, slices.scale)),
+      .zero_point = part(zero_point, zero_point_bytes_of(plan, slices.zero_point)),
+      .y = y,
+      .tensor_scale = tensor_scale,
+      .group_index = part(group_index, bytes_of(Element::int32, slices.group_index)),
+      .codebook = codebook};
   DEQUANT_CHECK(run_range(plan, {0, count}, buffers));
   return y;
 }

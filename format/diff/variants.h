@@ -18,6 +18,7 @@ struct RecipeData {
   std::vector<std::byte> zero_point;
   std::vector<std::byte> tensor_scale;
   std::vector<std::byte> group_index;
+  std::vector<std::byte> codebook;
 
   /// Reads the stored tensors. Fails with limit where they need more than `memory` bytes.
   static Result<RecipeData> read(ModelFile& file, const DenseTensor& tensor, int64_t memory);

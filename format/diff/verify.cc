@@ -53,7 +53,7 @@ class Verifier {
 
   Status verify(std::string_view name, DenseTensor a, const DenseTensor& b) {
     if (a.recipe) {
-      a.recipe->plan.output = b.type().element;
+      a.recipe->set_output(b.type().element);
       ++out_.dequantized;
     }
     WrongTensor found{.name = std::string(name), .elements = elements_of(&a)};

@@ -30,7 +30,13 @@ Status Chunks::open() {
   DEQUANT_CHECK(
       open(std::move(readers_.tensor_scale), &Slices::tensor_scale, &Buffers::tensor_scale));
   DEQUANT_CHECK(open(std::move(readers_.group_index), &Slices::group_index, &Buffers::group_index));
-  return plan_.granularity == Granularity::strided ? plan_strided_chunks() : Status{};
+  DEQUANT_CHECK(open(std::move(readers_.codebook), &Slices::codebook, &Buffers::codebook));
+  if (plan_.granularity == Granularity::strided) DEQUANT_CHECK(plan_strided_chunks());
+  // Chunks of packed codes are no ranges of elements, which alone can be read in order.
+  if (has_packed_codes(plan_) && !readers_.codes->seekable() && codes_.empty()) {
+    DEQUANT_TRY(codes_, readers_.codes->whole(parameter_bytes_));
+  }
+  return {};
 }
 
 Status Chunks::open(std::unique_ptr<StoredReader> reader, Range Slices::*slice,
@@ -43,7 +49,7 @@ Status Chunks::open(std::unique_ptr<StoredReader> reader, Range Slices::*slice,
 }
 
 int64_t Chunks::code_bytes(int64_t elements) const {
-  const Range bytes = bytes_of(plan_.input, slices_of(plan_, {0, elements}).x);
+  const Range bytes = x_bytes_of(plan_, slices_of(plan_, {0, elements}).x);
   return bytes.end - bytes.begin;
 }
 
@@ -53,7 +59,7 @@ int64_t Chunks::code_bytes(int64_t elements) const {
 Status Chunks::plan_strided_chunks() {
   const int64_t count = element_count(plan_);
   const auto reads_more = [&](int64_t elements) {
-    const int64_t own = elements * bits(plan_.input) / 8;
+    const int64_t own = elements * code_bits(plan_) / 8;
     return code_bytes(elements) > own + own / 4 + kSlack;
   };
   if (count <= most_ || (readers_.codes->seekable() && !reads_more(most_))) return {};
@@ -82,7 +88,7 @@ int64_t Chunks::concurrency() const {
 void Chunks::make_room(Chunk& chunk, Holds what) const {
   const int64_t most = std::min(most_, element_count(plan_));
   if (codes_.empty()) {
-    chunk.code_buffer.reserve(static_cast<size_t>(most * bits(plan_.input) / 8 + 1));
+    chunk.code_buffer.reserve(static_cast<size_t>(most * code_bits(plan_) / 8 + 1));
   }
   if (what == Holds::codes) return;
   chunk.output.reserve(static_cast<size_t>(most * (bits(plan_.output) / 8)));
@@ -105,13 +111,14 @@ Result<bool> Chunks::next(Chunk& chunk) {
 }
 
 Status Chunks::read_codes(Chunk& chunk, Range slice) {
-  const Range bytes = bytes_of(plan_.input, slice);
+  const Range bytes = x_bytes_of(plan_, slice);
   const auto size = static_cast<size_t>(bytes.end - bytes.begin);
   if (!codes_.empty()) {
     chunk.codes = std::span(codes_).subspan(static_cast<size_t>(bytes.begin), size);
   } else if (readers_.codes->seekable()) {
     chunk.code_buffer.resize(size);
-    DEQUANT_CHECK(readers_.codes->read_at(slice, chunk.code_buffer));
+    DEQUANT_CHECK(
+        readers_.codes->read_at(has_packed_codes(plan_) ? bytes : slice, chunk.code_buffer));
     chunk.codes = chunk.code_buffer;
   }
   return {};
@@ -132,8 +139,11 @@ Status Chunks::compute(Chunk& chunk, std::span<std::byte> y, const RunOptions& o
     buffers.x = chunk.codes;
     for (size_t i = 0; i < parameters_.size(); ++i) {
       const Parameter& p = parameters_[i];
+      const bool packed_zeros = p.slice == &Slices::zero_point && has_packed_zero_points(plan_);
+      const Range slice = slices.*p.slice;
       DEQUANT_TRY(buffers.*p.buffer,
-                  p.reader.get(p.element, slices.*p.slice, chunk.parameter_buffers[i]));
+                  p.reader.get(p.element, packed_zeros ? zero_point_bytes_of(plan_, slice) : slice,
+                               chunk.parameter_buffers[i]));
     }
   }
   const Stopwatch watch(phases_, &Phases::dequantize);

@@ -22,15 +22,17 @@ struct RecipeReaders {
   std::unique_ptr<StoredReader> zero_point;
   std::unique_ptr<StoredReader> tensor_scale = nullptr;
   std::unique_ptr<StoredReader> group_index = nullptr;
+  std::unique_ptr<StoredReader> codebook = nullptr;
 };
 
-/// The parameters of a recipe: scale, zero point, tensor scale, group index.
-inline constexpr size_t kMostParameters = 4;
+/// The parameters of a recipe: scale, zero point, tensor scale, group index, codebook.
+inline constexpr size_t kMostParameters = 5;
 
 /// One chunk, and the buffers of the thread that computes it.
 struct Chunk {
   Range elements;
-  /// The packed codes of a plan that is not strided; of a strided plan all that the elements need.
+  /// The packed codes of a plan that is not strided; of a strided plan, or codes with a Packing,
+  /// all that the elements need.
   std::span<const std::byte> codes;
   std::vector<std::byte> output;
 

@@ -26,18 +26,21 @@ Result<Measured> Measurer::measure(const DenseTensor& tensor, bool all) {
   Measured found;
   DEQUANT_CHECK(read(recipe.scale, [&](double scale) { found.scale.add(scale, all); }));
   for_each_listed(found.scale, [&](Group& g) { g.zero_point = recipe.plan.implicit_zero_point; });
-  if (recipe.zero_point) DEQUANT_CHECK(read_zero_points(*recipe.zero_point, found));
+  if (recipe.zero_point && !has_packed_zero_points(recipe.plan))
+    DEQUANT_CHECK(read_zero_points(*recipe.zero_point, found));
   Profiler profiler(recipe.plan, all);
   // Chunks of a strided plan may read the same codes: these are read once more, in their order.
   const bool strided = recipe.plan.granularity == Granularity::strided;
+  const bool packed = has_packed_codes(recipe.plan);
   DEQUANT_TRY(RecipeReaders readers, open_readers(file_, tensor, options_));
   DEQUANT_CHECK(scatter_.visit(recipe.plan, std::move(readers), [&](const Chunk& chunk) -> Status {
     profiler.add(chunk.elements, chunk.output);
-    if (!strided) profiler.add_codes(chunk.codes, chunk.elements.end - chunk.elements.begin);
+    if (!strided && !packed)
+      profiler.add_codes(chunk.codes, chunk.elements.end - chunk.elements.begin);
     advance_(static_cast<int64_t>(chunk.output.size()));
     return {};
   }));
-  if (strided && all) DEQUANT_CHECK(read_codes(tensor.stored, profiler));
+  if (strided && !packed && all) DEQUANT_CHECK(read_codes(tensor.stored, profiler));
   found.profile = profiler.finish();
   if (found.profile.has_groups) {
     for_each_listed(found.scale, [&](Group& g) { g.largest = profiler.largest(g.index); });

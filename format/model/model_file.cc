@@ -21,6 +21,9 @@ Result<RecipeReaders> open_readers(ModelFile& file, const DenseTensor& tensor,
   if (recipe.group_index) {
     DEQUANT_TRY(readers.group_index, file.open(*recipe.group_index, memory));
   }
+  if (recipe.codebook) {
+    DEQUANT_TRY(readers.codebook, file.open(*recipe.codebook, memory));
+  }
   return readers;
 }
 

@@ -12,6 +12,15 @@
 
 namespace dequant::format {
 
+/// True if the codes, or the zero points, have a Packing. Their reader then reads bytes: its
+/// elements are of 8 bits, and it has as many as bytes are stored.
+inline bool has_packed_codes(const Plan& plan) {
+  return plan.parameters.x_packing.order != CodeOrder::of_element;
+}
+inline bool has_packed_zero_points(const Plan& plan) {
+  return plan.parameters.zero_point_packing.order != CodeOrder::of_element;
+}
+
 /// Reads a stored tensor once from front to back, or ranges in any order where the storage is
 /// seekable. Bytes are packed and little-endian, as in dequant::Buffers. Formats derive from this
 /// class.

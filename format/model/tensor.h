@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -36,6 +37,16 @@ struct StoredTensor {
 /// Called for a tensor from which a stored tensor is computed: its identity, its bytes in files.
 using SourceVisitor = std::function<void(const void* identity, int64_t bytes)>;
 
+/// The plan of an output type: one of `variants`, or else the same plan with that output.
+inline Plan plan_for(const Plan& plan, std::span<const Plan> variants, Element output) {
+  for (const Plan& variant : variants) {
+    if (variant.output == output) return variant;
+  }
+  Plan out = plan;
+  out.output = output;
+  return out;
+}
+
 /// How a dense tensor is computed from stored ones.
 struct Recipe {
   Plan plan;
@@ -44,12 +55,19 @@ struct Recipe {
   std::optional<StoredTensor> zero_point;
   std::optional<StoredTensor> tensor_scale = {};  ///< one float32: the second scale of the plan
   std::optional<StoredTensor> group_index = {};   ///< int32
+  std::optional<StoredTensor> codebook = {};      ///< float32: the values of codes
+  /// The plans of all output types, where the arithmetic depends on the type; empty: only
+  /// Plan::output differs.
+  std::span<const Plan> variants = {};
+
+  /// The plan becomes that of another output type.
+  void set_output(Element output) { plan = plan_for(plan, variants, output); }
 
   /// Calls visit(const StoredTensor&) for the stored tensors other than the codes.
   template <class Visit>
   void for_each_parameter(Visit visit) const {
     visit(scale);
-    for (const auto* parameter : {&zero_point, &tensor_scale, &group_index}) {
+    for (const auto* parameter : {&zero_point, &tensor_scale, &group_index, &codebook}) {
       if (*parameter) visit(**parameter);
     }
   }
@@ -76,7 +94,8 @@ struct DenseTensor : TensorFacts {
   bool shared = false;           ///< other tensors may be computed from the same stored tensors
   std::shared_ptr<const void> origin;  ///< owns the texts and shapes of the stored tensors
 
-  /// Its float type and its shape. The caller of a copy may change the float type: plan.output.
+  /// Its float type and its shape. The caller of a copy may change the float type:
+  /// Recipe::set_output().
   TensorType type() const { return {recipe ? recipe->plan.output : stored.type.element, shape}; }
   /// Bytes of all its stored tensors in files.
   int64_t stored_bytes() const {

@@ -81,8 +81,7 @@ class ModelFile {
                         nb::handle like) const {
     const auto extractor = opened();
     DenseTensor tensor = at(*extractor, index);
-    Element& output = tensor.recipe->plan.output;
-    output = output_of("dtype", dtype).value_or(output);
+    if (const auto output = output_of("dtype", dtype)) tensor.recipe->set_output(*output);
     ThreadPool pool(threads_of(threads));
     const Output y(tensor.type(), out, like);
     Status status;

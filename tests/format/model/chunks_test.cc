@@ -1,5 +1,5 @@
-// Strided plans computed in chunks: the floats of one run() over the whole tensor, whether chunks
-// read neighbouring codes, whole dimensions at once, or from codes that are held in memory.
+// Strided plans and packed codes in chunks: the floats of one run() over the whole tensor, whether
+// chunks read neighbouring codes, whole dimensions at once, or codes that are held in memory.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -80,6 +80,43 @@ std::vector<Case> cases() {
            float4e2m1, bfloat16,
            {{6, 360 * 640, 360 * 20, 0, 640 * 360}, {640, 1, 1, 0, 360, 32}, {360, 640, 20, 0, 1}}),
        true});
+  // GPTQ of 3 bits: words of an output run down a column; the words of a group's zero points do
+  // not.
+  Plan words = strided(uint8, bfloat16, {{400, 960, 1, 1, 960}, {960, 1, 400, 400, 1, 128}});
+  words.has_zero_point = true;
+  words.parameters.x_packing = {CodeOrder::stream, 3, 960, 400};
+  words.parameters.zero_point = uint8;
+  words.parameters.zero_point_packing = {CodeOrder::stream, 3, 400, 0};
+  words.parameters.zero_point_offset = 1;
+  words.parameters.zero_point_overflow = ZeroPointOverflow::wrap;
+  all.push_back({"words down columns", words, true});
+  // MLX of 5 bits: rows are streams, and a bias is added.
+  Plan rows{.input = uint8,
+            .output = bfloat16,
+            .has_zero_point = true,
+            .granularity = Granularity::blocked,
+            .outer = 999,
+            .axis = 320,
+            .block = 64};
+  rows.parameters.x_packing = {CodeOrder::stream, 5, 320, 0};
+  rows.parameters.zero_point = bfloat16;
+  rows.parameters.zero_point_role = ZeroPointRole::add_after;
+  all.push_back({"rows of words", rows, true});
+  // bitsandbytes: values are in a table.
+  Plan table{.input = uint8,
+             .output = float16,
+             .granularity = Granularity::blocked,
+             .axis = 400'001,
+             .block = 64};
+  table.parameters.codebook = true;
+  table.parameters.x_packing = {CodeOrder::high_first, 4, 0, 0};
+  all.push_back({"a table of values", table, true});
+  // HQQ: codes of a word are far apart.
+  Plan slabs{.input = uint8, .output = float16, .granularity = Granularity::per_axis};
+  slabs.axis = 6000;
+  slabs.inner = 64;
+  slabs.parameters.x_packing = {CodeOrder::slabs_high_first, 3, 0, 600 * 64};
+  all.push_back({"slabs", slabs});
   return all;
 }
 
@@ -89,6 +126,7 @@ struct Inputs {
   Bytes zero_point;
   Bytes tensor_scale;
   Bytes group_index;
+  Bytes codebook;
 };
 
 Inputs random_inputs(const Plan& plan) {
@@ -99,18 +137,23 @@ Inputs random_inputs(const Plan& plan) {
     bytes.resize(static_cast<size_t>(packed_bytes(element, count).value()));
     for (std::byte& b : bytes) b = static_cast<std::byte>(random());
   };
-  fill(in.x, plan.input, e.x);
-  if (plan.has_zero_point) fill(in.zero_point, zero_point_element(plan), e.zero_point);
+  fill(in.x, uint8, x_bytes_of(plan, {0, e.x}).end);
+  fill(in.zero_point, uint8, zero_point_bytes_of(plan, {0, e.zero_point}).end);
+  const auto copy = [](Bytes& bytes, const auto& numbers) {
+    const auto stored = std::as_bytes(std::span(numbers));
+    bytes.assign(stored.begin(), stored.end());
+  };
   std::vector<float> scales(static_cast<size_t>(e.scale));
   for (float& s : scales) s = static_cast<float>(random() % 1000) * 0x1p-12F;
-  const auto of_scales = std::as_bytes(std::span(scales));
-  in.scale.assign(of_scales.begin(), of_scales.end());
+  copy(in.scale, scales);
   std::vector<int32_t> groups(static_cast<size_t>(e.group_index));
   for (int32_t& g : groups) {
     g = static_cast<int32_t>(random() % static_cast<uint32_t>(plan.parameters.group_index.groups));
   }
-  const auto of_groups = std::as_bytes(std::span(groups));
-  in.group_index.assign(of_groups.begin(), of_groups.end());
+  copy(in.group_index, groups);
+  std::vector<float> values(static_cast<size_t>(e.codebook));
+  for (float& f : values) f = static_cast<float>(random() % 1000) - 500;
+  copy(in.codebook, values);
   return in;
 }
 
@@ -129,14 +172,19 @@ class StridedChunks : public ::testing::TestWithParam<std::tuple<size_t, bool>> 
       return std::make_unique<MemoryReader>(element, count, bytes, read, seekable_);
     };
     RecipeReaders out;
-    out.codes = reader(plan_.input, e.x, in_.x, codes_read_);
+    const auto bytes_in = [](const Bytes& bytes) { return static_cast<int64_t>(bytes.size()); };
+    out.codes =
+        reader(plan_.input, has_packed_codes(plan_) ? bytes_in(in_.x) : e.x, in_.x, codes_read_);
     out.scale = reader(plan_.scale, e.scale, in_.scale, parameters_read_);
     if (plan_.has_zero_point) {
+      const bool packed = has_packed_zero_points(plan_);
       out.zero_point =
-          reader(zero_point_element(plan_), e.zero_point, in_.zero_point, parameters_read_);
+          reader(zero_point_element(plan_), packed ? bytes_in(in_.zero_point) : e.zero_point,
+                 in_.zero_point, parameters_read_);
     }
     if (e.group_index != 0)
       out.group_index = reader(int32, e.group_index, in_.group_index, parameters_read_);
+    if (e.codebook != 0) out.codebook = reader(float32, e.codebook, in_.codebook, parameters_read_);
     return out;
   }
 
@@ -147,7 +195,8 @@ class StridedChunks : public ::testing::TestWithParam<std::tuple<size_t, bool>> 
                             .zero_point = in_.zero_point,
                             .y = y,
                             .tensor_scale = in_.tensor_scale,
-                            .group_index = in_.group_index}));
+                            .group_index = in_.group_index,
+                            .codebook = in_.codebook}));
     return y;
   }
 
