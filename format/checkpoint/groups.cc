@@ -2,35 +2,12 @@
 #include "format/checkpoint/groups.h"
 
 #include <algorithm>
-#include <array>
 
+#include "format/checkpoint/unclaimed.h"
 #include "format/io/errors.h"
 
 namespace dequant::format::checkpoint {
 namespace {
-
-/// Ends of the names of tensors that quantize activations or caches, never weights.
-constexpr std::array<std::string_view, 11> kActivations{
-    ".input_scale",       ".input_global_scale",
-    ".input_zero_point",  ".output_scale",
-    ".output_zero_point", ".activation_scale",
-    ".qscale_act",        ".scale_input",
-    ".k_scale",           ".v_scale",
-    ".q_scale",
-};
-
-/// Types of tensors that hold codes, alone or packed.
-constexpr std::array<std::string_view, 10> kCodes{
-    "F8_E4M3", "F8_E5M2", "F8_E4M3FNUZ", "F8_E5M2FNUZ", "F8_E8M0",
-    "F6_E2M3", "F6_E3M2", "F4",          "U8",          "I8",
-};
-
-template <class List>
-bool ends_in(std::string_view name, const List& ends) {
-  return std::any_of(ends.begin(), ends.end(), [&](std::string_view end) {
-    return name.ends_with(end) || name == end.substr(1);
-  });
-}
 
 /// The plans of all output types, where these differ in more than the output from `plan`.
 Result<std::vector<Plan>> variants_of(SchemeNode node, const Plan& plan) {
@@ -155,17 +132,10 @@ Result<Warnings> Groups::warnings() const {
 Status Groups::finish(bool keep_unknown) {
   for (const Entry& entry : shards_.entries()) {
     if (is_used(entry)) continue;
-    if (ends_in(entry.name(), kActivations)) {
-      DEQUANT_CHECK(drop(entry, "it quantizes activations or a cache"));
-    } else if (std::find(kCodes.begin(), kCodes.end(), entry.dtype()) != kCodes.end()) {
-      if (!keep_unknown) {
-        return failure(ErrorCode::unsupported,
-                       "tensor {} of type {}: nothing in the checkpoint says how it is quantized "
-                       "(no scale belongs to it); keep-unknown copies such tensors as they are",
-                       escaped(entry.name()), entry.dtype());
-      }
-      unknown_.push_back(&entry);
-    }
+    const Unclaimed use = decide_on(*this, entry);
+    if (use.refused && !keep_unknown) return *use.refused;
+    if (use.refused) unknown_.push_back(&entry);
+    if (!use.dropped.empty()) DEQUANT_CHECK(drop(entry, use.dropped));
   }
   return {};
 }

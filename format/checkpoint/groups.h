@@ -87,9 +87,8 @@ class Groups {
   /// All sentences. Fails as the functions of warn_later() do.
   Result<Warnings> warnings() const;
 
-  /// Decides on all tensors without a use: parameters of activations are dropped, tensors of types
-  /// that may be quantized are refused with unsupported, or kept if `keep_unknown`; the others are
-  /// copied.
+  /// Decides on all tensors without a use, as decide_on() says. Fails where that refuses a tensor,
+  /// unless `keep_unknown`: such tensors are copied then, and listed by unknown().
   Status finish(bool keep_unknown);
 
   const std::deque<Group>& groups() const { return groups_; }

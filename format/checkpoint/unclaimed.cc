@@ -1,0 +1,107 @@
+// What becomes of tensors that no scheme has a use for.
+#include "format/checkpoint/unclaimed.h"
+
+#include <algorithm>
+#include <array>
+
+#include "format/checkpoint/modules.h"
+#include "format/io/errors.h"
+
+namespace dequant::format::checkpoint {
+namespace {
+
+using Names = std::span<const std::string_view>;
+
+/// Ends of the names of tensors that quantize activations or caches, never weights.
+constexpr std::array<std::string_view, 11> kActivations{
+    ".input_scale",       ".input_global_scale",
+    ".input_zero_point",  ".output_scale",
+    ".output_zero_point", ".activation_scale",
+    ".qscale_act",        ".scale_input",
+    ".k_scale",           ".v_scale",
+    ".q_scale",
+};
+
+/// Types of tensors that hold codes, alone or packed.
+constexpr std::array<std::string_view, 10> kCodes{
+    "F8_E4M3", "F8_E5M2", "F8_E4M3FNUZ", "F8_E5M2FNUZ", "F8_E8M0",
+    "F6_E2M3", "F6_E3M2", "F4",          "U8",          "I8",
+};
+
+/// Integers that hold codes in tensors of these names.
+constexpr std::array<std::string_view, 6> kWords{"I16", "U16", "I32", "U32", "I64", "U64"};
+constexpr std::array<std::string_view, 4> kPacked{".qweight", ".qzeros", ".weight_packed",
+                                                  ".weight"};
+
+constexpr std::array<std::string_view, 4> kFloats{"F16", "BF16", "F32", "F64"};
+
+/// The end of the name of a scale, and the end that the name of its weight has instead.
+struct ScaleName {
+  std::string_view scale;
+  std::string_view weight;
+};
+constexpr std::array kScales{
+    ScaleName{".weight_scale", ".weight"},      ScaleName{".weight_scale_inv", ".weight"},
+    ScaleName{".weight_scale_2", ".weight"},    ScaleName{".weight_global_scale", ".weight"},
+    ScaleName{".weight_zero_point", ".weight"}, ScaleName{".scale_weight", ".weight"},
+    ScaleName{".qscale_weight", ".weight"},     ScaleName{"_scale_inv", ""},
+};
+
+bool contains(Names names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool ends_in(std::string_view name, Names ends) {
+  return std::any_of(ends.begin(), ends.end(), [&](std::string_view end) {
+    return name.ends_with(end) || name == end.substr(1);
+  });
+}
+
+bool holds_codes(const Entry& entry) {
+  return contains(kCodes, entry.dtype()) ||
+         (contains(kWords, entry.dtype()) && ends_in(entry.name(), kPacked));
+}
+
+/// True where some tensor of the checkpoint is quantized.
+bool is_quantized(const Groups& groups) {
+  return !groups.groups().empty() || groups.config().quantization() != nullptr;
+}
+
+Unclaimed decide_on_scale(const Groups& groups, const Entry& entry,
+                          const std::string& weight_name) {
+  const Entry* weight = groups.find(weight_name);
+  if (weight == nullptr) {
+    return {.refused = failure(ErrorCode::malformed,
+                               "tensor {}: there is no {} that it may be the scale of; "
+                               "keep-unknown copies such tensors as they are",
+                               escaped(entry.name()), escaped(weight_name))};
+  }
+  if (groups.is_used(*weight)) {
+    return {.refused = failure(ErrorCode::malformed,
+                               "tensor {}: {} has a scale already, and is dequantized without this "
+                               "one; keep-unknown copies such tensors as they are",
+                               escaped(entry.name()), escaped(weight_name))};
+  }
+  const bool is_dense = contains(kFloats, weight->dtype());
+  if (is_dense && is_quantized(groups)) return {.dropped = "its weight is stored as floats"};
+  return {};
+}
+
+}  // namespace
+
+Unclaimed decide_on(const Groups& groups, const Entry& entry) {
+  if (ends_in(entry.name(), kActivations))
+    return {.dropped = "it quantizes activations or a cache"};
+  for (const ScaleName& names : kScales) {
+    if (const auto module = module_of(entry.name(), names.scale))
+      return decide_on_scale(groups, entry, *module + std::string(names.weight));
+  }
+  if (!holds_codes(entry)) return {};
+  return {.refused = failure(ErrorCode::unsupported,
+                             "tensor {} of type {}: nothing in the checkpoint says how it is "
+                             "quantized (no scale belongs to it); keep-unknown copies such tensors "
+                             "as they are",
+                             escaped(entry.name()), entry.dtype())};
+}
+
+}  // namespace dequant::format::checkpoint

@@ -1,0 +1,23 @@
+// What becomes of tensors that no scheme has a use for.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "format/checkpoint/groups.h"
+
+namespace dequant::format::checkpoint {
+
+/// The use of a tensor in a dense checkpoint: it is copied, unless one of the two is there.
+struct Unclaimed {
+  std::string_view dropped = {};      ///< a literal: why it is not needed
+  std::optional<Error> refused = {};  ///< it is, or belongs to, codes that nothing can read
+};
+
+/// Decides on a tensor that has no use once all schemes have found their groups. Parameters of
+/// activations are dropped, and scales of weights that are stored as floats in a checkpoint where
+/// others are not. Codes are refused with unsupported, and with malformed scales whose weight is
+/// not there or is dequantized without them.
+Unclaimed decide_on(const Groups& groups, const Entry& entry);
+
+}  // namespace dequant::format::checkpoint

@@ -1,0 +1,107 @@
+"""Tensors of a checkpoint that no scheme has a use for: copied, left out with a reason, or refused,
+never copied silently where they are codes or belong to codes."""
+
+import json
+
+import numpy as np
+import pytest
+
+from test_checkpoints import tensors
+from test_checkpoints_folder import CODES, NORM, SCALE, Folder, weight
+
+WORDS = np.zeros((8, 1), np.int32)
+DENSE = ("BF16", NORM.reshape(1, 8))
+KEPT = "keep-unknown"
+
+
+@pytest.fixture(name="folder")
+def fixture_folder(tmp_path):
+    return Folder(tmp_path)
+
+
+def names_of(folder):
+    return tensors(folder.out).keys()
+
+
+# Codes.
+
+@pytest.mark.parametrize("name", ["v.qweight", "v.weight_packed", "v.qzeros", "v.weight"])
+@pytest.mark.parametrize("dtype", ["I32", "U32"])
+def test_words_of_codes_that_no_scheme_has_are_refused(folder, name, dtype):
+    folder.file({**weight(), name: (dtype, WORDS)})
+    folder.refused(4, f"tensor {name} of type {dtype}", "nothing in the checkpoint says", KEPT)
+    report = json.loads(folder.convert("--keep-unknown", "--json").stdout)
+    assert [left["name"] for left in report["left"]] == [name]
+    assert any(name in warning for warning in report["warnings"])
+    assert tensors(folder.out)[name][0] == dtype
+
+
+def test_words_of_codes_are_refused_without_a_configuration_too(folder):
+    (folder.path / "config.json").unlink()
+    folder.file({"v.qweight": ("I32", WORDS), "v.scales": ("F16", np.ones((1, 1), np.float16))})
+    folder.refused(4, "tensor v.qweight of type I32")
+
+
+@pytest.mark.parametrize("entry", [("I32", WORDS), ("I64", np.zeros((1, 8), np.int64))])
+def test_integers_of_other_names_are_copied(folder, entry):
+    folder.file({**weight(), "rope.position_ids": entry})
+    folder.convert()
+    assert names_of(folder) == {"w.weight", "rope.position_ids"}
+
+
+# Scales.
+
+SCALES = ["weight_scale", "weight_scale_inv", "weight_scale_2", "weight_global_scale",
+          "weight_zero_point", "scale_weight", "qscale_weight"]
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_a_scale_beside_a_dense_weight_is_left_out_and_listed(folder, scale):
+    folder.file({**weight(), "v.weight": DENSE, f"v.{scale}": ("F32", SCALE)})
+    report = json.loads(folder.convert("--json").stdout)
+    assert report["dropped"] == [{"name": f"v.{scale}", "reason": "its weight is stored as floats"}]
+    assert names_of(folder) == {"w.weight", "v.weight"}
+    assert tensors(folder.out)["v.weight"][0] == "BF16"
+
+
+def test_a_scale_named_after_a_dense_tensor_is_left_out(folder):
+    folder.file({**weight(), "experts.down": DENSE, "experts.down_scale_inv": ("F32", SCALE)})
+    folder.convert()
+    assert names_of(folder) == {"w.weight", "experts.down"}
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_a_scale_without_a_weight_is_refused(folder, scale):
+    folder.file({**weight(), f"v.{scale}": ("F32", SCALE)})
+    folder.refused(3, f"tensor v.{scale}", "there is no v.weight", KEPT)
+    folder.convert("--keep-unknown")
+    assert names_of(folder) == {"w.weight", f"v.{scale}"}
+
+
+@pytest.mark.parametrize("scale", ["weight_scale_2", "weight_global_scale", "weight_zero_point"])
+def test_a_second_parameter_that_a_scheme_does_not_read_is_refused(folder, scale):
+    folder.file({**weight(), f"w.{scale}": ("F32", SCALE)})
+    folder.refused(3, f"tensor w.{scale}", "w.weight has a scale already")
+
+
+def test_scales_of_norms_are_no_scales_of_weights(folder):
+    entries = {"norm.scale": ("BF16", NORM), "attn.l2_clip.scale": ("F32", SCALE),
+               "mixer.scales": ("F32", SCALE)}
+    folder.file({**weight(), **entries})
+    folder.convert()
+    assert names_of(folder) == {"w.weight", *entries}
+
+
+def test_a_model_that_is_not_quantized_keeps_all_of_its_tensors(folder):
+    folder.config({"torch_dtype": "bfloat16"})
+    folder.file({"v.weight": DENSE, "v.weight_scale": ("F32", SCALE)})
+    folder.convert()
+    assert names_of(folder) == {"v.weight", "v.weight_scale"}
+
+
+def test_codes_that_are_kept_keep_their_scale(folder):
+    folder.config({"torch_dtype": "bfloat16"})
+    folder.file({"v.weight": ("U8", CODES), "v.weight_scale": ("F32", SCALE)})
+    folder.refused(4, "tensor v.weight of type U8")
+    folder.convert("--keep-unknown")
+    assert names_of(folder) == {"v.weight", "v.weight_scale"}
