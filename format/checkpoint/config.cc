@@ -60,7 +60,7 @@ void make_dense(ordered_json& object, Element dtype) {
 Result<ordered_json> read_object(const std::string& path) {
   if (identity_of(path).size < 0) return ordered_json();
   DEQUANT_TRY(const std::string text, read_small_file(path, kMostBytes));
-  auto document = parse_ordered_json(text);
+  auto document = parse_python_json(text);
   if (!document) return in(escaped(path), std::move(document).error());
   if (!document->is_object())
     return failure(ErrorCode::malformed, "{}: not a JSON object", escaped(path));

@@ -13,6 +13,7 @@
 #include "format/checkpoint/names.h"
 #include "format/checkpoint/other_files.h"
 #include "format/io/errors.h"
+#include "format/json/json.h"
 #include "format/model/distinct_bytes.h"
 
 namespace dequant::format::checkpoint {
@@ -202,7 +203,7 @@ class Writer {
 
   Status write_json(const std::string& name, const ordered_json& document) {
     DEQUANT_TRY(OutputFile out, OutputFile::create(path_of(name), options_.overwrite));
-    DEQUANT_CHECK(out.write(document.dump(2, ' ', false, ordered_json::error_handler_t::strict)));
+    DEQUANT_CHECK(out.write(python_json(document)));
     DEQUANT_CHECK(out.write("\n"));
     return out.commit();
   }

@@ -3,10 +3,13 @@
 #include "format/json/json.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "format/json/python_floats.h"
 
 namespace dequant::format {
 namespace {
@@ -34,13 +37,17 @@ ordered_json* add_member(ordered_json& object, std::string& name) {
 template <class J>
 class Builder : public J::json_sax_t {
  public:
-  explicit Builder(size_t size, size_t most_members) : size_(size), most_(most_members) {}
+  /// `has_words`: numbers of the text may stand for words.
+  Builder(size_t size, size_t most_members, bool has_words)
+      : size_(size), most_(most_members), has_words_(has_words) {}
 
   bool null() override { return add(J()); }
   bool boolean(bool value) override { return add(J(value)); }
   bool number_integer(int64_t value) override { return add(J(value)); }
   bool number_unsigned(uint64_t value) override { return add(J(value)); }
-  bool number_float(double value, const std::string&) override { return add(J(value)); }
+  bool number_float(double value, const std::string& text) override {
+    return add(J(has_words_ ? float_of_word(text).value_or(value) : value));
+  }
   bool string(std::string& value) override { return add(J(std::move(value))); }
   bool binary(typename J::binary_t&) override { return false; }  // JSON text has no binary values
   bool start_object(size_t) override { return open(J::object()); }
@@ -104,24 +111,57 @@ class Builder : public J::json_sax_t {
 
   size_t size_;  ///< of the text
   size_t most_;  ///< members of an object
+  bool has_words_;
   J root_;
   std::vector<J*> open_;
   J* member_ = nullptr;
   std::optional<Error> error_;
 };
 
+/// Appends a value whose members are indented by `depth` levels.
+void append(std::string& out, const ordered_json& value, size_t depth) {
+  const std::string line = fmt::format("\n{:{}}", "", 2 * depth);
+  const bool is_object = value.is_object();
+  if (value.is_structured() && !value.empty()) {
+    std::string_view before = is_object ? "{" : "[";
+    for (const auto& [key, member] : value.items()) {
+      out.append(before).append(line).append("  ");
+      if (is_object) out.append(ordered_json(key).dump()).append(": ");
+      append(out, member, depth + 1);
+      before = ",";
+    }
+    out.append(line).append(is_object ? "}" : "]");
+  } else if (value.is_number_float() && !std::isfinite(value.get<double>())) {
+    out.append(word_of(value.get<double>()));
+  } else {
+    out.append(value.dump());
+  }
+}
+
 }  // namespace
 
 Result<json> parse_json(std::string_view text) {
-  Builder<json> builder(text.size(), SIZE_MAX);
+  Builder<json> builder(text.size(), SIZE_MAX, false);
   json::sax_parse(text, &builder);
   return std::move(builder).result();
 }
 
 Result<ordered_json> parse_ordered_json(std::string_view text) {
-  Builder<ordered_json> builder(text.size(), kMostOrderedMembers);
+  Builder<ordered_json> builder(text.size(), kMostOrderedMembers, false);
   ordered_json::sax_parse(text, &builder);
   return std::move(builder).result();
+}
+
+Result<ordered_json> parse_python_json(std::string_view text) {
+  Builder<ordered_json> builder(text.size(), kMostOrderedMembers, true);
+  ordered_json::sax_parse(with_numbers_for_words(text), &builder);
+  return std::move(builder).result();
+}
+
+std::string python_json(const ordered_json& document) {
+  std::string out;
+  append(out, document, 0);
+  return out;
 }
 
 std::string shown(const json& value) {

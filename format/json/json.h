@@ -28,6 +28,15 @@ inline constexpr size_t kMostOrderedMembers = 10'000;
 /// more than kMostOrderedMembers members.
 Result<nlohmann::ordered_json> parse_ordered_json(std::string_view text);
 
+/// The same for a text of Python's json module, which has the words NaN, Infinity and -Infinity for
+/// floats that are no numbers of JSON.
+Result<nlohmann::ordered_json> parse_python_json(std::string_view text);
+
+/// The document as text of Python's json module: parse_python_json() reads the same document from
+/// it. Objects and arrays have a line for each member, indented by two spaces a level. Demands that
+/// strings are UTF-8.
+std::string python_json(const nlohmann::ordered_json& document);
+
 /// The value as escaped text for a message.
 std::string shown(const nlohmann::json& value);
 

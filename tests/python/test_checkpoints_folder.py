@@ -2,6 +2,7 @@
 folder has besides tensors."""
 
 import json
+import math
 import os
 
 import numpy as np
@@ -199,6 +200,16 @@ def test_config_keeps_its_keys_in_order(folder):
     folder.convert("--dtype", "float16")
     assert list(json.loads((folder.out / "config.json").read_text()).items()) == [
         ("architectures", ["A"]), ("torch_dtype", "float16"), ("z", 1), ("a", 1e-05)]
+
+
+def test_config_keeps_floats_that_only_python_writes(folder):
+    limits = {"time_step_limit": [0.0, math.inf], "x": -math.inf, "y": "NaN, Infinity"}
+    folder.config({**CONFIG, **limits})
+    folder.file(weight())
+    folder.convert()
+    text = (folder.out / "config.json").read_text()
+    assert "Infinity\n" in text and '"x": -Infinity' in text
+    assert {key: json.loads(text)[key] for key in limits} == limits
 
 
 def test_a_section_of_a_text_model_is_removed_too(folder):
