@@ -11,7 +11,8 @@
 namespace dequant::format::checkpoint {
 
 std::span<const Scheme* const> schemes() {
-  static constexpr std::array<const Scheme*, 1> kSchemes{&kFp8};
+  static constexpr std::array kSchemes{&kAwq, &kBitsandbytes, &kFp8,    &kGptOss, &kGptq,
+                                       &kHqq, &kMlx,          &kQuanto, &kTorchao};
   return kSchemes;
 }
 

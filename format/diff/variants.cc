@@ -81,8 +81,8 @@ Status visit_zero_points(const RecipeData& right, const VariantVisitor& visitor)
 }
 
 Status visit_codes(const RecipeData& right, const VariantVisitor& visitor) {
-  const int64_t code_bits = has_packed_codes(right.plan) ? right.plan.parameters.x_packing.bits
-                                                         : bits(right.plan.input);
+  const int64_t code_bits =
+      has_packed_codes(right.plan) ? right.plan.parameters.x_packing.bits : bits(right.plan.input);
   if (code_bits != 4) return {};
   RecipeData wrong = right;
   for (std::byte& b : wrong.x) b = b << 4 | b >> 4;

@@ -2,14 +2,32 @@
 
 Each dialect (a specification of dequantization) is a module whose functions have the argument names
 of the specification: onnx, microsoft, tensorflow, directml, webnn. So is each scheme of quantized
-checkpoints, by the producer's names: fp8, mx. Tensors are numpy arrays, objects that share their
-memory with numpy, and dequant.Packed.
+checkpoints, by the producer's names: awq, bitsandbytes, fp8, gptoss, gptq, hqq, mlx, mx, quanto,
+torchao. Tensors are numpy arrays, objects that share their memory with numpy, and dequant.Packed.
 """
 
 import copyreg as _copyreg
 import operator as _operator
 
-from . import directml, fp8, microsoft, mx, onnx, tensorflow, webnn
+from . import (
+    awq,
+    bitsandbytes,
+    bitsandbytes_absmax,
+    bitsandbytes_int8,
+    directml,
+    fp8,
+    gptoss,
+    gptq,
+    hqq,
+    microsoft,
+    mlx,
+    mx,
+    onnx,
+    quanto,
+    tensorflow,
+    torchao,
+    webnn,
+)
 from ._core import BITS as _BITS
 from ._core import __version__
 from ._convert import ConvertReport, convert
@@ -26,5 +44,7 @@ dtypes = tuple(_BITS)
 _copyreg.pickle(type(onnx.dequantize_linear), _operator.attrgetter("__qualname__"))
 
 __all__ = ["Channel", "ConvertReport", "Diff", "Model", "ModelDiff", "Packed", "Tensor",
-           "UnsupportedError", "Worst", "__version__", "convert", "diff", "directml", "dtypes",
-           "fp8", "microsoft", "mx", "onnx", "open", "tensorflow", "webnn"]
+           "UnsupportedError", "Worst", "__version__", "awq", "bitsandbytes", "bitsandbytes_absmax",
+           "bitsandbytes_int8", "convert", "diff", "directml", "dtypes", "fp8", "gptoss", "gptq",
+           "hqq", "microsoft", "mlx", "mx", "onnx", "open", "quanto", "tensorflow", "torchao",
+           "webnn"]

@@ -44,10 +44,7 @@ Result<Plan> dequantize(const Dequantize& node) {
     return invalid("weight_scale: element type ", name(node.weight_scale.element),
                    " is not one of float32, float16, bfloat16, float8e8m0, uint8");
   }
-  if (!is_output(node.output)) {
-    return invalid("output: element type ", name(node.output),
-                   " is not one of float32, float16, bfloat16");
-  }
+  DEQUANT_CHECK(check_output(node.output));
   if (node.weight.shape.size() > size_t{kMaxRank}) {
     return invalid("weight: rank ", node.weight.shape.size(), " is greater than ", kMaxRank);
   }

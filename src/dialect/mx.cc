@@ -70,10 +70,7 @@ Result<Plan> dequantize(const Dequantize& node) {
     return invalid("scale: element type ", name(node.scale.element),
                    " is neither float8e8m0 nor uint8");
   }
-  if (!is_output(node.output)) {
-    return invalid("output: element type ", name(node.output),
-                   " is not one of float32, float16, bfloat16");
-  }
+  DEQUANT_CHECK(check_output(node.output));
   DEQUANT_TRY(const auto shape, dense_shape(node));
   std::vector<int64_t> block(shape.size(), 1);
   block.back() = kBlock;

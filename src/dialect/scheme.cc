@@ -8,8 +8,18 @@ namespace {
 
 /// In the order of their names.
 constexpr std::array kEntries{
+    &kAwqScheme,
+    &kBitsandbytesScheme,
+    &kBitsandbytesAbsmaxScheme,
+    &kBitsandbytesInt8Scheme,
     &kFp8Scheme,
+    &kGptOssScheme,
+    &kGptqScheme,
+    &kHqqScheme,
+    &kMlxScheme,
     &kMxScheme,
+    &kQuantoScheme,
+    &kTorchaoScheme,
 };
 
 template <class List>
@@ -103,6 +113,12 @@ Result<bool> SchemeArguments::flag(std::string_view option, bool otherwise) cons
   return i == 1;
 }
 
+Status check_output(Element output) {
+  if (is_output(output)) return {};
+  return invalid("output: element type ", name(output),
+                 " is not one of float32, float16, bfloat16");
+}
+
 std::span<const Scheme> schemes() noexcept {
   static const auto all = [] {
     std::array<Scheme, kEntries.size()> out;
@@ -117,10 +133,7 @@ Result<SchemePlan> plan_scheme(const SchemeNode& node) {
   for (const SchemeEntry* entry : kEntries) {
     if (entry->scheme.name != node.scheme) continue;
     DEQUANT_CHECK(check_names(entry->scheme, node));
-    if (!is_output(node.output)) {
-      return invalid("output: element type ", name(node.output),
-                     " is not one of float32, float16, bfloat16");
-    }
+    DEQUANT_CHECK(check_output(node.output));
     return entry->plan(SchemeArguments(node));
   }
   return invalid("\"", node.scheme, "\" is no scheme");

@@ -49,8 +49,21 @@ struct SchemeEntry {
   Result<SchemePlan> (*plan)(const SchemeArguments& arguments);
 };
 
+/// Fails with invalid_argument for an element that is no type of results.
+Status check_output(Element output);
+
 // One for each file of a scheme.
+extern const SchemeEntry kAwqScheme;
+extern const SchemeEntry kBitsandbytesScheme;
+extern const SchemeEntry kBitsandbytesAbsmaxScheme;
+extern const SchemeEntry kBitsandbytesInt8Scheme;
 extern const SchemeEntry kFp8Scheme;
+extern const SchemeEntry kGptOssScheme;
+extern const SchemeEntry kGptqScheme;
+extern const SchemeEntry kHqqScheme;
+extern const SchemeEntry kMlxScheme;
 extern const SchemeEntry kMxScheme;
+extern const SchemeEntry kQuantoScheme;
+extern const SchemeEntry kTorchaoScheme;
 
 }  // namespace dequant

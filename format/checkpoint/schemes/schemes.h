@@ -5,6 +5,14 @@
 
 namespace dequant::format::checkpoint {
 
+extern const Scheme kAwq;
+extern const Scheme kBitsandbytes;
 extern const Scheme kFp8;
+extern const Scheme kGptOss;
+extern const Scheme kGptq;
+extern const Scheme kHqq;
+extern const Scheme kMlx;
+extern const Scheme kQuanto;
+extern const Scheme kTorchao;
 
 }  // namespace dequant::format::checkpoint

@@ -1,0 +1,80 @@
+// AWQ in the GEMM layout: "X.qweight", "X.qzeros" and "X.scales" become "X.weight".
+#include <algorithm>
+#include <array>
+
+#include "format/checkpoint/modules.h"
+#include "format/checkpoint/schemes/auto_round.h"
+#include "format/checkpoint/schemes/schemes.h"
+#include "format/checkpoint/section.h"
+#include "format/io/errors.h"
+
+namespace dequant::format::checkpoint {
+namespace {
+
+constexpr std::array<std::string_view, 3> kMethods{"awq", kAutoRound[0], kAutoRound[1]};
+
+/// The first of two keys that the section has: quant_config.json has names of its own.
+const char* key_of(const Section& section, const char* key, const char* old) {
+  return section.has(key) ? key : old;
+}
+
+/// Demands the layout GEMM, whose name may have capital letters and is the default.
+Status check_layout(const Section& section) {
+  const char* key = section.has("version")             ? "version"
+                    : section.has("checkpoint_format") ? "checkpoint_format"
+                                                       : "format";
+  DEQUANT_TRY(auto layout, section.text(key));
+  std::string lower = layout.value_or("gemm");
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) {
+    return static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  });
+  if (lower == "gemm") return {};
+  return failure(ErrorCode::unsupported,
+                 "{} \"{}\" of AWQ is not supported: only the layout gemm has a dequantizer to "
+                 "compare with",
+                 key, escaped(*layout));
+}
+
+Status check_numbers(const Section& section) {
+  DEQUANT_TRY(const auto bits, section.integer(key_of(section, "bits", "w_bit")));
+  if (bits && *bits != 4) {
+    return failure(ErrorCode::unsupported, "AWQ with {} bits is not supported", *bits);
+  }
+  DEQUANT_TRY(const auto zeros, section.flag("zero_point"));
+  if (zeros && !*zeros) {
+    return failure(ErrorCode::unsupported, "AWQ without zero points is not supported");
+  }
+  return {};
+}
+
+Status recognise_modules(Groups& groups) {
+  const Section section(groups.config().quantization(), "the quantization config");
+  if (is_auto_round(groups.config().method())) {
+    DEQUANT_TRY(const AutoRoundLayout layout, auto_round_layout(section));
+    if (layout != AutoRoundLayout::awq) return {};
+  } else {
+    DEQUANT_CHECK(check_layout(section));
+  }
+  DEQUANT_CHECK(check_numbers(section));
+  const char* key = key_of(section, "group_size", "q_group_size");
+  DEQUANT_TRY(const auto group_size, section.integer(key));
+  if (!group_size) return section.wrong("group_size", "a number of inputs, or -1");
+  const std::string size_text = std::to_string(*group_size);
+  const std::array options{SchemeOption{"group_size", size_text}};
+  for (const Entry& entry : groups.shards().entries()) {
+    const auto name = module_of(entry.name(), ".qweight");
+    if (!name) continue;
+    DEQUANT_TRY(const Entry* qzeros, require(groups, entry, *name, ".qzeros"));
+    DEQUANT_TRY(const Entry* scales, require(groups, entry, *name, ".scales"));
+    const std::array tensors{Named{"qweight", &entry}, Named{"qzeros", qzeros},
+                             Named{"scales", scales}};
+    DEQUANT_CHECK(groups.add(*name + ".weight", "awq", tensors, options));
+  }
+  return {};
+}
+
+}  // namespace
+
+const Scheme kAwq{"awq", kMethods, nullptr, &recognise_modules};
+
+}  // namespace dequant::format::checkpoint
