@@ -34,8 +34,9 @@ struct SchemeOptions : OpOptions {
   std::string dtype = "float32";
 };
 
-/// "weight_scale" as an option: "--weight-scale".
+/// "weight_scale" as an option: "--weight-scale"; "_data": "--data".
 std::string option_of(std::string_view name, const char* end = "") {
+  name.remove_prefix(std::min(name.find_first_not_of('_'), name.size()));
   std::string text = fmt::format("--{}{}", name, end);
   std::replace(text.begin() + 2, text.end(), '_', '-');
   return text;
