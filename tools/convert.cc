@@ -42,6 +42,8 @@ struct Options {
   std::optional<std::string> others;
   std::optional<std::string> max_shard_size;
   std::optional<std::string> shards;
+  std::optional<std::string> audit;
+  bool resume = false;
 };
 
 /// "0.5", "0.5, 0.25, ... (64)", or "not known".
@@ -201,6 +203,8 @@ int run(Options& o) {
   if (o.others) own.set("others", *o.others);
   if (o.max_shard_size) own.set("max-shard-size", *o.max_shard_size);
   if (o.shards) own.set("shards", *o.shards);
+  if (o.audit) own.set("audit", *o.audit);
+  own.set_if(o.resume, "resume");
   o.convert.open.memory = o.resources.structure_memory();
   format::WriteOptions& write = o.convert.write;
   write.overwrite = o.force ? format::Overwrite::replace : format::Overwrite::refuse;
@@ -276,6 +280,13 @@ void add_convert(const Command& app, int& exit_code) {
   c.add_option("--shards", o->shards,
                "Checkpoints: the files of the output have the names and tensors of the input's")
       .one_of({"as-input"});
+  c.add_option("--audit", o->audit,
+               "Checkpoints: also write a file with a JSON line for each tensor: where it comes "
+               "from, the hashes of its bytes, counts of its values; verify --audit reads it")
+      .type_name("FILE")
+      .check(not_standard_output);
+  c.add_flag("--resume", o->resume,
+             "Checkpoints: continue an interrupted conversion after its last complete file");
   c.add_flag("--keep-unknown", o->keep_unknown,
              "Checkpoints: copy quantized tensors that nothing says how to dequantize, with a "
              "warning; else that is an error");

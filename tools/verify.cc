@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "format/formats.h"
 #include "format/io/errors.h"
@@ -23,8 +24,9 @@ using format::WrongTensor;
 using nlohmann::ordered_json;
 
 struct Options {
-  std::string quantized;
-  std::string floats;
+  std::string quantized;  ///< with --audit the float model
+  std::optional<std::string> floats;
+  std::optional<std::string> audit;
   bool keep_unknown = false;
   bool json = false;
   bool quiet = false;
@@ -48,9 +50,9 @@ void print_text(const Options& o, const Verification& v) {
     fmt::print("{}\n", table.text());
   }
   for (const std::string& name : v.missing)
-    fmt::print("{} is not in {}\n", escaped(name), escaped(o.floats));
+    fmt::print("{} is not in {}\n", escaped(name), escaped(*o.floats));
   for (const std::string& name : v.unexpected)
-    fmt::print("{} is only in {}\n", escaped(name), escaped(o.floats));
+    fmt::print("{} is only in {}\n", escaped(name), escaped(*o.floats));
   fmt::print(
       "{} tensors compared ({} dequantized, {} elements): {} right, {} wrong, {} missing, {} "
       "unexpected\n",
@@ -59,7 +61,7 @@ void print_text(const Options& o, const Verification& v) {
 }
 
 void print_json(const Options& o, const Verification& v) {
-  ordered_json j{{"quantized", o.quantized}, {"float", o.floats}, {"good", v.good()}};
+  ordered_json j{{"quantized", o.quantized}, {"float", *o.floats}, {"good", v.good()}};
   j["wrong"] = ordered_json::array();
   for (const WrongTensor& t : v.wrong) {
     const auto& e = t.explanation;
@@ -79,6 +81,31 @@ void print_json(const Options& o, const Verification& v) {
   fmt::print("{}\n", json_text(j, 0));
 }
 
+void print_text(const Options& o, const format::AuditReport& r) {
+  if (!r.wrong.empty()) {
+    Table table({{"tensor"}, {"because"}});
+    for (const auto& t : r.wrong) table.add({escaped(t.name), t.reason});
+    fmt::print("{}\n", table.text());
+  }
+  for (const std::string& name : r.missing)
+    fmt::print("{} is not in {}\n", escaped(name), escaped(o.quantized));
+  for (const std::string& name : r.unexpected)
+    fmt::print("{} is only in {}\n", escaped(name), escaped(o.quantized));
+  fmt::print("{} tensors read ({}): {} right, {} wrong, {} missing, {} unexpected\n", r.tensors,
+             human_bytes(r.bytes), r.tensors - static_cast<int64_t>(r.wrong.size()), r.wrong.size(),
+             r.missing.size(), r.unexpected.size());
+}
+
+void print_json(const Options& o, const format::AuditReport& r) {
+  ordered_json j{{"audit", *o.audit}, {"float", o.quantized}, {"good", r.good()}};
+  j["wrong"] = ordered_json::array();
+  for (const auto& t : r.wrong) j["wrong"].push_back({{"name", t.name}, {"reason", t.reason}});
+  j["missing"] = r.missing;
+  j["unexpected"] = r.unexpected;
+  j["totals"] = {{"tensors", r.tensors}, {"bytes", r.bytes}, {"wrong", r.wrong.size()}};
+  fmt::print("{}\n", json_text(j, 0));
+}
+
 Result<std::unique_ptr<format::ModelFile>> open(const std::string& path, const Options& o,
                                                 bool quantized) {
   at_work_on(path);
@@ -87,23 +114,39 @@ Result<std::unique_ptr<format::ModelFile>> open(const std::string& path, const O
   return format::open_model(format::formats(), path, options);
 }
 
-Result<int> run(Options& o) {
-  DEQUANT_TRY(const auto quantized, open(o.quantized, o, true));
-  DEQUANT_TRY(const auto floats, open(o.floats, o, false));
-  format::VerifyOptions options{o.resources.stream_options(), {}};
+/// Calls compare(const format::Progress&) -> Result of a report, and prints the report.
+template <class Compare>
+Result<int> show(const Options& o, Compare compare) {
   auto progress = std::make_unique<Progress>("verifying");
-  options.progress = [&](int64_t done, int64_t total) -> Status {
-    progress->update(done, total);
-    return {};
-  };
-  DEQUANT_TRY(const Verification v, format::verify(*quantized, *floats, options));
+  DEQUANT_TRY(const auto report, compare([&](int64_t done, int64_t total) -> Status {
+                progress->update(done, total);
+                return {};
+              }));
   progress.reset();
   if (o.json) {
-    print_json(o, v);
+    print_json(o, report);
   } else if (!o.quiet) {
-    print_text(o, v);
+    print_text(o, report);
   }
-  return v.good() ? kDone : kDifferences;
+  return report.good() ? kDone : kDifferences;
+}
+
+Result<int> run(Options& o) {
+  if (o.audit.has_value() == o.floats.has_value()) {
+    return format::failure(
+        ErrorCode::invalid_argument,
+        "verify compares QUANTIZED with FLOAT, or with --audit one model with its audit");
+  }
+  DEQUANT_TRY(const auto quantized, open(o.quantized, o, true));
+  if (o.audit) {
+    return show(o, [&](const format::Progress& progress) {
+      return quantized->check_audit(*o.audit, progress);
+    });
+  }
+  DEQUANT_TRY(const auto floats, open(*o.floats, o, false));
+  return show(o, [&](const format::Progress& progress) {
+    return format::verify(*quantized, *floats, {o.resources.stream_options(), progress});
+  });
 }
 
 }  // namespace
@@ -112,8 +155,15 @@ void add_verify(const Command& app, int& exit_code) {
   auto o = std::make_shared<Options>();
   const Command c = app.add_subcommand(
       "verify", "Check a float model against the quantized model it was made from");
-  c.add_option("QUANTIZED", o->quantized, "Quantized model or checkpoint").required();
-  c.add_option("FLOAT", o->floats, "Float model or checkpoint, made by any program").required();
+  c.add_option("QUANTIZED", o->quantized,
+               "Quantized model or checkpoint; with --audit the output of convert")
+      .required();
+  c.add_option("FLOAT", o->floats, "Float model or checkpoint, made by any program");
+  c.add_option(
+       "--audit", o->audit,
+       "Read the output of convert again, and compare it with the file that convert --audit "
+       "wrote")
+      .type_name("FILE");
   c.add_flag("--keep-unknown", o->keep_unknown,
              "Leave out quantized tensors that nothing says how to dequantize");
   c.add_flag("-q,--quiet", o->quiet, "Print nothing but errors and warnings");
@@ -123,6 +173,7 @@ void add_verify(const Command& app, int& exit_code) {
       "Examples:\n"
       "  dequant verify DeepSeek-V3 DeepSeek-V3-bf16\n"
       "  dequant verify quantized.safetensors float.safetensors --json\n"
+      "  dequant verify --audit audit.jsonl DeepSeek-V3-bf16\n"
       "\n"
       "Every tensor is computed in the type that FLOAT has it in, and compared bit by bit. For a\n"
       "tensor that differs, known mistakes are tried: a scale left out, inverted or applied "

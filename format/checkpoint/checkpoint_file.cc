@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "format/checkpoint/audit.h"
 #include "format/checkpoint/format.h"
 #include "format/checkpoint/scheme.h"
 #include "format/checkpoint/write.h"
@@ -119,7 +120,10 @@ Status CheckpointFile::visit_floats(const TensorVisitor& visitor) {
 
 Status CheckpointFile::visit_rest(const std::function<Status(const RestTensor&)>& visitor) const {
   const auto rest = [&](const Entry& entry, std::string_view dropped) {
-    return visitor({entry.name(), entry.dtype(), entry.shape(), entry.tensor->bytes, dropped});
+    const Location location{shards_->file_of(entry).name, entry.tensor->offset,
+                            entry.tensor->bytes};
+    return visitor(
+        {entry.name(), entry.dtype(), entry.shape(), entry.tensor->bytes, dropped, location});
   };
   for (const Entry& entry : shards_->entries()) {
     if (groups_.is_copied(entry)) DEQUANT_CHECK(rest(entry, {}));
@@ -145,6 +149,11 @@ void CheckpointFile::for_each_source(const StoredTensor& tensor,
                                      const SourceVisitor& visitor) const {
   for_each_entry(*static_cast<const Part*>(tensor.origin),
                  [&](const Entry& entry) { visitor(entry.tensor, entry.tensor->bytes); });
+}
+
+Result<AuditReport> CheckpointFile::check_audit(const std::string& audit,
+                                                const Progress& progress) {
+  return checkpoint::check_audit(*shards_, audit, progress);
 }
 
 Status CheckpointFile::check_output(const std::string& output) const {

@@ -27,6 +27,7 @@ class CheckpointFile : public ModelFile {
   Result<std::optional<DenseTensor>> stored(const std::string& name) override;
   Result<std::unique_ptr<StoredReader>> open(const StoredTensor& tensor, int64_t memory) override;
   void for_each_source(const StoredTensor& tensor, const SourceVisitor& visitor) const override;
+  Result<AuditReport> check_audit(const std::string& audit, const Progress& progress) override;
   Status check_output(const std::string& output) const override;
   std::string instead() const override;
   Result<ConvertReport> write(const std::string& output, const WriteOptions& options) override;

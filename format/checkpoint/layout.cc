@@ -12,7 +12,10 @@ namespace {
 class Planner {
  public:
   Planner(const Groups& groups, const Options& own, const WriteOptions& options)
-      : groups_(groups), own_(own), options_(options) {}
+      : groups_(groups),
+        own_(own),
+        options_(options),
+        computing_dtype_(computing_dtype(groups, options)) {}
 
   Result<Layout> plan() {
     select();
@@ -63,6 +66,7 @@ class Planner {
       out.dtype = entry.tensor->dtype;
       out.shape = entry.shape();
       out.bytes = entry.tensor->bytes;
+      if (own_.others_same && groups_.is_copied(entry)) DEQUANT_CHECK(round(out));
       return std::optional(out);
     }
     out.name = group->name;
@@ -72,6 +76,18 @@ class Planner {
     out.shape = group->shape;
     DEQUANT_TRY(out.bytes, packed_bytes(out.output, element_count(group->plan)));
     return std::optional(out);
+  }
+
+  /// A tensor that is stored as floats gets the type of the dequantized ones.
+  Status round(OutputTensor& tensor) const {
+    const auto element = tensor.dtype->element;
+    if (!element || !is_output(*element) || *element == computing_dtype_) return {};
+    DEQUANT_TRY(const int64_t count, element_count(tensor.shape));
+    DEQUANT_TRY(tensor.bytes, packed_bytes(computing_dtype_, count));
+    tensor.from = element;
+    tensor.output = computing_dtype_;
+    tensor.dtype = safetensors::dtype_of(computing_dtype_);
+    return {};
   }
 
   void name_shards() {
@@ -107,11 +123,18 @@ class Planner {
   const Groups& groups_;
   const Options& own_;
   const WriteOptions& options_;
+  const Element computing_dtype_;
   Layout layout_;
   std::unordered_set<const Entry*> kept_;  ///< parts of groups that are not selected
 };
 
 }  // namespace
+
+Element computing_dtype(const Groups& groups, const WriteOptions& options) {
+  if (options.dtype) return *options.dtype;
+  for (const Group& group : groups.groups()) return group.plan.output;
+  return groups.config().dtype().value_or(Element::float32);
+}
 
 Result<Layout> plan_layout(const Groups& groups, const Options& own, const WriteOptions& options) {
   return Planner(groups, own, options).plan();

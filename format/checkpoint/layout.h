@@ -1,6 +1,7 @@
 // The files of a dense checkpoint: which tensors each file has, and where.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,11 @@ namespace dequant::format::checkpoint {
 /// One tensor of the output.
 struct OutputTensor {
   std::string_view name;
-  const Entry* entry;                 ///< what is copied, or the codes of the group
-  const Group* group = nullptr;       ///< null: the bytes of `entry` are copied
-  Element output = Element::float32;  ///< the type of the floats of a group
+  const Entry* entry;            ///< what is copied, or the codes of the group
+  const Group* group = nullptr;  ///< null: the bytes of `entry` are copied
+  /// The type of the stored floats, where these are rounded to `output`.
+  std::optional<Element> from = {};
+  Element output = Element::float32;  ///< the type of floats that are not copied
   const safetensors::DType* dtype = nullptr;
   Shape shape = {};
   int64_t bytes = 0;
@@ -37,6 +40,10 @@ struct Layout {
   std::vector<const Group*> not_selected;  ///< groups whose stored tensors are copied
   int64_t tensor_bytes = 0;                ///< of all tensors
 };
+
+/// The type that the dense model computes in: that of the options, or else that of its dense
+/// tensors, or else that of the configuration, or else float32.
+Element computing_dtype(const Groups& groups, const WriteOptions& options);
 
 /// Decides what the output has. The order of tensors is that of the input; a file ends before a
 /// tensor that would make its data longer than Options::max_shard_bytes, or where a file of the

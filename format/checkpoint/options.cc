@@ -45,6 +45,12 @@ Result<Options> read_options(const FormatOptions& given) {
   if (shards != "new" && shards != "as-input") return wrong("shards", shards, "as-input");
   options.shards_as_input = shards == "as-input";
   DEQUANT_TRY(options.max_shard_bytes, bytes_of(given.value("max-shard-size", "5G")));
+  options.resume = given.has("resume");
+  options.audit = given.value("audit", "");
+  if (options.resume && !options.audit.empty()) {
+    return failure(ErrorCode::invalid_argument,
+                   "audit needs all tensors of one run, of which resume leaves some out");
+  }
   return options;
 }
 

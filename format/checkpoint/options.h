@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "dequant/status.h"
@@ -10,8 +11,8 @@
 
 namespace dequant::format::checkpoint {
 
-inline constexpr std::array<std::string_view, 4> kOptions{"keep-unknown", "others",
-                                                          "max-shard-size", "shards"};
+inline constexpr std::array<std::string_view, 6> kOptions{
+    "audit", "keep-unknown", "max-shard-size", "others", "resume", "shards"};
 
 struct Options {
   /// Tensors whose scheme is not known are copied, not refused.
@@ -21,6 +22,9 @@ struct Options {
   /// The files of the output are those of the input.
   bool shards_as_input = false;
   int64_t max_shard_bytes = 5'000'000'000;
+  /// Files that an interrupted conversion has completed are kept.
+  bool resume = false;
+  std::string audit;  ///< the path of the audit that is written; empty: none
 };
 
 /// Fails with invalid_argument for an option with a wrong value.

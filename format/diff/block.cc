@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "format/diff/steps.h"
-#include "format/diff/widen.h"
+#include "format/model/floats.h"
 
 namespace dequant::format {
 namespace {

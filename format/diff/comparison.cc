@@ -8,7 +8,7 @@
 
 #include "format/diff/block.h"
 #include "format/diff/steps.h"
-#include "format/diff/widen.h"
+#include "format/model/floats.h"
 
 namespace dequant::format {
 namespace {

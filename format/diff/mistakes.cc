@@ -9,7 +9,7 @@
 #include "format/diff/bands.h"
 #include "format/diff/steps.h"
 #include "format/diff/variants.h"
-#include "format/diff/widen.h"
+#include "format/model/floats.h"
 
 namespace dequant::format {
 namespace {

@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "dequant/codes.h"
-#include "format/diff/widen.h"
 #include "format/io/errors.h"
+#include "format/model/floats.h"
 
 namespace dequant::format {
 namespace {

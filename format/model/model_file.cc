@@ -3,7 +3,13 @@
 
 #include <algorithm>
 
+#include "format/io/errors.h"
+
 namespace dequant::format {
+
+Result<AuditReport> ModelFile::check_audit(const std::string&, const Progress&) {
+  return failure(ErrorCode::unsupported, "{}: {} have no audits", escaped(path_), format_.files);
+}
 
 Result<RecipeReaders> open_readers(ModelFile& file, const DenseTensor& tensor,
                                    const StreamOptions& options) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "format/model/audit.h"
 #include "format/model/format.h"
 #include "format/model/report.h"
 #include "format/model/stored_reader.h"
@@ -95,6 +96,12 @@ class ModelFile {
   /// Fails with io where `output` is one of the files of this model: not even Overwrite::replace
   /// allows that.
   virtual Status check_output(const std::string& output) const = 0;
+
+  /// Compares the tensors of the file with those of an audit that a conversion to this file wrote.
+  /// `progress` gets the bytes that are compared. Fails as read_audit() does, with malformed where
+  /// a line lacks a key or has a wrong value, with io, and with unsupported where the format has no
+  /// audits.
+  virtual Result<AuditReport> check_audit(const std::string& audit, const Progress& progress);
 
   /// For a message where visit() finds no dense tensor: what the file has instead, such as "its
   /// quantized operators are 3 MatMulNBits".

@@ -121,6 +121,7 @@ struct RestTensor {
   Shape shape;
   int64_t bytes = 0;
   std::string_view dropped;  ///< why the float model does not have it; empty: it is copied
+  Location location = {};
 };
 
 /// A node that reads a stored tensor.

@@ -173,19 +173,17 @@ std::vector<std::string> globs(const char* parameter, nb::handle list) {
   return out;
 }
 
-nb::str convert(nb::handle input, nb::handle output, bool assume_const, bool strip_qdq,
-                nb::handle clip, nb::handle dtype, bool external_data, bool clean_temp,
-                nb::handle include, nb::handle exclude, bool overwrite, bool dry_run,
-                bool require_float, bool checksum, nb::handle threads, nb::handle mem,
+/// `own` has options that only some formats have: names as on the command line -> texts.
+nb::str convert(nb::handle input, nb::handle output, nb::dict own, nb::handle dtype,
+                bool clean_temp, nb::handle include, nb::handle exclude, bool overwrite,
+                bool dry_run, bool require_float, nb::handle threads, nb::handle mem,
                 nb::handle progress) {
   ThreadPool pool(threads_of(threads));
   ConvertOptions options;
-  format::FormatOptions& own = options.open.own;
-  own.set_if(assume_const, "assume-const");
-  own.set_if(strip_qdq, "strip-qdq");
-  if (const std::string clips = from_text("clip", clip); clips != "needed") own.set("clip", clips);
-  own.set_if(external_data, "external-data");
-  own.set_if(!checksum, "no-checksum");
+  for (const auto& [name, value] : own) {
+    const std::string key = from_text("own", name);
+    options.open.own.set(key, from_text(key.c_str(), value));
+  }
   options.clean_temp = clean_temp;
   options.write.dtype = output_of("dtype", dtype);
   options.write.dry_run = dry_run;
@@ -207,10 +205,9 @@ nb::str convert(nb::handle input, nb::handle output, bool assume_const, bool str
 }  // namespace
 
 void add_convert(nb::module_& core) {
-  core.def("convert", convert, "input"_a, "output"_a, "assume_const"_a, "strip_qdq"_a, "clip"_a,
-           "dtype"_a.none(), "external_data"_a, "clean_temp"_a, "include"_a, "exclude"_a,
-           "overwrite"_a, "dry_run"_a, "require_float"_a, "checksum"_a, "threads"_a.none(),
-           "mem"_a.none(), "progress"_a.none());
+  core.def("convert", convert, "input"_a, "output"_a, "own"_a, "dtype"_a.none(), "clean_temp"_a,
+           "include"_a, "exclude"_a, "overwrite"_a, "dry_run"_a, "require_float"_a,
+           "threads"_a.none(), "mem"_a.none(), "progress"_a.none());
 }
 
 }  // namespace dequant::python

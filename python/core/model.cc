@@ -69,6 +69,21 @@ class ModelFile {
     return out;
   }
 
+  /// Tensors that the float model has as they are stored: name, type as the format spells it,
+  /// shape, file, offset in the file, bytes.
+  nb::list kept() const {
+    nb::list out;
+    const auto extractor = opened();
+    const auto add = [&](const format::RestTensor& t) -> Status {
+      if (!t.dropped.empty()) return {};
+      out.append(nb::make_tuple(to_text(t.name), to_text(t.type), to_tuple(t.shape),
+                                to_text(t.location.file), t.location.offset, t.bytes));
+      return {};
+    };
+    if (const Status status = extractor->file().visit_rest(add); !status) raise(status.error());
+    return out;
+  }
+
   size_t find(nb::handle name) const {
     const auto index = opened()->index_of(from_text("name", name));
     if (index) return *index;
@@ -186,6 +201,7 @@ void add_model(nb::module_& core) {
       .def(nb::init<nb::handle, nb::handle, bool>(), "path"_a, "mem"_a.none(), "checksum"_a)
       .def_prop_ro("format", &ModelFile::format)
       .def("tensors", &ModelFile::tensors)
+      .def("kept", &ModelFile::kept)
       .def("find", &ModelFile::find, "name"_a)
       .def("dequantize", &ModelFile::dequantize, "index"_a, "dtype"_a.none(), "out"_a.none(),
            "threads"_a.none(), "like"_a.none())

@@ -4,6 +4,7 @@ Each dialect (a specification of dequantization) is a module whose functions hav
 of the specification: onnx, microsoft, tensorflow, directml, webnn. So is each scheme of quantized
 checkpoints, by the producer's names: awq, bitsandbytes, fp8, gptoss, gptq, hqq, mlx, mx, quanto,
 torchao. Tensors are numpy arrays, objects that share their memory with numpy, and dequant.Packed.
+The module safetensors reads quantized checkpoints by the interface of the package of that name.
 """
 
 import copyreg as _copyreg
@@ -24,6 +25,7 @@ from . import (
     mx,
     onnx,
     quanto,
+    safetensors,
     tensorflow,
     torchao,
     webnn,
@@ -46,5 +48,5 @@ _copyreg.pickle(type(onnx.dequantize_linear), _operator.attrgetter("__qualname__
 __all__ = ["Channel", "ConvertReport", "Diff", "Model", "ModelDiff", "Packed", "Tensor",
            "UnsupportedError", "Worst", "__version__", "awq", "bitsandbytes", "bitsandbytes_absmax",
            "bitsandbytes_int8", "convert", "diff", "directml", "dtypes", "fp8", "gptoss", "gptq",
-           "hqq", "microsoft", "mlx", "mx", "onnx", "open", "quanto", "tensorflow", "torchao",
-           "webnn"]
+           "hqq", "microsoft", "mlx", "mx", "onnx", "open", "quanto", "safetensors",
+           "tensorflow", "torchao", "webnn"]

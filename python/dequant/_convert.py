@@ -18,11 +18,16 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
             dtype: Any = None, external_data: bool = False, include: str | Iterable[str] = (),
             exclude: str | Iterable[str] = (), overwrite: bool = False, dry_run: bool = False,
             require_float: bool = False, checksum: bool = True, clean_temp: bool = False,
+            others: str = "keep", max_shard_size: int | str | None = None,
+            shards: str | None = None, keep_unknown: bool = False, resume: bool = False,
+            audit: str | os.PathLike[str] | None = None,
             threads: int | None = None, mem: int | None = None,
             progress: Callable[[int, int], object] | None = None) -> ConvertReport:
     """Writes a float model: every DequantizeLinear of constants becomes a float initializer.
 
-    input, output  paths of ONNX models; the output appears complete or not at all
+    A checkpoint (a folder, or a .safetensors file) becomes a dense checkpoint.
+
+    input, output  paths of models of the same format; a file appears complete or not at all
     assume_const   an initializer that is also a graph input counts as constant, although callers
                    of the model could override it
     strip_qdq      also removes QuantizeLinear and DequantizeLinear nodes from activations, inputs
@@ -42,6 +47,15 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
     require_float  raises UnsupportedError and writes nothing if any part stays quantized
     checksum       compares external data with the checksums in the model; if False, a warning
                    reports that the checksums were not compared
+    others         of checkpoints: tensors that are not quantized "keep" their type, or get the
+                   "same" type as the dequantized ones
+    max_shard_size of checkpoints: bytes of each file of the output at most, as a number or as text
+                   such as "5G"; None: 5G
+    shards         of checkpoints: "as-input": the files of the output have the names and the
+                   tensors of those of the input
+    keep_unknown   of checkpoints: copies quantized tensors that no scheme explains, with a warning
+    resume         of checkpoints: continues an interrupted conversion after its last complete file
+    audit          of checkpoints: path of a file that gets a JSON line for each tensor
     threads        None or 0: one for each processor
     mem            bytes of memory for tensor data; None: 1 GiB
     progress       called repeatedly as progress(bytes_done, bytes_total), by the thread that called
@@ -57,15 +71,27 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
     if progress is not None and not callable(progress):
         raise TypeError(f"progress: a callable is wanted, not {type(progress).__name__}")
     os.stat(input)  # raises FileNotFoundError with the file's name
-    if not overwrite and os.path.lexists(output):
+    if not overwrite and not resume and os.path.lexists(output):
         raise FileExistsError(errno.EEXIST, f"{os.strerror(errno.EEXIST)}, and overwrite is False",
                               os.fspath(output))
     if _is_negative(mem):
         raise ValueError(f"mem: {mem} is negative")
-    text = _core.convert(input, output, bool(assume_const), bool(strip_qdq), clip, dtype,
-                         bool(external_data), bool(clean_temp), _globs("include", include),
+    flags = {"assume-const": assume_const, "strip-qdq": strip_qdq, "external-data": external_data,
+             "no-checksum": not checksum, "keep-unknown": keep_unknown, "resume": resume}
+    own = {name: "" for name, value in flags.items() if value}
+    if clip != "needed":
+        own["clip"] = clip
+    if others != "keep":
+        own["others"] = others
+    if max_shard_size is not None:
+        own["max-shard-size"] = str(max_shard_size)
+    if shards is not None:
+        own["shards"] = shards
+    if audit is not None:
+        own["audit"] = os.fsdecode(audit)
+    text = _core.convert(input, output, own, dtype, bool(clean_temp), _globs("include", include),
                          _globs("exclude", exclude), bool(overwrite), bool(dry_run),
-                         bool(require_float), bool(checksum), threads, mem, progress)
+                         bool(require_float), threads, mem, progress)
     names = {"input": os.fsdecode(input), "output": os.fsdecode(output), "dry_run": bool(dry_run)}
     return ConvertReport(names | json.loads(text))
 
@@ -88,14 +114,18 @@ def _globs(parameter: str, globs: str | Iterable[str]) -> list[str]:
 class ConvertReport:
     """The report of convert().
 
-    folded     one mapping for each node that became a constant: "node", "output", "x", "type",
-               "shape", ...
+    converted  one mapping for each node that became a constant: "node", "output", "x", "type",
+               "shape", ...; of a checkpoint, for each dequantized tensor: "name", "codes",
+               "scheme", "type", "shape", ...
+    folded     the same
     stripped   one mapping for each node that strip_qdq removed: "node", "op_type", "replaced_by"
     inputs_changed, outputs_changed
                one mapping for each model input or output that strip_qdq made float: "name",
                "old_type", "new_type", "scale", "zero_point", "axis"
     left       one mapping for each quantized node that stays: "node", "op_type", "domain",
                "output", "reason"
+    dropped    one mapping for each stored tensor that a dense checkpoint does not need: "name",
+               "reason"
     bytes_in   bytes of the input model, without external data
     bytes_out  bytes of the output model, without its data file
     data_file  the name of the data file beside the output; empty if there is none
@@ -105,14 +135,17 @@ class ConvertReport:
                "write", "flush"
     """
 
-    __slots__ = ("_dict", "folded", "stripped", "inputs_changed", "outputs_changed", "left",
-                 "bytes_in", "bytes_out", "data_file", "cleaned", "warnings", "seconds")
+    __slots__ = ("_dict", "converted", "folded", "stripped", "inputs_changed", "outputs_changed",
+                 "left", "dropped", "bytes_in", "bytes_out", "data_file", "cleaned", "warnings",
+                 "seconds")
 
+    converted: tuple[Mapping[str, Any], ...]
     folded: tuple[Mapping[str, Any], ...]
     stripped: tuple[Mapping[str, Any], ...]
     inputs_changed: tuple[Mapping[str, Any], ...]
     outputs_changed: tuple[Mapping[str, Any], ...]
     left: tuple[Mapping[str, Any], ...]
+    dropped: tuple[Mapping[str, Any], ...]
     bytes_in: int
     bytes_out: int
     data_file: str
@@ -123,8 +156,10 @@ class ConvertReport:
 
     def __init__(self, report: dict[str, Any]) -> None:
         totals = report["totals"]
-        lists = ("folded", "stripped", "inputs_changed", "outputs_changed", "left", "cleaned")
-        facts = {key: tuple(map(MappingProxyType, report[key])) for key in lists}
+        lists = ("stripped", "inputs_changed", "outputs_changed", "left", "dropped", "cleaned")
+        facts = {key: tuple(map(MappingProxyType, report.get(key, ()))) for key in lists}
+        folded = report["folded"] if "folded" in report else report["converted"]
+        facts["folded"] = facts["converted"] = tuple(map(MappingProxyType, folded))
         for name, value in {**facts, "_dict": report, "bytes_in": totals["model_bytes_in"],
                             "bytes_out": totals["model_bytes_out"],
                             "data_file": totals["data_file"],

@@ -21,18 +21,14 @@ def dequantize_scheme(scheme: str, tensors: dict[str, Any], options: dict[str, s
 def convert(
     input: str | PathLike[str],
     output: str | PathLike[str],
-    assume_const: bool,
-    strip_qdq: bool,
-    clip: str,
+    own: dict[str, str],
     dtype: Any,
-    external_data: bool,
     clean_temp: bool,
     include: list[str],
     exclude: list[str],
     overwrite: bool,
     dry_run: bool,
     require_float: bool,
-    checksum: bool,
     threads: int | None,
     mem: int | None,
     progress: Callable[[int, int], object] | None,
@@ -49,6 +45,9 @@ class ModelFile:
     # is the name of the codes, "domain" is the scheme ("" if there is none), and "opset" is the
     # version of the scheme (1 if it has no versions). "axis" is None for one scale.
     def tensors(self) -> list[dict[str, Any]]: ...
+    # Tensors that the float model has as they are stored: name, type as the format spells it,
+    # shape, file within the folder, offset in the file, bytes.
+    def kept(self) -> list[tuple[str, str, tuple[int, ...], str, int, int]]: ...
     # The index in tensors() of the tensor with this name, node or x. Raises KeyError.
     def find(self, name: str) -> int: ...
     def dequantize(self, index: int, dtype: Any, out: Any, threads: int | None,

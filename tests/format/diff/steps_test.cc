@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "format/diff/difference.h"
-#include "format/diff/widen.h"
+#include "format/model/floats.h"
 
 namespace dequant::format {
 namespace {

@@ -1,0 +1,14 @@
+// The report of the conversion of a checkpoint.
+#pragma once
+
+#include "format/checkpoint/layout.h"
+#include "format/checkpoint/other_files.h"
+#include "format/model/report.h"
+
+namespace dequant::format::checkpoint {
+
+/// What a conversion with this layout does. Lacks the times. Fails as Groups::warnings() does.
+Result<ConvertReport> describe(const Groups& groups, const Layout& layout,
+                               const OtherFiles& others);
+
+}  // namespace dequant::format::checkpoint

@@ -1,0 +1,46 @@
+// XXH3-128 by the xxHash library.
+#include "format/io/hash.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace dequant::format {
+
+struct Hash::State {
+  XXH3_state_t xxh;
+};
+
+Hash::Hash() : state_(std::make_unique<State>()) { XXH3_128bits_reset(&state_->xxh); }
+
+Hash::Hash(Hash&&) noexcept = default;
+
+Hash::~Hash() = default;
+
+void Hash::add(std::span<const std::byte> bytes) {
+  XXH3_128bits_update(&state_->xxh, bytes.data(), bytes.size());
+}
+
+std::string Hash::hex() const {
+  const XXH128_hash_t hash = XXH3_128bits_digest(&state_->xxh);
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+Result<std::string> hash_of(const InputFile& file, int64_t offset, int64_t size) {
+  constexpr int64_t kStep = int64_t{1} << 20;
+  std::vector<std::byte> buffer(static_cast<size_t>(std::min(kStep, size)));
+  Hash hash;
+  for (int64_t done = 0; done < size;) {
+    const auto part = std::span(buffer).first(static_cast<size_t>(std::min(kStep, size - done)));
+    DEQUANT_CHECK(file.read(offset + done, part));
+    hash.add(part);
+    done += static_cast<int64_t>(part.size());
+  }
+  return hash.hex();
+}
+
+}  // namespace dequant::format

@@ -1,0 +1,189 @@
+"""The interface of the safetensors package over quantized files and folders.
+
+Tensors that are quantized come dense, under the names that the dense checkpoint has; all others as
+they are stored. A loader that imports safe_open or load_file from here reads both kinds:
+
+    from dequant.safetensors import safe_open
+
+    with safe_open("DeepSeek-V3", framework="pt") as file:
+        for name in file.keys():
+            tensor = file.get_tensor(name)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ._model import Model, Tensor, open as _open
+
+__all__ = ["load_file", "safe_open"]
+
+#: Type as a file spells it -> the name of numpy, ml_dtypes, and (if it differs) torch.
+_DTYPES = {
+    "BOOL": ("bool", "bool"), "U8": ("uint8", "uint8"), "I8": ("int8", "int8"),
+    "U16": ("uint16", "uint16"), "I16": ("int16", "int16"), "U32": ("uint32", "uint32"),
+    "I32": ("int32", "int32"), "U64": ("uint64", "uint64"), "I64": ("int64", "int64"),
+    "F16": ("float16", "float16"), "BF16": ("bfloat16", "bfloat16"),
+    "F32": ("float32", "float32"), "F64": ("float64", "float64"),
+    "C64": ("complex64", "complex64"),
+    "F8_E4M3": ("float8_e4m3fn", "float8_e4m3fn"), "F8_E5M2": ("float8_e5m2", "float8_e5m2"),
+    "F8_E8M0": ("float8_e8m0fnu", "float8_e8m0fnu"),
+}
+_STORED = {"float32": "F32", "float16": "F16", "bfloat16": "BF16"}
+_FRAMEWORKS = {"np": "np", "numpy": "np", "pt": "pt", "torch": "pt", "pytorch": "pt"}
+
+_Kept = tuple[str, str, tuple[int, ...], str, int, int]
+
+
+class safe_open:
+    """Opens a quantized or plain .safetensors file, or the folder of a checkpoint.
+
+    filename   path of the file or the folder
+    framework  "np" or "pt": get_tensor() returns arrays of numpy, or tensors of torch
+    device     where tensors of torch come to
+    dtype      the type of dequantized tensors: float32, float16 or bfloat16; None: the type that
+               the model computes in, or else that of the scales
+    threads    None or 0: one for each processor
+
+    Raises OSError if a file cannot be read, ValueError if it is malformed, and UnsupportedError if
+    a tensor is quantized in an unknown way.
+    """
+
+    def __init__(self, filename: str | os.PathLike[str], framework: str, device: Any = "cpu", *,
+                 dtype: Any = None, threads: int | None = None) -> None:
+        if framework not in _FRAMEWORKS:
+            raise ValueError(f"framework: {framework!r} is none of {', '.join(_FRAMEWORKS)}")
+        self._framework = _FRAMEWORKS[framework]
+        if self._framework == "np" and str(device) != "cpu":
+            raise ValueError(f"device: arrays of numpy are on the cpu, not on {device}")
+        self._path = os.fspath(filename)
+        self._device = device
+        self._dtype = dtype
+        self._threads = threads
+        self._model: Model = _open(filename)
+        if self._model.format != "safetensors":
+            format_name = self._model.format
+            self._model.close()
+            raise ValueError(f"{self._path}: is of format {format_name}, not safetensors")
+        self._dense = {tensor.name: tensor for tensor in self._model.tensors}
+        self._kept: dict[str, _Kept] = {kept[0]: kept for kept in self._model._file.kept()}
+
+    def __enter__(self) -> safe_open:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._model.close()
+
+    def keys(self) -> list[str]:
+        """The names of the dense checkpoint, sorted."""
+        return sorted([*self._dense, *self._kept])
+
+    def offset_keys(self) -> list[str]:
+        """The names: dequantized tensors in the order of their codes, then all others in order."""
+        return [*self._dense, *self._kept]
+
+    def metadata(self) -> dict[str, str] | None:
+        """The metadata of a file; None for a folder, or if the file has none."""
+        if os.path.isdir(self._path):
+            return None
+        with open(self._path, "rb") as file:
+            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        found: dict[str, str] | None = header.get("__metadata__")
+        return found
+
+    def get_tensor(self, name: str) -> Any:
+        """A tensor, dense. Raises KeyError for an unknown name."""
+        if name in self._dense:
+            return self._computed(self._dense[name])
+        return self._stored(self._kept_of(name))
+
+    def get_tensors(self, names: Iterable[str]) -> dict[str, Any]:
+        """Name -> tensor, for these names."""
+        return {name: self.get_tensor(name) for name in names}
+
+    def get_slice(self, name: str) -> Slice:
+        """A tensor that is computed or read when it is indexed."""
+        if name not in self._dense:
+            self._kept_of(name)
+        return Slice(self, name)
+
+    def _kept_of(self, name: str) -> _Kept:
+        if name not in self._kept:
+            raise KeyError(f"{self._path}: there is no tensor {name!r}")
+        return self._kept[name]
+
+    def _like(self) -> str | None:
+        return "torch" if self._framework == "pt" else None
+
+    def _computed(self, tensor: Tensor) -> Any:
+        out = tensor.to_numpy(self._dtype, threads=self._threads, like=self._like())
+        return out.to(self._device) if self._framework == "pt" else out
+
+    def _stored(self, kept: _Kept) -> Any:
+        name, dtype, shape, file, offset, size = kept
+        if dtype not in _DTYPES:
+            raise ValueError(f"{name}: numpy and torch have no type {dtype}")
+        path = os.path.join(self._path, file) if os.path.isdir(self._path) else self._path
+        data = bytearray(size)
+        with open(path, "rb") as stream:
+            stream.seek(offset)
+            if stream.readinto(data) != size:
+                raise ValueError(f"{path}: the file has become shorter")
+        in_numpy, in_torch = _DTYPES[dtype]
+        if self._framework == "np":
+            return np.frombuffer(data, _numpy_dtype(in_numpy)).reshape(shape)
+        import torch
+        wanted = getattr(torch, in_torch)
+        if size == 0:
+            return torch.empty(shape, dtype=wanted, device=self._device)
+        return torch.frombuffer(data, dtype=wanted).reshape(shape).to(self._device)
+
+    def _shape(self, name: str) -> tuple[int, ...]:
+        return self._dense[name].shape if name in self._dense else self._kept[name][2]
+
+    def _type(self, name: str) -> str:
+        if name not in self._dense:
+            return self._kept[name][1]
+        wanted = self._dense[name].dtype if self._dtype is None else str(self._dtype)
+        return _STORED[wanted.rpartition(".")[2]]
+
+
+class Slice:
+    """A tensor of safe_open that is not read yet."""
+
+    def __init__(self, file: safe_open, name: str) -> None:
+        self._file = file
+        self._name = name
+
+    def get_shape(self) -> list[int]:
+        return list(self._file._shape(self._name))
+
+    def get_dtype(self) -> str:
+        """The type as files spell it, such as "BF16"."""
+        return self._file._type(self._name)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._file.get_tensor(self._name)[index]
+
+
+def load_file(filename: str | os.PathLike[str], device: Any = "cpu", *, framework: str = "pt",
+              dtype: Any = None, threads: int | None = None) -> dict[str, Any]:
+    """Name -> tensor of a file or a folder; arguments as for safe_open()."""
+    with safe_open(filename, framework, device, dtype=dtype, threads=threads) as file:
+        return file.get_tensors(file.keys())
+
+
+def _numpy_dtype(name: str) -> np.dtype[Any]:
+    if hasattr(np, name):
+        return np.dtype(name)
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise ValueError(f"numpy has no dtype {name}; with the package ml_dtypes it has") from None
+    found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
+    return found

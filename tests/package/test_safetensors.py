@@ -1,0 +1,111 @@
+"""dequant.safetensors beside the safetensors package."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+import safetensors
+import safetensors.numpy
+
+import dequant
+from dequant.safetensors import load_file, safe_open
+
+RNG = np.random.default_rng(11)
+CODES = RNG.integers(0, 120, (4, 8)).astype(np.uint8).view(ml_dtypes.float8_e4m3fn)
+SCALE = np.float32([[0.5], [2], [1], [0.25]])
+PLAIN = {"b": RNG.standard_normal((3, 5)).astype(np.float32), "a": np.arange(6).reshape(2, 3),
+         "half": np.float16([1, 2, 3]), "truth": np.array([True, False]),
+         "none": np.zeros((0, 4), np.float32), "scalar": np.array(7, np.int32)}
+
+
+@pytest.fixture(name="plain")
+def fixture_plain(tmp_path):
+    safetensors.numpy.save_file(PLAIN, tmp_path / "plain.safetensors", {"who": "me"})
+    return tmp_path / "plain.safetensors"
+
+
+@pytest.fixture(name="quantized")
+def fixture_quantized(tmp_path):
+    file = tmp_path / "quantized.safetensors"
+    safetensors.numpy.save_file({"w.weight": CODES, "w.weight_scale": SCALE,
+                                 "norm": PLAIN["b"]}, file)
+    return file
+
+
+def test_a_plain_file_reads_as_the_package_reads_it(plain):
+    with safe_open(plain, framework="np") as ours, \
+            safetensors.safe_open(plain, framework="np") as theirs:
+        assert ours.keys() == sorted(theirs.keys()) and ours.metadata() == theirs.metadata()
+        for name in theirs.keys():
+            a, b = ours.get_tensor(name), theirs.get_tensor(name)
+            assert a.dtype == b.dtype and a.shape == b.shape
+            np.testing.assert_array_equal(a, b)
+            assert ours.get_slice(name).get_shape() == theirs.get_slice(name).get_shape()
+            assert ours.get_slice(name).get_dtype() == theirs.get_slice(name).get_dtype()
+        np.testing.assert_array_equal(ours.get_slice("b")[1:, ::2], PLAIN["b"][1:, ::2])
+    assert load_file(plain, framework="np").keys() == safetensors.numpy.load_file(plain).keys()
+
+
+def test_a_quantized_file_reads_dense(quantized):
+    want = CODES.astype(np.float32) * SCALE
+    with safe_open(quantized, "np") as file:
+        assert file.keys() == ["norm", "w.weight"] and file.metadata() is None
+        np.testing.assert_array_equal(file.get_tensor("w.weight"), want)
+        np.testing.assert_array_equal(file.get_tensor("norm"), PLAIN["b"])
+        part = file.get_slice("w.weight")
+        assert (part.get_dtype(), part.get_shape()) == ("F32", [4, 8])
+        np.testing.assert_array_equal(part[2:, :3], want[2:, :3])
+    with safe_open(quantized, "np", dtype="bfloat16") as file:
+        assert file.get_slice("w.weight").get_dtype() == "BF16"
+        np.testing.assert_array_equal(file.get_tensor("w.weight"),
+                                      want.astype(ml_dtypes.bfloat16))
+
+
+def test_a_folder_reads_as_one_file(tmp_path, quantized):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    quantized.rename(folder / "model.safetensors")
+    tensors = load_file(folder, framework="np")
+    np.testing.assert_array_equal(tensors["w.weight"], CODES.astype(np.float32) * SCALE)
+    with safe_open(folder, "np") as file:
+        assert file.metadata() is None and file.offset_keys() == ["w.weight", "norm"]
+
+
+def test_convert_writes_what_safe_open_reads(tmp_path, quantized):
+    folder, out = tmp_path / "folder", tmp_path / "out"
+    folder.mkdir()
+    quantized.rename(folder / "model.safetensors")
+    report = dequant.convert(folder, out, dtype="float16", others="same", max_shard_size=70,
+                             audit=tmp_path / "audit")
+    assert [tensor["name"] for tensor in report.converted] == ["w.weight"]
+    assert report.dropped == () and "1 tensors that are not" in report.warnings[0]
+    assert len((tmp_path / "audit").read_text().splitlines()) == 2
+    assert len(list(out.glob("*.safetensors"))) == 2
+    with safe_open(out, "np") as dense, safe_open(folder, "np", dtype="float16") as stored:
+        np.testing.assert_array_equal(dense.get_tensor("w.weight"), stored.get_tensor("w.weight"))
+        np.testing.assert_array_equal(dense.get_tensor("norm"), PLAIN["b"].astype(np.float16))
+    with pytest.raises(FileExistsError):
+        dequant.convert(folder, out)
+    with pytest.raises(OSError, match="there is no unfinished conversion"):
+        dequant.convert(folder, out, resume=True)
+    with pytest.raises(OSError, match="is no file of this checkpoint"):
+        dequant.convert(folder, out, overwrite=True, shards="as-input")
+
+
+def test_what_cannot_be_read_is_said(tmp_path, plain, quantized):
+    with pytest.raises(ValueError, match="'flax' is none of"):
+        safe_open(plain, "flax")
+    with pytest.raises(ValueError, match="on the cpu"):
+        safe_open(plain, "np", "cuda:0")
+    with pytest.raises(FileNotFoundError):
+        safe_open(tmp_path / "missing", "np")
+    with safe_open(plain, "np") as file:
+        for read in (file.get_tensor, file.get_slice):
+            with pytest.raises(KeyError, match="there is no tensor 'x'"):
+                read("x")
+    with safe_open(quantized, "np") as file:
+        pass
+    with pytest.raises(ValueError, match="closed"):
+        file.get_tensor("w.weight")
+    safetensors.numpy.save_file({"w.weight": CODES}, quantized)
+    with pytest.raises(dequant.UnsupportedError, match=r"w\.weight"):
+        safe_open(quantized, "np")
