@@ -50,6 +50,35 @@ def test_mx_codes_are_bytes():
     np.testing.assert_array_equal(y, want)
 
 
+def words(numbers):
+    """Numbers of 4 bits in words of eight, along the last axis."""
+    parts = numbers.reshape(*numbers.shape[:-1], -1, 8).astype(np.uint32) << np.arange(
+        0, 32, 4, dtype=np.uint32)
+    return np.bitwise_or.reduce(parts, axis=-1).view(np.int32)
+
+
+def test_gptq_words_run_down_columns():
+    rng = np.random.default_rng(2)
+    codes, zeros = rng.integers(0, 16, (64, 24)), rng.integers(1, 17, (2, 24))
+    scales = rng.uniform(0.5, 1, (2, 24)).astype(np.float16)
+    index = rng.permutation(np.arange(64) // 32).astype(np.int32)
+    tensors = np.ascontiguousarray(words(codes.T).T), words(zeros - 1), scales
+    for more, group in [({"group_size": 32}, np.arange(64) // 32), ({"g_idx": index}, index)]:
+        want = ((codes - zeros[group] % 16) * scales[group].astype(np.float32)).T
+        y = dequant.gptq.dequantize(*tensors, bits=4, **more)
+        np.testing.assert_array_equal(y, want.astype(np.float32))
+
+
+def test_bitsandbytes_values_are_in_a_table():
+    table = np.linspace(-1, 1, 16, dtype=np.float32)
+    absmax = np.array([2, 3], np.float32)
+    codes = np.arange(100) % 16
+    packed = (codes[::2] << 4 | codes[1::2]).astype(np.uint8)
+    y = dequant.bitsandbytes.dequantize(packed, absmax, table, shape=(5, 20), blocksize=64)
+    want = table[codes] * np.repeat(absmax, 64)[:100]
+    np.testing.assert_array_equal(y, want.reshape(5, 20))
+
+
 def test_what_is_wrong_is_said():
     weight, scale = np.zeros((2, 32), np.uint8), np.zeros((2, 2), np.uint8)
     with pytest.raises(ValueError, match="weight: element type uint8 is not a float8"):
