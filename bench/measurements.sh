@@ -12,7 +12,7 @@ fi
 dequant=$(realpath "$1")
 shift
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-[ $# -gt 0 ] || set -- beyond avx2 caches ranges threads cliffs transposes
+[ $# -gt 0 ] || set -- beyond avx2 caches ranges threads cliffs transposes checkpoints
 
 granularities='per_tensor,per_axis_last,blocked_32_last'
 few=$(for x in u i f; do printf "$x*/%s," ${granularities//,/ }; done)
@@ -40,9 +40,10 @@ for name in "$@"; do
     transposes)
       measure "$name" --cell 'strided/uint8/*/n*,strided/int4/*/n*' --elements 256Mi --repeat 3
       ;;
+    checkpoints) measure "$name" --cell 'checkpoint/*' --elements 256Mi --repeat 3 ;;
     *)
       echo "measurements: $name is none of beyond, avx2, caches, ranges, threads, cliffs," \
-        "transposes" >&2
+        "transposes, checkpoints" >&2
       exit 2
       ;;
   esac

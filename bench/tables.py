@@ -6,7 +6,8 @@
     bench/tables.py native.json --into docs/measurements.md --name beyond
 
 A table of cells has percentages of the ceiling, with a row for each input and output and a column
-for each granularity, placement or rule. A table of cliffs has the neighbour's percentage divided by
+for each granularity, placement or rule; one of checkpoints has a row for each shape and a column
+for each output. A table of cliffs has the neighbour's percentage divided by
 that of the cliff. If a file has measurements with one thread and with several, the last table has
 the speedup of the cells and of their ceilings. With --into, the tables replace the lines between
 `<!-- tables: NAME -->` and `<!-- end of tables -->` in a document.
@@ -44,6 +45,8 @@ def place(cell):
     kind, *rest = cell["cell"].split("/")
     if kind == "cliff":
         return "cliffs", f"{cell['input']}, {rest[-1]}", cell["output"]
+    if kind == "checkpoint":
+        return "checkpoints", f"{cell['input']}, {rest[-1]}", cell["output"]
     if kind == "ranges":
         return "ranges", row, " ".join(rest[2:]).replace("_", " ")
     name = rest[-1]
@@ -90,6 +93,7 @@ def tables(report):
             where = f"{elements} elements, threads {number}, {report['target']}"
             for kind, unit, value in (("cells", "percent of the ceiling", percent),
                                       ("ranges", "percent of the ceiling", percent),
+                                      ("checkpoints", "percent of the ceiling", percent),
                                       ("cliffs", "how many times as much of its ceiling the "
                                                  "neighbour reaches", neighbours)):
                 chosen = [cell for cell in of_threads if place(cell)[0] == kind]

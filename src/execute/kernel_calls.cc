@@ -34,8 +34,18 @@ struct KernelCalls::Call {
 
   bool one_group() const { return scale_layout == ScaleLayout::per_group && group >= count; }
 
-  void operator()(bool stream) const {
-    kernel({.x = codes,
+  /// True if a call may be split at any element, as no group starts within it.
+  bool no_groups() const { return scale_layout == ScaleLayout::per_element || one_group(); }
+
+  /// True if all steps of the kernel store whole cache lines. Groups of at most two vectors share
+  /// steps.
+  bool whole_lines(int64_t y_size, size_t lanes) const {
+    return no_groups() || group * y_size % kCacheLineBytes == 0 ||
+           group <= 2 * static_cast<int64_t>(lanes);
+  }
+
+  KernelArgs args(bool stream) const {
+    return {.x = codes,
             .y = y,
             .count = static_cast<size_t>(count),
             .group = static_cast<size_t>(group),
@@ -48,8 +58,10 @@ struct KernelCalls::Call {
             .scales_of_y = scales_of_y,
             .offset = params.offset,
             .scale16 = params.scale16,
-            .zero16 = params.zero16});
+            .zero16 = params.zero16};
   }
+
+  void operator()(bool stream) const { kernel(args(stream)); }
 
   /// The call for `n` elements from element i on: whole groups, or elements of one group.
   Call span(int64_t i, int64_t n, int64_t y_size) const {
@@ -104,6 +116,37 @@ void KernelCalls::call_cached(Element x, ScaleLayout scale_layout, const uint8_t
        group,
        params,
        scales_of_y_}(false);
+}
+
+void KernelCalls::rows(Element x, ScaleLayout scale_layout, const uint8_t* codes, uint8_t* y,
+                       const Rows& rows, int64_t group, const Params& params) const noexcept {
+  const Call first{kernel_of(x, scale_layout),
+                   scale_layout,
+                   bits(x),
+                   lut_of(x),
+                   codes,
+                   y,
+                   rows.columns,
+                   group,
+                   params,
+                   scales_of_y_};
+  const bool on_lines = rows.y % kCacheLineBytes == 0 && can_share_from(y) &&
+                        first.whole_lines(y_size_, job_.table.lanes);
+  if (!plain_ || (job_.way.stream && !on_lines)) {
+    for (int64_t r = 0; r < rows.count; ++r) {
+      call(x, scale_layout, codes + r * rows.codes, y + r * rows.y, rows.columns, group,
+           advanced(params, r * rows.params));
+    }
+    return;
+  }
+  KernelArgs args = first.args(job_.way.stream);
+  for (int64_t r = 0; r < rows.count; ++r) {
+    first.kernel(args);
+    args.x += rows.codes;
+    args.y += rows.y;
+    args.scale += rows.params;
+    args.zero += rows.params;
+  }
 }
 
 bool KernelCalls::can_share_from(const uint8_t* y) const noexcept {
@@ -171,13 +214,8 @@ void KernelCalls::call_special(Element x, ScaleLayout scale_layout, const uint8_
 
 void KernelCalls::stream(const Call& c) const noexcept {
   const int64_t past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(c.y) % kCacheLine);
-  // A call may be split at any element if no group starts within it.
-  const bool no_groups = c.scale_layout == ScaleLayout::per_element || c.one_group();
-  // True if all steps of the kernel store whole cache lines. Groups of at most two vectors share
-  // steps.
-  const bool whole_lines = no_groups || c.group * y_size_ % kCacheLineBytes == 0 ||
-                           c.group <= 2 * static_cast<int64_t>(job_.table.lanes);
-  if (past == 0 && whole_lines) return c(true);
+  const bool no_groups = c.no_groups();
+  if (past == 0 && c.whole_lines(y_size_, job_.table.lanes)) return c(true);
   const int64_t head = (kCacheLineBytes - past) / y_size_;
   // Elements that end with a cache line of y and with a byte of x.
   const bool head_is_whole = past % y_size_ == 0 && head * c.width % 8 == 0;

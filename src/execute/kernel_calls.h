@@ -24,6 +24,19 @@ class KernelCalls {
             int64_t group, const Params& params,
             size_t prefetch_distance = kPrefetchDistanceX) const noexcept;
 
+  /// Rows with parameters of their own, and the distances from one to the next.
+  struct Rows {
+    int64_t count;
+    int64_t columns;  ///< elements of a row
+    int64_t codes;    ///< bytes
+    int64_t y;        ///< bytes
+    int64_t params;   ///< entries; 0: all rows have the same
+  };
+
+  /// call() for each row.
+  void rows(Element x, ScaleLayout scale_layout, const uint8_t* codes, uint8_t* y, const Rows& rows,
+            int64_t group, const Params& params) const noexcept;
+
   /// From the start of a row to the start of the next, in elements of x and of y.
   struct RowStride {
     int64_t x;

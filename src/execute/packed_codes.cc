@@ -47,6 +47,35 @@ void PackedCodes::unpack(int64_t i, int64_t stride, int64_t count, uint8_t* out)
   if (kind(element_) == Kind::signed_integer) extend_signs(out, count, packing_.bits);
 }
 
+/// True if one call of a helper unpacks a line.
+bool PackedCodes::lines_are_units(int64_t i, int64_t stride, int64_t count) const noexcept {
+  if (packing_.row == 0 || runs_down_columns(packing_) || stride % packing_.row != 0) return false;
+  const int64_t k = i % packing_.row;
+  return k % aligned_codes(packing_) == 0 && k + count <= packing_.row;
+}
+
+bool PackedCodes::are_pairs(int64_t i, int64_t stride, int64_t count) const noexcept {
+  return packing_.bits == 4 && kind(element_) == Kind::unsigned_integer &&
+         count % unit_of(packing_).codes == 0 && lines_are_units(i, stride, count);
+}
+
+void PackedCodes::unpack_lines(int64_t i, int64_t stride, int64_t lines, int64_t count,
+                               uint8_t* out) const noexcept {
+  if (!lines_are_units(i, stride, count)) {
+    for (int64_t k = 0; k < lines; ++k) unpack(i + k * stride, 1, count, out + k * count);
+    return;
+  }
+  const int64_t first = byte_of(i / packing_.row, i % packing_.row);
+  const int64_t line = stride / packing_.row * words_of_row(packing_) * kWordBytes;
+  const UnpackFn helper = unpacker();
+  const auto readable = static_cast<int64_t>(data_.size()) - (first - first_byte_);
+  for (int64_t k = 0; k < lines; ++k) {
+    helper(at_byte(first + k * line), static_cast<size_t>(readable - k * line),
+           static_cast<size_t>(count), out + k * count);
+  }
+  if (kind(element_) == Kind::signed_integer) extend_signs(out, lines * count, packing_.bits);
+}
+
 void PackedCodes::unpack_codes(int64_t i, int64_t stride, int64_t count,
                                uint8_t* out) const noexcept {
   if (stride == 1) {
@@ -121,11 +150,16 @@ void PackedCodes::unpack_row(int64_t row, int64_t k, int64_t count, uint8_t* out
 void PackedCodes::unpack_units(int64_t row, int64_t k, int64_t count, uint8_t* out) const noexcept {
   if (packing_.order == CodeOrder::high_first) return call_unpacker(k / 2, count, out);
   if (runs_down_columns(packing_)) return unpack_column(row, k, count, out);
+  call_unpacker(byte_of(row, k), count, out);
+}
+
+/// The byte where code k of a row starts, where a helper may begin.
+int64_t PackedCodes::byte_of(int64_t row, int64_t k) const noexcept {
   const Unit unit = unit_of(packing_);
   // Only streams begin within a unit.
   const int64_t within = k % unit.codes * packing_.bits / 8;
   const int64_t word = row * words_of_row(packing_) + k / unit.codes * unit.words;
-  call_unpacker(word * kWordBytes + within, count, out);
+  return word * kWordBytes + within;
 }
 
 void PackedCodes::unpack_column(int64_t row, int64_t k, int64_t count,
@@ -181,16 +215,17 @@ int64_t PackedCodes::unpack_matrix(int64_t i, int64_t rows, int64_t count, uint8
   const int64_t units = ceil_div(lead + count, unit.codes);
   const int64_t n = std::min(units * unit.words, words_of_row(packing_) - first);
   const int64_t row_bytes = n * kWordBytes;
-  table_.transpose[2]({.from = at_byte((first * packing_.columns + i / packing_.row) * kWordBytes),
-                       .from_stride = packing_.columns * kWordBytes,
-                       .to = words,
-                       .to_stride = static_cast<size_t>(row_bytes),
-                       .rows = static_cast<size_t>(n),
-                       .columns = static_cast<size_t>(rows)});
   const int64_t codes = lead + count;
   // Rows of whole units follow one another as the units of a row do.
   const bool whole = codes % unit.codes == 0;
-  const int64_t calls = whole ? 1 : rows;
+  const bool are_bytes = whole && packing_.bits == 8;
+  table_.transpose[2]({.from = at_byte((first * packing_.columns + i / packing_.row) * kWordBytes),
+                       .from_stride = packing_.columns * kWordBytes,
+                       .to = are_bytes ? out : words,
+                       .to_stride = static_cast<size_t>(row_bytes),
+                       .rows = static_cast<size_t>(n),
+                       .columns = static_cast<size_t>(rows)});
+  const int64_t calls = are_bytes ? 0 : whole ? 1 : rows;
   const auto each = static_cast<size_t>(whole ? rows * codes : codes);
   for (int64_t r = 0; r < calls; ++r) {
     const auto readable = static_cast<size_t>((rows - r) * row_bytes);
@@ -212,9 +247,8 @@ PackedCodes::Lines PackedCodes::lines_of_matrix(int64_t i, int64_t rows,
 PackedCodes::Lines PackedCodes::lines_of_rows(int64_t i, int64_t rows, int64_t count,
                                               int64_t stride) const noexcept {
   const int64_t row_bytes = words_of_row(packing_) * kWordBytes;
-  const int64_t within = i % packing_.row * packing_.bits / 8;
-  return {at_byte(i / packing_.row * row_bytes + within), stride / packing_.row * row_bytes, count,
-          rows * packing_.bits / 8};
+  return {at_byte(byte_of(i / packing_.row, i % packing_.row)), stride / packing_.row * row_bytes,
+          count, rows * packing_.bits / 8};
 }
 
 }  // namespace dequant

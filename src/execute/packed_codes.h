@@ -27,6 +27,15 @@ class PackedCodes {
   /// are overwritten too.
   void unpack(int64_t i, int64_t stride, int64_t count, uint8_t* out) const noexcept;
 
+  /// unpack() of `count` codes each from the codes i, i + stride, ... on, one line of `out` after
+  /// the other.
+  void unpack_lines(int64_t i, int64_t stride, int64_t lines, int64_t count,
+                    uint8_t* out) const noexcept;
+
+  /// True if those lines, of `count` codes each, are pairs of unsigned codes in whole words:
+  /// lines_of_rows() has their bytes.
+  bool are_pairs(int64_t i, int64_t stride, int64_t count) const noexcept;
+
   // Of words that run down columns. A matrix is codes [k, k + count) of neighbouring rows.
 
   /// Codes of a matrix, with those that are unpacked before k, at most.
@@ -46,10 +55,16 @@ class PackedCodes {
 
   /// Memory that is read for some codes.
   struct Lines {
-    const uint8_t* first;
-    int64_t stride;  ///< bytes
-    int64_t count;
-    int64_t bytes;  ///< of each
+    const uint8_t* first = nullptr;
+    int64_t stride = 0;  ///< bytes
+    int64_t count = 0;
+    int64_t bytes = 0;  ///< of each
+
+    /// Part `i` of about `of` equal parts, and the `parts` - 1 after it.
+    Lines part(int64_t i, int64_t parts, int64_t of) const noexcept {
+      const int64_t begin = i * count / of;
+      return {first + begin * stride, stride, (i + parts) * count / of - begin, bytes};
+    }
   };
   Lines lines_of_matrix(int64_t i, int64_t rows, int64_t count) const noexcept;
   /// Those of `rows` codes each from the codes i, i + stride, ... on.
@@ -64,6 +79,8 @@ class PackedCodes {
   void unpack_units(int64_t row, int64_t k, int64_t count, uint8_t* out) const noexcept;
   void unpack_column(int64_t row, int64_t k, int64_t count, uint8_t* out) const noexcept;
   void unpack_slabs(int64_t i, int64_t count, uint8_t* out) const noexcept;
+  bool lines_are_units(int64_t i, int64_t stride, int64_t count) const noexcept;
+  int64_t byte_of(int64_t row, int64_t k) const noexcept;
   void call_unpacker(int64_t byte, int64_t count, uint8_t* out) const noexcept;
   UnpackFn unpacker() const noexcept;
   const uint8_t* at_byte(int64_t i) const noexcept {

@@ -19,17 +19,20 @@ namespace {
 
 /// Fewer rows are not worth a tile.
 constexpr int64_t kFewRows = 8;
-/// Rows of chunks and of large tiles are multiples of this: of their words whole cache lines.
-constexpr int64_t kAlignedRows = 64;
 /// Columns of a tile: of words that run down columns, of rows of x, and where each element has
 /// parameters of its own.
 constexpr int64_t kColumnsOfWords = 256;
 constexpr int64_t kColumnsOfRows = 128;
 constexpr int64_t kColumnsOfParams = 64;
+/// Columns of y that are transposed at once where rows of x are columns of y.
+constexpr int64_t kTransposed = 16;
+/// Rows between two prefetches.
+constexpr int64_t kRowsAtOnce = 16;
 /// Shorter groups are slower than a scale for each element.
 constexpr int64_t kShortGroup = 16;
 /// Codes of a tile, and of one where each element has parameters of its own.
-constexpr int64_t kCodes = PackedCodes::kMatrixCodes;
+constexpr int64_t kCodes = 32 << 10;
+static_assert(kCodes >= PackedCodes::kMatrixCodes);
 constexpr int64_t kCodesOfParams = kParams;
 static_assert(kCodes / kShortGroup <= kParams);
 
@@ -42,7 +45,9 @@ std::optional<RowTiles> matrix_of(const Plan& plan, const Region& region) {
   const Dimensions d = region.dimensions();
   if (d.size() < 2 || d.back().y != 1) return std::nullopt;
   const bool down = runs_down_columns(packing);
-  RowTiles out{d.size() - 1, d.back().size, d.back().x, down};
+  // Memory delivers pairs of cache lines faster.
+  const int64_t lines = down ? 1 : std::max(2 * 8 / packing.bits, 1);
+  RowTiles out{d.size() - 1, d.back().size, d.back().x, down, lines * kCacheLineBytes};
   while (out.row-- > 0) {
     const Dimension& outer = d[out.row];
     if (outer.x == (down ? packing.row : 1)) return out;
@@ -55,7 +60,7 @@ std::optional<RowTiles> matrix_of(const Plan& plan, const Region& region) {
 }  // namespace
 
 int64_t RowTiles::rows_of_chunk(int64_t elements) const noexcept {
-  return std::max<int64_t>(elements / columns / kAlignedRows, 1) * kAlignedRows;
+  return std::max<int64_t>(elements / columns / aligned, 1) * aligned;
 }
 
 std::optional<RowTiles> row_tiles_of(const Plan& plan, const Region& region) noexcept {
@@ -77,6 +82,9 @@ std::optional<RowTiles> row_tiles_of(const Plan& plan, const Region& region) noe
 namespace {
 
 class Tiles {
+  /// Words of a tile, or codes before they are transposed, or parameters.
+  static constexpr int64_t kSpare = PackedCodes::kMatrixBytes;
+
  public:
   Tiles(const Job& job, const RowTiles& tiles) noexcept
       : job_(job),
@@ -97,7 +105,8 @@ class Tiles {
     most_columns_ = std::min(most, tiles.columns);
     most_rows_ = std::min((per_element_ ? kCodesOfParams : kCodes) / most_columns_, kParams);
     if (tiles.down_columns) most_rows_ = std::min(most_rows_, x_.most_rows(most_columns_));
-    if (most_rows_ > kAlignedRows) most_rows_ = most_rows_ / kAlignedRows * kAlignedRows;
+    if (!tiles.down_columns) most_rows_ = std::min(most_rows_, kSpare / (2 * kTransposed));
+    if (most_rows_ > tiles.aligned) most_rows_ = most_rows_ / tiles.aligned * tiles.aligned;
   }
 
   /// Rows [begin, end), counted over the dimension of rows and the dimensions outside of it.
@@ -125,35 +134,90 @@ class Tiles {
       const Offsets from = here.offsets();
       here.advance(tile.outermost, tile.count);
       done += tile.elements;
-      unpack(from.x, rows, tile.elements);
       load_params(from, rows, tile);
-      const bool fetches = job_.way.stream && done < tiles_.columns;
-      const PackedCodes::Lines next = fetches ? lines_of(here.offsets().x, rows) : no_lines();
-      for (int64_t r = 0; r < rows; ++r) {
-        fetch(next, r, rows);
-        dequantize_row(r, tile.elements, from.y + r * row_.y);
+      const int64_t next = std::min(tiles_.columns - done, most_columns_);
+      const bool fetches = job_.way.stream && next > 0;
+      const auto lines = fetches ? lines_of(here.offsets().x, rows, next) : PackedCodes::Lines{};
+      if (!tiles_.down_columns && x_.are_pairs(from.x, tiles_.x_step, rows)) {
+        unpack_pairs(from.x, rows, tile.elements);
+        dequantize_pairs(rows, tile.elements, from.y, lines);
+        continue;
       }
+      if (tiles_.down_columns) {
+        unpack_words(from.x, rows, tile.elements);
+      } else {
+        unpack_columns(from.x, rows, tile.elements);
+      }
+      dequantize({rows, tile.elements, pitch_, row_.y, 1}, codes_ + lead_, from.y, 0, lines);
     }
   }
 
+  /// What a tile from code `at` on reads.
+  PackedCodes::Lines lines_of(int64_t at, int64_t rows, int64_t columns) const noexcept {
+    if (tiles_.down_columns) return x_.lines_of_matrix(at, rows, columns);
+    return x_.lines_of_rows(at, rows, columns, tiles_.x_step);
+  }
+
   /// Unpacks the codes of a tile: row r of y lies at codes_ + lead_ + r * pitch_.
-  void unpack(int64_t at, int64_t rows, int64_t columns) noexcept {
-    if (tiles_.down_columns) {
-      lead_ = x_.unpack_matrix(at, rows, columns, codes_, spare_);
-      pitch_ = lead_ + columns;
-      return;
-    }
-    for (int64_t k = 0; k < columns; ++k) {
-      x_.unpack(at + k * tiles_.x_step, 1, rows, spare_ + k * rows);
-    }
-    job_.table.transpose[0]({.from = spare_,
-                             .from_stride = rows,
-                             .to = codes_,
-                             .to_stride = static_cast<size_t>(columns),
-                             .rows = static_cast<size_t>(columns),
-                             .columns = static_cast<size_t>(rows)});
+  void unpack_words(int64_t at, int64_t rows, int64_t columns) noexcept {
+    lead_ = x_.unpack_matrix(at, rows, columns, codes_, spare_);
+    pitch_ = lead_ + columns;
+  }
+
+  /// The same for rows of x, some columns of y at once, while the next are prefetched: far apart,
+  /// the lines of a tile evict one another from the nearest cache.
+  void unpack_columns(int64_t at, int64_t rows, int64_t columns) noexcept {
     lead_ = 0;
     pitch_ = columns;
+    for (int64_t k = 0, n = 0; k < columns; k += n) {
+      n = columns - k < 2 * kTransposed ? columns - k : kTransposed;
+      const int64_t next = std::min(kTransposed, columns - k - n);
+      if (next > 0) fetch(lines_of(at + (k + n) * tiles_.x_step, rows, next));
+      x_.unpack_lines(at + k * tiles_.x_step, tiles_.x_step, n, rows, spare_);
+      job_.table.transpose[0]({.from = spare_,
+                               .from_stride = rows,
+                               .to = codes_ + k,
+                               .to_stride = static_cast<size_t>(columns),
+                               .rows = static_cast<size_t>(n),
+                               .columns = static_cast<size_t>(rows)});
+    }
+  }
+
+  /// The same for pairs of codes, which are transposed as bytes: first the codes in the low bits of
+  /// all bytes, then those in the high bits.
+  void unpack_pairs(int64_t at, int64_t rows, int64_t columns) noexcept {
+    const int64_t bytes = rows / 2;
+    const PackedCodes::Lines all = lines_of(at, rows, columns);
+    for (int64_t k = 0, n = 0; k < columns; k += n) {
+      n = columns - k < 2 * kTransposed ? columns - k : kTransposed;
+      const int64_t next = std::min(kTransposed, columns - k - n);
+      if (next > 0) fetch(lines_of(at + (k + n) * tiles_.x_step, rows, next));
+      job_.table.transpose[0]({.from = all.first + k * all.stride,
+                               .from_stride = all.stride,
+                               .to = spare_ + k,
+                               .to_stride = static_cast<size_t>(columns),
+                               .rows = static_cast<size_t>(n),
+                               .columns = static_cast<size_t>(bytes)});
+    }
+    const auto count = static_cast<size_t>(bytes * columns);
+    job_.table.helpers.fields_of_bytes({spare_, count, 0, 4, codes_});
+    job_.table.helpers.fields_of_bytes({spare_, count, 4, 4, codes_ + count});
+  }
+
+  /// Dequantizes the tile of unpack_pairs(): every eighth row at once, whose codes lie in the same
+  /// bits of a word.
+  void dequantize_pairs(int64_t rows, int64_t columns, int64_t y,
+                        const PackedCodes::Lines& lines) const noexcept {
+    constexpr int64_t kInWord = 8;
+    const bool interleaved = job_.plan.parameters.x_packing.order == CodeOrder::interleaved;
+    for (int64_t field = 0; field < kInWord; ++field) {
+      const int64_t byte = field % 2 * (rows / 2) + field / 2;
+      const int64_t first = !interleaved          ? field
+                            : field < kInWord / 2 ? 2 * field
+                                                  : 2 * field - (kInWord - 1);
+      dequantize({rows / kInWord, columns, kInWord / 2 * columns, kInWord * row_.y, kInWord},
+                 codes_ + byte * columns, y + first * row_.y, first, lines.part(field, 1, kInWord));
+    }
   }
 
   /// Loads the parameters of a tile: `params_of_row_` for each row, or the same for all rows.
@@ -184,21 +248,23 @@ class Tiles {
   void gather(Dimensions dimensions, const Tile& tile, const Offsets& at) noexcept {
     const Plan& plan = job_.plan;
     const bool indexed = plan.parameters.group_index.groups != 0;
+    // One entry for each row needs no transposition.
+    const bool in_place = params_of_row_ == 1;
     auto* words = reinterpret_cast<uint32_t*>(spare_);
     static_assert(sizeof spare_ >= kParams * sizeof *words);
-    auto* scales = reinterpret_cast<float*>(words);
+    float* scales = in_place ? scale_ : reinterpret_cast<float*>(words);
     indexed ? gather_indexed_scales(plan, job_.buffers, dimensions, tile, at, scales)
             : gather_scales(plan, job_.buffers, dimensions, tile, at.scale, scales);
-    by_rows(words, tile.elements, reinterpret_cast<uint8_t*>(scale_));
+    if (!in_place) by_rows(words, tile.elements, reinterpret_cast<uint8_t*>(scale_));
     if (!has_zeros_) {
       std::fill_n(zero_, tile.elements, plan.implicit_zero_point);
       return;
     }
-    auto* zeros = reinterpret_cast<int32_t*>(words);
+    int32_t* zeros = in_place ? zero_ : reinterpret_cast<int32_t*>(words);
     const Helpers& helpers = job_.table.helpers;
     indexed ? gather_indexed_zeros(plan, job_.buffers, dimensions, tile, at, zeros)
             : gather_zeros(plan, job_.buffers, helpers, dimensions, tile, at.zero_point, zeros);
-    by_rows(words, tile.elements, reinterpret_cast<uint8_t*>(zero_));
+    if (!in_place) by_rows(words, tile.elements, reinterpret_cast<uint8_t*>(zero_));
   }
 
   /// From parameters with the rows innermost to those of one row after those of the other.
@@ -212,26 +278,34 @@ class Tiles {
                              .columns = static_cast<size_t>(rows)});
   }
 
-  void dequantize_row(int64_t r, int64_t columns, int64_t y) const noexcept {
-    const int64_t param = rows_differ_ ? r * params_of_row_ : 0;
-    calls_.call(job_.plan.input, per_element_ ? ScaleLayout::per_element : ScaleLayout::per_group,
-                codes_ + lead_ + r * pitch_,
-                reinterpret_cast<uint8_t*>(job_.buffers.y.data()) + y * calls_.y_size(), columns,
-                group_, {scale_ + param, zero_ + param, nullptr, finite_normal_});
+  /// Rows of a tile, and the distances from one to the next.
+  struct Rows {
+    int64_t count;
+    int64_t columns;
+    int64_t codes;  ///< bytes
+    int64_t y;      ///< elements
+    int64_t apart;  ///< rows of the tile
+  };
+
+  /// Dequantizes rows from row `first` of a tile on to element y, while it prefetches the lines.
+  void dequantize(const Rows& rows, const uint8_t* codes, int64_t y, int64_t first,
+                  const PackedCodes::Lines& lines) const noexcept {
+    const auto layout = per_element_ ? ScaleLayout::per_element : ScaleLayout::per_group;
+    const int64_t params = rows_differ_ ? params_of_row_ : 0;
+    const int64_t y_row = rows.y * calls_.y_size();
+    auto* out = reinterpret_cast<uint8_t*>(job_.buffers.y.data()) + y * calls_.y_size();
+    for (int64_t r = 0, n = 0; r < rows.count; r += n) {
+      n = std::min(kRowsAtOnce, rows.count - r);
+      fetch(lines.part(r, n, rows.count));
+      const int64_t param = (first + r * rows.apart) * params;
+      calls_.rows(job_.plan.input, layout, codes + r * rows.codes, out + r * y_row,
+                  {n, rows.columns, rows.codes, y_row, rows.apart * params}, group_,
+                  {scale_ + param, zero_ + param, nullptr, finite_normal_});
+    }
   }
 
-  /// What a tile at code `next` reads.
-  PackedCodes::Lines lines_of(int64_t next, int64_t rows) const noexcept {
-    if (tiles_.down_columns) return x_.lines_of_matrix(next, rows, most_columns_);
-    return x_.lines_of_rows(next, rows, most_columns_, tiles_.x_step);
-  }
-  static PackedCodes::Lines no_lines() noexcept { return {nullptr, 0, 0, 0}; }
-
-  /// Prefetches codes of the next tile while row r of `rows` rows is dequantized: the same fraction
-  /// of them.
-  [[gnu::always_inline]] static void fetch(const PackedCodes::Lines& lines, int64_t r,
-                                           int64_t rows) noexcept {
-    for (int64_t k = r * lines.count / rows; k < (r + 1) * lines.count / rows; ++k) {
+  [[gnu::always_inline]] static void fetch(const PackedCodes::Lines& lines) noexcept {
+    for (int64_t k = 0; k < lines.count; ++k) {
       for (int64_t i = 0; i < lines.bytes; i += kCacheLineBytes) {
         __builtin_prefetch(lines.first + k * lines.stride + i);
       }
@@ -257,7 +331,7 @@ class Tiles {
   alignas(64) float scale_[kParams];
   alignas(64) int32_t zero_[kParams];
   alignas(64) uint8_t codes_[kCodes + Helpers::kUnpackSlack];
-  alignas(64) uint8_t spare_[PackedCodes::kMatrixBytes];
+  alignas(64) uint8_t spare_[kSpare];
 };
 
 }  // namespace

@@ -14,6 +14,7 @@ struct RowTiles {
   int64_t columns;    ///< the product of their sizes
   int64_t x_step;     ///< codes of x from a column to the next
   bool down_columns;  ///< words of x run down columns; false: rows of x are columns of y
+  int64_t aligned;    ///< rows of which each word, or column, fills whole cache lines of x
 
   /// Rows of a chunk of about so many elements.
   int64_t rows_of_chunk(int64_t elements) const noexcept;

@@ -43,7 +43,7 @@ class Tile {
                                                  .count = static_cast<size_t>(count_),
                                                  .scale = expands ? scale_ : params_.scale,
                                                  .zero = expands ? zero_ : params_.zero,
-                                                 .each = group_ < count_});
+                                                 .group = entry_group()});
   }
 
   /// From products to results.
@@ -59,7 +59,11 @@ class Tile {
 
  private:
   /// True if helpers need the entries of groups for each element.
-  bool expands() const { return group_ > 1 && group_ < count_; }
+  bool expands() const {
+    return group_ > 1 && group_ < count_ && group_ % static_cast<int64_t>(kResultGroup) != 0;
+  }
+  /// Elements that share an entry, as helpers get them.
+  size_t entry_group() const { return expands() ? 1 : static_cast<size_t>(group_); }
 
   /// Copies the entries of groups to each element.
   void expand(const std::array<Helpers::Spread, 2>& params, size_t how_many) {
@@ -94,7 +98,7 @@ class Tile {
          .count = static_cast<size_t>(count_),
          .factor = p.result_factor,
          .zero = zero,
-         .each = group_ < count_,
+         .group = entry_group(),
          .subtracts = p.zero_point_role == ZeroPointRole::subtract_after,
          .stream = stream});
   }

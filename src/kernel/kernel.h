@@ -147,10 +147,14 @@ struct AfterArgs {
   size_t count;  ///< at least 1
   float factor = 1;
   const int32_t* zero = nullptr;  ///< the bits of float32 zero points; null: there are none
-  bool each = false;              ///< `zero` has one for each element, otherwise one for all
-  bool subtracts = false;         ///< zero points are subtracted, not added
-  bool stream = false;            ///< y starts and ends with a cache line, and is streamed
+  /// Elements that share a zero point: 1, count or more, or a multiple of kResultGroup.
+  size_t group = 1;
+  bool subtracts = false;  ///< zero points are subtracted, not added
+  bool stream = false;     ///< y starts and ends with a cache line, and is streamed
 };
+
+/// A multiple of the elements of a step on every target.
+inline constexpr size_t kResultGroup = 64;
 
 using AfterFn = void (*)(const AfterArgs&);
 
@@ -161,7 +165,7 @@ struct FloatZeroArgs {
   size_t count = 0;  ///< at least 1
   const float* scale = nullptr;
   const int32_t* zero = nullptr;  ///< the bits of float32
-  bool each = false;  ///< one scale and zero point for each element, otherwise one for all
+  size_t group = 1;               ///< elements that share both, as in AfterArgs
 };
 
 using FloatZeroFn = void (*)(const FloatZeroArgs&);

@@ -14,7 +14,7 @@ void after_product(const AfterArgs& a) {
   const auto size = static_cast<size_t>(bits(kOutput)) / 8;
   const AfterProduct after{a.factor, kRounding, a.zero != nullptr && a.subtracts};
   for (size_t i = 0; i < a.count; ++i) {
-    const float zero = a.zero != nullptr ? std::bit_cast<float>(a.zero[a.each ? i : 0]) : -0.0F;
+    const float zero = a.zero != nullptr ? std::bit_cast<float>(a.zero[i / a.group]) : -0.0F;
     const uint32_t y = reference_after_product(a.products[i], after, zero, kOutput);
     std::memcpy(a.y + i * size, &y, size);  // little-endian
   }
@@ -23,7 +23,7 @@ void after_product(const AfterArgs& a) {
 template <Element kType>
 void subtract_floats(const FloatZeroArgs& a) {
   for (size_t i = 0; i < a.count; ++i) {
-    const size_t param = a.each ? i : 0;
+    const size_t param = i / a.group;
     a.values[i] = std::bit_cast<float>(reference_float_zero_point(
         a.values[i], kType, std::bit_cast<float>(a.zero[param]), a.scale[param], Element::float32));
   }

@@ -39,38 +39,43 @@ HWY_INLINE void StoreStep(const VF* v, uint8_t* y, bool stream) {
   }
 }
 
-/// The zero points of a step.
-template <bool kEach>
-HWY_INLINE VF ZerosAt(const int32_t* zero, size_t i, VF uniform, VI sign) {
-  if constexpr (!kEach) return uniform;
+/// What a span of elements has.
+enum class Zeros { none, one, each };
+
+/// The zero points of a vector.
+template <Zeros kZeros>
+HWY_INLINE VF ZerosAt(const int32_t* zero, size_t i, VF one, VI sign) {
+  if constexpr (kZeros != Zeros::each) return one;
   return hn::BitCast(DF(), hn::Xor(hn::LoadU(DI(), zero + i), sign));
 }
 
-/// AfterFn: one zero point for each element if kEach, otherwise one or none.
-template <class Rounding, class Out, bool kEach>
+/// AfterFn for elements that all have the same zero point, or one each.
+template <class Rounding, class Out, Zeros kZeros>
 void AfterProductOf(const AfterArgs& a) {
-  constexpr bool kRounds = !std::is_same_v<Rounding, ToFloat32>;
+  constexpr bool kAdds = kZeros != Zeros::none;
   // The last rounding is part of the narrowing where both are to the same type.
-  constexpr bool kRoundsLast = kRounds && !std::is_same_v<Rounding, Out>;
+  constexpr bool kRoundsLast =
+      !std::is_same_v<Rounding, ToFloat32> && !std::is_same_v<Rounding, Out>;
   const size_t lanes = hn::Lanes(DF());
   const VF factor = hn::Set(DF(), a.factor);
   const VI sign = hn::Set(DI(), a.subtracts ? INT32_MIN : 0);
-  // Adding -0 changes no number.
-  const VI one = hn::Set(DI(), a.zero != nullptr ? *a.zero : INT32_MIN);
-  const VF uniform = hn::BitCast(DF(), a.zero != nullptr ? hn::Xor(one, sign) : one);
+  const VF one = hn::BitCast(DF(), hn::Xor(hn::Set(DI(), kAdds ? *a.zero : 0), sign));
   const auto step = [&](const float* products, const int32_t* zero, uint8_t* y,
                         bool stream) DEQUANT_ATTR {
     VF v[kStepVectors];
     for (size_t q = 0; q < kStepVectors; ++q) {
-      const VF product = hn::Mul(hn::LoadU(DF(), products + q * lanes), factor);
-      const VF rounded = kRounds ? RoundTo<Rounding>(Canonical(product)) : product;
-      const VF sum = hn::Add(rounded, ZerosAt<kEach>(zero, q * lanes, uniform, sign));
-      v[q] = Canonical(sum);
+      const VF product = Canonical(hn::Mul(hn::LoadU(DF(), products + q * lanes), factor));
+      v[q] = product;
+      if constexpr (kAdds) {
+        v[q] = Canonical(
+            hn::Add(RoundTo<Rounding>(product), ZerosAt<kZeros>(zero, q * lanes, one, sign)));
+      }
       if constexpr (kRoundsLast) v[q] = RoundTo<Rounding>(v[q]);
     }
     StoreStep<Out>(v, y, stream);
   };
   constexpr size_t kSize = sizeof(typename Out::T);
+  constexpr bool kEach = kZeros == Zeros::each;
   size_t i = 0;
   for (; i + Step() <= a.count; i += Step()) {
     step(a.products + i, kEach ? a.zero + i : nullptr, a.y + i * kSize, a.stream);
@@ -88,25 +93,30 @@ void AfterProductOf(const AfterArgs& a) {
 
 template <class Rounding, class Out>
 void AfterProduct(const AfterArgs& a) {
-  a.zero != nullptr&& a.each ? AfterProductOf<Rounding, Out, true>(a)
-                             : AfterProductOf<Rounding, Out, false>(a);
+  static_assert(kResultGroup % kMaxStep == 0);
+  if (a.zero == nullptr) return AfterProductOf<Rounding, Out, Zeros::none>(a);
+  if (a.group == 1) return AfterProductOf<Rounding, Out, Zeros::each>(a);
+  AfterArgs own = a;
+  for (size_t i = 0; i < a.count; i += a.group, ++own.zero) {
+    own.products = a.products + i;
+    own.y = a.y + i * sizeof(typename Out::T);
+    own.count = HWY_MIN(a.group, a.count - i);
+    AfterProductOf<Rounding, Out, Zeros::one>(own);
+  }
 }
 
-/// FloatZeroFn: fl32(round(fl32(value - zero)) * scale).
-template <class Type>
-void SubtractFloats(const FloatZeroArgs& a) {
+/// FloatZeroFn for elements that all have the same scale and zero point, or one each:
+/// fl32(round(fl32(value - zero)) * scale).
+template <class Type, bool kEach>
+void SubtractFloatsOf(const FloatZeroArgs& a) {
   const size_t lanes = hn::Lanes(DF());
-  const auto difference = [&](VF value, VI zero, VF scale) DEQUANT_ATTR {
-    const VF exact = hn::Sub(value, hn::BitCast(DF(), zero));
-    return hn::Mul(RoundTo<Type>(Canonical(exact)), scale);
-  };
   const VF one_scale = hn::Set(DF(), *a.scale);
   const VI one_zero = hn::Set(DI(), *a.zero);
-  const auto vector = [&](float* values, const float* scale, const int32_t* zero) DEQUANT_ATTR {
-    const VF value = hn::LoadU(DF(), values);
-    const VF result = a.each ? difference(value, hn::LoadU(DI(), zero), hn::LoadU(DF(), scale))
-                             : difference(value, one_zero, one_scale);
-    hn::StoreU(result, DF(), values);
+  const auto vector = [&](float* values, const float* scales, const int32_t* zeros) DEQUANT_ATTR {
+    const VI zero = kEach ? hn::LoadU(DI(), zeros) : one_zero;
+    const VF scale = kEach ? hn::LoadU(DF(), scales) : one_scale;
+    const VF exact = hn::Sub(hn::LoadU(DF(), values), hn::BitCast(DF(), zero));
+    hn::StoreU(hn::Mul(RoundTo<Type>(Canonical(exact)), scale), DF(), values);
   };
   size_t i = 0;
   for (; i + lanes <= a.count; i += lanes) vector(a.values + i, a.scale + i, a.zero + i);
@@ -116,12 +126,22 @@ void SubtractFloats(const FloatZeroArgs& a) {
   alignas(64) float scale[kMaxLanes];
   alignas(64) int32_t zero[kMaxLanes];
   copy_padded(a.values + i, rest, values, sizeof values);
-  if (a.each) {
+  if constexpr (kEach) {
     copy_padded(a.scale + i, rest, scale, sizeof scale);
     copy_padded(a.zero + i, rest, zero, sizeof zero);
   }
   vector(values, scale, zero);
   copy_bytes(values, rest, a.values + i);
+}
+
+template <class Type>
+void SubtractFloats(const FloatZeroArgs& a) {
+  if (a.group == 1) return SubtractFloatsOf<Type, true>(a);
+  for (size_t i = 0; i < a.count; i += a.group) {
+    const size_t g = i / a.group;
+    SubtractFloatsOf<Type, false>(
+        {a.values + i, HWY_MIN(a.group, a.count - i), a.scale + g, a.zero + g, 0});
+  }
 }
 
 template <class Type>

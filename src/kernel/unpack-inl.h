@@ -96,16 +96,65 @@ alignas(kBlock) constexpr BlockIndices kStreamIndices = [] {
   return indices;
 }();
 
-/// The codes of a stream from p on, one in each byte of a vector.
-template <int kBits, class D>
-HWY_INLINE hn::Vec<D> LoadStream(D d, const uint8_t* p) {
-  if constexpr (kBits == 8) return hn::LoadU(d, p);
-  return Separate<kBits>(d, Shuffle(d, LoadBlocks(d, p, 2 * kBits), kStreamIndices<kBits>));
-}
+/// Bytes of a block that hold 16 codes of a stream, to 16-bit lanes with two codes each, and the
+/// factors that shift a lane's codes to its highest bits. Not for seven bits, where a lane would
+/// need three bytes.
+template <int kBits>
+struct PairsOfStream {
+  static constexpr size_t Bit(size_t lane) { return lane * 2 * kBits; }
+
+  alignas(kBlock) static constexpr BlockIndices kIndices = [] {
+    BlockIndices indices{};
+    for (size_t i = 0; i < kBlock; ++i) indices[i] = static_cast<uint8_t>(Bit(i / 2) / 8 + i % 2);
+    return indices;
+  }();
+  alignas(kBlock) static constexpr std::array<uint16_t, kBlock / 2> kFactors = [] {
+    std::array<uint16_t, kBlock / 2> factors{};
+    for (size_t i = 0; i < factors.size(); ++i) {
+      factors[i] = static_cast<uint16_t>(1U << (16 - 2 * kBits - Bit(i) % 8));
+    }
+    return factors;
+  }();
+};
+
+/// True where each byte has whole codes, and is widened to a lane with a byte for each of them.
+constexpr bool widens_bytes(int bits) { return bits == 2 || bits == 4; }
 
 /// The bytes that LoadStream() reads.
 template <int kBits, class D>
-constexpr size_t kStreamLoads = (kBlocksOf<D> - 1) * 2 * kBits + kBlock;
+constexpr size_t kStreamLoads = widens_bytes(kBits) ? hn::MaxLanes(D()) * kBits / 8
+                                                    : (kBlocksOf<D> - 1) * 2 * kBits + kBlock;
+
+/// The codes of a stream from p on, one in each byte of a vector.
+template <int kBits, class D>
+HWY_INLINE hn::Vec<D> LoadStream(D d, const uint8_t* p) {
+  const hn::Repartition<uint16_t, D> d16;
+  if constexpr (kBits == 8) {
+    return hn::LoadU(d, p);
+  } else if constexpr (kBits == 4) {
+    const auto bytes = hn::PromoteTo(d16, hn::LoadU(hn::Rebind<uint8_t, decltype(d16)>(), p));
+    const auto twice = hn::Or(bytes, hn::ShiftLeft<4>(bytes));
+    return hn::BitCast(d, hn::And(twice, hn::Set(d16, 0x0F0F)));
+  } else if constexpr (kBits == 2) {
+    const hn::Repartition<uint32_t, D> d32;
+    const auto bytes = hn::PromoteTo(d32, hn::LoadU(hn::Rebind<uint8_t, decltype(d32)>(), p));
+    const auto twice = hn::Or(bytes, hn::ShiftLeft<12>(bytes));
+    const auto halves = hn::And(twice, hn::Set(d32, 0x000F000F));
+    const auto fourfold = hn::Or(halves, hn::ShiftLeft<6>(halves));
+    return hn::BitCast(d, hn::And(fourfold, hn::Set(d32, 0x03030303)));
+  } else if constexpr (kBits == 7) {
+    return Separate<kBits>(d, Shuffle(d, LoadBlocks(d, p, 2 * kBits), kStreamIndices<kBits>));
+  } else {
+    using Pairs = PairsOfStream<kBits>;
+    constexpr uint16_t kOne = (1 << kBits) - 1;
+    const auto bytes = Shuffle(d, LoadBlocks(d, p, 2 * kBits), Pairs::kIndices);
+    const auto pairs =
+        hn::Mul(hn::BitCast(d16, bytes), hn::LoadDup128(d16, Pairs::kFactors.data()));
+    const auto first = hn::And(hn::ShiftRight<16 - 2 * kBits>(pairs), hn::Set(d16, kOne));
+    const auto second = hn::And(hn::ShiftRight<8 - kBits>(pairs), hn::Set(d16, kOne << 8));
+    return hn::BitCast(d, hn::Or(first, second));
+  }
+}
 
 /// One stream of bits.
 template <int kBits>
@@ -199,14 +248,11 @@ struct Interleaved : Stream<4> {
 
 /// Two codes in each byte, the first in the high bits.
 struct HighFirst : Stream<4> {
-  alignas(kBlock) static constexpr BlockIndices kTwice{0, 0, 1, 1, 2, 2, 3, 3,
-                                                       4, 4, 5, 5, 6, 6, 7, 7};
   static HWY_INLINE void Step(const uint8_t* from, uint8_t* to) {
     const hn::Repartition<uint16_t, DBytes> d16;
-    const auto twice = hn::BitCast(d16, Shuffle(DBytes(), LoadBlocks(DBytes(), from, 8), kTwice));
-    const auto high = hn::And(hn::ShiftRight<4>(twice), hn::Set(d16, 0x000F));
-    const auto low = hn::And(twice, hn::Set(d16, 0x0F00));
-    hn::StoreU(hn::BitCast(DBytes(), hn::Or(high, low)), DBytes(), to);
+    const auto bytes = hn::PromoteTo(d16, hn::LoadU(hn::Rebind<uint8_t, decltype(d16)>(), from));
+    const auto both = hn::Or(hn::ShiftLeft<8>(bytes), hn::ShiftRight<4>(bytes));
+    hn::StoreU(hn::BitCast(DBytes(), hn::And(both, hn::Set(d16, 0x0F0F))), DBytes(), to);
   }
 };
 

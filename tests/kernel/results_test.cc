@@ -33,6 +33,12 @@ class Results : public ::testing::Test {
     return values;
   }
 
+  /// One parameter for each element, for kResultGroup elements, or for all.
+  size_t random_group(size_t count) {
+    if (random_.coin()) return 1;
+    return random_.coin() ? kResultGroup * static_cast<size_t>(random_.in(1, 3)) : count;
+  }
+
   Random random_{12};
   GuardedBuffer products_{kMost * 4};
   GuardedBuffer zeros_{kMost * 4};
@@ -52,19 +58,19 @@ TEST_F(Results, FollowTheProductAsDefined) {
                          .y = y_.before_end(count * size),
                          .count = count};
           const bool has_zeros = random_.coin();
-          args.each = random_.coin();
+          args.group = random_group(count);
           args.subtracts = random_.coin();
           if (random_.coin()) args.factor = float_of(random_scale(random_));
           if (has_zeros) {
-            args.zero = reinterpret_cast<int32_t*>(floats(zeros_, args.each ? count : 1));
+            args.zero =
+                reinterpret_cast<int32_t*>(floats(zeros_, (count + args.group - 1) / args.group));
           }
           args.stream = reinterpret_cast<uintptr_t>(args.y) % 64 == 0 && count * size % 64 == 0;
           after(args);
           flush_streams();
           for (size_t i = 0; i < count; ++i) {
             const AfterProduct defined{args.factor, rounding, has_zeros && args.subtracts};
-            const float zero =
-                has_zeros ? std::bit_cast<float>(args.zero[args.each ? i : 0]) : -0.0F;
+            const float zero = has_zeros ? std::bit_cast<float>(args.zero[i / args.group]) : -0.0F;
             const uint32_t want = reference_after_product(args.products[i], defined, zero, output);
             uint32_t got = 0;
             std::memcpy(&got, args.y + i * size, size);
@@ -111,13 +117,14 @@ TEST_F(Results, SubtractFloatsAsDefined) {
       const FloatZeroFn subtract = table_of(target)->helpers.subtract_floats[output_index(type)];
       for (size_t count = 1; count <= kMost; ++count) {
         FloatZeroArgs args{.values = floats(products_, count), .count = count};
-        args.each = random_.coin();
-        args.scale = floats(scales_, args.each ? count : 1);
-        args.zero = reinterpret_cast<int32_t*>(floats(zeros_, args.each ? count : 1));
+        args.group = random_group(count);
+        const size_t params = (count + args.group - 1) / args.group;
+        args.scale = floats(scales_, params);
+        args.zero = reinterpret_cast<int32_t*>(floats(zeros_, params));
         std::vector<float> x(args.values, args.values + count);
         subtract(args);
         for (size_t i = 0; i < count; ++i) {
-          const size_t p = args.each ? i : 0;
+          const size_t p = i / args.group;
           const float want = std::bit_cast<float>(reference_float_zero_point(
               x[i], type, std::bit_cast<float>(args.zero[p]), args.scale[p], Element::float32));
           const bool same = bits_of(args.values[i]) == bits_of(want);
