@@ -9,9 +9,12 @@ import sys
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "bench" / "tables.py"
 
 
+GROUPS = ("cliff", "ranges", "strided", "checkpoint")
+
+
 def cell(name, elements, threads, seconds, percent, times=None):
     kind = name.split("/")
-    x, y = kind[1:3] if kind[0] in ("cliff", "ranges", "strided") else kind[:2]
+    x, y = kind[1:3] if kind[0] in GROUPS else kind[:2]
     return {"cell": name, "input": x, "output": y, "elements": elements, "threads": threads,
             "seconds": seconds, "ceiling_seconds": seconds * percent / 100,
             "percent_of_ceiling": percent, "times_neighbour": times}
@@ -37,6 +40,7 @@ def test_cells_go_to_tables_of_their_kind_size_and_threads(tmp_path):
         cell("uint8/float32/per_tensor", 1 << 28, "all", 0.03, 97.2),
         cell("strided/uint8/float32/padded_x_scale_per_row", 1 << 28, 1, 0.07, 88.4),
         cell("ranges/int8/bfloat16/min_combined/per_axis_last", 1 << 28, 1, 0.1, 72.0),
+        cell("checkpoint/uint8/float16/as_columns", 1 << 28, 1, 0.1, 33.0),
         cell("cliff/uint8/float32/rank_8", (1 << 28) - 7, 1, 0.1, 30.0, 2.94),
         cell("int4/float16/blocked_32_last", 1 << 18, 1, 0.1, 41.0))
     assert tables(path).stdout == """\
@@ -51,6 +55,12 @@ def test_cells_go_to_tables_of_their_kind_size_and_threads(tmp_path):
 | cell | min combined per axis last |
 | --- | ---: |
 | int8 -> bfloat16 | 72 |
+
+256Mi elements, threads 1, avx2, percent of the ceiling:
+
+| cell | float16 |
+| --- | ---: |
+| uint8, as_columns | 33 |
 
 256Mi elements, threads 1, avx2, how many times as much of its ceiling the neighbour reaches:
 
