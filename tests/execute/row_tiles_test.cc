@@ -105,7 +105,7 @@ TEST(RowTiles, GiveRandomMatricesTheSpecifiedBitsOnEveryTarget) {
   Random random(1);
   ThreadPool pool(2);
   int tiled = 0;
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < 160; ++i) {
     const testing::ForcedTarget forced(targets()[static_cast<size_t>(i) % targets().size()]);
     const Matrix m = random_matrix(random);
     const auto plan = strided_plan(m.plan, m.dimensions);
@@ -125,7 +125,7 @@ TEST(RowTiles, GiveRandomMatricesTheSpecifiedBitsOnEveryTarget) {
     }
     ASSERT_TRUE(banded.y == want) << i << ": " << to_string(*plan);
   }
-  EXPECT_GT(tiled, 300);
+  EXPECT_GT(tiled, 90);
 }
 
 /// y of [512, 1024] in groups of 128 columns.
