@@ -47,7 +47,7 @@ ALLOWED = {
     "format/model": ("dequant/", "format/io/", "format/json/", "format/model/",
                      "format/profile/", "fmt/", "nlohmann/"),
     "format/checkpoint": ("dequant/", "format/io/", "format/json/", "format/model/",
-                          "format/safetensors/", "format/checkpoint/", "fmt/", "nlohmann/"),
+                          "format/safetensors/", "format/checkpoint/", "fmt/", "nlohmann/", "re2/"),
     "format/diff": ("dequant/", "format/diff/", "format/io/", "format/model/"),
     # A format includes the common interface, and no other format.
     "format/onnx": ("dequant/", "format/io/", "format/model/", "format/profile/", "format/onnx/",
