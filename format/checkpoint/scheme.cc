@@ -11,8 +11,9 @@
 namespace dequant::format::checkpoint {
 
 std::span<const Scheme* const> schemes() {
-  static constexpr std::array kSchemes{&kAwq, &kBitsandbytes, &kFp8,    &kGptOss, &kGptq,
-                                       &kHqq, &kMlx,          &kQuanto, &kTorchao};
+  static constexpr std::array kSchemes{
+      &kAwq, &kBitsandbytes, &kCompressedTensors, &kFp8,    &kGptOss, &kGptq,
+      &kHqq, &kMlx,          &kQuanto, &kTorchao};
   return kSchemes;
 }
 

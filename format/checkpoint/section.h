@@ -18,6 +18,9 @@ class Section {
   Section(const nlohmann::ordered_json* object, std::string_view where)
       : object_(object), where_(where) {}
 
+  /// What messages call the object.
+  const std::string& where() const { return where_; }
+
   /// The member, or null.
   const nlohmann::ordered_json* find(std::string_view key) const;
   bool has(std::string_view key) const { return find(key) != nullptr; }

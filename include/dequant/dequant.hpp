@@ -4,6 +4,7 @@
 #include "dequant/awq.h"
 #include "dequant/bitsandbytes.h"
 #include "dequant/codes.h"
+#include "dequant/compressed_tensors.h"
 #include "dequant/directml.h"
 #include "dequant/element.h"
 #include "dequant/executor.h"

@@ -1,10 +1,7 @@
 // MX weights: codes of 4, 6 or 8 bits, and E8M0 scales of 32 elements along the last dimension.
 #include "dequant/mx.h"
 
-#include <vector>
-
-#include "checked.h"
-#include "dialect/grid.h"
+#include "dialect/float_codes.h"
 #include "dialect/linear.h"
 #include "dialect/scheme.h"
 #include "text.h"
@@ -19,23 +16,7 @@ constexpr ElementSet kElement{float4e2m1,     float6e2m3, float6e3m2,    float8e
 
 /// The shape of the weight in elements.
 Result<std::vector<int64_t>> dense_shape(const Dequantize& node) {
-  const Shape stored = node.weight.shape;
-  if (stored.empty() || stored.size() > size_t{kMaxRank}) {
-    return invalid("weight: rank ", stored.size(), " is not 1 to ", kMaxRank);
-  }
-  std::vector<int64_t> shape(stored.begin(), stored.end());
-  if (node.weight.element == node.element) return shape;
-  if (node.weight.element != uint8 && node.weight.element != int8) {
-    return invalid("weight: element type ", name(node.weight.element), " is neither ",
-                   name(node.element), " nor uint8 or int8 with its bytes");
-  }
-  const auto bits_of_row = checked_mul(stored.back(), 8);
-  if (!bits_of_row || *bits_of_row % bits(node.element) != 0) {
-    return invalid("weight: rows of ", stored.back(), " bytes hold no whole number of ",
-                   name(node.element));
-  }
-  shape.back() = *bits_of_row / bits(node.element);
-  return shape;
+  return shape_in_elements({"weight", node.weight}, node.element, kMaxRank);
 }
 
 constexpr std::array kInputs{
@@ -72,14 +53,8 @@ Result<Plan> dequantize(const Dequantize& node) {
   }
   DEQUANT_CHECK(check_output(node.output));
   DEQUANT_TRY(const auto shape, dense_shape(node));
-  std::vector<int64_t> block(shape.size(), 1);
-  block.back() = kBlock;
   const Plan plan{.input = node.element, .scale = float8e8m0, .output = node.output};
-  if (node.scale.shape.size() != shape.size()) {
-    return invalid("scale: shape ", to_string(node.scale.shape), " where the weight is ",
-                   to_string(shape));
-  }
-  return grid_plan(plan, {"weight", {node.element, shape}}, {"scale", node.scale}, block);
+  return float_blocks_plan(plan, "weight", shape, {"scale", node.scale}, kBlock);
 }
 
 }  // namespace dequant::mx

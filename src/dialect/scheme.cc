@@ -12,6 +12,7 @@ constexpr std::array kEntries{
     &kBitsandbytesScheme,
     &kBitsandbytesAbsmaxScheme,
     &kBitsandbytesInt8Scheme,
+    &kCompressedTensorsScheme,
     &kFp8Scheme,
     &kGptOssScheme,
     &kGptqScheme,

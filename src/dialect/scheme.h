@@ -57,6 +57,7 @@ extern const SchemeEntry kAwqScheme;
 extern const SchemeEntry kBitsandbytesScheme;
 extern const SchemeEntry kBitsandbytesAbsmaxScheme;
 extern const SchemeEntry kBitsandbytesInt8Scheme;
+extern const SchemeEntry kCompressedTensorsScheme;
 extern const SchemeEntry kFp8Scheme;
 extern const SchemeEntry kGptOssScheme;
 extern const SchemeEntry kGptqScheme;

@@ -25,6 +25,42 @@ FOLDERS = [
     "bnb_nf4_bs128_f32",
     "bnb_nf4_double",
     "bnb_nf4_partial_block",
+    "ct009_w4a16_asym_int8zp",
+    "ct017_oddbits_channel_narrow",
+    "ct017_oddbits_g32",
+    "ct017_w4a16_g32_actorder_asym",
+    "ct018_w4a16_g32_actorder_asym",
+    "ct018_w4a16_g32_actorder_sym",
+    "ct_embed_and_head_w8",
+    "ct_fp8_block128",
+    "ct_fp8_channel_dynamic",
+    "ct_fp8_channel_f32scale",
+    "ct_fp8_tensor_static",
+    "ct_int8_w8a8_channel",
+    "ct_int8_w8a8_channel_asym",
+    "ct_int8_w8a8_tensor",
+    "ct_mixed_fp8_nvfp4",
+    "ct_mxfp4_f32model",
+    "ct_mxfp4a16",
+    "ct_mxfp6a16",
+    "ct_mxfp8a16",
+    "ct_naive_fp8_group",
+    "ct_nvfp4",
+    "ct_nvfp4a16",
+    "ct_oddbits_channel_narrow",
+    "ct_oddbits_g32",
+    "ct_w4a16_channel_asym",
+    "ct_w4a16_g128_sym",
+    "ct_w4a16_g32_asym",
+    "ct_w4a16_g32_asym_f32",
+    "ct_w4a16_g32_sym_f16",
+    "ct_w4a16_g64_sym",
+    "ct_w8a16_channel_sym",
+    "ct_w8a16_g32_asym",
+    "ctedge_mxfp4",
+    "ctedge_mxfp6",
+    "ctedge_mxfp8",
+    "ctedge_nvfp4",
     "deepseek_v4_fp4_experts",
     "fp8_block_128x128",
     "fp8_block_64x32_bf16scale",
@@ -80,7 +116,9 @@ FOLDERS = [
 EXPECTED = {"expected": None, "expected_f32": "float32", "expected_f16": "float16",
             "expected_module_f16": None}
 #: Beginnings of folders whose producer was told another type than that of the model.
-TOLD = {"gptq_": "bfloat16", "bnb_int8": "float32"}
+TOLD = {"gptq_": "bfloat16", "bnb_int8": "float32", "ct_": "bfloat16"}
+#: Tensors that the producer's own converter fails on.
+MORE = {"ct_embed_and_head_w8": {"model.embed_tokens.weight"}}
 
 
 def tensors(path):
@@ -143,7 +181,9 @@ def test_a_checkpoint_has_the_floats_of_its_producer(shared, folder, file, tmp_p
     expected = tensors(source / f"{file}.safetensors")
     golden = json.loads((source / "golden.json").read_text())
     names = golden["dequantized_tensors"].keys()
-    assert {t["name"] for t in report["converted"]} == set(names)
+    more = MORE.get(folder, set())
+    assert {t["name"] for t in report["converted"]} == names | more
+    got = {name: tensor for name, tensor in got.items() if name not in more}
     if file != "expected":  # has dequantized tensors only
         assert expected and expected.keys() <= names
         got = {name: got[name] for name in expected}

@@ -7,6 +7,7 @@ namespace dequant::format::checkpoint {
 
 extern const Scheme kAwq;
 extern const Scheme kBitsandbytes;
+extern const Scheme kCompressedTensors;
 extern const Scheme kFp8;
 extern const Scheme kGptOss;
 extern const Scheme kGptq;
