@@ -20,14 +20,15 @@ constexpr const char* kQuantization = "quantization_config";
 constexpr std::array kOtherKeys{"quantization", "expert_dtype"};
 constexpr std::array kDtypeKeys{"dtype", "torch_dtype"};
 
-/// Files whose whole content is what quantization_config is elsewhere, and the method of those who
-/// write it.
+/// Files that have what quantization_config has elsewhere, and the method of those who write these.
 struct OwnFile {
   std::string_view name;
   const char* method;
+  const char* key;  ///< of the object in the file; null: it is the whole file
 };
-constexpr std::array kOwnFiles{OwnFile{"quantize_config.json", "gptq"},
-                               OwnFile{"quant_config.json", "awq"}};
+constexpr std::array kOwnFiles{OwnFile{"quantize_config.json", "gptq", nullptr},
+                               OwnFile{"quant_config.json", "awq", nullptr},
+                               OwnFile{"hf_quant_config.json", "modelopt", "quantization"}};
 
 /// A member of an object, or null.
 const ordered_json* find(const ordered_json& object, const char* key) {
@@ -85,12 +86,17 @@ const ordered_json* Config::file(std::string_view name) const {
   return at == files_.end() ? nullptr : &at->second;
 }
 
+const ordered_json* Config::section_of(std::string_view name, const char* key) const {
+  const ordered_json* whole = file(name);
+  return whole == nullptr || key == nullptr ? whole : find(*whole, key);
+}
+
 const ordered_json* Config::quantization() const {
   if (const ordered_json* own = find(document_, kQuantization)) return own;
   const ordered_json* text = find(document_, kText);
   if (const ordered_json* own = text == nullptr ? nullptr : find(*text, kQuantization)) return own;
   for (const OwnFile& own : kOwnFiles) {
-    if (const ordered_json* whole = file(own.name)) return whole;
+    if (const ordered_json* section = section_of(own.name, own.key)) return section;
   }
   return nullptr;
 }
@@ -100,7 +106,7 @@ std::string Config::method() const {
   const ordered_json* method = section == nullptr ? nullptr : find(*section, "quant_method");
   if (method != nullptr && method->is_string()) return method->get<std::string>();
   for (const OwnFile& own : kOwnFiles) {
-    if (section != nullptr && section == file(own.name)) return own.method;
+    if (section != nullptr && section == section_of(own.name, own.key)) return own.method;
   }
   return {};
 }

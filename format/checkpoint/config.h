@@ -23,8 +23,8 @@ class Config {
   const nlohmann::ordered_json& document() const { return document_; }
   /// One of kQuantizationFiles; null: it is not there.
   const nlohmann::ordered_json* file(std::string_view name) const;
-  /// The object quantization_config, at the top level or in text_config, or else the content of
-  /// quantize_config.json or quant_config.json; null: there is none.
+  /// The object quantization_config, at the top level or in text_config, or else what
+  /// quantize_config.json, quant_config.json or hf_quant_config.json have; null: there is none.
   const nlohmann::ordered_json* quantization() const;
   /// The string quant_method of quantization(), or the method of those that write such a file;
   /// empty: there is none.
@@ -39,6 +39,10 @@ class Config {
   nlohmann::ordered_json dense(Element dtype) const;
 
  private:
+  /// The member of an object in one of kQuantizationFiles, or the whole object where the key is
+  /// null; null: it is not there.
+  const nlohmann::ordered_json* section_of(std::string_view name, const char* key) const;
+
   nlohmann::ordered_json document_;
   std::map<std::string_view, nlohmann::ordered_json> files_;
 };

@@ -16,6 +16,7 @@
 #include "dequant/isa.h"
 #include "dequant/microsoft.h"
 #include "dequant/mlx.h"
+#include "dequant/modelopt.h"
 #include "dequant/mx.h"
 #include "dequant/onnx.h"
 #include "dequant/parameters.h"

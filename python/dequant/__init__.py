@@ -3,7 +3,7 @@
 Each dialect (a specification of dequantization) is a module whose functions have the argument names
 of the specification: onnx, microsoft, tensorflow, directml, webnn. So is each scheme of quantized
 checkpoints, by the producer's names: awq, bitsandbytes, compressed_tensors, fp8, gptoss, gptq, hqq,
-mlx, mx, quanto, torchao. Tensors are numpy arrays, objects that share their memory
+mlx, modelopt, mx, quanto, torchao. Tensors are numpy arrays, objects that share their memory
 with numpy, and dequant.Packed.
 The module safetensors reads quantized checkpoints by the interface of the package of that name.
 """
@@ -24,6 +24,7 @@ from . import (
     hqq,
     microsoft,
     mlx,
+    modelopt,
     mx,
     onnx,
     quanto,
@@ -50,5 +51,5 @@ _copyreg.pickle(type(onnx.dequantize_linear), _operator.attrgetter("__qualname__
 __all__ = ["Channel", "ConvertReport", "Diff", "Model", "ModelDiff", "Packed", "Tensor",
            "UnsupportedError", "Worst", "__version__", "awq", "bitsandbytes",
            "bitsandbytes_absmax", "bitsandbytes_int8", "compressed_tensors", "convert", "diff",
-           "directml", "dtypes", "fp8", "gptoss", "gptq", "hqq", "microsoft", "mlx",
+           "directml", "dtypes", "fp8", "gptoss", "gptq", "hqq", "microsoft", "mlx", "modelopt",
            "mx", "onnx", "open", "quanto", "safetensors", "tensorflow", "torchao", "webnn"]

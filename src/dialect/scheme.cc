@@ -18,6 +18,7 @@ constexpr std::array kEntries{
     &kGptqScheme,
     &kHqqScheme,
     &kMlxScheme,
+    &kModelOptScheme,
     &kMxScheme,
     &kQuantoScheme,
     &kTorchaoScheme,

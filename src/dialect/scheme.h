@@ -63,6 +63,7 @@ extern const SchemeEntry kGptOssScheme;
 extern const SchemeEntry kGptqScheme;
 extern const SchemeEntry kHqqScheme;
 extern const SchemeEntry kMlxScheme;
+extern const SchemeEntry kModelOptScheme;
 extern const SchemeEntry kMxScheme;
 extern const SchemeEntry kQuantoScheme;
 extern const SchemeEntry kTorchaoScheme;

@@ -13,6 +13,7 @@ extern const Scheme kGptOss;
 extern const Scheme kGptq;
 extern const Scheme kHqq;
 extern const Scheme kMlx;
+extern const Scheme kModelOpt;
 extern const Scheme kQuanto;
 extern const Scheme kTorchao;
 

@@ -1,0 +1,176 @@
+// ModelOpt: "X.weight", "X.weight_scale" and, of NVFP4, "X.weight_scale_2", as quant_algo says.
+#include "dequant/modelopt.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+
+#include "format/checkpoint/module_list.h"
+#include "format/checkpoint/modules.h"
+#include "format/checkpoint/schemes/schemes.h"
+#include "format/io/errors.h"
+
+namespace dequant::format::checkpoint {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::string_view kScheme = "modelopt";
+constexpr std::array kMethods{kScheme};
+constexpr std::string_view kFile = "hf_quant_config.json";
+constexpr std::string_view kWeight = ".weight";
+constexpr std::string_view kScale = ".weight_scale";
+constexpr std::string_view kSecondScale = ".weight_scale_2";
+constexpr std::string_view kMixed = "MIXED_PRECISION";
+
+/// A quant_algo in capitals, and the one whose layout it has.
+struct Layout {
+  std::string_view algorithm;
+  std::string_view layout;
+};
+
+constexpr std::array<Layout, 9> kLayouts{{
+    {"FP8", "FP8"},
+    {"FP8_PER_CHANNEL_PER_TOKEN", "FP8_PER_CHANNEL_PER_TOKEN"},
+    {"FP8_PB_WO", "FP8_PB_WO"},
+    {"W8A8_SQ_PER_CHANNEL", "W8A8_SQ_PER_CHANNEL"},
+    {"NVFP4", "NVFP4"},
+    {"NVFP4_AWQ", "NVFP4"},
+    {"W4A16_NVFP4", "NVFP4"},
+    {"MXFP4", "MXFP4"},
+    {"MXFP8", "MXFP8"},
+}};
+
+std::string capitals(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return 'a' <= c && c <= 'z' ? static_cast<char>(c - 32) : c; });
+  return text;
+}
+
+bool is_quantized(const Entry& weight) {
+  return weight.dtype() == "I8" || weight.dtype() == "U8" || weight.dtype().starts_with("F8_");
+}
+
+class Recogniser {
+ public:
+  explicit Recogniser(Groups& groups) : groups_(groups) {}
+
+  Status run() {
+    DEQUANT_CHECK(read());
+    for (const Entry& entry : groups_.shards().entries()) {
+      auto module = is_quantized(entry) ? module_of(entry.name(), kWeight) : std::nullopt;
+      if (!module || find(groups_, *module, kScale) == nullptr) continue;
+      DEQUANT_CHECK(add(entry, *module));
+    }
+    return drop_others();
+  }
+
+ private:
+  /// Reads config.json, and hf_quant_config.json, which says the same in other words.
+  Status read() {
+    const ordered_json* own = groups_.config().quantization();
+    const ordered_json* file = groups_.config().file(kFile);
+    DEQUANT_TRY(const Section of_file, Section(file, kFile).object("quantization"));
+    const Section of_config(own, "quantization_config");
+    DEQUANT_TRY(const auto a, of_config.text("quant_algo"));
+    DEQUANT_TRY(const auto b, of_file.text("quant_algo"));
+    if (!a && !b) return of_config.wrong("quant_algo", "the name of an algorithm");
+    algorithm_ = capitals(a ? *a : *b);
+    if (a && b && algorithm_ != capitals(*b)) {
+      return failure(ErrorCode::malformed, "quant_algo is \"{}\" in config.json and \"{}\" in {}",
+                     escaped(*a), escaped(*b), kFile);
+    }
+    DEQUANT_TRY(ignored_, ModuleList::wildcards(of_config, "ignore"));
+    DEQUANT_TRY(excluded_, ModuleList::wildcards(of_file, "exclude_modules"));
+    if (algorithm_ != kMixed) return {};
+    DEQUANT_CHECK(read_layers(of_config));
+    return read_layers(of_file);
+  }
+
+  /// The algorithm of each module.
+  Status read_layers(const Section& section) {
+    DEQUANT_TRY(const Section layers, section.object("quantized_layers"));
+    if (!section.has("quantized_layers")) return {};
+    for (const auto& [name, value] : section.find("quantized_layers")->items()) {
+      if (!value.is_object()) return layers.wrong(name, "an object");
+      const Section layer(&value, escaped(name));
+      DEQUANT_TRY(const auto algorithm, layer.text("quant_algo"));
+      if (!algorithm) return layer.wrong("quant_algo", "the name of an algorithm");
+      const auto [other, added] = layers_.emplace(name, capitals(*algorithm));
+      if (added || other->second == capitals(*algorithm)) continue;
+      return failure(ErrorCode::malformed, "{}: quant_algo is \"{}\" in one file and \"{}\" in {}",
+                     escaped(name), escaped(other->second), escaped(*algorithm), kFile);
+    }
+    return {};
+  }
+
+  /// The layout of a module's weight.
+  Result<std::string_view> layout_of(const Entry& weight, const std::string& module) const {
+    std::string_view algorithm = algorithm_;
+    if (algorithm_ == kMixed) {
+      const auto layer = layers_.find(module);
+      if (layer == layers_.end()) {
+        return failure(ErrorCode::malformed, "tensor {}: module {} is not in quantized_layers",
+                       escaped(weight.name()), escaped(module));
+      }
+      algorithm = layer->second;
+    }
+    for (const Layout& layout : kLayouts) {
+      if (layout.algorithm == algorithm) return layout.layout;
+    }
+    const bool awq = algorithm == "W4A16_AWQ" || algorithm == "W4A8_AWQ";
+    return failure(ErrorCode::unsupported, "tensor {}: quant_algo {}: {}", escaped(weight.name()),
+                   escaped(algorithm),
+                   awq ? "ModelOpt has no dequantizer for this layout to compare with"
+                       : "not one that dequant knows");
+  }
+
+  Status add(const Entry& weight, const std::string& module) {
+    DEQUANT_CHECK(ignored_.check_absent(weight, module));
+    DEQUANT_CHECK(excluded_.check_absent(weight, module));
+    DEQUANT_TRY(const std::string_view layout, layout_of(weight, module));
+    const std::array options{SchemeOption{"quant_algo", layout}};
+    std::vector<Named> tensors{{"weight", &weight},
+                               {"weight_scale", find(groups_, module, kScale)},
+                               {"weight_scale_2", find(groups_, module, kSecondScale)}};
+    if (layout == "NVFP4") {
+      tensors.push_back({"codebook", nullptr, part_of(std::span(modelopt::kNvfp4Values))});
+    }
+    return groups_.add(std::string(weight.name()), kScheme, tensors, options);
+  }
+
+  /// Parameters of inputs and of caches.
+  Status drop_others() {
+    for (const Entry& entry : groups_.shards().entries()) {
+      if (groups_.is_used(entry)) continue;
+      if (const auto module = module_of(entry.name(), ".pre_quant_scale"))
+        DEQUANT_CHECK(drop_input_factors(entry, *module));
+      const std::string_view name = entry.name();
+      if (name.ends_with(".k_proj.k_bias") || name.ends_with(".v_proj.v_bias"))
+        DEQUANT_CHECK(groups_.drop(entry, "it quantizes activations or a cache"));
+    }
+    return {};
+  }
+
+  /// ModelOpt's own dequantizer leaves pre_quant_scale out.
+  Status drop_input_factors(const Entry& factors, const std::string& module) {
+    groups_.warn(fmt::format(
+        "tensor {}: the dense weight of {} does not have these factors, by which the model "
+        "multiplies the inputs of the module: multiply column i of the weight by factor i",
+        escaped(factors.name()), escaped(module)));
+    return groups_.drop(factors, "it multiplies the inputs of its module");
+  }
+
+  Groups& groups_;
+  std::string algorithm_;
+  ModuleList ignored_;                                   ///< of config.json
+  ModuleList excluded_;                                  ///< of hf_quant_config.json
+  std::unordered_map<std::string, std::string> layers_;  ///< module -> algorithm, if these differ
+};
+
+}  // namespace
+
+const Scheme kModelOpt{kScheme, kMethods, nullptr,
+                       [](Groups& groups) { return Recogniser(groups).run(); }};
+
+}  // namespace dequant::format::checkpoint

@@ -1,0 +1,166 @@
+// Weights of ModelOpt.
+#include "dequant/modelopt.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "checked.h"
+#include "dialect/float_codes.h"
+#include "dialect/scheme.h"
+#include "text.h"
+
+namespace dequant::modelopt {
+namespace {
+
+using enum Element;
+
+constexpr int64_t kBlockOfFp8 = 128;
+
+/// A plan and the shape of its dense weight.
+struct Dense {
+  Plan plan;
+  std::vector<int64_t> shape;
+};
+
+bool has_float_scales(Algorithm algorithm) { return algorithm < Algorithm::nvfp4; }
+
+/// Of [rows, 1, columns, 1] the two sizes that count blocks.
+std::vector<int64_t> grid_of(Shape scale) {
+  if (scale.size() == 4) return {scale[0], scale[2]};
+  return {scale.begin(), scale.end()};
+}
+
+/// Demands the shape of scales that the algorithm has.
+Status check_scale(const Dequantize& node) {
+  const Shape scale = node.weight_scale.shape;
+  const Shape weight = node.weight.shape;
+  if (node.quant_algo == Algorithm::fp8) {
+    if (checked_count(scale) == 1) return {};
+    return invalid("weight_scale: shape ", to_string(scale), " where FP8 has one scale");
+  }
+  if (weight.size() != 2) {
+    return invalid("weight: shape ", to_string(weight), " is not that of a matrix");
+  }
+  if (node.quant_algo == Algorithm::fp8_pb_wo) {
+    if (scale.size() == 2 || (scale.size() == 4 && scale[1] == 1 && scale[3] == 1)) return {};
+    return invalid("weight_scale: shape ", to_string(scale),
+                   " is neither [rows, columns] nor [rows, 1, columns, 1] of blocks");
+  }
+  if (std::ranges::equal(scale, weight.first(1))) return {};
+  return invalid("weight_scale: shape ", to_string(scale), " where ", weight[0],
+                 " rows have a scale each");
+}
+
+/// FP8 and int8: a float32 scale.
+Result<Dense> dense_of_elements(const Dequantize& node) {
+  const Element needed = node.quant_algo == Algorithm::w8a8_sq_per_channel ? int8 : float8e4m3fn;
+  if (node.weight.element != needed) {
+    return invalid("weight: element type ", name(node.weight.element), " is not ", name(needed));
+  }
+  if (node.weight_scale.element != float32) {
+    return invalid("weight_scale: element type ", name(node.weight_scale.element),
+                   " is not float32");
+  }
+  if (node.weight_scale_2) return invalid("weight_scale_2: only weights of NVFP4 have one");
+  const Shape shape = node.weight.shape;
+  if (shape.size() > size_t{kMaxRank}) {
+    return invalid("weight: rank ", shape.size(), " is greater than ", kMaxRank);
+  }
+  DEQUANT_CHECK(check_scale(node));
+  Plan plan{.input = needed, .scale = float32, .output = node.output};
+  if (node.output != float32) plan.parameters.scale_rounding = node.output;
+  const bool blocks = node.quant_algo == Algorithm::fp8_pb_wo;
+  const auto grid = grid_of(node.weight_scale.shape);
+  const std::vector<int64_t> lengths(blocks ? 2 : 0, kBlockOfFp8);
+  DEQUANT_TRY(plan, grid_plan(std::move(plan), {"weight", node.weight},
+                              {"weight_scale", {float32, grid}}, lengths));
+  return Dense{std::move(plan), {shape.begin(), shape.end()}};
+}
+
+/// NVFP4, MXFP4 and MXFP8: a scale for each block along the last dimension.
+Result<Dense> dense_of_blocks(const Dequantize& node) {
+  const bool nvfp4 = node.quant_algo == Algorithm::nvfp4;
+  const Element code = node.quant_algo == Algorithm::mxfp8 ? float8e4m3fn : float4e2m1;
+  const Element scale = nvfp4 ? float8e4m3fn : float8e8m0;
+  DEQUANT_TRY(auto shape, shape_in_elements({"weight", node.weight}, code, kMaxRank));
+  const Element stored = node.weight_scale.element;
+  if (stored != scale && (nvfp4 || stored != uint8)) {
+    return invalid("weight_scale: element type ", name(stored), " is not ", name(scale));
+  }
+  Plan plan{.input = nvfp4 ? uint4 : code, .scale = scale, .output = node.output};
+  if (!nvfp4 && node.weight_scale_2) {
+    return invalid("weight_scale_2: only weights of NVFP4 have one");
+  }
+  if (nvfp4) {
+    if (!node.weight_scale_2) return invalid("weight_scale_2: weights of NVFP4 need one");
+    const TensorType& second = *node.weight_scale_2;
+    if (second.element != float32 || checked_count(second.shape) != 1) {
+      return invalid("weight_scale_2: ", name(second.element), to_string(second.shape),
+                     " is not one float32");
+    }
+    plan.parameters.tensor_scale = TensorScale::multiply;
+    plan.parameters.codebook = true;
+  }
+  DEQUANT_TRY(plan, float_blocks_plan(std::move(plan), "weight", shape,
+                                      {"weight_scale", node.weight_scale}, nvfp4 ? 16 : 32));
+  return Dense{std::move(plan), std::move(shape)};
+}
+
+Result<Dense> dense_of(const Dequantize& node) {
+  return has_float_scales(node.quant_algo) ? dense_of_elements(node) : dense_of_blocks(node);
+}
+
+constexpr std::array kInputs{
+    SchemeInput{"weight", true, "float8e4m3fn or int8, or uint8 with two codes in a byte"},
+    SchemeInput{"weight_scale", true, "float32, float8e4m3fn or uint8, as quant_algo demands"},
+    SchemeInput{"weight_scale_2", false, "of NVFP4: one float32"},
+    SchemeInput{"codebook", false, "of NVFP4: float32 [16], the value of each code"},
+};
+/// In the order of Algorithm.
+constexpr std::array<std::string_view, 7> kAlgorithms{
+    "FP8",   "FP8_PER_CHANNEL_PER_TOKEN", "FP8_PB_WO", "W8A8_SQ_PER_CHANNEL", "NVFP4", "MXFP4",
+    "MXFP8",
+};
+constexpr std::array kSettings{
+    SchemeSetting{"quant_algo",
+                  "FP8, FP8_PER_CHANNEL_PER_TOKEN, FP8_PB_WO, W8A8_SQ_PER_CHANNEL, "
+                  "NVFP4 (the default), MXFP4 or MXFP8"},
+};
+
+Result<SchemePlan> plan_of(const SchemeArguments& arguments) {
+  DEQUANT_TRY(const size_t algorithm,
+              arguments.one_of("quant_algo", kAlgorithms, static_cast<size_t>(Algorithm::nvfp4)));
+  const Dequantize node{static_cast<Algorithm>(algorithm), arguments.type("weight"),
+                        arguments.type("weight_scale"), arguments.optional_type("weight_scale_2"),
+                        arguments.output()};
+  const auto codebook = arguments.optional_type("codebook");
+  if (codebook.has_value() != (node.quant_algo == Algorithm::nvfp4) ||
+      (codebook && (codebook->element != float32 || checked_count(codebook->shape) != 16))) {
+    return invalid("codebook: NVFP4 needs float32 [16], other weights have none");
+  }
+  DEQUANT_TRY(auto dense, dense_of(node));
+  return SchemePlan{.plan = std::move(dense.plan),
+                    .shape = std::move(dense.shape),
+                    .x = *arguments.index("weight"),
+                    .scale = *arguments.index("weight_scale"),
+                    .tensor_scale = arguments.index("weight_scale_2"),
+                    .codebook = arguments.index("codebook")};
+}
+
+}  // namespace
+
+Result<Plan> dequantize(const Dequantize& node) {
+  DEQUANT_CHECK(check_output(node.output));
+  DEQUANT_TRY(auto dense, dense_of(node));
+  return std::move(dense.plan);
+}
+
+}  // namespace dequant::modelopt
+
+namespace dequant {
+
+const SchemeEntry kModelOptScheme{
+    {"modelopt", "NVIDIA Model Optimizer", modelopt::kInputs, modelopt::kSettings},
+    &modelopt::plan_of};
+
+}  // namespace dequant

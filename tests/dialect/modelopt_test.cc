@@ -1,0 +1,218 @@
+// ModelOpt weights: which elements share a scale, the roundings, code 8 of NVFP4, and what is
+// refused.
+#include "dequant/modelopt.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "dequant/scheme.h"
+#include "node.h"
+#include "support/expect_error.h"
+#include "support/float_bits.h"
+#include "support/packed.h"
+
+namespace dequant {
+namespace {
+
+using namespace testing;
+using enum Element;
+using modelopt::Algorithm;
+
+struct Weight {
+  Algorithm algorithm = Algorithm::fp8;
+  Type weight = {float8e4m3fn, {4, 6}};
+  Type scale = {float32, {}};
+  std::optional<Type> second = {};
+  Element output = float32;
+};
+
+Result<Plan> plan_of(const Weight& w) {
+  modelopt::Dequantize node{w.algorithm,
+                            {w.weight.element, w.weight.shape},
+                            {w.scale.element, w.scale.shape},
+                            {},
+                            w.output};
+  if (w.second) node.weight_scale_2 = {w.second->element, w.second->shape};
+  return modelopt::dequantize(node);
+}
+
+void rejects(const char* clause, const Weight& w, std::string_view word) {
+  SCOPED_TRACE(clause);
+  EXPECT_TRUE(is_invalid(plan_of(w), word));
+}
+
+/// The results as codes of the output.
+std::vector<uint32_t> results(const Weight& w, const Bytes& x, const Bytes& scale,
+                              const Bytes& second = {}) {
+  const auto plan = plan_of(w);
+  EXPECT_TRUE(succeeds(plan));
+  if (!plan) return {};
+  std::vector<uint32_t> table;
+  for (const float value : modelopt::kNvfp4Values) table.push_back(bits_of(value));
+  const Bytes codebook = pack(float32, table);
+  const int64_t count = element_count(*plan);
+  Bytes y(bytes_for(w.output, count));
+  Buffers buffers{x, scale, {}, y};
+  buffers.tensor_scale = second;
+  if (plan->parameters.codebook) buffers.codebook = codebook;
+  EXPECT_TRUE(succeeds(run(*plan, buffers)));
+  std::vector<uint32_t> out;
+  for (int64_t i = 0; i < count; ++i) out.push_back(code_at(w.output, y, i));
+  return out;
+}
+
+/// The scale of each element: every weight is 1, and scale i is i + 1.
+std::vector<float> scales_of(const Weight& w, int64_t scales) {
+  std::vector<uint32_t> codes;
+  for (int64_t i = 0; i < scales; ++i) codes.push_back(bits_of(static_cast<float>(i + 1)));
+  const auto plan = plan_of(w);
+  EXPECT_TRUE(succeeds(plan));
+  if (!plan) return {};
+  const Bytes x(static_cast<size_t>(element_count(*plan)),
+                w.weight.element == int8 ? std::byte{1} : std::byte{0x38});
+  std::vector<float> out;
+  for (const uint32_t bits : results(w, x, pack(float32, codes))) out.push_back(float_of(bits));
+  return out;
+}
+
+TEST(ModelOpt, TheAlgorithmSaysWhichElementsShareAScale) {
+  for (const Fixed& one : {Fixed{}, Fixed{1}}) {
+    EXPECT_EQ(scales_of({.scale = {float32, one}}, 1), std::vector<float>(24, 1));
+  }
+  const std::vector<float> rows{1, 1, 2, 2, 3, 3};
+  EXPECT_EQ(scales_of({.algorithm = Algorithm::fp8_per_channel_per_token,
+                       .weight = {float8e4m3fn, {3, 2}},
+                       .scale = {float32, {3}}},
+                      3),
+            rows);
+  EXPECT_EQ(scales_of({.algorithm = Algorithm::w8a8_sq_per_channel,
+                       .weight = {int8, {3, 2}},
+                       .scale = {float32, {3}}},
+                      3),
+            rows);
+}
+
+TEST(ModelOpt, BlocksHave128RowsAnd128ColumnsAndTheLastMayBeShort) {
+  for (const Fixed& grid : {Fixed{2, 2}, Fixed{2, 1, 2, 1}}) {
+    const auto scales = scales_of({.algorithm = Algorithm::fp8_pb_wo,
+                                   .weight = {float8e4m3fn, {130, 131}},
+                                   .scale = {float32, grid}},
+                                  4);
+    ASSERT_EQ(scales.size(), 130U * 131U);
+    for (size_t i = 0; i < scales.size(); ++i) {
+      const size_t block = i / 131 / 128 * 2 + i % 131 / 128;
+      ASSERT_EQ(scales[i], static_cast<float>(block + 1)) << i;
+    }
+  }
+}
+
+// The scale 1 + 2^-8 is halfway between two bfloat16, and becomes 1; 3 times the scale
+// is 3.01171875, which would become 3.015625.
+TEST(ModelOpt, ScalesAreRoundedToTheOutput) {
+  const Bytes scale = pack(float32, {0x3F808000});
+  const Weight w{.algorithm = Algorithm::w8a8_sq_per_channel,
+                 .weight = {int8, {1, 1}},
+                 .scale = {float32, {1}}};
+  Weight narrow = w;
+  narrow.output = bfloat16;
+  EXPECT_EQ(results(narrow, {std::byte{3}}, scale), std::vector<uint32_t>{0x4040});
+  narrow.output = float16;
+  EXPECT_EQ(results(narrow, {std::byte{3}}, scale), std::vector<uint32_t>{0x4206});
+  EXPECT_EQ(results(w, {std::byte{3}}, scale), std::vector<uint32_t>{bits_of(3.01171875F)});
+}
+
+Weight nvfp4() {
+  return {.algorithm = Algorithm::nvfp4,
+          .weight = {uint8, {1, 16}},
+          .scale = {float8e4m3fn, {1, 2}},
+          .second = Type{float32, {}}};
+}
+
+TEST(ModelOpt, Nvfp4HasTwoScalesAndOneZero) {
+  Bytes x;
+  for (int i = 0; i < 16; ++i)
+    x.push_back(std::byte(static_cast<unsigned>((2 * i + 1) % 16 << 4 | 2 * i % 16)));
+  const auto y =
+      results(nvfp4(), x, pack(float8e4m3fn, {0x38, 0x40}), pack(float32, {bits_of(0.5F)}));
+  ASSERT_EQ(y.size(), 32U);
+  const float magnitudes[]{0, 0.5F, 1, 1.5F, 2, 3, 4, 6};
+  for (size_t i = 0; i < 32; ++i) {
+    const float scale = i < 16 ? 0.5F : 1;
+    const float value = magnitudes[i % 8] * scale;
+    const bool negative = i % 16 > 8;  // code 8 is +0
+    EXPECT_EQ(y[i], bits_of(negative ? -value : value)) << i;
+  }
+}
+
+TEST(ModelOpt, MxScalesArePowersOfTwo) {
+  const auto mxfp4 =
+      results({.algorithm = Algorithm::mxfp4, .weight = {uint8, {1, 16}}, .scale = {uint8, {1, 1}}},
+              Bytes(16, std::byte{0x72}), {std::byte{128}});
+  ASSERT_EQ(mxfp4.size(), 32U);
+  EXPECT_EQ(float_of(mxfp4[0]), 2);
+  EXPECT_EQ(float_of(mxfp4[1]), 12);
+  const auto mxfp8 = results({.algorithm = Algorithm::mxfp8,
+                              .weight = {float8e4m3fn, {1, 32}},
+                              .scale = {float8e8m0, {1, 1}}},
+                             Bytes(32, std::byte{0x38}), {std::byte{126}});
+  EXPECT_EQ(mxfp8, std::vector<uint32_t>(32, bits_of(0.5F)));
+}
+
+TEST(ModelOpt, TypesAreThoseOfTheAlgorithm) {
+  rejects("int8", {.weight = {int8, {4, 6}}}, "weight: element type int8 is not float8e4m3fn");
+  rejects("fp8 for int8", {.algorithm = Algorithm::w8a8_sq_per_channel, .scale = {float32, {4}}},
+          "weight: element type float8e4m3fn is not int8");
+  rejects("narrow scales", {.scale = {bfloat16, {}}}, "weight_scale: element type bfloat16");
+  rejects("a second scale", {.second = Type{float32, {}}}, "weight_scale_2: only");
+  rejects("an integer output", {.output = int8}, "output");
+  Weight w = nvfp4();
+  w.scale.element = uint8;
+  rejects("bytes", w, "weight_scale: element type uint8 is not float8e4m3fn");
+  w = nvfp4();
+  w.second.reset();
+  rejects("one scale", w, "weight_scale_2: weights of NVFP4 need one");
+  w.second = Type{float32, {2}};
+  rejects("two second scales", w, "weight_scale_2: float32[2]");
+  w = {.algorithm = Algorithm::mxfp4, .weight = {uint8, {1, 16}}, .scale = {float8e4m3fn, {1, 1}}};
+  rejects("scales that are no powers", w, "weight_scale: element type float8e4m3fn");
+  w.scale.element = uint8;
+  w.second = Type{float32, {}};
+  rejects("a second scale of mx", w, "weight_scale_2: only");
+}
+
+TEST(ModelOpt, ScalesHaveTheShapeThatTheAlgorithmDemands) {
+  rejects("fp8", {.scale = {float32, {4}}}, "FP8 has one scale");
+  EXPECT_TRUE(succeeds(plan_of({.weight = {float8e4m3fn, {2, 2, 2}}})));
+  const Algorithm rows = Algorithm::fp8_per_channel_per_token;
+  rejects("columns", {.algorithm = rows, .scale = {float32, {6}}}, "4 rows have a scale each");
+  rejects("a column", {.algorithm = rows, .scale = {float32, {4, 1}}},
+          "weight_scale: shape [4, 1]");
+  rejects("a vector", {.algorithm = rows, .weight = {float8e4m3fn, {4}}, .scale = {float32, {4}}},
+          "is not that of a matrix");
+  const Algorithm blocks = Algorithm::fp8_pb_wo;
+  rejects("blocks", {.algorithm = blocks, .scale = {float32, {2, 1}}}, "dimension 0 is 2");
+  rejects("rank", {.algorithm = blocks, .scale = {float32, {1, 1, 1}}}, "is neither [rows");
+  rejects("rank 4", {.algorithm = blocks, .scale = {float32, {1, 2, 1, 1}}}, "is neither [rows");
+  Weight w = nvfp4();
+  w.scale.shape = {1, 1};
+  rejects("groups of 32", w, "weight_scale: dimension 1 is 1");
+}
+
+TEST(ModelOpt, SchemesOfNvfp4HaveTheCodebookAsATensor) {
+  constexpr std::array<int64_t, 2> kCodes{1, 16};
+  constexpr std::array<int64_t, 2> kScales{1, 2};
+  constexpr std::array<int64_t, 1> kTable{16};
+  const std::array tensors{SchemeTensor{"weight", {uint8, kCodes}},
+                           SchemeTensor{"weight_scale", {float8e4m3fn, kScales}},
+                           SchemeTensor{"weight_scale_2", {float32, {}}},
+                           SchemeTensor{"codebook", {float32, kTable}}};
+  const auto dense = plan_scheme({"modelopt", tensors});
+  ASSERT_TRUE(succeeds(dense));
+  EXPECT_EQ(dense->codebook, 3U);
+  EXPECT_EQ(dense->shape, (std::vector<int64_t>{1, 32}));
+  EXPECT_TRUE(is_invalid(plan_scheme({"modelopt", std::span(tensors).first(3)}), "codebook"));
+}
+
+}  // namespace
+}  // namespace dequant

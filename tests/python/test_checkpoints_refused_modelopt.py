@@ -1,0 +1,144 @@
+"""ModelOpt checkpoints whose configuration and tensors contradict each other, or whose layout has
+no dequantizer; and what conversions drop and warn of."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from test_checkpoints import tensors
+from test_checkpoints_folder import Folder
+from test_verify import bfloat16
+
+
+@pytest.fixture(name="folder")
+def fixture_folder(tmp_path):
+    return Folder(tmp_path)
+
+
+def config(folder, own=None, file=None):
+    """config.json, and hf_quant_config.json."""
+    document = {"torch_dtype": "bfloat16"}
+    if own is not None:
+        document["quantization_config"] = {"quant_method": "modelopt", **own}
+    folder.config(document)
+    if file is not None:
+        (folder.path / "hf_quant_config.json").write_text(
+            json.dumps({"producer": {"name": "modelopt"}, "quantization": file}))
+
+
+def fp8(name="w", **replaced):
+    """A weight [2, 4] of ones with the scale 2."""
+    parts = {"weight": ("F8_E4M3", np.full((2, 4), 0x38, np.uint8)),
+             "weight_scale": ("F32", np.array(2, np.float32)), **replaced}
+    return {f"{name}.{part}": tensor for part, tensor in parts.items() if tensor is not None}
+
+
+def nvfp4(name="w", **replaced):
+    """A weight [2, 16] of codes 8 and 2, 0 and 1, with the scales 2 and 4."""
+    parts = {"weight": ("U8", np.full((2, 8), 0x28, np.uint8)),
+             "weight_scale": ("F8_E4M3", np.full((2, 1), 0x40, np.uint8)),
+             "weight_scale_2": ("F32", np.array(4, np.float32)), **replaced}
+    return {f"{name}.{part}": tensor for part, tensor in parts.items() if tensor is not None}
+
+
+def values(folder, name="w"):
+    return tensors(folder.out)[f"{name}.weight"][2]
+
+
+@pytest.mark.parametrize("algorithm", ["NVFP4", "W4A16_NVFP4", "NVFP4_AWQ", "nvfp4"])
+def test_code_8_is_no_negative_zero(folder, algorithm):
+    config(folder, {"quant_algo": algorithm})
+    folder.file(nvfp4())
+    folder.convert()
+    assert (values(folder) == bfloat16([0, 8] * 16)).all()
+
+
+def test_the_file_of_modelopt_is_enough(folder):
+    config(folder, file={"quant_algo": "FP8"})
+    folder.file(fp8())
+    folder.convert()
+    assert (values(folder) == bfloat16([2])).all()
+    assert not (folder.out / "hf_quant_config.json").exists()
+
+
+@pytest.mark.parametrize(("own", "file", "code", "words"), [
+    ({"quant_algo": "FP8"}, {"quant_algo": "NVFP4"}, 3, ['"FP8" in config.json and "NVFP4"']),
+    ({}, None, 3, ["quant_algo is absent"]),
+    ({"quant_algo": 8}, None, 3, ["quant_algo is 8"]),
+    ({"quant_algo": "FP9"}, None, 4, ["tensor w.weight", "quant_algo FP9"]),
+    ({"quant_algo": "NVFP4"}, None, 3, ["tensor w.weight", "float8e4m3fn"]),
+    ({"quant_algo": "FP8_PER_CHANNEL_PER_TOKEN"}, None, 3, ["2 rows have a scale each"]),
+    ({"quant_algo": "FP8", "ignore": ["w"]}, None, 3, ["leaves module w unquantized"]),
+    ({"quant_algo": "FP8"}, {"quant_algo": "FP8", "exclude_modules": ["lm*", "w*"]}, 3,
+     ["leaves module w unquantized"]),
+    ({"quant_algo": "FP8", "ignore": "w"}, None, 3, ["ignore", "a list of strings"]),
+    ({"quant_algo": "MIXED_PRECISION"}, None, 3, ["module w is not in quantized_layers"]),
+    ({"quant_algo": "MIXED_PRECISION", "quantized_layers": {"w": {}}}, None, 3,
+     ["w: quant_algo is absent"]),
+    ({"quant_algo": "MIXED_PRECISION", "quantized_layers": {"w": {"quant_algo": "FP8"}}},
+     {"quant_algo": "MIXED_PRECISION", "quantized_layers": {"w": {"quant_algo": "NVFP4"}}}, 3,
+     ['"FP8" in one file and "NVFP4" in hf_quant_config.json']),
+])
+def test_configurations_that_do_not_describe_the_tensors_are_refused(folder, own, file, code,
+                                                                     words):
+    config(folder, own, file)
+    folder.file(fp8())
+    folder.refused(code, *words)
+
+
+@pytest.mark.parametrize("source", ["own", "file"])
+def test_modules_may_have_algorithms_of_their_own(folder, source):
+    config(folder, **{source: {"quant_algo": "MIXED_PRECISION", "quantized_layers": {
+        "w": {"quant_algo": "FP8"}, "v": {"quant_algo": "NVFP4", "group_size": 16}}}})
+    folder.file({**fp8(), **nvfp4("v")})
+    folder.convert()
+    assert (values(folder) == bfloat16([2])).all()
+    assert (values(folder, "v") == bfloat16([0, 8] * 16)).all()
+
+
+@pytest.mark.parametrize(("replaced", "words"), [
+    ({"weight_scale_2": None}, ["weight_scale_2: weights of NVFP4 need one"]),
+    ({"weight_scale_2": ("F32", np.ones(2, np.float32))}, ["is not one float32"]),
+    ({"weight_scale": ("F8_E4M3", np.ones((2, 2), np.uint8))}, ["dimension 1 is 2"]),
+])
+def test_tensors_of_nvfp4_that_do_not_fit_are_refused(folder, replaced, words):
+    config(folder, {"quant_algo": "NVFP4"})
+    folder.file(nvfp4(**replaced))
+    folder.refused(3, "tensor w.weight", *words)
+
+
+def test_a_weight_without_a_scale_is_refused(folder):
+    config(folder, {"quant_algo": "FP8"})
+    folder.file(fp8(weight_scale=None))
+    folder.refused(4, "tensor w.weight of type F8_E4M3")
+
+
+def test_scales_of_caches_and_beside_dense_weights_are_dropped(folder):
+    config(folder, {"quant_algo": "FP8", "ignore": ["v"]})
+    folder.file({**fp8(), "v.weight": ("BF16", np.zeros((2, 2), np.uint16)),
+                 "v.weight_scale": ("F32", np.array(1, np.float32)),
+                 "w.input_scale": ("F32", np.array(1, np.float32)),
+                 "a.k_proj.k_scale": ("F32", np.array(1, np.float32)),
+                 "a.v_proj.v_bias": ("F32", np.array(1, np.float32)),
+                 "b.attn.v_bias": ("F32", np.ones(4, np.float32))})
+    folder.convert()
+    assert tensors(folder.out).keys() == {"w.weight", "v.weight", "b.attn.v_bias"}
+
+
+def test_factors_of_inputs_are_reported(folder):
+    config(folder, {"quant_algo": "NVFP4_AWQ"})
+    folder.file(nvfp4(pre_quant_scale=("BF16", bfloat16(np.ones(16)))))
+    error = folder.convert().stderr
+    assert "w.pre_quant_scale" in error and "multiply column i of the weight by factor i" in error
+    assert tensors(folder.out).keys() == {"w.weight"}
+
+
+@pytest.mark.parametrize(("name", "algorithm"), [
+    ("refuse_modelopt_int4_awq", "W4A16_AWQ"), ("refuse_modelopt_w4a8_awq", "W4A8_AWQ")])
+def test_layouts_without_a_dequantizer_are_refused(folder, shared, name, algorithm):
+    source = shared / "checkpoints" / name
+    for file in ("config.json", "hf_quant_config.json", "model.safetensors"):
+        shutil.copyfile(source / file, folder.path / file)
+    folder.refused(4, f"quant_algo {algorithm}", "no dequantizer")
