@@ -13,7 +13,7 @@ namespace dequant::format::checkpoint {
 std::span<const Scheme* const> schemes() {
   static constexpr std::array kSchemes{
       &kAwq, &kBitsandbytes, &kCompressedTensors, &kFp8,    &kGptOss, &kGptq,
-      &kHqq, &kMlx,          &kModelOpt,          &kQuanto, &kTorchao};
+      &kHqq, &kMlx,          &kModelOpt,          &kQuanto, &kQuark,  &kTorchao};
   return kSchemes;
 }
 

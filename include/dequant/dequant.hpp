@@ -22,6 +22,7 @@
 #include "dequant/parameters.h"
 #include "dequant/plan.h"
 #include "dequant/quanto.h"
+#include "dequant/quark.h"
 #include "dequant/scheme.h"
 #include "dequant/status.h"
 #include "dequant/tensor.h"

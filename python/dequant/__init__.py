@@ -3,7 +3,7 @@
 Each dialect (a specification of dequantization) is a module whose functions have the argument names
 of the specification: onnx, microsoft, tensorflow, directml, webnn. So is each scheme of quantized
 checkpoints, by the producer's names: awq, bitsandbytes, compressed_tensors, fp8, gptoss, gptq, hqq,
-mlx, modelopt, mx, quanto, torchao. Tensors are numpy arrays, objects that share their memory
+mlx, modelopt, mx, quanto, quark, torchao. Tensors are numpy arrays, objects that share their memory
 with numpy, and dequant.Packed.
 The module safetensors reads quantized checkpoints by the interface of the package of that name.
 """
@@ -28,6 +28,7 @@ from . import (
     mx,
     onnx,
     quanto,
+    quark,
     safetensors,
     tensorflow,
     torchao,
@@ -52,4 +53,4 @@ __all__ = ["Channel", "ConvertReport", "Diff", "Model", "ModelDiff", "Packed", "
            "UnsupportedError", "Worst", "__version__", "awq", "bitsandbytes",
            "bitsandbytes_absmax", "bitsandbytes_int8", "compressed_tensors", "convert", "diff",
            "directml", "dtypes", "fp8", "gptoss", "gptq", "hqq", "microsoft", "mlx", "modelopt",
-           "mx", "onnx", "open", "quanto", "safetensors", "tensorflow", "torchao", "webnn"]
+           "mx", "onnx", "open", "quanto", "quark", "safetensors", "tensorflow", "torchao", "webnn"]

@@ -21,6 +21,7 @@ constexpr std::array kEntries{
     &kModelOptScheme,
     &kMxScheme,
     &kQuantoScheme,
+    &kQuarkScheme,
     &kTorchaoScheme,
 };
 

@@ -66,6 +66,7 @@ extern const SchemeEntry kMlxScheme;
 extern const SchemeEntry kModelOptScheme;
 extern const SchemeEntry kMxScheme;
 extern const SchemeEntry kQuantoScheme;
+extern const SchemeEntry kQuarkScheme;
 extern const SchemeEntry kTorchaoScheme;
 
 }  // namespace dequant

@@ -15,6 +15,7 @@ extern const Scheme kHqq;
 extern const Scheme kMlx;
 extern const Scheme kModelOpt;
 extern const Scheme kQuanto;
+extern const Scheme kQuark;
 extern const Scheme kTorchao;
 
 }  // namespace dequant::format::checkpoint
