@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""Measures `dequant convert` of whole folders beside a copy of as many bytes.
+
+    bench/checkpoint/folders.py --dequant build/release/dequant --in /dev/shm [--gib 2] [--rounds 5]
+
+Writes checkpoints of random codes below --in, one for each scheme of SCHEMES, each of --gib GiB of
+stored bytes in files of 1 GiB. Then, in turns: `dequant convert` of the folder, and a copy that
+reads all files of the input and writes files as large as the output's by as many threads, 1 MiB at
+a time, flushed to the disk as convert does. Prints the median of the seconds of both, their ratio,
+and the peak of resident memory of dequant. Needs numpy.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+MIB, GIB = 1 << 20, 1 << 30
+ROWS, COLUMNS = 4096, 8192
+
+
+def fp8(rng, name):
+    codes = rng.integers(0, 120, (ROWS, COLUMNS), np.uint8)
+    yield f"{name}.weight", "F8_E4M3", codes
+    yield f"{name}.weight_scale_inv", "F32", rng.random((ROWS // 128, COLUMNS // 128), np.float32)
+
+
+def mxfp4(rng, name):
+    yield f"{name}_blocks", "U8", rng.integers(0, 256, (1, ROWS, COLUMNS // 32, 16), np.uint8)
+    yield f"{name}_scales", "U8", rng.integers(110, 130, (1, ROWS, COLUMNS // 32), np.uint8)
+
+
+def gptq(rng, name):
+    groups = COLUMNS // 128
+    yield f"{name}.qweight", "I32", rng.integers(-2**31, 2**31, (COLUMNS // 8, ROWS), np.int32)
+    yield f"{name}.qzeros", "I32", rng.integers(0, 2**28, (groups, ROWS // 8), np.int32)
+    yield f"{name}.scales", "F16", rng.random((groups, ROWS), np.float32).astype(np.float16)
+    yield f"{name}.g_idx", "I32", np.arange(COLUMNS, dtype=np.int32) // 128
+
+
+#: Name -> tensors of one weight, quantization_config.
+SCHEMES = {
+    "fp8": (fp8, {"quant_method": "fp8", "weight_block_size": [128, 128]}),
+    "gptoss": (mxfp4, {"quant_method": "mxfp4"}),
+    "gptq": (gptq, {"quant_method": "gptq", "bits": 4, "group_size": 128, "desc_act": False,
+                    "sym": True, "checkpoint_format": "gptq"}),
+}
+
+
+def write_file(path, tensors):
+    header, end = {}, 0
+    for name, dtype, array in tensors:
+        header[name] = {"dtype": dtype, "shape": array.shape,
+                        "data_offsets": [end, end + array.nbytes]}
+        end += array.nbytes
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with path.open("wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for _, _, array in tensors:
+            file.write(array)
+
+
+def write_checkpoint(folder, scheme, gib):
+    make, quantization = SCHEMES[scheme]
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps({
+        "torch_dtype": "bfloat16", "quantization_config": quantization}))
+    rng = np.random.default_rng(1)
+    one = list(make(rng, "w"))
+    weights = max(1, round(gib * GIB / sum(array.nbytes for _, _, array in one)))
+    a_file = max(1, round(GIB / sum(array.nbytes for _, _, array in one)))
+    files = [range(i, min(i + a_file, weights)) for i in range(0, weights, a_file)]
+    where = {}
+    for i, numbers in enumerate(files, 1):
+        name = f"model-{i:05}-of-{len(files):05}.safetensors"
+        tensors = [(f"m{n}.{tensor}", dtype, array)
+                   for n in numbers for tensor, dtype, array in one]
+        write_file(folder / name, tensors)
+        where |= {tensor: name for tensor, _, _ in tensors}
+    (folder / "model.safetensors.index.json").write_text(
+        json.dumps({"metadata": {}, "weight_map": where}))
+
+
+def convert(dequant, source, target, threads, dtype):
+    """Seconds, and the peak of resident memory in bytes."""
+    command = [dequant, "convert", str(source), "-o", str(target), "--quiet", "-T", str(threads),
+               "--dtype", dtype]
+    begin = time.monotonic()
+    _, status, usage = os.wait4(os.posix_spawn(command[0], command, os.environ), 0)
+    if status != 0:
+        sys.exit(f"dequant failed: {' '.join(command)}")
+    return time.monotonic() - begin, usage.ru_maxrss * 1024
+
+
+def ranges(path, size, parts):
+    """Equal ranges of a file."""
+    step = -(-size // parts)
+    return [(path, begin, min(begin + step, size)) for begin in range(0, size, step)]
+
+
+def read(part):
+    path, begin, end = part
+    buffer = bytearray(MIB)
+    with open(path, "rb", buffering=0) as file:
+        file.seek(begin)
+        while begin < end:
+            begin += file.readinto(memoryview(buffer)[:min(MIB, end - begin)])
+
+
+def write(part):
+    path, begin, end = part
+    buffer = bytes(MIB)
+    fd = os.open(path, os.O_WRONLY)
+    while begin < end:
+        begin += os.pwrite(fd, memoryview(buffer)[:min(MIB, end - begin)], begin)
+    os.fsync(fd)
+    os.close(fd)
+
+
+def copy(source, sizes, target, threads):
+    """Reads all of `source` and writes files of these sizes. Seconds."""
+    target.mkdir()
+    begin = time.monotonic()
+    with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+        for path in sorted(source.glob("*.safetensors")):
+            list(pool.map(read, ranges(path, path.stat().st_size, threads)))
+        for i, size in enumerate(sizes):
+            path = target / str(i)
+            with path.open("wb") as file:
+                os.posix_fallocate(file.fileno(), 0, size)
+            list(pool.map(write, ranges(path, size, threads)))
+    return time.monotonic() - begin
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--dequant", required=True, help="the program")
+    parser.add_argument("--in", dest="where", required=True, help="folder of a tmpfs or a disk")
+    parser.add_argument("--gib", type=float, default=2.0, help="stored bytes of each checkpoint")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--dtype", default="bfloat16")
+    parser.add_argument("--only", nargs="*", choices=SCHEMES, default=list(SCHEMES))
+    a = parser.parse_args()
+    program = str(pathlib.Path(a.dequant).resolve())
+    print(f"{a.gib} GiB stored, {a.threads} threads, to {a.dtype}, in {a.where}")
+    for scheme in a.only:
+        with tempfile.TemporaryDirectory(dir=a.where) as temporary:
+            source, target = pathlib.Path(temporary, "in"), pathlib.Path(temporary, "out")
+            write_checkpoint(source, scheme, a.gib)
+            ours, copies, peak = [], [], 0
+            for _ in range(a.rounds):
+                seconds, memory = convert(program, source, target, a.threads, a.dtype)
+                ours.append(seconds)
+                peak = max(peak, memory)
+                sizes = [path.stat().st_size for path in target.glob("*.safetensors")]
+                shutil.rmtree(target)
+                copies.append(copy(source, sizes, target, a.threads))
+                shutil.rmtree(target)
+            mine, copied = statistics.median(ours), statistics.median(copies)
+            print(f"{scheme:8} convert {mine:6.2f} s  copy {copied:6.2f} s  "
+                  f"ratio {mine / copied:5.2f}  peak {peak / MIB:6.0f} MiB  "
+                  f"{sum(sizes) / GIB / mine:5.2f} GiB/s written", flush=True)
+
+
+if __name__ == "__main__":
+    main()
