@@ -29,6 +29,8 @@ std::optional<Tensors> tensors_of(const Plan& plan, Cursor& cursor) {
     require(count >= 0, "an extent is negative");
     if (count > most) return std::nullopt;
   }
+  // Of a plan that no run accepts, as its codes have more than 8 bits.
+  if (e.codebook > 256 || e.tensor_scale > most) return std::nullopt;
   const int64_t x_bytes = x_bytes_of(plan, {0, e.x}).end;
   const int64_t zero_bytes = zero_point_bytes_of(plan, {0, e.zero_point}).end;
   if (std::max(x_bytes, zero_bytes) > kMostBytes) return std::nullopt;
