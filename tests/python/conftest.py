@@ -10,7 +10,11 @@ SHARED = os.environ.get("DEQUANT_SHARED", "")
 # Under sanitizers, which make programs slow, only those run that read what is hostile or odd: all
 # others judge numbers, texts and what is left on the disk, which no sanitizer changes.
 if os.environ.get("DEQUANT_SANITIZED"):
-    READERS = {"test_convert_external.py", "test_convert_graph.py", "test_extract.py",
+    READERS = {"test_checkpoints.py", "test_checkpoints_refused_compressed_tensors.py",
+               "test_checkpoints_refused_fields.py", "test_checkpoints_refused_gptq.py",
+               "test_checkpoints_refused_modelopt.py", "test_checkpoints_refused_quark.py",
+               "test_checkpoints_refused_tables.py", "test_checkpoints_unclaimed.py",
+               "test_convert_external.py", "test_convert_graph.py", "test_extract.py",
                "test_hostile_external.py", "test_hostile_graph.py", "test_hostile_tensor.py",
                "test_hostile_wire.py", "test_inspect.py", "test_inspect_page.py",
                "test_inspect_truth.py", "test_safetensors.py"}
