@@ -19,7 +19,7 @@ struct Options {
   bool keep_unknown = false;
   /// Tensors that are not quantized get the type of the dequantized ones.
   bool others_same = false;
-  /// The files of the output are those of the input.
+  /// The output has the files of the input, by names and tensors.
   bool shards_as_input = false;
   int64_t max_shard_bytes = 5'000'000'000;
   /// Files that an interrupted conversion has completed are kept.

@@ -34,11 +34,10 @@ struct Entry {
 /// All stored tensors of a checkpoint. Addresses of entries are valid as long as this object.
 class Shards {
  public:
-  /// Opens a .safetensors file, or those of a folder: the files that its index names, or
+  /// Opens a .safetensors file, or the files of a folder: the files that its index names, or
   /// model.safetensors, or its only .safetensors file, or files named
-  /// NAME-00001-of-00002.safetensors and so on. Fails with io,
-  /// malformed or limit, and with unsupported where a folder has no such files or several sets of
-  /// these.
+  /// NAME-00001-of-00002.safetensors and so on. Fails with io, also where a folder has no such
+  /// file; with malformed or limit; and with unsupported where a folder has several sets of them.
   static Result<std::unique_ptr<Shards>> open(const std::string& path);
 
   Shards(const Shards&) = delete;

@@ -16,8 +16,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// Bytes that are copied at once: a multiple of the size of every element.
-constexpr int64_t kCopyBytes = int64_t{1} << 20;
+size_t bytes_of(Element element) { return static_cast<size_t>(bits(element)) / 8; }
 
 template <class T>
 ordered_json or_null(const std::optional<T>& value) {
@@ -149,29 +148,22 @@ Result<ordered_json> TensorWriter::sources(const OutputTensor& tensor) const {
 /// another type are rounded.
 Status TensorWriter::copy(const OutputTensor& tensor, const OffsetSink& sink) {
   const Entry& entry = *tensor.entry;
-  buffer_.resize(static_cast<size_t>(kCopyBytes));
   int64_t written = 0;
-  for (int64_t done = 0; done < entry.tensor->bytes;) {
-    const auto part = std::span(buffer_).first(
-        static_cast<size_t>(std::min(entry.tensor->bytes - done, kCopyBytes)));
-    {
-      const Stopwatch watch(stream_.phases, &Phases::read);
-      DEQUANT_CHECK(shards_.file_of(entry).file.read(entry.tensor->offset + done, part));
-    }
-    done += static_cast<int64_t>(part.size());
+  const auto pass = [&](std::span<const std::byte> part) -> Status {
     std::span<const std::byte> bytes = part;
     if (tensor.from) {
-      const auto width = [](Element e) { return e == Element::float32 ? size_t{4} : size_t{2}; };
-      floats_.resize(part.size() / width(*tensor.from));
-      rounded_.resize(floats_.size() * width(tensor.output));
+      floats_.resize(part.size() / bytes_of(*tensor.from));
+      rounded_.resize(floats_.size() * bytes_of(tensor.output));
       widen(*tensor.from, part, floats_);
       narrow(tensor.output, floats_, rounded_);
       bytes = rounded_;
     }
     DEQUANT_CHECK(sink(written, bytes));
     written += static_cast<int64_t>(bytes.size());
-  }
-  return {};
+    return {};
+  };
+  return read_in_parts(shards_.file_of(entry).file, entry.tensor->offset, entry.tensor->bytes, pass,
+                       stream_.phases);
 }
 
 /// A file accepts one write at a time. Threads that wait in the file system may spin on processors

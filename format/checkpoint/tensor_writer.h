@@ -54,7 +54,6 @@ class TensorWriter {
   Scatter scatter_;
   Done& done_;
   AuditWriter* audit_;
-  std::vector<std::byte> buffer_;
   std::vector<float> floats_;
   std::vector<std::byte> rounded_;
   std::mutex writing_;  ///< held while a chunk is written and the caller's progress is called

@@ -148,14 +148,8 @@ class Writer {
       if (e) return failure(ErrorCode::io, "{}: {}", escaped(other.name), e.message());
     }
     DEQUANT_TRY(OutputFile out, OutputFile::create(folder.path_of(other.name), folder.overwrite()));
-    constexpr int64_t kStep = int64_t{1} << 20;
-    std::vector<std::byte> buffer(static_cast<size_t>(std::min(kStep, from.size())));
-    while (out.size() < from.size()) {
-      const auto part =
-          std::span(buffer).first(static_cast<size_t>(std::min(kStep, from.size() - out.size())));
-      DEQUANT_CHECK(from.read(out.size(), part));
-      DEQUANT_CHECK(out.write(part));
-    }
+    DEQUANT_CHECK(read_in_parts(from, 0, from.size(),
+                                [&](std::span<const std::byte> part) { return out.write(part); }));
     DEQUANT_CHECK(from.check_unchanged());
     return out.commit();
   }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <vector>
 
 #include "format/io/errors.h"
 
@@ -73,6 +74,22 @@ Status InputFile::check_unchanged() const {
   if (::fstat(fd_.get(), &s) != 0) return io_error("cannot stat {}", escaped(name_));
   if (identity_from(s) == identity_) return {};
   return failure(ErrorCode::malformed, "{} changed while being read", escaped(name_));
+}
+
+Status read_in_parts(const InputFile& file, int64_t offset, int64_t size, const PartVisitor& visit,
+                     Phases* phases) {
+  constexpr int64_t kPart = int64_t{1} << 20;
+  std::vector<std::byte> buffer(static_cast<size_t>(std::min(kPart, size)));
+  for (int64_t done = 0; done < size;) {
+    const auto part = std::span(buffer).first(static_cast<size_t>(std::min(kPart, size - done)));
+    {
+      const Stopwatch watch(phases, &Phases::read);
+      DEQUANT_CHECK(file.read(offset + done, part));
+    }
+    DEQUANT_CHECK(visit(part));
+    done += static_cast<int64_t>(part.size());
+  }
+  return {};
 }
 
 Result<std::string> read_small_file(const std::string& path, int64_t max_bytes) {

@@ -6,11 +6,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <utility>
 
 #include "dequant/status.h"
+#include "format/io/phases.h"
 
 namespace dequant::format {
 
@@ -72,6 +74,15 @@ class InputFile {
   std::string name_;
   FileIdentity identity_;
 };
+
+/// Receives the next bytes of a file. Its error ends the reading, which returns the error.
+using PartVisitor = std::function<Status(std::span<const std::byte> part)>;
+
+/// Reads `size` bytes from `offset` on, from front to back, in parts of 1 MiB; the last part may be
+/// shorter. `phases` gets the time of reading, unless it is null. Fails as InputFile::read() does,
+/// and with the error of `visit`.
+Status read_in_parts(const InputFile& file, int64_t offset, int64_t size, const PartVisitor& visit,
+                     Phases* phases = nullptr);
 
 /// The contents of a file. Fails with limit when it is larger than `max_bytes`, and as InputFile
 /// does.

@@ -3,9 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <vector>
-
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -31,15 +28,11 @@ std::string Hash::hex() const {
 }
 
 Result<std::string> hash_of(const InputFile& file, int64_t offset, int64_t size) {
-  constexpr int64_t kStep = int64_t{1} << 20;
-  std::vector<std::byte> buffer(static_cast<size_t>(std::min(kStep, size)));
   Hash hash;
-  for (int64_t done = 0; done < size;) {
-    const auto part = std::span(buffer).first(static_cast<size_t>(std::min(kStep, size - done)));
-    DEQUANT_CHECK(file.read(offset + done, part));
+  DEQUANT_CHECK(read_in_parts(file, offset, size, [&](std::span<const std::byte> part) -> Status {
     hash.add(part);
-    done += static_cast<int64_t>(part.size());
-  }
+    return {};
+  }));
   return hash.hex();
 }
 

@@ -10,7 +10,7 @@ namespace dequant::format {
 
 void ValueCounts::add(std::span<const std::byte> bytes) {
   constexpr size_t kMost = 4096;
-  const size_t width = element_ == Element::float32 ? 4 : 2;
+  const auto width = static_cast<size_t>(bits(element_)) / 8;
   numbers_now_.resize(kMost);
   for (size_t at = 0; at + width <= bytes.size();) {
     const size_t count = std::min(kMost, (bytes.size() - at) / width);

@@ -1,5 +1,5 @@
 // MXFP4 experts of gpt-oss: "X.blocks" and "X.scales" in OpenAI's own files, "X_blocks" and
-// "X_scales" in those of transformers, which has the dense matrices transposed.
+// "X_scales" in files of transformers, whose dense matrices are transposed.
 #include <array>
 
 #include "format/checkpoint/schemes/schemes.h"

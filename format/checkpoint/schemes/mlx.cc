@@ -27,7 +27,7 @@ struct Settings {
   int64_t group_size = 0;
 };
 
-/// Members of a section, or else those of the whole model.
+/// The bits and the group size of a module, or else of the whole model.
 Result<Settings> settings_of(const Section& section, const Section& whole) {
   const auto both = [&](std::string_view key) -> Result<int64_t> {
     DEQUANT_TRY(const auto own, section.integer(key));
