@@ -44,12 +44,19 @@ TEST_F(SafetensorsTextTest, EscapesBecomeTheirCharacters) {
 
 TEST_F(SafetensorsTextTest, BrokenEscapesAreErrors) {
   const std::pair<std::string_view, std::string_view> rows[]{
-      {R"(\x41)", "escape"},          {R"(\')", "escape"},
-      {R"(\u00g0)", "hexadecimal"},   {R"(\u12)", "hexadecimal"},
-      {R"(\ud800)", "\\ud800"},       {R"(\ud800x)", "\\ud800"},
-      {R"(\ud800\n)", "\\ud800"},     {R"(\ud800\ud800)", "\\ud800"},
-      {R"(\udc00)", "\\udc00"},       {R"(\udc00\ud800)", "\\udc00"},
-      {R"(\ud83d\u0041)", "\\ud83d"}, {R"(\ud83d\ude0)", "hexadecimal"},
+      {R"(\x41)", "escape"},
+      {R"(\')", "escape"},
+      {R"(\u00g0)", "hexadecimal"},
+      {R"(\u12)", "hexadecimal"},
+      {R"(\ud800)", "\\ud800"},
+      {R"(\ud800x)", "\\ud800"},
+      {R"(\ud800\n)", "\\ud800"},
+      {R"(\ud800\ud800)", "\\ud800"},
+      {R"(\udc00)", "\\udc00"},
+      {R"(\udc00\ud800)", "\\udc00"},
+      {R"(\udc00\udc00)", "\\udc00"},
+      {R"(\ud83d\u0041)", "\\ud83d"},
+      {R"(\ud83d\ude0)", "hexadecimal"},
   };
   for (const auto& [spelled, word] : rows) {
     EXPECT_TRUE(refuses(value(spelled), "", word)) << spelled;
