@@ -24,9 +24,11 @@ struct Dense {
 
 bool has_float_scales(Algorithm algorithm) { return algorithm < Algorithm::nvfp4; }
 
-/// Of [rows, 1, columns, 1] the two sizes that count blocks.
-std::vector<int64_t> grid_of(Shape scale) {
+/// Of [rows, 1, columns, 1] the two sizes that count blocks. ModelOpt gives the scale of a single
+/// block no dimensions.
+std::vector<int64_t> grid_of(Shape scale, bool blocks) {
   if (scale.size() == 4) return {scale[0], scale[2]};
+  if (blocks && scale.empty()) return {1, 1};
   return {scale.begin(), scale.end()};
 }
 
@@ -42,7 +44,8 @@ Status check_scale(const Dequantize& node) {
     return invalid("weight: shape ", to_string(weight), " is not that of a matrix");
   }
   if (node.quant_algo == Algorithm::fp8_pb_wo) {
-    if (scale.size() == 2 || (scale.size() == 4 && scale[1] == 1 && scale[3] == 1)) return {};
+    if (scale.empty() || scale.size() == 2) return {};
+    if (scale.size() == 4 && scale[1] == 1 && scale[3] == 1) return {};
     return invalid("weight_scale: shape ", to_string(scale),
                    " is neither [rows, columns] nor [rows, 1, columns, 1] of blocks");
   }
@@ -70,7 +73,7 @@ Result<Dense> dense_of_elements(const Dequantize& node) {
   Plan plan{.input = needed, .scale = float32, .output = node.output};
   if (node.output != float32) plan.parameters.scale_rounding = node.output;
   const bool blocks = node.quant_algo == Algorithm::fp8_pb_wo;
-  const auto grid = grid_of(node.weight_scale.shape);
+  const auto grid = grid_of(node.weight_scale.shape, blocks);
   const std::vector<int64_t> lengths(blocks ? 2 : 0, kBlockOfFp8);
   DEQUANT_TRY(plan, grid_plan(std::move(plan), {"weight", node.weight},
                               {"weight_scale", {float32, grid}}, lengths));

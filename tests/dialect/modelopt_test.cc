@@ -107,6 +107,16 @@ TEST(ModelOpt, BlocksHave128RowsAnd128ColumnsAndTheLastMayBeShort) {
   }
 }
 
+TEST(ModelOpt, TheScaleOfASingleBlockHasNoDimensions) {
+  for (const Fixed& grid : {Fixed{}, Fixed{1, 1}, Fixed{1, 1, 1, 1}}) {
+    const auto scales = scales_of({.algorithm = Algorithm::fp8_pb_wo,
+                                   .weight = {float8e4m3fn, {64, 128}},
+                                   .scale = {float32, grid}},
+                                  1);
+    EXPECT_EQ(scales, std::vector<float>(64 * 128, 1));
+  }
+}
+
 // The scale 1 + 2^-8 is halfway between two bfloat16, and becomes 1; 3 times the scale
 // is 3.01171875, which would become 3.015625.
 TEST(ModelOpt, ScalesAreRoundedToTheOutput) {
@@ -192,6 +202,9 @@ TEST(ModelOpt, ScalesHaveTheShapeThatTheAlgorithmDemands) {
           "is not that of a matrix");
   const Algorithm blocks = Algorithm::fp8_pb_wo;
   rejects("blocks", {.algorithm = blocks, .scale = {float32, {2, 1}}}, "dimension 0 is 2");
+  rejects("one for two blocks",
+          {.algorithm = blocks, .weight = {float8e4m3fn, {129, 1}}, .scale = {float32, {}}},
+          "dimension 0 is 1");
   rejects("rank", {.algorithm = blocks, .scale = {float32, {1, 1, 1}}}, "is neither [rows");
   rejects("rank 4", {.algorithm = blocks, .scale = {float32, {1, 2, 1, 1}}}, "is neither [rows");
   Weight w = nvfp4();

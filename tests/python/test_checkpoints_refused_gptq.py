@@ -208,10 +208,14 @@ def test_other_packing_formats_of_autoround_are_refused(folder, members, code, w
 
 # AWQ.
 
-def awq(folder, **members):
+NO_ZEROS = ("I32", np.zeros((GROUPS, OUTPUTS // 8), np.int32))
+
+
+def awq(folder, qzeros=NO_ZEROS, **members):
     config(folder, {"quant_method": "awq", "bits": 4, "group_size": 32, "zero_point": True,
                     "version": "gemm", **members})
-    folder.file(weight(qweight=("I32", np.zeros((INPUTS, OUTPUTS // 8), np.int32)), g_idx=None))
+    folder.file(weight(qweight=("I32", np.zeros((INPUTS, OUTPUTS // 8), np.int32)), qzeros=qzeros,
+                       g_idx=None))
 
 
 @pytest.mark.parametrize("members", [{}, {"version": "GEMM"}, {"version": None}])
@@ -219,6 +223,17 @@ def test_gemm_is_the_layout_of_awq(folder, members):
     awq(folder, **members)
     folder.convert()
     assert zeros_of(folder) == [0] * OUTPUTS
+
+
+def test_awq_of_symmetric_codes_has_zero_points_as_well(folder):
+    awq(folder, zero_point=False, qzeros=("I32", np.full((GROUPS, 1), -0x77777778, np.int32)))
+    folder.convert()
+    assert zeros_of(folder) == [8] * OUTPUTS
+
+
+def test_awq_of_symmetric_codes_without_zero_points_is_refused(folder):
+    awq(folder, zero_point=False, qzeros=None)
+    folder.refused(3, "tensor w.qweight", "there is no w.qzeros")
 
 
 def test_autoround_stores_awq(folder):
@@ -231,7 +246,6 @@ def test_autoround_stores_awq(folder):
     ({"version": "gemv"}, 4, ['version "gemv"', "only the layout gemm"]),
     ({"version": "marlin"}, 4, ["marlin"]),
     ({"bits": 8}, 4, ["AWQ with 8 bits"]),
-    ({"zero_point": False}, 4, ["without zero points"]),
     ({"group_size": None}, 3, ["group_size is absent"]),
     ({"group_size": 64}, 3, ["tensor w.weight", "2 groups where 64 inputs in groups of 64 need 1"]),
 ])

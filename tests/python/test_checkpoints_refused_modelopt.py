@@ -55,6 +55,16 @@ def test_code_8_is_no_negative_zero(folder, algorithm):
     assert (values(folder) == bfloat16([0, 8] * 16)).all()
 
 
+def test_the_scale_of_a_single_block_has_no_dimensions(folder):
+    config(folder, {"quant_algo": "fp8_pb_wo"})
+    two = np.array([2, 4], np.float32).reshape(1, 1, 2, 1)
+    folder.file({**fp8(), **fp8("v", weight=("F8_E4M3", np.full((1, 129), 0x38, np.uint8)),
+                                weight_scale=("F32", two))})
+    folder.convert()
+    assert (values(folder) == bfloat16([2])).all()
+    assert (values(folder, "v") == bfloat16([2] * 128 + [4])).all()
+
+
 def test_the_file_of_modelopt_is_enough(folder):
     config(folder, file={"quant_algo": "FP8"})
     folder.file(fp8())
