@@ -1,0 +1,96 @@
+"""Tiny models that the producers' own tools quantized: the output of `dequant convert` loads
+without a word about its tensors, and has the weights and the logits of the producer's model."""
+
+import os
+import pathlib
+import subprocess
+
+import pytest
+import torch
+
+import models
+import tools
+from tools import (bitsandbytes, bitsandbytes_model, compressed_tensors, fp8, gptqmodel,
+                   gptqmodel_model, llm_compressor, modelopt, modelopt_model, quanto, quanto_model,
+                   torchao, torchao_model, transformers_fp8)
+
+#: Tool -> what writes a checkpoint, what gives the dequantized model.
+TOOLS = {
+    **{f"llmcompressor-{scheme}": (llm_compressor(scheme), compressed_tensors)
+       for scheme in ("W4A16", "W4A16_ASYM", "W8A16", "W2A16", "W3A16", "W5A16", "W6A16", "W7A16",
+                      "W8A8", "INT8", "FP8_DYNAMIC", "FP8_BLOCK", "NVFP4A16", "MXFP4A16",
+                      "MXFP6A16", "MXFP8A16")},
+    "fp8": (fp8(), transformers_fp8),
+    "fp8-ue8m0": (fp8("ue8m0"), transformers_fp8),
+    "bitsandbytes-nf4": (bitsandbytes(load_in_4bit=True, bnb_4bit_quant_type="nf4",
+                                      bnb_4bit_use_double_quant=True,
+                                      bnb_4bit_compute_dtype=torch.bfloat16), bitsandbytes_model),
+    "bitsandbytes-fp4": (bitsandbytes(load_in_4bit=True, bnb_4bit_quant_type="fp4"),
+                         bitsandbytes_model),
+    "bitsandbytes-int8": (bitsandbytes(load_in_8bit=True), bitsandbytes_model),
+    "torchao-int8": (torchao(lambda ao: ao.Int8WeightOnlyConfig()), torchao_model),
+    "torchao-float8": (torchao(lambda ao: ao.Float8WeightOnlyConfig()), torchao_model),
+    "torchao-int4": (torchao(lambda ao: ao.IntxWeightOnlyConfig(
+        weight_dtype=torch.int4, granularity=ao.PerGroup(32))), torchao_model),
+    "quanto-qint8": (quanto("qint8"), quanto_model),
+    "quanto-qfloat8": (quanto("qfloat8"), quanto_model),
+    **{f"modelopt-{name}": (modelopt(f"{name}_CFG"), modelopt_model)
+       for name in ("FP8_DEFAULT", "FP8_2D_BLOCKWISE_WEIGHT_ONLY", "NVFP4_DEFAULT",
+                    "MXFP4_DEFAULT", "MXFP8_DEFAULT", "INT8_SMOOTHQUANT")},
+}
+#: Tools that are slow, or made for one kind of model.
+MORE = {
+    ("llama", "gptqmodel-4"): (gptqmodel(bits=4, group_size=32), gptqmodel_model),
+    ("llama", "gptqmodel-3-act-order"): (
+        gptqmodel(bits=3, group_size=32, desc_act=True, sym=False, format="gptq_v2"),
+        gptqmodel_model),
+    ("llama", "gptqmodel-8"): (gptqmodel(bits=8, group_size=-1, act_group_aware=False),
+                               gptqmodel_model),
+    ("llama", "gptqmodel-awq"): (
+        gptqmodel(bits=4, group_size=32, method="awq", format="gemm"), tools.autoawq_model),
+    ("gpt_oss", "mxfp4"): (tools.mxfp4, tools.transformers_mxfp4),
+}
+CASES = {(model, tool): both for model in ("llama", "qwen3_moe", "deepseek_v3")
+         for tool, both in TOOLS.items()} | MORE
+
+
+@pytest.fixture(name="dense", scope="session")
+def fixture_dense(tmp_path_factory):
+    """The folder of a model that is not quantized."""
+    folders = {}
+
+    def folder(kind):
+        if kind not in folders:
+            folders[kind] = tmp_path_factory.mktemp("dense") / kind
+            models.dense(kind, folders[kind])
+        return folders[kind]
+    return folder
+
+
+def bits(tensor):
+    return tensor.view(torch.int16) if tensor.itemsize == 2 else tensor
+
+
+def differing(got, want):
+    """Names of tensors that are not the same, or not in both."""
+    return [name for name in sorted(got.keys() | want.keys())
+            if name not in got or name not in want or got[name].dtype != want[name].dtype
+            or not torch.equal(bits(got[name]), bits(want[name]))]
+
+
+@pytest.mark.parametrize(("kind", "tool"), CASES)
+def test_a_converted_model_computes_what_the_producer_says(kind, tool, dense, tmp_path,
+                                                           monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where GPTQModel writes logs
+    quantize, reference = CASES[kind, tool]
+    source, out = tmp_path / "quantized", tmp_path / "out"
+    quantize(dense(kind), source)
+    done = subprocess.run([os.environ["DEQUANT_CLI"], "convert", str(source), "-o", str(out),
+                           "--dtype", "bfloat16"], text=True, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    model, problems, said = models.loaded(out)
+    assert not problems
+    assert not [line for line in said if "RoPE" not in line]
+    want = reference(source, pathlib.Path(tmp_path / "reference"))
+    assert differing(model.state_dict(), want.state_dict()) == []
+    assert torch.equal(bits(models.logits(model)), bits(models.logits(want)))
