@@ -120,8 +120,8 @@ TEST(Parameters, GiveBandsAndThreadsTheSameBits) {
   for (int i = 0; i < 60; ++i) {
     Plan plan = random_parameters(random);
     // [rows, columns] in blocks with short last ones; x as it is or transposed.
-    const int64_t rows = random.in(100, 600);
-    const int64_t columns = random.in(100, 900);
+    const int64_t rows = random.in(100, 300);
+    const int64_t columns = random.in(100, 450);
     const bool transposed = random.coin();
     Dimensions d{{rows, transposed ? 1 : columns, 0, 0, columns, random.in(1, 128)},
                  {columns, transposed ? rows : 1, 1, 1, 1, random.in(1, 128)}};

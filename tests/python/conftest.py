@@ -2,10 +2,17 @@
 
 import os
 import pathlib
+import signal
 
 import pytest
 
 SHARED = os.environ.get("DEQUANT_SHARED", "")
+
+# Shells let what runs in the background ignore these signals; programs that tests start would
+# inherit that.
+for number in (signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
 
 # Under sanitizers, which make programs slow, only those run that read what is hostile or odd: all
 # others judge numbers, texts and what is left on the disk, which no sanitizer changes.

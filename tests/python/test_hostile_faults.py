@@ -200,7 +200,8 @@ COMMANDS = {
 @pytest.mark.parametrize("forever", [False, True], ids=["once", "forever"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_any_allocation_may_fail_from_the_start_of_the_process(shim, folder, command, forever):
-    """Also before main. Each nineteenth, and the first 39, which are of loading."""
+    """Also before main. The first 39, which are of loading; then each nineteenth of a conversion,
+    and each ninety-seventh of the other commands, most of which are those of a conversion."""
     (folder / "in.onnx").write_bytes(quantized())  # whose output is one file
     (folder / "cases.json").write_text('{"format": "dequant-cases", "version": 1, "cases": []}')
     hit = folder.parent / "hit"
@@ -215,7 +216,8 @@ def test_any_allocation_may_fail_from_the_start_of_the_process(shim, folder, com
     sentences = {b"dequant: error: out of memory\n", b"dequant: error: in.onnx: out of memory\n",
                  b"dequant: error: cases.json: out of memory\n"}
     codes = []
-    for k in itertools.chain(range(1, 40), itertools.count(40, 19)):
+    step = 19 if command == "convert" else 97
+    for k in itertools.chain(range(1, 40), itertools.count(40, step)):
         hit.unlink(missing_ok=True)
         done = subprocess.run(line, cwd=folder, env={**env, "FAULT_AT": str(k)},
                               check=False, timeout=20, stdout=subprocess.PIPE,
@@ -229,7 +231,7 @@ def test_any_allocation_may_fail_from_the_start_of_the_process(shim, folder, com
             assert (done.returncode, done.stdout, done.stderr) == (wanted.returncode, wanted.stdout,
                                                                    wanted.stderr), (k, done)
         assert {name: (folder / name).read_bytes() for name in listing(folder)} == before, (k, done)
-    assert codes.count(6) > 100
+    assert codes.count(6) > 80
     # The last allocations of a process may be such that it does without, as those for what it
     # prints.
     assert not forever or set(codes[:-2]) == {6}
