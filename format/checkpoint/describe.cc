@@ -1,6 +1,8 @@
 // The report of the conversion of a checkpoint.
 #include "format/checkpoint/describe.h"
 
+#include <unordered_map>
+
 #include "format/io/errors.h"
 #include "format/model/distinct_bytes.h"
 #include "format/model/tensor.h"
@@ -84,6 +86,20 @@ Result<ConvertReport> describe(const Groups& groups, const Layout& layout,
   d.report.files_left_out = others.left_out;
   d.report.bytes_in = groups.shards().bytes();
   return std::move(d.report);
+}
+
+void add_special_scales(std::span<const SpecialScales> found, ConvertReport& report) {
+  if (found.empty()) return;
+  std::unordered_map<std::string_view, Converted*> converted;
+  for (Converted& c : report.converted) converted.emplace(c.name, &c);
+  Warnings warnings;
+  for (const SpecialScales& special : found) {
+    Converted& of = *converted.at(special.group->name);
+    of.nan_scales = special.scales.nan;
+    of.infinite_scales = special.scales.infinite;
+    warnings.add(special.text());
+  }
+  for (const std::string& warning : warnings.sentences()) report.warnings.push_back(warning);
 }
 
 }  // namespace dequant::format::checkpoint

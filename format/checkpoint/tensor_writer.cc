@@ -77,15 +77,30 @@ Status TensorWriter::write(const OutputShard& shard, const std::string& path, Ov
   return out.commit();
 }
 
+Status TensorWriter::count_scales(const OutputShard& shard) {
+  for (const OutputTensor& tensor : shard.tensors) {
+    if (tensor.group != nullptr)
+      DEQUANT_CHECK(scales_.finish(*tensor.group, parameter_memory(stream_)));
+  }
+  return {};
+}
+
+Result<RecipeReaders> TensorWriter::open(const Group& group) {
+  DEQUANT_TRY(RecipeReaders readers, open_inputs(shards_, group, parameter_memory(stream_)));
+  scales_.watch(group, readers);
+  return readers;
+}
+
 Status TensorWriter::write_tensor(OutputFile& out, const OutputTensor& tensor) {
   const OffsetSink sink = [&](int64_t offset, std::span<const std::byte> bytes) {
     return write_at(out, tensor.offset + offset, bytes);
   };
   if (tensor.group == nullptr) return copy(tensor, sink);
   const Group& group = *tensor.group;
-  DEQUANT_TRY(RecipeReaders readers, open_inputs(shards_, group, parameter_memory(stream_)));
-  return scatter_.run(plan_for(group.plan, group.variants, tensor.output), std::move(readers),
-                      sink);
+  DEQUANT_TRY(RecipeReaders readers, open(group));
+  DEQUANT_CHECK(
+      scatter_.run(plan_for(group.plan, group.variants, tensor.output), std::move(readers), sink));
+  return scales_.finish(group, parameter_memory(stream_));
 }
 
 /// The same from front to back, as a hash needs the bytes.
@@ -108,9 +123,10 @@ Status TensorWriter::write_audited(OutputFile& out, const OutputTensor& tensor,
         copy(tensor, [&](int64_t, std::span<const std::byte> bytes) { return sink(bytes); }));
   } else {
     const Group& group = *tensor.group;
-    DEQUANT_TRY(RecipeReaders readers, open_inputs(shards_, group, parameter_memory(stream_)));
+    DEQUANT_TRY(RecipeReaders readers, open(group));
     DEQUANT_CHECK(stream(plan_for(group.plan, group.variants, tensor.output), std::move(readers),
                          stream_, sink));
+    DEQUANT_CHECK(scales_.finish(group, parameter_memory(stream_)));
   }
   DEQUANT_TRY(ordered_json from, sources(tensor));
   return audit_->add({{"name", tensor.name},

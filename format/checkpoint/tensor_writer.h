@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "format/checkpoint/layout.h"
+#include "format/checkpoint/special_scales.h"
 #include "format/model/audit.h"
 #include "format/model/stream.h"
 
@@ -36,13 +37,26 @@ class TensorWriter {
  public:
   /// `audit` gets the line of each tensor; null: there is no audit.
   TensorWriter(const Shards& shards, const StreamOptions& stream, Done& done, AuditWriter* audit)
-      : shards_(shards), stream_(stream), scatter_(stream_), done_(done), audit_(audit) {}
+      : shards_(shards),
+        stream_(stream),
+        scatter_(stream_),
+        done_(done),
+        audit_(audit),
+        scales_(shards) {}
 
   /// Writes a file, whole or not at all. Fails with io, malformed or limit, and with the error of
   /// the caller's progress.
   Status write(const OutputShard& shard, const std::string& path, Overwrite overwrite);
 
+  /// Counts the scales of a file that is there already as write() does.
+  Status count_scales(const OutputShard& shard);
+
+  /// Of the files so far.
+  const std::vector<SpecialScales>& special_scales() const { return scales_.found(); }
+
  private:
+  /// Opens the inputs of a group; their scales are counted.
+  Result<RecipeReaders> open(const Group& group);
   Status write_tensor(OutputFile& out, const OutputTensor& tensor);
   Status write_audited(OutputFile& out, const OutputTensor& tensor, const std::string& file);
   Status copy(const OutputTensor& tensor, const OffsetSink& sink);
@@ -54,6 +68,7 @@ class TensorWriter {
   Scatter scatter_;
   Done& done_;
   AuditWriter* audit_;
+  ScaleCounter scales_;
   std::vector<float> floats_;
   std::vector<std::byte> rounded_;
   std::mutex writing_;  ///< held while a chunk is written and the caller's progress is called

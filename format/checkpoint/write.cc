@@ -61,7 +61,7 @@ class Writer {
                      escaped(file_.path()), report.left.size(), escaped(report.left[0].name));
     }
     report.seconds.decide = std::chrono::duration<double>(Clock::now() - started).count();
-    if (!options_.dry_run) DEQUANT_CHECK(write_all(report.bytes_out));
+    if (!options_.dry_run) DEQUANT_CHECK(write_all(report));
     report.seconds.read = seconds(phases_.read);
     report.seconds.dequantize = seconds(phases_.dequantize);
     report.seconds.write = seconds(phases_.write);
@@ -83,8 +83,8 @@ class Writer {
                    "tensors have: give dtype");
   }
 
-  Status write_all(int64_t total) {
-    Done done(options_.progress, total);
+  Status write_all(ConvertReport& report) {
+    Done done(options_.progress, report.bytes_out);
     std::optional<AuditWriter> audit;
     if (!own_.audit.empty()) {
       DEQUANT_TRY(AuditWriter created, AuditWriter::create(own_.audit, options_.overwrite));
@@ -97,6 +97,7 @@ class Writer {
       DEQUANT_CHECK(tensors.write(layout_.shards.at(0), output_, options_.overwrite));
       DEQUANT_CHECK(groups_.shards().check_unchanged());
     }
+    add_special_scales(tensors.special_scales(), report);
     return audit ? audit->commit() : Status();
   }
 
@@ -125,6 +126,7 @@ class Writer {
     DEQUANT_CHECK(folder.check_room(others_));
     for (const OutputShard& shard : layout_.shards) {
       DEQUANT_TRY(const bool there, folder.has(shard));
+      if (there) DEQUANT_CHECK(tensors.count_scales(shard));
       DEQUANT_CHECK(there ? done.add(shard.bytes)
                           : tensors.write(shard, folder.path_of(shard.name), folder.overwrite()));
       ++complete;

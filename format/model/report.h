@@ -25,6 +25,9 @@ struct Converted {
   int64_t bytes_before = 0;  ///< of all its stored tensors
   int64_t bytes_first = 0;   ///< of its stored tensors that no earlier tensor has
   int64_t bytes_after = 0;
+  // Of checkpoints: scales, those of the whole tensor and floats that are zero points included.
+  int64_t nan_scales = 0;
+  int64_t infinite_scales = 0;
 };
 
 /// A node, or a tensor, that stays quantized, and why.

@@ -27,6 +27,8 @@ ordered_json converted(const ConvertReport& report) {
     j["block_size"] = block_size(c.plan);
     j["bytes"] = c.bytes_before;
     j["float_bytes"] = c.bytes_after;
+    if (c.nan_scales > 0) j["nan_scales"] = c.nan_scales;
+    if (c.infinite_scales > 0) j["infinite_scales"] = c.infinite_scales;
     list.push_back(std::move(j));
   }
   return list;

@@ -116,7 +116,8 @@ class ConvertReport:
 
     converted  one mapping for each node that became a constant: "node", "output", "x", "type",
                "shape", ...; of a checkpoint, for each dequantized tensor: "name", "codes",
-               "scheme", "type", "shape", ...
+               "scheme", "type", "shape", ..., and "nan_scales" and "infinite_scales" where some
+               scales are NaN or infinite; warnings name these tensors
     folded     the same
     stripped   one mapping for each node that strip_qdq removed: "node", "op_type", "replaced_by"
     inputs_changed, outputs_changed
