@@ -13,15 +13,55 @@ constexpr int64_t kSlack = int64_t{1} << 12;
 /// Long chunks that threads compute at once, each with its output and its codes.
 constexpr int64_t kChunksAtOnce = 4;
 
+int64_t output_bytes_of(const Plan& plan) { return bits(plan.output) / 8; }
+
+/// How a strided plan is cut.
+struct Cut {
+  int64_t most;  ///< elements of a chunk
+  bool long_chunks = false;
+  bool holds_codes = false;  ///< all of them
+};
+
+/// Neighbours in y can be far apart in x, as in a transpose: then chunks of a few results would
+/// each read nearly all codes. A chunk becomes as long as a dimension that ends this, where its
+/// results fit in `parameter_bytes`; else all codes are held. Slabs that are not held are read once
+/// for each code of a word.
+Cut cut_of(const Plan& plan, bool seekable, int64_t most, int64_t parameter_bytes) {
+  const int64_t count = element_count(plan);
+  const auto code_bytes = [&](int64_t elements_end) {
+    const Range bytes = x_bytes_of(plan, slices_of(plan, {0, elements_end}).x);
+    return bytes.end - bytes.begin;
+  };
+  const auto reads_more = [&](int64_t elements) {
+    const int64_t own = elements * code_bits(plan) / 8;
+    return code_bytes(elements) > own + own / 4 + kSlack;
+  };
+  if (count <= most || (seekable && !reads_more(most))) return {most};
+  int64_t elements = 1;
+  for (auto d = plan.dimensions.rbegin(); d != plan.dimensions.rend(); ++d) {
+    elements *= d->size;
+    if (elements <= most || elements == count || !seekable) continue;
+    if (elements * output_bytes_of(plan) > parameter_bytes / kChunksAtOnce) break;
+    if (!reads_more(elements)) return {elements, true};
+  }
+  const bool fits = code_bytes(count) <= parameter_bytes;
+  return {.most = most, .holds_codes = fits || !seekable || !has_slabs_in_order(plan)};
+}
+
 }  // namespace
 
 Chunks::Chunks(const Plan& plan, RecipeReaders readers, int64_t output_bytes,
                int64_t parameter_bytes, Phases* phases)
     : plan_(plan),
       readers_(std::move(readers)),
-      most_(output_bytes / (bits(plan.output) / 8)),
+      most_(output_bytes / output_bytes_of(plan)),
       parameter_bytes_(parameter_bytes),
       phases_(phases) {}
+
+bool Chunks::holds_codes(const Plan& plan, int64_t output_bytes, int64_t parameter_bytes) {
+  return plan.granularity == Granularity::strided &&
+         cut_of(plan, true, output_bytes / output_bytes_of(plan), parameter_bytes).holds_codes;
+}
 
 Status Chunks::open() {
   const Stopwatch watch(phases_, &Phases::read);
@@ -31,7 +71,14 @@ Status Chunks::open() {
       open(std::move(readers_.tensor_scale), &Slices::tensor_scale, &Buffers::tensor_scale));
   DEQUANT_CHECK(open(std::move(readers_.group_index), &Slices::group_index, &Buffers::group_index));
   DEQUANT_CHECK(open(std::move(readers_.codebook), &Slices::codebook, &Buffers::codebook));
-  if (plan_.granularity == Granularity::strided) DEQUANT_CHECK(plan_strided_chunks());
+  if (plan_.granularity == Granularity::strided) {
+    const Cut cut = cut_of(plan_, readers_.codes->seekable(), most_, parameter_bytes_);
+    most_ = cut.most;
+    long_chunks_ = cut.long_chunks;
+    if (cut.holds_codes) {
+      DEQUANT_TRY(codes_, readers_.codes->whole(parameter_bytes_));
+    }
+  }
   // Chunks of packed codes are no ranges of elements, which alone can be read in order.
   if (has_packed_codes(plan_) && !readers_.codes->seekable() && codes_.empty()) {
     DEQUANT_TRY(codes_, readers_.codes->whole(parameter_bytes_));
@@ -45,35 +92,6 @@ Status Chunks::open(std::unique_ptr<StoredReader> reader, Range Slices::*slice,
   const Element element = reader->element();
   DEQUANT_TRY(auto parameter, ParameterReader::open(std::move(reader), parameter_bytes_));
   parameters_.push_back({element, slice, buffer, std::move(parameter)});
-  return {};
-}
-
-int64_t Chunks::code_bytes(int64_t elements) const {
-  const Range bytes = x_bytes_of(plan_, slices_of(plan_, {0, elements}).x);
-  return bytes.end - bytes.begin;
-}
-
-/// Neighbours in y can be far apart in x, as in a transpose: then chunks of a few results would
-/// each read nearly all codes. A chunk becomes as long as a dimension that ends this, where its
-/// results fit in `parameter_bytes_`; else all codes are held.
-Status Chunks::plan_strided_chunks() {
-  const int64_t count = element_count(plan_);
-  const auto reads_more = [&](int64_t elements) {
-    const int64_t own = elements * code_bits(plan_) / 8;
-    return code_bytes(elements) > own + own / 4 + kSlack;
-  };
-  if (count <= most_ || (readers_.codes->seekable() && !reads_more(most_))) return {};
-  int64_t elements = 1;
-  for (auto d = plan_.dimensions.rbegin(); d != plan_.dimensions.rend(); ++d) {
-    elements *= d->size;
-    if (elements <= most_ || elements == count || !readers_.codes->seekable()) continue;
-    if (elements * (bits(plan_.output) / 8) > parameter_bytes_ / kChunksAtOnce) break;
-    if (reads_more(elements)) continue;
-    most_ = elements;
-    long_chunks_ = true;
-    return {};
-  }
-  DEQUANT_TRY(codes_, readers_.codes->whole(parameter_bytes_));
   return {};
 }
 

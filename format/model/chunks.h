@@ -56,6 +56,10 @@ class Chunks {
   Chunks(const Plan& plan, RecipeReaders readers, int64_t output_bytes, int64_t parameter_bytes,
          Phases* phases);
 
+  /// True where open() would hold all codes of such a plan in memory, which it refuses where they
+  /// have more than `parameter_bytes`. The codes are in a seekable storage.
+  static bool holds_codes(const Plan& plan, int64_t output_bytes, int64_t parameter_bytes);
+
   /// Reads the parameters that fit in `parameter_bytes`. Must be called first. Fails with io,
   /// malformed or limit.
   Status open();
@@ -92,9 +96,6 @@ class Chunks {
 
   Status open(std::unique_ptr<StoredReader> reader, Range Slices::*slice,
               std::span<const std::byte> Buffers::*buffer);
-  Status plan_strided_chunks();
-  /// Bytes of codes that the first `elements` elements need.
-  int64_t code_bytes(int64_t elements) const;
   Status read_codes(Chunk& chunk, Range slice);
 
   const Plan& plan_;

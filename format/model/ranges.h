@@ -8,9 +8,19 @@
 
 namespace dequant::format {
 
+/// True where the codes are slabs and lie in the order of the elements: those of one slab are a
+/// range of bytes, and those of two are nearly all bytes.
+inline bool has_slabs_in_order(const Plan& plan) {
+  const CodeOrder order = plan.parameters.x_packing.order;
+  return (order == CodeOrder::slabs || order == CodeOrder::slabs_high_first) &&
+         std::all_of(plan.dimensions.begin(), plan.dimensions.end(),
+                     [](const Dimension& d) { return d.x == d.y; });
+}
+
 /// The end of a chunk that starts at `begin`: after `most` elements, or at the end of the tensor.
 /// Per axis, where a row of scales has more elements than a chunk, the chunk also ends at the end
-/// of its row, rounded down to a multiple of 8: then it needs a contiguous range of scales.
+/// of its row, rounded down to a multiple of 8: then it needs a contiguous range of scales. Slabs
+/// in order end a chunk, too.
 inline int64_t chunk_end(const Plan& plan, int64_t begin, int64_t most) {
   const int64_t count = element_count(plan);
   int64_t end = std::min(count, begin + most);
@@ -18,6 +28,10 @@ inline int64_t chunk_end(const Plan& plan, int64_t begin, int64_t most) {
   if (plan.granularity == Granularity::per_axis && row > most) {
     const int64_t row_end = (begin / row + 1) * row / 8 * 8;
     if (row_end > begin) end = std::min(end, row_end);
+  }
+  if (has_slabs_in_order(plan)) {
+    const int64_t slab = plan.parameters.x_packing.columns;
+    end = std::min(end, (begin / slab + 1) * slab);
   }
   return end;
 }

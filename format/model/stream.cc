@@ -5,6 +5,8 @@
 #include <exception>
 #include <new>
 
+#include "format/model/bands.h"
+
 namespace dequant::format {
 namespace {
 
@@ -96,6 +98,28 @@ class Team {
   std::exception_ptr thrown_;
 };
 
+/// Calls each(plan, readers, first element) for the whole tensor, or for its bands where codes
+/// would have to be held that do not fit in `parameter_bytes`.
+template <class Each>
+Status for_each_band(const Plan& plan, RecipeReaders readers, int64_t output_bytes,
+                     int64_t parameter_bytes, Each each) {
+  std::optional<Bands> bands;
+  const auto seekable = [](const auto&... parts) { return ((!parts || parts->seekable()) && ...); };
+  const int64_t codes = x_bytes_of(plan, {0, extents(plan).x}).end;
+  if (codes > parameter_bytes && Chunks::holds_codes(plan, output_bytes, parameter_bytes) &&
+      seekable(readers.codes, readers.scale, readers.zero_point, readers.group_index))
+    bands = Bands::of(plan, parameter_bytes);
+  if (!bands) return each(plan, std::move(readers), int64_t{0});
+  DEQUANT_CHECK(bands->for_each([&](const Band& band) {
+    return each(band.plan, readers_of(band, readers), band.elements.begin);
+  }));
+  for (auto* reader : {&readers.codes, &readers.scale, &readers.zero_point, &readers.tensor_scale,
+                       &readers.group_index, &readers.codebook}) {
+    if (*reader) DEQUANT_CHECK((*reader)->finish());
+  }
+  return {};
+}
+
 }  // namespace
 
 int64_t parameter_memory(const StreamOptions& options) {
@@ -104,33 +128,40 @@ int64_t parameter_memory(const StreamOptions& options) {
 
 Status stream(const Plan& plan, RecipeReaders readers, const StreamOptions& options,
               const Sink& sink) {
-  const int64_t memory = std::max(options.memory, kLeastMemory);
-  Chunks chunks(plan, std::move(readers), std::min(memory / 8, kLargestShared),
-                parameter_memory(options), options.phases);
-  DEQUANT_CHECK(chunks.open());
-  Chunk chunk;
-  for (;;) {
-    DEQUANT_TRY(const bool more, chunks.next(chunk));
-    if (!more) return chunks.finish();
-    DEQUANT_CHECK(chunks.compute(chunk, options.executor));
-    DEQUANT_CHECK(sink(chunk.output));
-  }
+  const int64_t output = std::min(std::max(options.memory, kLeastMemory) / 8, kLargestShared);
+  const int64_t parameters = parameter_memory(options);
+  const auto part = [&](const Plan& own, RecipeReaders of_own, int64_t) -> Status {
+    Chunks chunks(own, std::move(of_own), output, parameters, options.phases);
+    DEQUANT_CHECK(chunks.open());
+    Chunk chunk;
+    for (;;) {
+      DEQUANT_TRY(const bool more, chunks.next(chunk));
+      if (!more) return chunks.finish();
+      DEQUANT_CHECK(chunks.compute(chunk, options.executor));
+      DEQUANT_CHECK(sink(chunk.output));
+    }
+  };
+  return for_each_band(plan, std::move(readers), output, parameters, part);
 }
 
 Status fill(const Plan& plan, RecipeReaders readers, const StreamOptions& options,
             std::span<std::byte> y) {
-  Chunks chunks(plan, std::move(readers), kInMemory, parameter_memory(options), options.phases);
-  DEQUANT_CHECK(chunks.open());
+  const int64_t parameters = parameter_memory(options);
   const Stores stores = y.size() > kStreamed ? Stores::streaming : Stores::cached;
-  const auto element_bytes = static_cast<size_t>(bits(plan.output) / 8);
-  std::vector<Chunk> memory(static_cast<size_t>(std::min(chunks.concurrency(), kMostReaders)));
-  Team team(chunks, memory, Holds::codes, [&](Chunk& chunk) {
-    const auto begin = static_cast<size_t>(chunk.elements.begin) * element_bytes;
-    const auto end = static_cast<size_t>(chunk.elements.end) * element_bytes;
-    return chunks.compute(chunk, y.subspan(begin, end - begin), {sequential_executor(), stores});
-  });
-  DEQUANT_CHECK(team.run(options.executor));
-  return chunks.finish();
+  const int64_t element_bytes = bits(plan.output) / 8;
+  const auto part = [&](const Plan& own, RecipeReaders of_own, int64_t first) -> Status {
+    Chunks chunks(own, std::move(of_own), kInMemory, parameters, options.phases);
+    DEQUANT_CHECK(chunks.open());
+    std::vector<Chunk> memory(static_cast<size_t>(std::min(chunks.concurrency(), kMostReaders)));
+    Team team(chunks, memory, Holds::codes, [&](Chunk& chunk) {
+      const auto begin = static_cast<size_t>((first + chunk.elements.begin) * element_bytes);
+      const auto end = static_cast<size_t>((first + chunk.elements.end) * element_bytes);
+      return chunks.compute(chunk, y.subspan(begin, end - begin), {sequential_executor(), stores});
+    });
+    DEQUANT_CHECK(team.run(options.executor));
+    return chunks.finish();
+  };
+  return for_each_band(plan, std::move(readers), kInMemory, parameters, part);
 }
 
 Status Scatter::run(const Plan& plan, RecipeReaders readers, const OffsetSink& sink) {
@@ -142,19 +173,24 @@ Status Scatter::run(const Plan& plan, RecipeReaders readers, const OffsetSink& s
 
 Status Scatter::visit(const Plan& plan, RecipeReaders readers, const ChunkSink& sink) {
   const int64_t memory = std::max(options_.memory, kLeastMemory);
-  Chunks chunks(plan, std::move(readers), kOwn, parameter_memory(options_), options_.phases);
-  DEQUANT_CHECK(chunks.open());
-  const auto threads = static_cast<size_t>(std::min(
-      {chunks.concurrency(), memory / 2 / kOwnMemory, static_cast<int64_t>(kMostThreads)}));
-  Team team(chunks, std::span(memory_).first(threads), Holds::codes_and_output,
-            [&](Chunk& chunk) -> Status {
-              DEQUANT_CHECK(chunks.compute(chunk, sequential_executor()));
-              return sink(chunk);
-            });
-  auto status = team.run(options_.executor);
-  for (Chunk& c : memory_) c.parameter_buffers = {};  // frees memory that the next tensor may need
-  DEQUANT_CHECK(std::move(status));
-  return chunks.finish();
+  const int64_t parameters = parameter_memory(options_);
+  const auto part = [&](const Plan& own, RecipeReaders of_own, int64_t first) -> Status {
+    Chunks chunks(own, std::move(of_own), kOwn, parameters, options_.phases);
+    DEQUANT_CHECK(chunks.open());
+    const auto threads = static_cast<size_t>(std::min(
+        {chunks.concurrency(), memory / 2 / kOwnMemory, static_cast<int64_t>(kMostThreads)}));
+    Team team(chunks, std::span(memory_).first(threads), Holds::codes_and_output,
+              [&](Chunk& chunk) -> Status {
+                DEQUANT_CHECK(chunks.compute(chunk, sequential_executor()));
+                chunk.elements = {first + chunk.elements.begin, first + chunk.elements.end};
+                return sink(chunk);
+              });
+    auto status = team.run(options_.executor);
+    for (Chunk& c : memory_) c.parameter_buffers = {};  // memory that the next tensor may need
+    DEQUANT_CHECK(std::move(status));
+    return chunks.finish();
+  };
+  return for_each_band(plan, std::move(readers), kOwn, parameters, part);
 }
 
 }  // namespace dequant::format

@@ -1,0 +1,82 @@
+// Tensors whose codes lie in another order than their floats, as in a transpose, and do not fit in
+// memory: cut into bands, whose codes are collected from many places of the file.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "format/model/chunks.h"
+
+namespace dequant::format {
+
+/// Bytes of a stored tensor: runs of equal length, at equal distances in each of several
+/// dimensions.
+struct Runs {
+  struct Step {
+    int64_t count;
+    int64_t stride;  ///< in bytes
+  };
+
+  int64_t begin = 0;             ///< the first byte
+  int64_t length = 0;            ///< bytes of a run
+  std::vector<Step> steps = {};  ///< outermost first
+
+  int64_t bytes() const;
+};
+
+/// Some neighbours of one dimension of a strided plan, with one index of each dimension outside of
+/// it and all indices of those inside: a range of the elements in the order of y.
+struct Band {
+  Range elements;
+  Plan plan;  ///< of the band alone, for codes and parameters that are one run after the other
+  Runs codes = {};
+  Runs scale = {};
+  Runs zero_point = {};
+  int64_t group_index = 0;  ///< the first entry
+};
+
+/// The bands of a plan.
+class Bands {
+ public:
+  /// Bands of at most `most` bytes of codes. Nothing where the layout of codes or parameters cannot
+  /// be cut: sizes that do not lie on whole words, slabs, and codes far apart in every dimension.
+  static std::optional<Bands> of(const Plan& plan, int64_t most);
+
+  /// Calls each(const Band&) for all bands, from front to back; ends at the first error.
+  template <class Each>
+  Status for_each(Each each) const {
+    const int64_t size = plan_.dimensions[dimension_].size;
+    for (int64_t outer = 0; outer < outer_; ++outer) {
+      for (int64_t begin = 0; begin < size; begin += length_)
+        DEQUANT_CHECK(each(*band(outer, {begin, std::min(size, begin + length_)})));
+    }
+    return {};
+  }
+
+ private:
+  explicit Bands(const Plan& plan) : plan_(plan) {}
+
+  /// The band of these indices of the dimension, and of one combination of those outside of it.
+  /// Nothing where it cannot be cut.
+  std::optional<Band> band(int64_t outer, Range indices) const;
+  /// Says where codes or parameters are whose element for the first result is `first`, and how the
+  /// band's plan finds them. False where they cannot be cut.
+  bool place_codes(Band& band, int64_t first) const;
+  bool place_columns(Band& band, int64_t first) const;
+  bool place_scales(Band& band, int64_t first) const;
+  bool place_zero_points(Band& band, int64_t first) const;
+  /// True where all indices of the dimension are whole words away from index 0.
+  bool keeps_alignment(const Dimension& d) const;
+
+  Plan plan_;
+  size_t dimension_ = 0;  ///< the one that is cut
+  int64_t length_ = 0;    ///< its indices in a band
+  int64_t outer_ = 1;     ///< combinations of the dimensions outside of it
+};
+
+/// The readers of the stored tensors of a band. `whole` must outlive them.
+RecipeReaders readers_of(const Band& band, const RecipeReaders& whole);
+
+}  // namespace dequant::format

@@ -1,0 +1,102 @@
+// Bands of tensors whose codes lie in another order than their floats. What they compute is tested
+// with whole checkpoints, in tests/python/test_checkpoints_bands.py.
+#include "format/model/bands.h"
+
+#include <gtest/gtest.h>
+
+#include "dequant/awq.h"
+#include "dequant/gptoss.h"
+#include "dequant/gptq.h"
+
+namespace dequant::format {
+namespace {
+
+struct Matrix {
+  std::vector<int64_t> codes;
+  std::vector<int64_t> scales;
+  std::vector<int64_t> zeros;
+};
+
+Plan gptq_plan(int64_t bits, int64_t in, int64_t out) {
+  const Matrix m{{in * bits / 32, out}, {in / 32, out}, {in / 32, (out * bits + 31) / 32}};
+  return *gptq::dequantize({.qweight = {Element::int32, m.codes},
+                            .qzeros = {Element::int32, m.zeros},
+                            .scales = {Element::float16, m.scales},
+                            .bits = bits,
+                            .group_size = 32});
+}
+
+Plan awq_plan(int64_t in, int64_t out) {
+  const Matrix m{{in, out / 8}, {in / 32, out}, {in / 32, out / 8}};
+  return *awq::dequantize({.qweight = {Element::int32, m.codes},
+                           .qzeros = {Element::int32, m.zeros},
+                           .scales = {Element::float16, m.scales},
+                           .group_size = 32});
+}
+
+Plan gptoss_plan(int64_t experts, int64_t rows, int64_t groups) {
+  const std::vector<int64_t> blocks{experts, rows, groups, 16};
+  const std::vector<int64_t> scales{experts, rows, groups};
+  return *gptoss::dequantize(
+      {.blocks = {Element::uint8, blocks}, .scales = {Element::uint8, scales}, .transposed = true});
+}
+
+/// The bands follow one another, and each has at most `most` bytes of codes; all have those of the
+/// tensor together.
+void expect_bands(const Plan& plan, int64_t most, int64_t least_count) {
+  const auto bands = Bands::of(plan, most);
+  ASSERT_TRUE(bands.has_value());
+  int64_t next = 0;
+  int64_t bytes = 0;
+  int64_t count = 0;
+  const auto status = bands->for_each([&](const Band& band) -> Status {
+    EXPECT_EQ(band.elements.begin, next);
+    EXPECT_EQ(element_count(band.plan), band.elements.end - band.elements.begin);
+    EXPECT_LE(band.codes.bytes(), most);
+    EXPECT_GE(band.codes.bytes(), x_bytes_of(band.plan, {0, extents(band.plan).x}).end);
+    next = band.elements.end;
+    bytes += band.codes.bytes();
+    ++count;
+    return {};
+  });
+  EXPECT_TRUE(status);
+  EXPECT_EQ(next, element_count(plan));
+  EXPECT_EQ(bytes, x_bytes_of(plan, {0, extents(plan).x}).end);
+  EXPECT_GE(count, least_count);
+}
+
+TEST(BandsTest, BandsOfColumnsOfWords) { expect_bands(gptq_plan(4, 512, 480), 1 << 14, 8); }
+
+TEST(BandsTest, BandsOfInterleavedWords) { expect_bands(awq_plan(512, 488), 1 << 14, 8); }
+
+TEST(BandsTest, BandsOfOneExpertOrOfPartsOfIt) {
+  expect_bands(gptoss_plan(6, 64, 4), 1 << 12, 6);
+  expect_bands(gptoss_plan(6, 64, 4), 1 << 11, 12);
+}
+
+TEST(BandsTest, AWholeTensorIsOneBand) { expect_bands(awq_plan(512, 488), 1 << 20, 1); }
+
+TEST(BandsTest, RowsThatDoNotFitAreNoBand) {
+  EXPECT_FALSE(Bands::of(awq_plan(512, 488), 512 * 16 - 1).has_value());
+  EXPECT_TRUE(Bands::of(awq_plan(512, 488), 512 * 16).has_value());
+}
+
+TEST(BandsTest, ZeroPointsThatBeginWithinAWordAreNotCut) {
+  EXPECT_TRUE(Bands::of(gptq_plan(3, 512, 480), 1 << 14).has_value());
+  EXPECT_FALSE(Bands::of(gptq_plan(3, 512, 488), 1 << 14).has_value());
+}
+
+TEST(BandsTest, TheErrorOfACallEndsIt) {
+  const auto bands = Bands::of(awq_plan(512, 488), 1 << 14);
+  ASSERT_TRUE(bands.has_value());
+  int calls = 0;
+  const auto status = bands->for_each([&](const Band&) -> Status {
+    ++calls;
+    return Error{ErrorCode::io, "no"};
+  });
+  EXPECT_FALSE(status);
+  EXPECT_EQ(calls, 1);
+}
+
+}  // namespace
+}  // namespace dequant::format
