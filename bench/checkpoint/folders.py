@@ -6,13 +6,13 @@
 Writes checkpoints of random codes below --in, one for each scheme of SCHEMES, each of --gib GiB of
 stored bytes in files of 1 GiB. Then, in turns: `dequant convert` of the folder, and a copy that
 reads all files of the input and writes files as large as the output's by as many threads, 1 MiB at
-a time, flushed to the disk as convert does. Prints the median of the seconds of both, their ratio,
-and the peak of resident memory of dequant. Needs numpy.
+a time, flushed to the disk as convert does. Before each of them the input leaves the page cache, if
+it is on a disk. Prints the median of the seconds of both, their ratio, and the peak of resident
+memory of dequant. Needs numpy.
 """
 
 import argparse
 import concurrent.futures
-import json
 import os
 import pathlib
 import shutil
@@ -21,73 +21,18 @@ import sys
 import tempfile
 import time
 
-import numpy as np
+from generated import GIB, SCHEMES, write_checkpoint
 
-MIB, GIB = 1 << 20, 1 << 30
-ROWS, COLUMNS = 4096, 8192
-
-
-def fp8(rng, name):
-    codes = rng.integers(0, 120, (ROWS, COLUMNS), np.uint8)
-    yield f"{name}.weight", "F8_E4M3", codes
-    yield f"{name}.weight_scale_inv", "F32", rng.random((ROWS // 128, COLUMNS // 128), np.float32)
+MIB = 1 << 20
 
 
-def mxfp4(rng, name):
-    yield f"{name}_blocks", "U8", rng.integers(0, 256, (1, ROWS, COLUMNS // 32, 16), np.uint8)
-    yield f"{name}_scales", "U8", rng.integers(110, 130, (1, ROWS, COLUMNS // 32), np.uint8)
-
-
-def gptq(rng, name):
-    groups = COLUMNS // 128
-    yield f"{name}.qweight", "I32", rng.integers(-2**31, 2**31, (COLUMNS // 8, ROWS), np.int32)
-    yield f"{name}.qzeros", "I32", rng.integers(0, 2**28, (groups, ROWS // 8), np.int32)
-    yield f"{name}.scales", "F16", rng.random((groups, ROWS), np.float32).astype(np.float16)
-    yield f"{name}.g_idx", "I32", np.arange(COLUMNS, dtype=np.int32) // 128
-
-
-#: Name -> tensors of one weight, quantization_config.
-SCHEMES = {
-    "fp8": (fp8, {"quant_method": "fp8", "weight_block_size": [128, 128]}),
-    "gptoss": (mxfp4, {"quant_method": "mxfp4"}),
-    "gptq": (gptq, {"quant_method": "gptq", "bits": 4, "group_size": 128, "desc_act": False,
-                    "sym": True, "checkpoint_format": "gptq"}),
-}
-
-
-def write_file(path, tensors):
-    header, end = {}, 0
-    for name, dtype, array in tensors:
-        header[name] = {"dtype": dtype, "shape": array.shape,
-                        "data_offsets": [end, end + array.nbytes]}
-        end += array.nbytes
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with path.open("wb") as file:
-        file.write(len(text).to_bytes(8, "little") + text)
-        for _, _, array in tensors:
-            file.write(array)
-
-
-def write_checkpoint(folder, scheme, gib):
-    make, quantization = SCHEMES[scheme]
-    folder.mkdir()
-    (folder / "config.json").write_text(json.dumps({
-        "torch_dtype": "bfloat16", "quantization_config": quantization}))
-    rng = np.random.default_rng(1)
-    one = list(make(rng, "w"))
-    weights = max(1, round(gib * GIB / sum(array.nbytes for _, _, array in one)))
-    a_file = max(1, round(GIB / sum(array.nbytes for _, _, array in one)))
-    files = [range(i, min(i + a_file, weights)) for i in range(0, weights, a_file)]
-    where = {}
-    for i, numbers in enumerate(files, 1):
-        name = f"model-{i:05}-of-{len(files):05}.safetensors"
-        tensors = [(f"m{n}.{tensor}", dtype, array)
-                   for n in numbers for tensor, dtype, array in one]
-        write_file(folder / name, tensors)
-        where |= {tensor: name for tensor, _, _ in tensors}
-    (folder / "model.safetensors.index.json").write_text(
-        json.dumps({"metadata": {}, "weight_map": where}))
+def forget(folder):
+    """Takes files out of the page cache, so that the next reader finds them on the disk."""
+    os.sync()
+    for path in folder.iterdir():
+        fd = os.open(path, os.O_RDONLY)
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.close(fd)
 
 
 def convert(dequant, source, target, threads, dtype):
@@ -159,11 +104,13 @@ def main():
             write_checkpoint(source, scheme, a.gib)
             ours, copies, peak = [], [], 0
             for _ in range(a.rounds):
+                forget(source)
                 seconds, memory = convert(program, source, target, a.threads, a.dtype)
                 ours.append(seconds)
                 peak = max(peak, memory)
                 sizes = [path.stat().st_size for path in target.glob("*.safetensors")]
                 shutil.rmtree(target)
+                forget(source)
                 copies.append(copy(source, sizes, target, a.threads))
                 shutil.rmtree(target)
             mine, copied = statistics.median(ours), statistics.median(copies)
