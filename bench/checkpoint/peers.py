@@ -3,9 +3,9 @@
 
     bench/checkpoint/peers.py --dequant build/release/dequant --in /dev/shm [--gib 2]
 
-Writes a checkpoint of random codes below --in for each scheme, --gib GiB of stored bytes in files of
-1 GiB, and converts it: by dequant, and by each peer in a process of its own, whose imports do not
-count. A peer that converts folders does it all; the functions of the others are called for each
+Writes a checkpoint of random codes below --in for each scheme, --gib GiB of stored bytes in files
+of 1 GiB, and converts it: by dequant, and by each peer in a process of its own, whose imports do
+not count. A peer that converts folders does it all; the functions of the others are called for each
 weight of a file between safetensors' reader and writer, as scripts of users do. All have --threads
 threads. Prints seconds, how many times as long as dequant the peer takes, the seconds within the
 peer's function where it has one for weights, and whether all bits are equal. Needs
