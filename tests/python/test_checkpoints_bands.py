@@ -1,4 +1,4 @@
-"""Tensors whose codes lie in another order than their floats, and have more bytes than --mem allows:
+"""Tensors whose codes lie in another order than their floats, with more bytes than --mem allows:
 converted band by band, with the bytes of a conversion that holds all codes in memory."""
 
 import os
