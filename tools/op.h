@@ -1,6 +1,7 @@
 // Options of all dialects of `dequant op`, and running an operation once it is planned.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,7 @@ struct Operation {
   Plan plan;
   std::vector<OpTensor> inputs;  ///< with the names of Buffers: x, scale, min_range, ...
   std::vector<int64_t> y_shape;  ///< has as many elements as y of the plan
+  std::span<const std::byte> codebook = {};  ///< where no input has the values of codes
 };
 
 /// Reads the data, runs the operation, writes y, and prints the report; with --dry-run only prints

@@ -52,7 +52,7 @@ Status run_plan(const Operation& op, std::span<std::byte> y, const RunOptions& o
                         .max_range = bytes_of("max_range"),
                         .tensor_scale = bytes_of("tensor_scale"),
                         .group_index = bytes_of("group_index"),
-                        .codebook = bytes_of("codebook")};
+                        .codebook = op.codebook.empty() ? bytes_of("codebook") : op.codebook};
   auto done = run(op.plan, buffers, options);
   if (!done) return format::in(op.dialect, std::move(done).error());
   return {};

@@ -77,6 +77,7 @@ Status run(SchemeOptions& o) {
   name(dense->tensor_scale, "tensor_scale");
   name(dense->group_index, "group_index");
   name(dense->codebook, "codebook");
+  op.codebook = std::as_bytes(dense->values);
   op.plan = std::move(dense->plan);
   op.y_shape = std::move(dense->shape);
   return carry_out(op, o);

@@ -87,6 +87,7 @@ Result<Group> Groups::group_of(std::string name, std::string_view scheme,
   group.tensor_scale = input(dense->tensor_scale, Element::float32);
   group.group_index = input(dense->group_index, Element::int32);
   group.codebook = input(dense->codebook, Element::float32);
+  if (!dense->values.empty()) group.codebook = part_of(dense->values);
   return group;
 }
 

@@ -45,6 +45,8 @@ struct SchemePlan {
   std::optional<size_t> tensor_scale = {};
   std::optional<size_t> group_index = {};
   std::optional<size_t> codebook = {};
+  /// The codebook of a scheme that fixes the value of each code; else empty.
+  std::span<const float> values = {};
 };
 
 /// A tensor of a scheme, for listings and for callers that check names.

@@ -45,6 +45,7 @@ nb::object dequantize(nb::handle scheme, nb::dict tensors, nb::dict options, nb:
   const auto bytes = [&](std::optional<size_t> i) {
     return i ? inputs[*i].bytes() : std::span<const std::byte>();
   };
+  const auto codebook = dense.codebook ? bytes(dense.codebook) : std::as_bytes(dense.values);
   return run_plan(dense.plan,
                   {.x = bytes(dense.x),
                    .scale = bytes(dense.scale),
@@ -52,7 +53,7 @@ nb::object dequantize(nb::handle scheme, nb::dict tensors, nb::dict options, nb:
                    .y = {},
                    .tensor_scale = bytes(dense.tensor_scale),
                    .group_index = bytes(dense.group_index),
-                   .codebook = bytes(dense.codebook)},
+                   .codebook = codebook},
                   dense.shape, {out, threads, like});
 }
 

@@ -98,6 +98,7 @@ Result<Buffers> buffers_of(const SchemeNodePlan& scheme, const dequant_scheme_bu
   DEQUANT_CHECK(input(scheme.dense.tensor_scale, b.tensor_scale));
   DEQUANT_CHECK(input(scheme.dense.group_index, b.group_index));
   DEQUANT_CHECK(input(scheme.dense.codebook, b.codebook));
+  if (!scheme.dense.codebook) b.codebook = std::as_bytes(scheme.dense.values);
   DEQUANT_TRY(b.y, span_of<std::byte>("y", c.y, c.y_bytes));
   return b;
 }

@@ -117,7 +117,6 @@ constexpr std::array kInputs{
     SchemeInput{"weight", true, "float8e4m3fn or int8, or uint8 with two codes in a byte"},
     SchemeInput{"weight_scale", true, "float32, float8e4m3fn or uint8, as quant_algo demands"},
     SchemeInput{"weight_scale_2", false, "of NVFP4: one float32"},
-    SchemeInput{"codebook", false, "of NVFP4: float32 [16], the value of each code"},
 };
 /// In the order of Algorithm.
 constexpr std::array<std::string_view, 7> kAlgorithms{
@@ -136,18 +135,15 @@ Result<SchemePlan> plan_of(const SchemeArguments& arguments) {
   const Dequantize node{static_cast<Algorithm>(algorithm), arguments.type("weight"),
                         arguments.type("weight_scale"), arguments.optional_type("weight_scale_2"),
                         arguments.output()};
-  const auto codebook = arguments.optional_type("codebook");
-  if (codebook.has_value() != (node.quant_algo == Algorithm::nvfp4) ||
-      (codebook && (codebook->element != float32 || checked_count(codebook->shape) != 16))) {
-    return invalid("codebook: NVFP4 needs float32 [16], other weights have none");
-  }
   DEQUANT_TRY(auto dense, dense_of(node));
-  return SchemePlan{.plan = std::move(dense.plan),
-                    .shape = std::move(dense.shape),
-                    .x = *arguments.index("weight"),
-                    .scale = *arguments.index("weight_scale"),
-                    .tensor_scale = arguments.index("weight_scale_2"),
-                    .codebook = arguments.index("codebook")};
+  const bool codebook = dense.plan.parameters.codebook;
+  return SchemePlan{
+      .plan = std::move(dense.plan),
+      .shape = std::move(dense.shape),
+      .x = *arguments.index("weight"),
+      .scale = *arguments.index("weight_scale"),
+      .tensor_scale = arguments.index("weight_scale_2"),
+      .values = codebook ? std::span<const float>(kNvfp4Values) : std::span<const float>()};
 }
 
 }  // namespace

@@ -212,19 +212,17 @@ TEST(ModelOpt, ScalesHaveTheShapeThatTheAlgorithmDemands) {
   rejects("groups of 32", w, "weight_scale: dimension 1 is 1");
 }
 
-TEST(ModelOpt, SchemesOfNvfp4HaveTheCodebookAsATensor) {
+TEST(ModelOpt, TheSchemeOfNvfp4HasTheValuesOfItsCodes) {
   constexpr std::array<int64_t, 2> kCodes{1, 16};
   constexpr std::array<int64_t, 2> kScales{1, 2};
-  constexpr std::array<int64_t, 1> kTable{16};
   const std::array tensors{SchemeTensor{"weight", {uint8, kCodes}},
                            SchemeTensor{"weight_scale", {float8e4m3fn, kScales}},
-                           SchemeTensor{"weight_scale_2", {float32, {}}},
-                           SchemeTensor{"codebook", {float32, kTable}}};
+                           SchemeTensor{"weight_scale_2", {float32, {}}}};
   const auto dense = plan_scheme({"modelopt", tensors});
   ASSERT_TRUE(succeeds(dense));
-  EXPECT_EQ(dense->codebook, 3U);
+  EXPECT_EQ(dense->codebook, std::nullopt);
+  EXPECT_TRUE(std::ranges::equal(dense->values, modelopt::kNvfp4Values));
   EXPECT_EQ(dense->shape, (std::vector<int64_t>{1, 32}));
-  EXPECT_TRUE(is_invalid(plan_scheme({"modelopt", std::span(tensors).first(3)}), "codebook"));
 }
 
 }  // namespace

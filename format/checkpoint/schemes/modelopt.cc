@@ -1,5 +1,4 @@
 // ModelOpt: "X.weight", "X.weight_scale" and, of NVFP4, "X.weight_scale_2", as quant_algo says.
-#include "dequant/modelopt.h"
 
 #include <algorithm>
 #include <array>
@@ -133,9 +132,6 @@ class Recogniser {
     std::vector<Named> tensors{{"weight", &weight},
                                {"weight_scale", find(groups_, module, kScale)},
                                {"weight_scale_2", find(groups_, module, kSecondScale)}};
-    if (layout == "NVFP4") {
-      tensors.push_back({"codebook", nullptr, part_of(std::span(modelopt::kNvfp4Values))});
-    }
     return groups_.add(std::string(weight.name()), kScheme, tensors, options);
   }
 
