@@ -143,7 +143,9 @@ Status run(Options& o) {
 void add_vectors(const Command& app, int& exit_code) {
   auto o = std::make_shared<Options>();
   const Command c = app.add_subcommand("vectors", "Make conformance cases with the expected bits");
-  c.add_option("DIALECT", o->request.dialect, "onnx, microsoft, tensorflow, directml or webnn")
+  c.add_option("DIALECT", o->request.dialect,
+               "onnx, microsoft, tensorflow, directml, webnn, or a scheme of checkpoints as in "
+               "`dequant op --help`")
       .required();
   c.add_option("--version", o->request.version,
                "Opset (10 to 28), 1.4 or 2 of tensorflow, feature level (1_0 to 6_4); default: the "

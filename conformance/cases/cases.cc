@@ -2,9 +2,9 @@
 #include "conformance/cases/cases.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 
+#include "dequant/scheme.h"
 #include "format/io/errors.h"
 #include "format/io/file.h"
 #include "format/json/json.h"
@@ -17,6 +17,7 @@ using format::escaped;
 using format::in;
 using format::integer;
 using format::integers;
+using format::integers_of;
 using format::member;
 using format::parse_json;
 using format::read_small_file;
@@ -26,9 +27,6 @@ using format::text_member;
 namespace {
 
 using nlohmann::json;
-
-constexpr std::array<std::string_view, 5> kDialects{"onnx", "microsoft", "tensorflow", "directml",
-                                                    "webnn"};
 
 Result<CaseTensor> parse_tensor(const json& value) {
   DEQUANT_CHECK(check_object(value, {"type", "shape", "bits", "strides"}));
@@ -46,6 +44,10 @@ Result<CaseAttribute> parse_attribute(const json& value) {
   if (value.is_boolean()) return CaseAttribute(value.get<bool>());
   if (value.is_string()) return CaseAttribute(value.get<std::string>());
   if (value.is_number_float()) return CaseAttribute(value.get<double>());
+  if (value.is_array()) {
+    DEQUANT_TRY(auto numbers, integers_of<int64_t>(value, "list"));
+    return CaseAttribute(std::move(numbers));
+  }
   DEQUANT_TRY(const int64_t number, integer<int64_t>(value));
   return CaseAttribute(number);
 }
@@ -109,8 +111,9 @@ Status parse_tolerance(const json& value, Case& c) {
 
 /// Refuses members that the case's dialect does not have: they would be ignored.
 Status check_dialect(const json& value, const Case& c) {
-  if (std::find(kDialects.begin(), kDialects.end(), c.dialect) == kDialects.end()) {
-    return bad("dialect: \"{}\" is not one of {}", escaped(c.dialect), fmt::join(kDialects, ", "));
+  const auto known = dialects();
+  if (std::find(known.begin(), known.end(), c.dialect) == known.end()) {
+    return bad("dialect: \"{}\" is not one of {}", escaped(c.dialect), fmt::join(known, ", "));
   }
   const bool directml = c.dialect == "directml";
   if (value.contains("operator") != directml) {
@@ -172,6 +175,19 @@ Status check_frame(const json& root) {
 }
 
 }  // namespace
+
+std::vector<std::string> dialects() {
+  std::vector<std::string> names{"onnx", "microsoft", "tensorflow", "directml", "webnn"};
+  for (const Scheme& scheme : schemes()) names.emplace_back(scheme.name);
+  return names;
+}
+
+std::string_view codes_name(std::string_view dialect) {
+  for (const Scheme& scheme : schemes()) {
+    if (scheme.name == dialect) return scheme.inputs.front().name;
+  }
+  return "x";
+}
 
 Result<CaseFile> parse_cases(std::string_view text) {
   DEQUANT_TRY(const json root, parse_json(text));

@@ -23,7 +23,7 @@ struct CaseTensor {
 };
 
 /// The value of an attribute.
-using CaseAttribute = std::variant<int64_t, double, bool, std::string>;
+using CaseAttribute = std::variant<int64_t, double, bool, std::string, std::vector<int64_t>>;
 
 /// One case: a node, its inputs, and the expected result.
 struct Case {
@@ -46,6 +46,12 @@ struct CaseFile {
 
 /// Bytes of a case file at most.
 inline constexpr int64_t kMaxCaseFile = int64_t{64} << 20;
+
+/// The names that cases may have as their dialect: those of operators, then all schemes().
+std::vector<std::string> dialects();
+
+/// The name of the input that has the codes: "x", or the first tensor of a scheme.
+std::string_view codes_name(std::string_view dialect);
 
 /// Parses the text of a case file. Fails with malformed when the text is not JSON, or has anything
 /// that the format does not define. Messages do not name the file.

@@ -31,8 +31,9 @@ Outcome refused(const Case& c, const Error& error) {
           {}};
 }
 
-/// A plan, or an operator of DirectML, which has buffer sizes of its own.
-using Planned = std::variant<Plan, dequant::directml::Operator>;
+/// A plan, an operator of DirectML, which has buffer sizes of its own, or a scheme's plan, which
+/// says what each of its tensors is.
+using Planned = std::variant<Plan, dequant::directml::Operator, SchemePlan>;
 
 /// Plans the node by the dialect of the case, which parse_cases() has checked.
 Result<Planned> plan_case(const Case& c) {
@@ -44,17 +45,20 @@ Result<Planned> plan_case(const Case& c) {
   if (c.dialect == "microsoft") return planned(plan_microsoft(c));
   if (c.dialect == "tensorflow") return planned(plan_tensorflow(c));
   if (c.dialect == "directml") return planned(compile_directml(c));
-  return planned(plan_webnn(c));
+  if (c.dialect == "webnn") return planned(plan_webnn(c));
+  return planned(plan_checkpoint(c));
 }
 
 const Plan& plan_of(const Planned& planned) {
   if (const auto* op = std::get_if<dequant::directml::Operator>(&planned)) return op->plan;
+  if (const auto* scheme = std::get_if<SchemePlan>(&planned)) return scheme->plan;
   return std::get<Plan>(planned);
 }
 
 /// The packed inputs of a plan; empty where the plan has no such input.
 struct Inputs {
-  std::vector<std::byte> x, scale, zero_point, min_range, max_range;
+  std::vector<std::byte> x, scale, zero_point, min_range, max_range, tensor_scale, group_index,
+      codebook;
 };
 
 /// The codes of an input, if the plan reads any. With strides, the codes must reach as far as
@@ -70,7 +74,34 @@ Result<std::vector<std::byte>> codes_of(const Case& c, const char* name, Element
                  name, extent, held);
 }
 
-Result<Inputs> inputs_of(const Case& c, const Plan& plan) {
+/// The tensors of a scheme, each packed by its own type.
+Result<Inputs> inputs_of(const Case& c, const SchemePlan& scheme) {
+  Inputs in;
+  const std::pair<std::optional<size_t>, std::vector<std::byte>*> places[]{
+      {scheme.x, &in.x},
+      {scheme.scale, &in.scale},
+      {scheme.zero_point, &in.zero_point},
+      {scheme.tensor_scale, &in.tensor_scale},
+      {scheme.group_index, &in.group_index},
+      {scheme.codebook, &in.codebook},
+  };
+  size_t index = 0;
+  for (const auto& [name, tensor] : c.inputs) {
+    DEQUANT_TRY(const TensorType type, tensor_type(name, tensor));
+    DEQUANT_TRY(TensorData data, materialize(name, tensor, type.element));
+    for (const auto& [place, bytes] : places) {
+      if (place == index) *bytes = std::move(data.bytes);
+    }
+    ++index;
+  }
+  const auto values = std::as_bytes(scheme.values);
+  if (!scheme.codebook) in.codebook.assign(values.begin(), values.end());
+  return in;
+}
+
+Result<Inputs> inputs_of(const Case& c, const Planned& planned) {
+  if (const auto* scheme = std::get_if<SchemePlan>(&planned)) return inputs_of(c, *scheme);
+  const Plan& plan = plan_of(planned);
   const Extents extent = extents(plan);
   Inputs in;
   DEQUANT_TRY(in.x, codes_of(c, "x", plan.input, extent.x));
@@ -87,8 +118,8 @@ void round_up(std::vector<std::byte>& bytes) { bytes.resize((bytes.size() + 3) /
 Status execute(const Planned& planned, Inputs& in, std::span<std::byte> y) {
   const auto* op = std::get_if<dequant::directml::Operator>(&planned);
   if (op == nullptr) {
-    return run(std::get<Plan>(planned),
-               {in.x, in.scale, in.zero_point, y, in.min_range, in.max_range});
+    return run(plan_of(planned), {in.x, in.scale, in.zero_point, y, in.min_range, in.max_range,
+                                  in.tensor_scale, in.group_index, in.codebook});
   }
   std::array<std::span<const std::byte>, 3> bound;
   for (size_t i = 0; std::vector<std::byte> * bytes : {&in.x, &in.scale, &in.zero_point}) {
@@ -115,7 +146,9 @@ Result<TensorData> room_for_y(const Case& c, const Planned& planned) {
   if (const auto* op = std::get_if<dequant::directml::Operator>(&planned)) {
     size = static_cast<size_t>(op->output_bytes);
   }
-  return TensorData{plan.output, c.inputs.at("x").shape, std::vector<std::byte>(size, kUnwritten)};
+  const auto* scheme = std::get_if<SchemePlan>(&planned);
+  return TensorData{plan.output, scheme == nullptr ? c.inputs.at("x").shape : scheme->shape,
+                    std::vector<std::byte>(size, kUnwritten)};
 }
 
 Result<Outcome> judged(const Case& c, const TensorData& y) {
@@ -129,7 +162,7 @@ Result<Outcome> judged(const Case& c, const TensorData& y) {
 
 /// Runs the plan on the inputs of the case and compares the output.
 Result<Outcome> run_planned(const Case& c, const Planned& planned) {
-  DEQUANT_TRY(Inputs inputs, inputs_of(c, plan_of(planned)));
+  DEQUANT_TRY(Inputs inputs, inputs_of(c, planned));
   DEQUANT_TRY(TensorData y, room_for_y(c, planned));
   Status done = execute(planned, inputs, y.bytes);
   if (done) return judged(c, y);
@@ -148,7 +181,7 @@ Result<Outcome> run_node(const Case& c) {
 
 Result<TensorData> compute_case(const Case& c) {
   DEQUANT_TRY(const Planned planned, plan_case(c));
-  DEQUANT_TRY(Inputs inputs, inputs_of(c, plan_of(planned)));
+  DEQUANT_TRY(Inputs inputs, inputs_of(c, planned));
   DEQUANT_TRY(TensorData y, room_for_y(c, planned));
   DEQUANT_CHECK(execute(planned, inputs, y.bytes));
   return y;

@@ -27,7 +27,7 @@ void Collector::accept(Case c, std::string granularity) {
   if (error_) return;
   auto y = compute(c);
   if (!y) return fail(c, "must be accepted, but is not", y.error());
-  std::string type = c.inputs.at("x").type;
+  std::string type = c.inputs.at(std::string(codes_name(c.dialect))).type;
   std::string output = y->type;
   c.expect = *std::move(y);
   add({std::move(c), std::move(type), std::move(granularity), std::move(output), {}});
@@ -42,7 +42,7 @@ void Collector::refuse(Case c, const std::string& rule, std::string_view variant
   if (code != ErrorCode::invalid_argument && code != ErrorCode::unsupported) {
     return fail(c, "must be refused by its dialect, but is not", y.error());
   }
-  std::string type = c.inputs.at("x").type;
+  std::string type = c.inputs.at(std::string(codes_name(c.dialect))).type;
   add({std::move(c), std::move(type), {}, {}, rule});
 }
 

@@ -15,8 +15,8 @@ namespace dequant::conformance::vectors {
 /// A case and its classification.
 struct Vector {
   Case c;
-  std::string type;         ///< of x
-  std::string granularity;  ///< "per_tensor", "per_axis", "blocked", or a layout of DirectML
+  std::string type;         ///< of the codes
+  std::string granularity;  ///< "per_tensor", "per_axis", "blocked", a layout, a form of groups
   std::string output;       ///< type of y; empty for a refusal
   std::string rule;         ///< the rule that a refused node violates; else empty
 };

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "conformance/cases/cases.h"
 #include "conformance/directml/node.h"
+#include "conformance/vectors/checkpoint.h"
 #include "conformance/vectors/directml.h"
 #include "conformance/vectors/linear.h"
 #include "conformance/vectors/tensorflow.h"
@@ -73,15 +75,14 @@ void add_linear(Collector& out, const LinearRules& rules, int64_t random) {
 
 }  // namespace
 
-std::vector<std::string> dialects() {
-  return {"onnx", "microsoft", "tensorflow", "directml", "webnn"};
-}
+std::vector<std::string> dialects() { return conformance::dialects(); }
 
 std::vector<std::string> versions(std::string_view dialect) {
   if (dialect == "onnx") return {"10", "13", "19", "21", "23", "24", "25", "28"};
   if (dialect == "tensorflow") return {"1.4", "2"};
   if (dialect == "directml") return {"1_0", "2_1", "3_0", "6_0", "6_2", "6_3", "6_4"};
-  if (dialect == "microsoft" || dialect == "webnn") return {"1"};
+  const auto known = dialects();
+  if (std::find(known.begin(), known.end(), dialect) != known.end()) return {"1"};
   return {};
 }
 
@@ -105,9 +106,12 @@ Result<std::vector<Vector>> make(const Request& request) {
   } else if (request.dialect == "directml") {
     add_directml(out, version);
     add_directml_random(out, version, request.random);
-  } else {
+  } else if (request.dialect == "webnn") {
     add_webnn(out);
     add_webnn_random(out, request.random);
+  } else {
+    add_checkpoint(out, request.dialect);
+    add_checkpoint_random(out, request.dialect, request.random);
   }
   return std::move(out).finish();
 }

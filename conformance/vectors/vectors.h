@@ -23,7 +23,7 @@ struct Request {
   int64_t random = 100;  ///< random cases, behind the systematic ones
 };
 
-/// The dialects, as case files name them.
+/// The dialects, as case files name them; all schemes of checkpoints among them.
 std::vector<std::string> dialects();
 
 /// The versions of a dialect that changed something, oldest first, and the newest version. Empty

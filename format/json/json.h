@@ -67,19 +67,25 @@ Result<T> integer(const nlohmann::json& value) {
   return bad("{} is not {} integer of 64 bits", shown(value), kSigned ? "a signed" : "an unsigned");
 }
 
+/// An array of integers. Fails with malformed where it is none; messages begin with `what`.
+template <class T>
+Result<std::vector<T>> integers_of(const nlohmann::json& list, std::string_view what) {
+  if (!list.is_array()) return bad("{}: {} is not an array", what, shown(list));
+  std::vector<T> out;
+  for (const nlohmann::json& value : list) {
+    auto number = integer<T>(value);
+    if (!number) return in(fmt::format("{}[{}]", what, out.size()), std::move(number).error());
+    out.push_back(*number);
+  }
+  return out;
+}
+
 /// The array of integers of a key. Fails with malformed where there is none.
 template <class T>
 Result<std::vector<T>> integers(const nlohmann::json& object, std::string_view key) {
   const nlohmann::json* list = member(object, key);
   if (list == nullptr) return bad("there is no \"{}\"", key);
-  if (!list->is_array()) return bad("{}: {} is not an array", key, shown(*list));
-  std::vector<T> out;
-  for (const nlohmann::json& value : *list) {
-    auto number = integer<T>(value);
-    if (!number) return in(fmt::format("{}[{}]", key, out.size()), std::move(number).error());
-    out.push_back(*number);
-  }
-  return out;
+  return integers_of<T>(*list, key);
 }
 
 }  // namespace dequant::format

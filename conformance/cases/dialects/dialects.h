@@ -8,6 +8,7 @@
 #include "conformance/cases/cases.h"
 #include "dequant/directml.h"
 #include "dequant/plan.h"
+#include "dequant/scheme.h"
 
 namespace dequant::conformance {
 
@@ -16,5 +17,11 @@ Result<Plan> plan_microsoft(const Case& c);
 Result<Plan> plan_tensorflow(const Case& c);
 Result<Plan> plan_webnn(const Case& c);
 Result<dequant::directml::Operator> compile_directml(const Case& c);
+
+/// The tensors of a scheme, in the order of Case::inputs, which is that of the plan's indices.
+Result<SchemePlan> plan_checkpoint(const Case& c);
+
+/// The scheme of that name, or null.
+const Scheme* find_scheme(std::string_view name);
 
 }  // namespace dequant::conformance

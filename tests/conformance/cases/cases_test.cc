@@ -142,7 +142,7 @@ TEST(ParseCases, ValuesMustHaveTheirType) {
   EXPECT_TRUE(malformed(case_with("13", "13.5"), "13.5"));
   EXPECT_TRUE(malformed(case_with("13", "null"), "null"));
   EXPECT_TRUE(malformed(case_with(R"({"axis": 0})", "[]"), "attributes"));
-  EXPECT_TRUE(malformed(case_with(R"({"axis": 0})", R"({"axis": [0]})"), "attributes.axis"));
+  EXPECT_TRUE(malformed(case_with(R"({"axis": 0})", R"({"axis": [0.5]})"), "attributes.axis"));
   EXPECT_TRUE(malformed(case_with(R"({"axis": 0})", R"({"axis": 9223372036854775808})"),
                         "attributes.axis"));
   EXPECT_TRUE(malformed(case_with("[255, 0, 2]", "[255, -1, 2]"), "inputs.x: bits[1]: -1"));

