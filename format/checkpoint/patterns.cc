@@ -1,7 +1,9 @@
 // Patterns of module names by RE2.
 #include "format/checkpoint/patterns.h"
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "format/io/errors.h"
 
@@ -85,6 +87,12 @@ Status Patterns::compile() {
 
 bool Patterns::matches(std::string_view name) const {
   return !is_empty_ && set_.Match(piece(name), nullptr);
+}
+
+std::optional<size_t> Patterns::first(std::string_view name) const {
+  std::vector<int> all;
+  if (is_empty_ || !set_.Match(piece(name), &all)) return {};
+  return static_cast<size_t>(*std::min_element(all.begin(), all.end()));
 }
 
 }  // namespace dequant::format::checkpoint

@@ -3,6 +3,7 @@
 
 #include <re2/set.h>
 
+#include <optional>
 #include <string_view>
 
 #include "dequant/status.h"
@@ -28,6 +29,9 @@ class Patterns {
   Status compile();
 
   bool matches(std::string_view name) const;
+
+  /// The first pattern that matches: the number of patterns that were added before it.
+  std::optional<size_t> first(std::string_view name) const;
 
  private:
   re2::RE2::Set set_;

@@ -109,15 +109,44 @@ def test_an_index_of_no_group_is_refused(folder):
     folder.refused(3, "tensor w.g_idx", "entry 0 is 2", "2 groups")
 
 
-def test_modules_may_have_bits_of_their_own(folder):
-    config(folder, section(dynamic={"+:.*v": {"bits": 8}}))
-    folder.file({**weight(), **weight("v", 8)})
+@pytest.mark.parametrize("dynamic", [
+    {"+:.*v": {"bits": 8}}, {".*v": {"bits": 8}}, {"-:.*lm_head": {}, r"+:a\.v$": {"bits": 8}},
+    {"+:a": {"bits": 8}, "+:.*v": {"bits": 2}},  # the first counts
+    {"+:(?=a)": {"bits": 8}}])  # no syntax of RE2: the bits that fit the shapes
+def test_modules_may_have_bits_of_their_own(folder, dynamic):
+    config(folder, section(dynamic=dynamic))
+    folder.file({**weight(), **weight("a.v", 8)})
     folder.convert()
-    assert tensors(folder.out).keys() == {"w.weight", "v.weight"}
+    assert tensors(folder.out).keys() == {"w.weight", "a.v.weight"}
+
+
+def test_modules_may_have_groups_and_an_order_of_their_own(folder):
+    index = ("I32", (np.arange(INPUTS) % 2).astype(np.int32))
+    whole = {part: ("F16" if part == "scales" else "I32", np.ones((1, n), t))
+             for part, n, t in [("qzeros", 1, np.int32), ("scales", OUTPUTS, np.float16)]}
+    folder.file({**weight("order", g_idx=index), **weight("one", g_idx=None, **whole), **weight()})
+    config(folder, section(dynamic={"+:one": {"group_size": -1}}))
+    folder.refused(3, "tensor order.g_idx", "desc_act is false")
+    config(folder, section(dynamic={"+:order": {"desc_act": True}, "+:one": {"group_size": -1}}))
+    folder.convert()
+
+
+@pytest.mark.parametrize(("dynamic", "code", "words"), [
+    ({"+:w": {"bits": 8}}, 3, ["qweight: 8 rows of words where 64 inputs of 8 bits need 16"]),
+    ({"+:x": {"bits": 8}, "+:w": {"group_size": 64}}, 3, ["groups of 32 inputs", "is 64"]),
+    ({"-:w": {}}, 3, ["module w", "\"-:w\" of dynamic", "not quantized"]),
+    ({"+:x": {"checkpoint_format": "gptq_v2"}}, 4, ["+:x", "a checkpoint_format of their own"]),
+    ({"+:x": {"bits": "8"}}, 3, ["dynamic: +:x", "bits is \"8\""]),
+    ({"+:x": 8}, 3, ["dynamic: +:x is 8, not an object"]),
+    ({"x" * 100_001: {}}, 3, ["more than 100000 characters"]),
+])
+def test_a_rule_that_tensors_contradict_is_refused(folder, dynamic, code, words):
+    gptq(folder, section(dynamic=dynamic))
+    folder.refused(code, *words)
 
 
 def test_bits_that_fit_no_shape_are_refused(folder):
-    gptq(folder, section(dynamic={"-:.*v": {}}), qzeros=("I32", np.zeros((GROUPS, 2), np.int32)))
+    gptq(folder, section(dynamic={"-:(?=v)": {}}), qzeros=("I32", np.zeros((GROUPS, 2), np.int32)))
     folder.refused(3, "module w", "none of 2 to 8 bits")
 
 

@@ -5,6 +5,7 @@
 #include "format/checkpoint/modules.h"
 #include "format/checkpoint/schemes/all_ones.h"
 #include "format/checkpoint/schemes/auto_round.h"
+#include "format/checkpoint/schemes/gptq_modules.h"
 #include "format/checkpoint/schemes/schemes.h"
 #include "format/checkpoint/section.h"
 #include "format/io/errors.h"
@@ -81,17 +82,9 @@ class Recogniser {
   }
 
   Status read_sizes() {
-    DEQUANT_TRY(const auto bits, section_.integer("bits"));
-    if (!bits) return section_.wrong("bits", "a number of bits");
-    DEQUANT_TRY(const auto group_size, section_.integer("group_size"));
-    if (!group_size) return section_.wrong("group_size", "a number of inputs, or -1");
-    DEQUANT_TRY(const auto desc_act, section_.flag("desc_act"));
-    DEQUANT_TRY(const Section dynamic, section_.object("dynamic"));
+    DEQUANT_TRY(modules_, GptqModules::read(section_));
     DEQUANT_TRY(const Section extra, section_.object("extra_config"));
-    bits_ = *bits;
-    group_size_ = *group_size;
-    in_order_ = desc_act.has_value() && !*desc_act;
-    may_differ_ = !dynamic.empty() || !extra.empty();
+    has_extra_ = !extra.empty();
     return read_writer();
   }
 
@@ -112,11 +105,18 @@ class Recogniser {
                        escaped(matrix->name()), matrix->shape().size(), matrix->tensor->bytes);
       }
     }
-    DEQUANT_TRY(const Index index, index_of(module));
-    DEQUANT_TRY(const int64_t bits, bits_of(module, index));
+    DEQUANT_TRY(auto settings, modules_.find(module.name));
+    if (has_extra_) settings = {};
+    DEQUANT_TRY(const Index index, index_of(module, settings));
+    int64_t bits = 0;
+    if (settings) {
+      bits = settings->bits;
+    } else {
+      DEQUANT_TRY(bits, bits_that_fit(module, index));
+    }
     const bool in_order = module.g_idx != nullptr && index.group_size;
     const std::string bits_text = std::to_string(bits);
-    const std::string size_text = std::to_string(index.group_size.value_or(group_size_));
+    const std::string size_text = std::to_string(index.group_size.value_or(-1));
     const std::string inputs_text = std::to_string(index.inputs);
     const std::array options{SchemeOption{"bits", bits_text}, SchemeOption{"format", format_},
                              SchemeOption{"carry", by_word_ ? "word" : "field"},
@@ -133,8 +133,8 @@ class Recogniser {
   }
 
   /// Reads the group of each input, which must be one of the groups that there are.
-  Result<Index> index_of(const Module& module) const {
-    if (module.g_idx == nullptr) return Index{0, group_size_};
+  Result<Index> index_of(const Module& module, const std::optional<GptqSettings>& settings) const {
+    if (module.g_idx == nullptr) return Index{0, settings.value_or(modules_.all()).group_size};
     const std::string name = escaped(module.g_idx->name());
     if (module.g_idx->dtype() != "I32") {
       return failure(ErrorCode::malformed, "tensor {}: type {}, not I32", name,
@@ -151,14 +151,15 @@ class Recogniser {
     }
     const auto inputs = static_cast<int64_t>(index.size());
     const auto size = length_of_groups(index);
-    if (in_order_ && !size) {
+    if (!settings.value_or(modules_.all()).desc_act.value_or(true) && !size) {
       return failure(ErrorCode::malformed, "tensor {}: groups have no order, and desc_act is false",
                      name);
     }
-    const int64_t configured = group_size_ == -1 ? inputs : group_size_;
-    if (size && *size != std::min(configured, inputs) && !may_differ_) {
+    if (!settings || !size) return Index{inputs, size};
+    const int64_t configured = settings->group_size == -1 ? inputs : settings->group_size;
+    if (*size != std::min(configured, inputs)) {
       return failure(ErrorCode::malformed, "tensor {}: groups of {} inputs, and group_size is {}",
-                     name, *size, group_size_);
+                     name, *size, settings->group_size);
     }
     return Index{inputs, size};
   }
@@ -173,10 +174,8 @@ class Recogniser {
     return static_cast<int64_t>(length);
   }
 
-  /// The bits of a code: as configured, or, where modules may have bits of their own, as the shapes
-  /// demand.
-  Result<int64_t> bits_of(const Module& module, const Index& index) const {
-    if (!may_differ_) return bits_;
+  /// The bits of a code by the shapes.
+  Result<int64_t> bits_that_fit(const Module& module, const Index& index) const {
     const int64_t words = module.qweight->shape()[0];
     const int64_t out = module.scales->shape()[1];
     std::vector<int64_t> fit;
@@ -212,10 +211,8 @@ class Recogniser {
   Groups& groups_;
   Section section_;
   std::string format_;
-  int64_t bits_ = 0;
-  int64_t group_size_ = 0;
-  bool in_order_ = false;    ///< the configuration says that groups follow one another
-  bool may_differ_ = false;  ///< modules may have bits and groups of their own
+  GptqModules modules_;
+  bool has_extra_ = false;  ///< modules may have bits and groups of their own
   bool by_word_ = false;
 };
 
