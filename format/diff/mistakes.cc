@@ -36,9 +36,10 @@ constexpr std::array kMistakes{
         "second_scale_inverted",
         "the scale of the whole tensor was multiplied where it divides, or the other way round"},
     Mistake{"nibbles_swapped", "the two codes of a byte were swapped"},
+    Mistake{"order_not_undone", "the codes of a word were taken in the order in which they lie"},
     Mistake{"group_index_ignored", "the group index was ignored: groups were taken in order"},
     Mistake{"other_block_size", "blocks were spread evenly where the last block is short"},
-    Mistake{kTransposed, "the tensor is transposed"},
+    Mistake{kTransposed, "the tensor, or each of its matrices, is transposed"},
     Mistake{kRounded, "results are one or two units in the last place away"},
 };
 
@@ -90,7 +91,7 @@ class Search {
       : right_(right), shape_(shape), element_(element), wrong_(std::move(wrong)) {}
 
   Result<std::optional<Explanation>> run(bool same_shape) {
-    if (shape_.size() == 2) DEQUANT_CHECK(try_transposed());
+    if (shape_.size() >= 2) DEQUANT_CHECK(try_transposed());
     if (same_shape) {
       DEQUANT_CHECK(try_rounding());
       DEQUANT_CHECK(for_each_variant(right_, [this](std::string_view key, const RecipeData& data) {
@@ -136,13 +137,17 @@ class Search {
   }
 
   Status try_transposed() {
-    const auto rows = static_cast<size_t>(shape_[0]);
-    const auto columns = static_cast<size_t>(shape_[1]);
-    if (wrong_.size() != rows * columns) return {};
+    const auto rows = static_cast<size_t>(shape_[shape_.size() - 2]);
+    const auto columns = static_cast<size_t>(shape_.back());
+    DEQUANT_TRY(const int64_t count, element_count(shape_));
+    if (wrong_.size() != static_cast<size_t>(count)) return {};  // a part of the tensor
     DEQUANT_TRY(const auto exact, compute(right_, element_));
     std::vector<float> transposed(exact.size());
-    for (size_t r = 0; r < rows; ++r) {
-      for (size_t c = 0; c < columns; ++c) transposed[c * rows + r] = exact[r * columns + c];
+    for (size_t matrix = 0; matrix < exact.size(); matrix += rows * columns) {
+      for (size_t r = 0; r < rows; ++r) {
+        for (size_t c = 0; c < columns; ++c)
+          transposed[matrix + c * rows + r] = exact[matrix + r * columns + c];
+      }
     }
     consider(kTransposed, transposed);
     return {};

@@ -73,11 +73,25 @@ Status visit_zero_points(const RecipeData& right, const VariantVisitor& visitor)
   }
   if (!stored) return {};
   wrong = right;
-  wrong.plan.parameters.zero_point_overflow =
-      right.plan.parameters.zero_point_overflow == ZeroPointOverflow::keep
-          ? ZeroPointOverflow::wrap
-          : ZeroPointOverflow::keep;
-  return visitor("zero_point_overflow", wrong);
+  using enum ZeroPointOverflow;
+  for (const ZeroPointOverflow overflow : {keep, wrap, carry}) {
+    if (overflow == right.plan.parameters.zero_point_overflow) continue;
+    wrong.plan.parameters.zero_point_overflow = overflow;
+    DEQUANT_CHECK(visitor("zero_point_overflow", wrong));
+  }
+  return {};
+}
+
+/// Codes of a word one after another where they are interleaved: of x alone, and of all.
+Status visit_order(const RecipeData& right, const VariantVisitor& visitor) {
+  if (right.plan.parameters.x_packing.order != CodeOrder::interleaved) return {};
+  RecipeData wrong = right;
+  wrong.plan.parameters.x_packing.order = CodeOrder::stream;
+  DEQUANT_CHECK(visitor("order_not_undone", wrong));
+  CodeOrder& of_zeros = wrong.plan.parameters.zero_point_packing.order;
+  if (of_zeros != CodeOrder::interleaved) return {};
+  of_zeros = CodeOrder::stream;
+  return visitor("order_not_undone", wrong);
 }
 
 Status visit_codes(const RecipeData& right, const VariantVisitor& visitor) {
@@ -178,6 +192,7 @@ Status for_each_variant(const RecipeData& right, const VariantVisitor& visitor) 
   DEQUANT_CHECK(visit_scales(right, visitor));
   DEQUANT_CHECK(visit_zero_points(right, visitor));
   DEQUANT_CHECK(visit_codes(right, visitor));
+  DEQUANT_CHECK(visit_order(right, visitor));
   DEQUANT_CHECK(visit_groups(right, visitor));
   return visit_blocks(right, visitor);
 }
