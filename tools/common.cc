@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <limits>
 
+#include "format/model/plan_words.h"
+
 namespace dequant::tools {
 
 void Threads::add_to(const Command& command) {
@@ -72,15 +74,10 @@ void Progress::update(int64_t done, int64_t total) {
   std::fflush(stderr);
 }
 
-std::string granularity_text(const Plan& plan, std::optional<int64_t> axis) {
-  switch (plan.granularity) {
-    case Granularity::per_tensor: return "per tensor";
-    case Granularity::per_axis: return fmt::format("per axis {}", axis.value_or(0));
-    case Granularity::blocked:
-      return fmt::format("blocked by {} on axis {}", plan.block, axis.value_or(0));
-    case Granularity::strided: return "strided";
-  }
-  return {};
+std::string granularity_text(const Plan& plan, std::optional<int64_t> axis, Shape shape) {
+  if (!axis) return format::scales_text(plan, shape);
+  if (plan.granularity == Granularity::per_axis) return fmt::format("per axis {}", *axis);
+  return fmt::format("blocked by {} on axis {}", plan.block, *axis);
 }
 
 }  // namespace dequant::tools

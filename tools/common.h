@@ -56,6 +56,6 @@ class Progress {
 };
 
 /// "per tensor", "per axis 1", "blocked by 32 on axis 0", "strided".
-std::string granularity_text(const Plan& plan, std::optional<int64_t> axis);
+std::string granularity_text(const Plan& plan, std::optional<int64_t> axis, Shape shape);
 
 }  // namespace dequant::tools

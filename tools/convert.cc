@@ -8,6 +8,7 @@
 
 #include "format/formats.h"
 #include "format/io/errors.h"
+#include "format/model/plan_words.h"
 #include "format/model/report_json.h"
 #include "tools/commands.h"
 #include "tools/common.h"
@@ -113,8 +114,8 @@ void print_text(const Options& o, const ConvertReport& r) {
                  {"as float", right}});
     for (const auto& f : r.converted) {
       table.add({escaped(f.name), escaped(f.source),
-                 fmt::format("{} -> {}", name(f.plan.input), name(f.plan.output)),
-                 shape_text(f.shape), granularity_text(f.plan, f.axis),
+                 fmt::format("{} -> {}", format::codes_text(f.plan), name(f.plan.output)),
+                 shape_text(f.shape), granularity_text(f.plan, f.axis, f.shape),
                  fmt::format("{}", f.bytes_before), fmt::format("{}", f.bytes_after)});
     }
     fmt::print("{}\n", table.text());

@@ -9,6 +9,7 @@
 
 #include "format/io/errors.h"
 #include "format/model/fold_names.h"
+#include "format/model/plan_words.h"
 #include "tools/common.h"
 #include "tools/table.h"
 
@@ -27,8 +28,9 @@ class Kinds {
   /// Adds a tensor; `kind` has everything but the pattern and the sums of several tensors.
   void add(std::string_view name, FoldedTensors kind) {
     names_.push_back(escaped(name));
-    kinds_[{kind.scheme, kind.type, kind.scale, kind.output, kind.shape, kind.reason}].push_back(
-        tensors_.size());
+    kinds_[{kind.scheme, kind.type, kind.scale, kind.granularity, kind.output, kind.shape,
+            kind.reason}]
+        .push_back(tensors_.size());
     tensors_.push_back(std::move(kind));
   }
 
@@ -53,8 +55,8 @@ class Kinds {
   }
 
  private:
-  using Kind =
-      std::tuple<std::string, std::string, std::string, std::string, std::string, std::string>;
+  using Kind = std::tuple<std::string, std::string, std::string, std::string, std::string,
+                          std::string, std::string>;
 
   static void add(const FoldedTensors& one, FoldedTensors& sum) {
     sum.count += one.count;
@@ -73,8 +75,9 @@ FoldedTensors kind_of(const DenseTensor& tensor) {
   const format::StoredTensor& scale = tensor.recipe->scale;
   FoldedTensors kind;
   kind.scheme = tensor.scheme;
-  kind.type = name(plan.input);
+  kind.type = format::codes_text(plan);
   kind.scale = fmt::format("{} {}", name(plan.scale), shape_text(scale.type.shape));
+  kind.granularity = granularity_text(plan, tensor.recipe->axis, tensor.shape);
   kind.output = name(plan.output);
   kind.shape = shape_text(tensor.shape);
   kind.count = 1;
@@ -144,6 +147,7 @@ ordered_json list_of(const std::vector<FoldedTensors>& tensors, bool dense) {
     if (dense) j["scheme"] = t.scheme;
     j["type"] = t.type;
     if (dense) j["scale"] = t.scale;
+    if (dense) j["granularity"] = t.granularity;
     if (dense) j["output_type"] = t.output;
     j["shape"] = t.shape;
     j["bytes"] = t.bytes;
@@ -162,7 +166,7 @@ std::vector<FoldedTensors> folded(const std::vector<format::Converted>& converte
   for (const format::Converted& c : converted) {
     FoldedTensors kind;
     kind.scheme = c.scheme;
-    kind.type = name(c.plan.input);
+    kind.type = format::codes_text(c.plan);
     kind.output = name(c.plan.output);
     kind.shape = shape_text(c.shape);
     kind.count = 1;
@@ -213,17 +217,18 @@ void print_structure(const format::ModelFile& file, const Structure& structure) 
                {"bytes", right},
                {"as float", right}});
   for (const FoldedTensors& t : structure.dense) {
-    dense.add({t.pattern, t.scheme, fmt::format("{} -> {}", t.type, t.output), t.shape, t.scale,
-               fmt::format("{}", t.count), fmt::format("{}", t.bytes),
-               fmt::format("{}", t.float_bytes)});
+    dense.add({t.pattern, t.scheme, fmt::format("{} -> {}", t.type, t.output), t.shape,
+               fmt::format("{}, {}", t.scale, t.granularity), fmt::format("{}", t.count),
+               fmt::format("{}", t.bytes), fmt::format("{}", t.float_bytes)});
   }
   print(file.format().words.dense_title, dense);
   print(file.format().words.left_title, rest_table(structure.left, true));
   print("Copied as they are", rest_table(structure.copied, false));
   print("Not needed", rest_table(structure.dropped, true));
   for (const FoldedTensors& s : by_scheme(structure.dense)) {
-    fmt::print("{}: {} tensors, {} elements, {} now, {} as {}\n", s.scheme, s.count, s.elements,
-               human_bytes(s.bytes), human_bytes(s.float_bytes), s.output);
+    fmt::print("{}: {} tensor{}, {} elements, {} now, {} as {}\n", s.scheme, s.count,
+               s.count == 1 ? "" : "s", s.elements, human_bytes(s.bytes),
+               human_bytes(s.float_bytes), s.output);
   }
   const FoldedTensors copied = sum_of(structure.copied);
   const FoldedTensors dropped = sum_of(structure.dropped);

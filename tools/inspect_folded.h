@@ -14,6 +14,7 @@ struct FoldedTensors {
   std::string scheme;  ///< of a quantized tensor
   std::string type;    ///< of the codes, or of a tensor without a recipe
   std::string scale;   ///< type and shape of the scales
+  std::string granularity;
   std::string output;  ///< the float type
   std::string shape;   ///< dense
   std::string reason;  ///< why a tensor is dropped or stays quantized

@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "dequant/version.h"
+#include "format/model/plan_words.h"
 #include "tools/common.h"
 #include "tools/inspect_html.h"
 #include "tools/inspect_sinks.h"
@@ -62,10 +63,10 @@ std::string left_out(size_t all) {
 }
 
 /// The granularity without its axis.
-std::string how_divided(const Plan& plan) {
-  if (plan.granularity == Granularity::per_tensor) return "per tensor";
-  if (plan.granularity == Granularity::per_axis) return "per axis";
-  return fmt::format("blocked by {}", plan.block);
+std::string how_divided(const TensorInfo& n) {
+  if (!n.axis) return format::scales_text(n.plan, n.shape);
+  if (n.plan.granularity == Granularity::per_axis) return "per axis";
+  return fmt::format("blocked by {}", n.plan.block);
 }
 
 /// The word as the title of a column, with a capital letter. A single letter is a name and stays.
@@ -103,8 +104,8 @@ Status Page::tensor(const TensorInfo& n) {
     if (left_++ < kMostRows) left_rows_.add(left_row(n));
     return {};
   }
-  Sum& sum =
-      sums_[{fmt::format("{} → {}", name(n.plan.input), name(n.plan.output)), how_divided(n.plan)}];
+  Sum& sum = sums_[{fmt::format("{} → {}", format::codes_text(n.plan), name(n.plan.output)),
+                    how_divided(n)}];
   ++sum.tensors;
   sum.elements += element_count(n.plan);
   sum.bytes += n.bytes_first;
@@ -129,7 +130,7 @@ std::string Page::summary(const InspectTotals& t) const {
   const double times =
       t.bytes == 0 ? 0 : static_cast<double>(t.float_bytes) / static_cast<double>(t.bytes);
   return "<dl class='cards'>\n" +
-         card(words_.all, grouped(t.dense),
+         card(capital(std::string(words_.all)), grouped(t.dense),
               fmt::format("{}, of {}", words_.dense, grouped(t.all))) +
          card("Elements", grouped(t.elements)) +
          card("Bytes now", human_bytes(t.bytes), "with scales and zero points, each once") +

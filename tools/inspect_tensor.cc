@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "format/model/plan_words.h"
 #include "tools/common.h"
 #include "tools/inspect_bars.h"
 #include "tools/inspect_html.h"
@@ -43,7 +44,7 @@ std::string scales_cell(const format::TensorInfo& n, size_t index) {
 }
 
 std::string codes_cell(const CodeProfile& c) {
-  if (!c.used) return empty_cell();
+  if (!c.used || c.elements == 0) return empty_cell();  // codes with a layout are not counted
   return number_cell(static_cast<double>(*c.used) / static_cast<double>(c.possible),
                      fmt::format("{} of {}", grouped(*c.used), grouped(c.possible)));
 }
@@ -134,10 +135,10 @@ std::string tensor_rows(const format::TensorInfo& n, const format::Words& words,
   std::string out = fmt::format("<tbody class='{}{}'>\n<tr>", remarks(n).empty() ? "" : "odd ",
                                 index < kFirstRows ? "" : "late");
   out += name_cell(n, unfolds);
-  out += cell(fmt::format("{} → {}<small>{}</small>", name(n.plan.input), name(n.plan.output),
-                          scheme_text(n, words)));
+  out += cell(fmt::format("{} → {}<small>{}</small>", format::codes_text(n.plan),
+                          name(n.plan.output), scheme_text(n, words)));
   out += number_cell(static_cast<double>(elements), shape_text(n.shape));
-  out += cell(fmt::format("{}<small>{} {}</small>", granularity_text(n.plan, n.axis),
+  out += cell(fmt::format("{}<small>{} {}</small>", granularity_text(n.plan, n.axis, n.shape),
                           grouped(scale_count(n.plan)), name(n.plan.scale)));
   out += fmt::format("<td data-v='{}'>{}</td>", exact(largest(values.extent)),
                      small_chart(value_bars(n), fmt::format("v{}", index)));

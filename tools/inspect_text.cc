@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "format/io/errors.h"
+#include "format/model/plan_words.h"
 #include "tools/common.h"
 #include "tools/inspect_sinks.h"
 
@@ -60,11 +61,12 @@ Status InspectText::tensor(const TensorInfo& n) {
                range_text(p.scale), range_text(p.zero_point), range_text(p.covered), n.reason});
     return {};
   }
-  dense_.add(
-      {tensor, escaped(n.source), fmt::format("{} -> {}", name(n.plan.input), name(n.plan.output)),
-       shape_text(n.shape), std::string(name(n.plan.scale)), granularity_text(n.plan, n.axis),
-       range_text(n.scale.extent), range_text(n.zero_point), range_text(n.profile.values.extent),
-       fmt::format("{}", n.bytes), fmt::format("{}", n.float_bytes)});
+  dense_.add({tensor, escaped(n.source),
+              fmt::format("{} -> {}", format::codes_text(n.plan), name(n.plan.output)),
+              shape_text(n.shape), std::string(name(n.plan.scale)),
+              granularity_text(n.plan, n.axis, n.shape), range_text(n.scale.extent),
+              range_text(n.zero_point), range_text(n.profile.values.extent),
+              fmt::format("{}", n.bytes), fmt::format("{}", n.float_bytes)});
   return {};
 }
 

@@ -45,9 +45,10 @@ nlohmann::ordered_json CheckpointFile::facts() const {
 
 Headline CheckpointFile::headline() const {
   const std::string method = config_.method();
-  return {
-      "Quantization", method.empty() ? "not named" : escaped(method),
-      fmt::format("{} tensors in {} files", shards_->entries().size(), shards_->files().size())};
+  const size_t files = shards_->files().size();
+  return {"Quantization", method.empty() ? "not named" : escaped(method),
+          fmt::format("{} tensors in {} file{}", shards_->entries().size(), files,
+                      files == 1 ? "" : "s")};
 }
 
 StoredTensor CheckpointFile::stored_tensor(const Part& part, Shape shape) const {

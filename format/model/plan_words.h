@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "dequant/plan.h"
+#include "dequant/tensor.h"
 
 namespace dequant::format {
 
@@ -15,5 +17,13 @@ std::string_view granularity_key(const Plan& plan);
 inline int64_t block_size(const Plan& plan) {
   return plan.granularity == Granularity::blocked ? plan.block : 0;
 }
+
+/// The type of the codes: that of x, or of codes with a layout "uint3" or "int4" by their bits.
+std::string codes_text(const Plan& plan);
+
+/// Which elements of a dense tensor of that shape share a scale: "per tensor", "per row", "groups
+/// of 32", "blocks of 128 x 128", "4 groups by an index". The shape must have the elements of the
+/// plan.
+std::string scales_text(const Plan& plan, Shape shape);
 
 }  // namespace dequant::format
