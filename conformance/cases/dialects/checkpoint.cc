@@ -18,7 +18,7 @@ namespace {
 /// Demands the tensors that the scheme requires, and no others but its optional ones.
 Status check_tensors(const Case& c, const Scheme& scheme) {
   for (const auto& [name, tensor] : c.inputs) {
-    if (!std::ranges::any_of(scheme.inputs, [&](const auto& i) { return i.name == name; }))
+    if (std::ranges::find(scheme.inputs, name, &SchemeInput::name) == scheme.inputs.end())
       return failure(ErrorCode::malformed, "inputs.{}: {} has no such tensor", escaped(name),
                      scheme.name);
   }
