@@ -5,7 +5,7 @@
 #include <exception>
 #include <new>
 
-#include "format/model/bands.h"
+#include "format/model/code_bands.h"
 
 namespace dequant::format {
 namespace {
@@ -103,14 +103,14 @@ class Team {
 template <class Each>
 Status for_each_band(const Plan& plan, RecipeReaders readers, int64_t output_bytes,
                      int64_t parameter_bytes, Each each) {
-  std::optional<Bands> bands;
+  std::optional<CodeBands> bands;
   const auto seekable = [](const auto&... parts) { return ((!parts || parts->seekable()) && ...); };
   const int64_t codes = x_bytes_of(plan, {0, extents(plan).x}).end;
   if (codes > parameter_bytes && Chunks::holds_codes(plan, output_bytes, parameter_bytes) &&
       seekable(readers.codes, readers.scale, readers.zero_point, readers.group_index))
-    bands = Bands::of(plan, parameter_bytes);
+    bands = CodeBands::of(plan, parameter_bytes);
   if (!bands) return each(plan, std::move(readers), int64_t{0});
-  DEQUANT_CHECK(bands->for_each([&](const Band& band) {
+  DEQUANT_CHECK(bands->for_each([&](const CodeBand& band) {
     return each(band.plan, readers_of(band, readers), band.elements.begin);
   }));
   for (auto* reader : {&readers.codes, &readers.scale, &readers.zero_point, &readers.tensor_scale,

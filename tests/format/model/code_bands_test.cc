@@ -1,6 +1,6 @@
-// Bands of tensors whose codes lie in another order than their floats. What they compute is tested
-// with whole checkpoints, in tests/python/test_checkpoints_bands.py.
-#include "format/model/bands.h"
+// Bands of tensors whose codes lie in another order than their floats. What they compute is
+// tested with whole checkpoints, in tests/python/test_checkpoints_bands.py.
+#include "format/model/code_bands.h"
 
 #include <gtest/gtest.h>
 
@@ -44,12 +44,12 @@ Plan gptoss_plan(int64_t experts, int64_t rows, int64_t groups) {
 /// The bands follow one another, and each has at most `most` bytes of codes; all have those of the
 /// tensor together.
 void expect_bands(const Plan& plan, int64_t most, int64_t least_count) {
-  const auto bands = Bands::of(plan, most);
+  const auto bands = CodeBands::of(plan, most);
   ASSERT_TRUE(bands.has_value());
   int64_t next = 0;
   int64_t bytes = 0;
   int64_t count = 0;
-  const auto status = bands->for_each([&](const Band& band) -> Status {
+  const auto status = bands->for_each([&](const CodeBand& band) -> Status {
     EXPECT_EQ(band.elements.begin, next);
     EXPECT_EQ(element_count(band.plan), band.elements.end - band.elements.begin);
     EXPECT_LE(band.codes.bytes(), most);
@@ -65,32 +65,32 @@ void expect_bands(const Plan& plan, int64_t most, int64_t least_count) {
   EXPECT_GE(count, least_count);
 }
 
-TEST(BandsTest, BandsOfColumnsOfWords) { expect_bands(gptq_plan(4, 512, 480), 1 << 14, 8); }
+TEST(CodeBandsTest, BandsOfColumnsOfWords) { expect_bands(gptq_plan(4, 512, 480), 1 << 14, 8); }
 
-TEST(BandsTest, BandsOfInterleavedWords) { expect_bands(awq_plan(512, 488), 1 << 14, 8); }
+TEST(CodeBandsTest, BandsOfInterleavedWords) { expect_bands(awq_plan(512, 488), 1 << 14, 8); }
 
-TEST(BandsTest, BandsOfOneExpertOrOfPartsOfIt) {
+TEST(CodeBandsTest, BandsOfOneExpertOrOfPartsOfIt) {
   expect_bands(gptoss_plan(6, 64, 4), 1 << 12, 6);
   expect_bands(gptoss_plan(6, 64, 4), 1 << 11, 12);
 }
 
-TEST(BandsTest, AWholeTensorIsOneBand) { expect_bands(awq_plan(512, 488), 1 << 20, 1); }
+TEST(CodeBandsTest, AWholeTensorIsOneBand) { expect_bands(awq_plan(512, 488), 1 << 20, 1); }
 
-TEST(BandsTest, RowsThatDoNotFitAreNoBand) {
-  EXPECT_FALSE(Bands::of(awq_plan(512, 488), 512 * 16 - 1).has_value());
-  EXPECT_TRUE(Bands::of(awq_plan(512, 488), 512 * 16).has_value());
+TEST(CodeBandsTest, RowsThatDoNotFitAreNoBand) {
+  EXPECT_FALSE(CodeBands::of(awq_plan(512, 488), 512 * 16 - 1).has_value());
+  EXPECT_TRUE(CodeBands::of(awq_plan(512, 488), 512 * 16).has_value());
 }
 
-TEST(BandsTest, ZeroPointsThatBeginWithinAWordAreNotCut) {
-  EXPECT_TRUE(Bands::of(gptq_plan(3, 512, 480), 1 << 14).has_value());
-  EXPECT_FALSE(Bands::of(gptq_plan(3, 512, 488), 1 << 14).has_value());
+TEST(CodeBandsTest, ZeroPointsThatBeginWithinAWordAreNotCut) {
+  EXPECT_TRUE(CodeBands::of(gptq_plan(3, 512, 480), 1 << 14).has_value());
+  EXPECT_FALSE(CodeBands::of(gptq_plan(3, 512, 488), 1 << 14).has_value());
 }
 
-TEST(BandsTest, TheErrorOfACallEndsIt) {
-  const auto bands = Bands::of(awq_plan(512, 488), 1 << 14);
+TEST(CodeBandsTest, TheErrorOfACallEndsIt) {
+  const auto bands = CodeBands::of(awq_plan(512, 488), 1 << 14);
   ASSERT_TRUE(bands.has_value());
   int calls = 0;
-  const auto status = bands->for_each([&](const Band&) -> Status {
+  const auto status = bands->for_each([&](const CodeBand&) -> Status {
     ++calls;
     return Error{ErrorCode::io, "no"};
   });

@@ -1,5 +1,5 @@
 // Bands of a tensor whose codes lie in another order than its floats.
-#include "format/model/bands.h"
+#include "format/model/code_bands.h"
 
 #include <algorithm>
 #include <numeric>
@@ -186,12 +186,12 @@ int64_t Runs::bytes() const {
   return bytes;
 }
 
-std::optional<Bands> Bands::of(const Plan& plan, int64_t most) {
+std::optional<CodeBands> CodeBands::of(const Plan& plan, int64_t most) {
   if (plan.granularity != Granularity::strided || is_slabs(plan.parameters.x_packing)) return {};
   for (const Dimension& d : plan.dimensions) {
     if (d.size == 0 || std::min({d.x, d.scale, d.zero_point}) < 0) return {};
   }
-  Bands bands(plan);
+  CodeBands bands(plan);
   for (; bands.dimension_ < plan.dimensions.size(); ++bands.dimension_) {
     const Dimension& d = plan.dimensions[bands.dimension_];
     const int64_t step = bands.keeps_alignment(d) ? d.block : std::lcm(kRows, d.block);
@@ -211,16 +211,16 @@ std::optional<Bands> Bands::of(const Plan& plan, int64_t most) {
   return {};
 }
 
-bool Bands::keeps_alignment(const Dimension& d) const {
+bool CodeBands::keeps_alignment(const Dimension& d) const {
   const Packing& p = plan_.parameters.x_packing;
   const int64_t codes = p.columns != 0 ? p.row : unit_of(p, code_bits(plan_));
   const bool zero_points = !plan_.has_zero_point || d.zero_point % unit_of_zero_points(plan_) == 0;
   return d.x % codes == 0 && zero_points;
 }
 
-std::optional<Band> Bands::band(int64_t outer, Range indices) const {
+std::optional<CodeBand> CodeBands::band(int64_t outer, Range indices) const {
   const Dimension& cut = plan_.dimensions[dimension_];
-  Band band{{outer * cut.size + indices.begin, outer * cut.size + indices.end}, plan_};
+  CodeBand band{{outer * cut.size + indices.begin, outer * cut.size + indices.end}, plan_};
   band.plan.dimensions.erase(band.plan.dimensions.begin(),
                              band.plan.dimensions.begin() + static_cast<ptrdiff_t>(dimension_));
   band.plan.dimensions[0].size = indices.end - indices.begin;
@@ -250,7 +250,7 @@ std::optional<Band> Bands::band(int64_t outer, Range indices) const {
   return {};
 }
 
-bool Bands::place_codes(Band& band, int64_t first) const {
+bool CodeBands::place_codes(CodeBand& band, int64_t first) const {
   Packing& p = band.plan.parameters.x_packing;
   const int width = code_bits(plan_);
   Strides strides;
@@ -259,7 +259,7 @@ bool Bands::place_codes(Band& band, int64_t first) const {
 }
 
 /// Words of a row run down a column of a matrix: a band is a few of its columns.
-bool Bands::place_columns(Band& band, int64_t first) const {
+bool CodeBands::place_columns(CodeBand& band, int64_t first) const {
   Packing& p = band.plan.parameters.x_packing;
   const Dimension& cut = band.plan.dimensions[0];
   int64_t reach = 1;
@@ -274,12 +274,12 @@ bool Bands::place_columns(Band& band, int64_t first) const {
   return true;
 }
 
-bool Bands::place_scales(Band& band, int64_t first) const {
+bool CodeBands::place_scales(CodeBand& band, int64_t first) const {
   Strides strides = parameter_strides(band.plan, &Dimension::scale, &GroupIndex::scale);
   return set(band.scale, strides.runs(first, 1, bits(plan_.scale)));
 }
 
-bool Bands::place_zero_points(Band& band, int64_t first) const {
+bool CodeBands::place_zero_points(CodeBand& band, int64_t first) const {
   if (!plan_.has_zero_point) return true;
   Strides strides = parameter_strides(band.plan, &Dimension::zero_point, &GroupIndex::zero_point);
   Packing& p = band.plan.parameters.zero_point_packing;
@@ -288,7 +288,7 @@ bool Bands::place_zero_points(Band& band, int64_t first) const {
          set(band.zero_point, strides.runs(first, unit_of_zero_points(plan_), width));
 }
 
-RecipeReaders readers_of(const Band& band, const RecipeReaders& whole) {
+RecipeReaders readers_of(const CodeBand& band, const RecipeReaders& whole) {
   const auto runs = [](const std::unique_ptr<StoredReader>& reader, const Runs& of_band) {
     return reader ? std::make_unique<RunsReader>(*reader, of_band) : nullptr;
   };

@@ -28,7 +28,7 @@ struct Runs {
 
 /// Some neighbours of one dimension of a strided plan, with one index of each dimension outside of
 /// it and all indices of those inside: a range of the elements in the order of y.
-struct Band {
+struct CodeBand {
   Range elements;
   Plan plan;  ///< of the band alone, for codes and parameters that are one run after the other
   Runs codes = {};
@@ -38,13 +38,14 @@ struct Band {
 };
 
 /// The bands of a plan.
-class Bands {
+class CodeBands {
  public:
-  /// Bands of at most `most` bytes of codes. Nothing where the layout of codes or parameters cannot
-  /// be cut: sizes that do not lie on whole words, slabs, and codes far apart in every dimension.
-  static std::optional<Bands> of(const Plan& plan, int64_t most);
+  /// Bands of at most `most` bytes of codes. Nothing where the layout of codes or parameters
+  /// cannot be cut: sizes that do not lie on whole words, slabs, and codes far apart in every
+  /// dimension.
+  static std::optional<CodeBands> of(const Plan& plan, int64_t most);
 
-  /// Calls each(const Band&) for all bands, from front to back; ends at the first error.
+  /// Calls each(const CodeBand&) for all bands, from front to back; ends at the first error.
   template <class Each>
   Status for_each(Each each) const {
     const int64_t size = plan_.dimensions[dimension_].size;
@@ -56,17 +57,17 @@ class Bands {
   }
 
  private:
-  explicit Bands(const Plan& plan) : plan_(plan) {}
+  explicit CodeBands(const Plan& plan) : plan_(plan) {}
 
   /// The band of these indices of the dimension, and of one combination of those outside of it.
   /// Nothing where it cannot be cut.
-  std::optional<Band> band(int64_t outer, Range indices) const;
+  std::optional<CodeBand> band(int64_t outer, Range indices) const;
   /// Says where codes or parameters are whose element for the first result is `first`, and how the
   /// band's plan finds them. False where they cannot be cut.
-  bool place_codes(Band& band, int64_t first) const;
-  bool place_columns(Band& band, int64_t first) const;
-  bool place_scales(Band& band, int64_t first) const;
-  bool place_zero_points(Band& band, int64_t first) const;
+  bool place_codes(CodeBand& band, int64_t first) const;
+  bool place_columns(CodeBand& band, int64_t first) const;
+  bool place_scales(CodeBand& band, int64_t first) const;
+  bool place_zero_points(CodeBand& band, int64_t first) const;
   /// True where all indices of the dimension are whole words away from index 0.
   bool keeps_alignment(const Dimension& d) const;
 
@@ -77,6 +78,6 @@ class Bands {
 };
 
 /// The readers of the stored tensors of a band. `whole` must outlive them.
-RecipeReaders readers_of(const Band& band, const RecipeReaders& whole);
+RecipeReaders readers_of(const CodeBand& band, const RecipeReaders& whole);
 
 }  // namespace dequant::format
