@@ -1,5 +1,6 @@
 // Schemes of checkpoints through the C API.
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <string>
 
@@ -83,6 +84,29 @@ TEST(CScheme, GivesTheFloatsOfTheScheme) {
   EXPECT_EQ(sizes.elements, 6);
   EXPECT_EQ(sizes.x_bytes, 6U);
   EXPECT_EQ(sizes.scale_bytes, 16U);
+}
+
+TEST(CScheme, TheValuesOfNvfp4AreTheSchemesOwn) {
+  const std::array<int64_t, 2> shape{1, 8};
+  const std::array<int64_t, 2> grid{1, 1};
+  const std::array<uint8_t, 8> codes{0x98, 0xF7};  // 8 and 9, 7 and 15
+  const uint8_t scale = 0x40;                      // 2
+  const float second = 0.25F;
+  const std::array<dequant_scheme_tensor, 3> tensors{
+      {{"weight", {DEQUANT_UINT8, 2, shape.data()}},
+       {"weight_scale", {DEQUANT_FLOAT8E4M3FN, 2, grid.data()}},
+       {"weight_scale_2", {DEQUANT_FLOAT32, 0, nullptr}}}};
+  const Planned planned({sizeof(dequant_scheme), "modelopt", tensors.data(), tensors.size(),
+                         nullptr, 0, DEQUANT_FLOAT32});
+  ASSERT_EQ(planned.code, DEQUANT_OK) << planned.error.message;
+  const std::array<const void*, 3> data{codes.data(), &scale, &second};
+  const std::array<uint64_t, 3> bytes{sizeof codes, sizeof scale, sizeof second};
+  std::array<float, 16> y{};
+  const dequant_scheme_buffers buffers{sizeof buffers, data.data(), bytes.data(),
+                                       data.size(),    y.data(),    sizeof y};
+  ASSERT_EQ(dequant_run_scheme(planned.plan, &buffers, nullptr, nullptr), DEQUANT_OK);
+  EXPECT_EQ(y, (std::array<float, 16>{0, -0.25F, 3, -3}));
+  EXPECT_FALSE(std::signbit(y[0]));
 }
 
 TEST(CScheme, NodesThatBreakARuleAreRefused) {

@@ -37,6 +37,16 @@ def test_mx_of_bytes(tmp_path):
     assert y[1, 1] == 2 * 0.5  # byte 16: the high code is 1
 
 
+def test_nvfp4_of_modelopt_needs_no_table(tmp_path):
+    codes = np.arange(8, dtype=np.uint8).reshape(1, 8) * 17 + 8 * 16  # low codes 0 to 7, high + 8
+    saved(tmp_path, w=codes, s=np.array([[0x40]], np.uint8), g=np.array(0.5, np.float32))
+    dequant("op", "modelopt", "--weight", "w.npy", "--weight-scale", "s.npy", "--weight-scale-type",
+            "float8e4m3fn", "--weight-scale-2", "g.npy", "-o", "y.npy", cwd=tmp_path)
+    y = np.load(tmp_path / "y.npy")[0]  # 2 * 0.5 times the values of the codes
+    assert y[::2].tolist() == [0, 0.5, 1, 1.5, 2, 3, 4, 6]
+    assert (-y[1::2]).tolist() == y[::2].tolist() and not np.signbit(y[1])  # code 8 is +0
+
+
 def test_what_is_wrong_names_the_scheme(tmp_path):
     saved(tmp_path, w=np.zeros((2, 3), np.uint8), s=np.ones((3,), np.float32))
     fp8 = ["op", "fp8", "--weight", "w.npy", "--weight-type", "float8e4m3fn", "-o", "y.npy"]
