@@ -201,7 +201,7 @@ COMMANDS = {
 @pytest.mark.parametrize("command", COMMANDS)
 def test_any_allocation_may_fail_from_the_start_of_the_process(shim, folder, command, forever):
     """Also before main. The first 39, which are of loading; then each nineteenth of a conversion,
-    and each ninety-seventh of the other commands, most of which are those of a conversion."""
+    and each ninety-seventh of the other commands, most of which a conversion has too."""
     (folder / "in.onnx").write_bytes(quantized())  # whose output is one file
     (folder / "cases.json").write_text('{"format": "dequant-cases", "version": 1, "cases": []}')
     hit = folder.parent / "hit"

@@ -226,11 +226,14 @@ def test_a_model_cut_anywhere_is_converted_or_refused(tmp_path):
 
 
 def test_a_model_with_any_byte_changed_is_converted_or_refused(tmp_path):
+    # Sanitizers see all bytes changed in a test in C++, and in fuzzing.
+    places = range(0, len(WHOLE), 11 if "DEQUANT_SANITIZED" in os.environ else 1)
+
     def variants():
-        for i, change in itertools.product(range(len(WHOLE)), (0x01, 0x04, 0x80, 0xFF)):
+        for i, change in itertools.product(places, (0x01, 0x04, 0x80, 0xFF)):
             yield f"{i}-{change}", WHOLE[:i] + bytes([WHOLE[i] ^ change]) + WHOLE[i + 1:]
     codes = all_of(tmp_path, variants())
-    assert codes.count(3) > 100 and codes.count(0) > 100
+    assert codes.count(3) > len(places) // 5 and codes.count(0) > len(places) // 5
 
 
 def test_an_input_that_is_no_file_is_refused_at_once(tmp_path):
