@@ -1,7 +1,6 @@
 // Transpositions of codes in registers, for every target. The code for AVX-512 also serves the
 // AVX-512 targets with extensions.
-#define HWY_DISABLED_TARGETS \
-  (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_AVX3_DL)
+#define HWY_DISABLED_TARGETS (DEQUANT_NOT_COMPILED | HWY_AVX3_DL)
 #include "kernel/targets.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -6,10 +6,19 @@
 
 #include "kernel/kernel.h"
 
+// A build without AVX-512: the CMake option DEQUANT_AVX512.
+#ifdef DEQUANT_WITHOUT_AVX512
+#define DEQUANT_LEFT_OUT (HWY_AVX3 | HWY_AVX3_DL)
+#else
+#define DEQUANT_LEFT_OUT 0
+#endif
+
 // SSSE3 is not compiled: processors without SSE4.1 run the reference kernels. SVE is not compiled:
 // on Arm only NEON has been measured.
+#define DEQUANT_NOT_COMPILED \
+  (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | DEQUANT_LEFT_OUT)
 #ifndef HWY_DISABLED_TARGETS
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+#define HWY_DISABLED_TARGETS DEQUANT_NOT_COMPILED
 #endif
 #ifndef HWY_WANT_AVX3_DL
 #define HWY_WANT_AVX3_DL

@@ -46,10 +46,11 @@ export -f compile
 aarch64-linux-gnu-g++ "$out"/objects/*.o -o "$out/arm_tests"
 
 # Death tests start their own program anew, which an emulator cannot do. Tensors larger than the
-# caches, all ways through a chunk, random strides, and every scale and zero point that portable
-# code converts take minutes here and show nothing that the remaining tests do not.
+# caches, all ways through a chunk, random strides, all sequences of calls of an executor, and every
+# scale and zero point that portable code converts take minutes here and show nothing that the
+# remaining tests do not.
 left_out='*DeathTest.*:*/Large.*:Ways.*:Parameters.GiveBandsAndThreads*:Parameters.Every*'
-left_out+=':Parameters.GiveSimplifiedPlans*'
+left_out+=':Parameters.GiveSimplifiedPlans*:Executor.IsAccepted*:Strided.ChunksOfManyThreads*'
 left_out+=':Strided.GivesRandomStrides*:Strided.GivesDimensionsInAnyOrder*'
 export GTEST_TOTAL_SHARDS=16 GTEST_BRIEF=1 GTEST_FILTER="-$left_out"
 shard() {

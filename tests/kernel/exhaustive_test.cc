@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <tuple>
 
 #include "element/codes.h"
 #include "kernel/kernel_check.h"
@@ -73,22 +75,34 @@ TEST(Exhaustive, EveryCodeGivesTheSameBitsOnEveryTarget) {
   }
 }
 
-/// Every scale of an output's own type with every difference of codes of 8 bits or fewer.
-TEST(Exhaustive, EveryScaleOf16BitsGivesTheSameBitsOnEveryTarget) {
-  for (const Element x : {uint8, int4, float8e4m3fn, float8e5m2}) {
-    const std::vector<uint8_t> codes = every_code(x);
-    const size_t count = codes.size() * 8 / static_cast<size_t>(bits(x));
-    const std::vector<int32_t> zeros =
-        x == uint8 ? std::vector<int32_t>{0, 255} : std::vector<int32_t>{0};
-    for (const Element y : {float16, bfloat16}) {
-      for (uint32_t code = 0; code < 0x10000; ++code) {
-        const float scale = float_value(y, code);
-        for (const int32_t zero : zeros) {
-          expect_same(x, y, ScaleLayout::per_group, count, codes, &scale, &zero);
-        }
-        if (HasFatalFailure()) return;
-      }
+/// x and an output of 16 bits.
+class Exhaustive16 : public ::testing::TestWithParam<std::tuple<Element, Element>> {};
+
+std::string name_of(const ::testing::TestParamInfo<std::tuple<Element, Element>>& test) {
+  return std::string(name(std::get<0>(test.param)))
+      .append("_")
+      .append(name(std::get<1>(test.param)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Exhaustive, Exhaustive16,
+                         ::testing::Combine(::testing::Values(uint8, int4, float8e4m3fn,
+                                                              float8e5m2),
+                                            ::testing::Values(float16, bfloat16)),
+                         name_of);
+
+/// Every scale of the output's own type with every difference of codes of 8 bits or fewer.
+TEST_P(Exhaustive16, EveryScaleGivesTheSameBitsOnEveryTarget) {
+  const auto [x, y] = GetParam();
+  const std::vector<uint8_t> codes = every_code(x);
+  const size_t count = codes.size() * 8 / static_cast<size_t>(bits(x));
+  const std::vector<int32_t> zeros =
+      x == uint8 ? std::vector<int32_t>{0, 255} : std::vector<int32_t>{0};
+  for (uint32_t code = 0; code < 0x10000; ++code) {
+    const float scale = float_value(y, code);
+    for (const int32_t zero : zeros) {
+      expect_same(x, y, ScaleLayout::per_group, count, codes, &scale, &zero);
     }
+    if (HasFatalFailure()) return;
   }
 }
 
