@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs every target, two at a time: run.sh [RUNS] [TARGET...]
 #
-#   RUNS           executions of each target, 10,000,000 unless given
+#   RUNS           executions of each target, 10,000,000 unless given; a tenth of these of targets
+#                  that write whole checkpoints
 #   FUZZ_BUILD     the build folder, build-fuzz unless set
 #   FUZZ_JOBS      targets at a time, 2 unless set
 #   FUZZ_SEED      1 unless set: another one searches elsewhere
@@ -25,13 +26,17 @@ mkdir -p "$build"/{corpus,findings,logs}
 export ASAN_OPTIONS=quarantine_size_mb=8:malloc_context_size=3
 
 one() {
-  local target=$1 length=256 dict=()
+  local target=$1 length=256 dict=() count=$runs
   case $target in
     cases | directml_json | onnx_model | onnx_tensor | npy | safetensors) length=2048 ;;
+    checkpoint_config | checkpoint_index) length=1024 ;;
+  esac
+  case $target in # a folder is written, and read several times
+    checkpoint_config | checkpoint_scheme | checkpoint_convert) count=$((runs / 10)) ;;
   esac
   [ -f "fuzz/$target.dict" ] && dict=("-dict=fuzz/$target.dict")
   mkdir -p "$build/corpus/$target"
-  "$build/fuzz/${target}_fuzz" -runs="$runs" -max_len="$length" -seed="$seed" -timeout=10 \
+  "$build/fuzz/${target}_fuzz" -runs="$count" -max_len="$length" -seed="$seed" -timeout=10 \
     -rss_limit_mb=2048 -malloc_limit_mb=512 -print_final_stats=1 -print_funcs=0 -entropic=0 \
     "${dict[@]}" \
     -artifact_prefix="$build/findings/$target-" "$build/corpus/$target" \
@@ -41,10 +46,10 @@ export -f one
 rm -f "$build/findings/failed"
 printf '%s\n' "${targets[@]}" | xargs -P "${FUZZ_JOBS:-2}" -I{} bash -c 'one {}'
 
-printf '%-15s %12s %9s %8s\n' target executions exec/s corpus
+printf '%-18s %12s %9s %8s\n' target executions exec/s corpus
 for target in "${targets[@]}"; do
   stat() { awk -v key="stat::$1:" '$1 == key { print $2 }' "$build/logs/$target"; }
-  printf '%-15s %12s %9s %8s\n' "$target" "$(stat number_of_executed_units)" \
+  printf '%-18s %12s %9s %8s\n' "$target" "$(stat number_of_executed_units)" \
     "$(stat average_exec_per_sec)" "$(find "$build/corpus/$target" -type f | wc -l)"
 done
 [ ! -e "$build/findings/failed" ] && echo "no finding" && exit

@@ -14,7 +14,8 @@ import random
 import struct
 import sys
 
-NUMBERS = ("linear", "tensorflow", "directml", "webnn", "c_api", "plan")
+NUMBERS = ("linear", "tensorflow", "directml", "webnn", "c_api", "plan", "checkpoint_scheme",
+           "checkpoint_convert")
 LARGEST = 4096  # bytes of a seed: mutations of long ones lead nowhere
 
 
@@ -142,6 +143,30 @@ def cases(folder: pathlib.Path, shared: pathlib.Path | None) -> None:
             write(folder, f"{stem}-{i}", json.dumps(file, separators=(",", ":")).encode())
 
 
+def checkpoints(corpus: pathlib.Path) -> None:
+    """Of each checkpoint of checkpoints.json the configuration of one row and one column, and one
+    without changes for the other targets. Two bytes say which file and which checkpoint it is."""
+    text = (pathlib.Path(__file__).parent / "support" / "checkpoints.json").read_text()
+    for i, (name, kind) in enumerate(json.loads(text).items()):
+        config = {"torch_dtype": "bfloat16", **kind}
+        for key in ("data", "tensors", "metadata", "file", "said"):
+            config.pop(key, None)
+        files = {0: config}
+        if "file" in kind:
+            files[1 if kind["file"].startswith("hf") else 4] = kind["said"]
+        for file, said in files.items():
+            said = json.dumps(said, separators=(",", ":")).encode()
+            write(corpus / "checkpoint_config", f"{name}-{file}", bytes([file, i]) + said)
+        for target in ("checkpoint_scheme", "checkpoint_convert"):
+            write(corpus / target, name, bytes([i, 1, 2, 0, 0x40, 0]))
+    for i, text in enumerate((
+            {"weight_map": {"x": "a.safetensors", "y.weight": "a.safetensors"}},
+            {"weight_map": {"z": "b.safetensors", "\u00e9\n": "b.safetensors"}},
+            {"metadata": {"total_size": 1}, "weight_map": {}})):
+        write(corpus / "checkpoint_index", str(i), b"\x80" + json.dumps(text).encode())
+        write(corpus / "checkpoint_index", f"numbers{i}", bytes([0] + [i % 2, i // 2] * 32))
+
+
 def main() -> None:
     corpus = pathlib.Path(sys.argv[1])
     given = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
@@ -150,6 +175,7 @@ def main() -> None:
     npy(corpus / "npy")
     safetensors(corpus / "safetensors")
     onnx(corpus)
+    checkpoints(corpus)
     descriptions(corpus / "directml_json")
     cases(corpus / "cases", shared)
     for i, path in enumerate(sorted(shared.rglob("*.onnx")) if shared else []):
