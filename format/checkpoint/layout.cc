@@ -53,7 +53,14 @@ class Planner {
       layout_.tensor_bytes += tensor->bytes;
       layout_.shards.back().tensors.push_back(*tensor);
     }
+    if (layout_.shards.empty()) add_empty_shard();
     return {};
+  }
+
+  /// A checkpoint without tensors has a file all the same: what reads it looks for one.
+  void add_empty_shard() {
+    layout_.shards.emplace_back();
+    layout_.shards.back().name = groups_.shards().files()[0].name;
   }
 
   /// The tensor of the output whose data comes from the entry; nothing for parameters.

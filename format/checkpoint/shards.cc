@@ -127,6 +127,7 @@ Status Shards::open_index() {
     }
     names.insert(file.get<std::string>());
   }
+  if (names.empty()) return failure(ErrorCode::malformed, "{}: it names no file", escaped(anchor_));
   for (const std::string& name : names) {
     if (name.find('/') != std::string::npos || !name.ends_with(kSafetensors)) {
       return failure(ErrorCode::io, "{}: \"{}\" is no name of a .safetensors file in the folder",

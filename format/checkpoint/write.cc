@@ -110,7 +110,8 @@ class Writer {
     DEQUANT_CHECK(std::move(status));
     for (const OtherFile& other : others_.copied) DEQUANT_CHECK(copy_file(folder, other));
     DEQUANT_CHECK(groups_.shards().check_unchanged());
-    if (layout_.shards.size() > 1 || !groups_.shards().index().empty())
+    const bool has_index = layout_.shards.size() > 1 || !groups_.shards().index().empty();
+    if (has_index && !layout_.shards[0].tensors.empty())
       DEQUANT_CHECK(write_json(folder, index_name(), index_of(layout_)));
     if (!groups_.config().document().is_null()) {
       const bool all = layout_.not_selected.empty() && groups_.unknown().empty();

@@ -192,6 +192,30 @@ def test_names_are_escaped_wherever_they_are_printed(folder):
     folder.refused(3, "\\x1b[1m.weight_scale", "may be the scale of")
 
 
+@pytest.mark.parametrize("text", ["{}", one("F32", (1,), name="k.k_scale")])
+def test_a_checkpoint_of_which_no_tensor_is_left_is_one_without_tensors(folder, text):
+    source = folder.path / "model.safetensors"
+    source.write_bytes(file_of(text, DATA if "k_scale" in text else b""))
+    single = folder.path.parent / "single.safetensors"
+    dequant("convert", source, "-o", single)
+    folder.convert()
+    for options in (["--shards", "as-input"], ["--max-shard-size", "1"]):
+        folder.convert("--force", *options)
+    for output in (single, folder.out):
+        assert tensors(output) == {}
+        dequant("inspect", output)
+        dequant("verify", folder.path, output)
+
+
+def test_floats_may_have_the_names_of_codes(folder):
+    """The output has no configuration of quantization: then names tell."""
+    folder.file({**weight(), "v.W_q": ("F32", SCALE), "v_blocks": ("F32", SCALE),
+                 "v_scales": ("F32", SCALE), "u._data": ("F32", SCALE)})
+    folder.convert()
+    dequant("verify", folder.path, folder.out)
+    assert tensors(folder.out).keys() == {"w.weight", "v.W_q", "v_blocks", "v_scales", "u._data"}
+
+
 # Indices.
 
 def hostile_index(folder, text):
@@ -214,7 +238,8 @@ def test_an_index_that_names_no_file_of_the_folder_is_refused(folder, name, code
 @pytest.mark.parametrize("text", [
     "", "[]", "{}", '{"weight_map":[]}', '{"weight_map":null}', '{"weight_map":{}} x',
     '{"weight_map":{"a":"x.safetensors","\\u0061":"y.safetensors"}}',
-    '{"weight_map":{},"weight_map":{}}', '{"weight_map":{"\\ud800":"x.safetensors"}}',
+    '{"weight_map":{}}', '{"weight_map":{},"weight_map":{}}',
+    '{"weight_map":{"\\ud800":"x.safetensors"}}',
     '{"metadata":' + "[" * 100_000, "{" * 100_000])
 def test_an_index_that_is_no_map_of_names_is_refused(folder, text):
     folder.file(weight())

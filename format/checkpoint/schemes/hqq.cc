@@ -159,7 +159,8 @@ class Recogniser {
 
 bool has_tensors(const Groups& groups) {
   for (const Entry& entry : groups.shards().entries()) {
-    if (entry.name().ends_with(".W_q")) return true;
+    const bool holds_codes = entry.dtype() == "U8" || entry.dtype() == "I32";
+    if (holds_codes && entry.name().ends_with(".W_q")) return true;
   }
   return false;
 }
