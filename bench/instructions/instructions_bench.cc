@@ -169,6 +169,39 @@ void count_strided(Memory& memory) {
   }
 }
 
+struct Stored {
+  const char* name;
+  Element element;
+  std::vector<int64_t> shape;
+};
+
+/// A weight of 256 by 256, as a scheme of checkpoints stores it.
+void count_checkpoint(Memory& memory, const char* scheme, const std::vector<Stored>& stored,
+                      const std::vector<dequant::SchemeOption>& options) {
+  std::vector<dequant::SchemeTensor> tensors;
+  for (const Stored& s : stored) tensors.push_back({s.name, {s.element, s.shape}});
+  for (const Element y : {float32, bfloat16}) {
+    const std::string cell = std::string("checkpoint/") + scheme + "/" + std::string(name(y));
+    const auto dense = dequant::plan_scheme({scheme, tensors, options, y});
+    if (!dense) fail(cell, dense.error().message);
+    count(memory, cell, dense->plan);
+  }
+}
+
+void count_checkpoints(Memory& memory) {
+  count_checkpoint(memory, "fp8",
+                   {{"weight", float8e4m3fn, {256, 256}}, {"weight_scale", float32, {2, 2}}},
+                   {{"block", "128,128"}});
+  count_checkpoint(
+      memory, "gptq",
+      {{"qweight", int32, {32, 256}}, {"qzeros", int32, {2, 32}}, {"scales", float16, {2, 256}}},
+      {{"group_size", "128"}});
+  count_checkpoint(
+      memory, "awq",
+      {{"qweight", int32, {256, 32}}, {"qzeros", int32, {2, 32}}, {"scales", float16, {2, 256}}},
+      {{"group_size", "128"}});
+}
+
 /// Counts calls of 16 elements, with an existing plan and with a new plan.
 void count_calls(Memory& memory) {
   const int64_t shape[] = {16};
@@ -199,6 +232,7 @@ int main() {
   count_packed(memory);
   count_ranges(memory);
   count_strided(memory);
+  count_checkpoints(memory);
   count_calls(memory);
   return 0;
 }
