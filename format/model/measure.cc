@@ -19,6 +19,15 @@ void for_each_listed(ScaleProfile& scale, Visit visit) {
   for (Group& g : scale.greatest) visit(g);
 }
 
+/// The zero point that is subtracted where one of GPTQ is stored minus 1. A carry to the next zero
+/// point of a word is left out.
+double subtracted(const Plan& plan, double stored) {
+  const dequant::Parameters& p = plan.parameters;
+  const double zero = stored + p.zero_point_offset;
+  const double codes = 1 << std::min(bits(zero_point_element(plan)), 16);
+  return p.zero_point_overflow != ZeroPointOverflow::keep && zero == codes ? 0 : zero;
+}
+
 }  // namespace
 
 Result<Measured> Measurer::measure(const DenseTensor& tensor, bool all) {
@@ -27,7 +36,7 @@ Result<Measured> Measurer::measure(const DenseTensor& tensor, bool all) {
   DEQUANT_CHECK(read(recipe.scale, [&](double scale) { found.scale.add(scale, all); }));
   for_each_listed(found.scale, [&](Group& g) { g.zero_point = recipe.plan.implicit_zero_point; });
   if (recipe.zero_point && !has_packed_zero_points(recipe.plan))
-    DEQUANT_CHECK(read_zero_points(*recipe.zero_point, found));
+    DEQUANT_CHECK(read_zero_points(recipe.plan, *recipe.zero_point, found));
   Profiler profiler(recipe.plan, all);
   // Chunks of a strided plan may read the same codes: these are read once more, in their order.
   const bool strided = recipe.plan.granularity == Granularity::strided;
@@ -59,11 +68,13 @@ Status Measurer::read_codes(const StoredTensor& codes, Profiler& profiler) {
 }
 
 /// Zero points have the indices of the scales.
-Status Measurer::read_zero_points(const StoredTensor& zero_point, Measured& found) {
+Status Measurer::read_zero_points(const Plan& plan, const StoredTensor& zero_point,
+                                  Measured& found) {
   std::unordered_map<int64_t, double> listed;
   for_each_listed(found.scale, [&](Group& g) { listed[g.index] = 0; });
   int64_t index = 0;
-  DEQUANT_CHECK(read(zero_point, [&](double value) {
+  DEQUANT_CHECK(read(zero_point, [&](double stored) {
+    const double value = subtracted(plan, stored);
     found.zero_point.add(value);
     const auto at = listed.find(index++);
     if (at != listed.end()) at->second = value;

@@ -33,7 +33,7 @@ class Measurer {
 
  private:
   Status read_codes(const StoredTensor& codes, Profiler& profiler);
-  Status read_zero_points(const StoredTensor& zero_point, Measured& found);
+  Status read_zero_points(const Plan& plan, const StoredTensor& zero_point, Measured& found);
   template <class Add>
   Status read(const StoredTensor& tensor, Add add);
 

@@ -81,3 +81,13 @@ def test_extract_has_the_bits_of_convert(converted, tmp_path):
     assert y.dtype == FLOATS.get(dtype, np.float32) and list(y.shape) == shape
     assert np.array_equal(y.astype(np.float32).ravel(), expected, equal_nan=True)
     assert np.array_equal(np.signbit(y.ravel()), np.signbit(expected))
+
+
+@pytest.mark.parametrize(("folder", "zero_point"), [
+    ("gptq_v1_w4_g32_sym", 8), ("gptq_v1_w8_g32_sym", 128), ("awq_gemm_g32", None)])
+def test_inspect_has_the_zero_points_that_are_subtracted(shared, folder, zero_point):
+    path = shared / "checkpoints" / folder
+    report = json.loads(dequant("inspect", path, "--all", "--json").stdout)
+    for tensor in report["tensors"]:
+        found = tensor["zero_point"]
+        assert (found and (found["min"], found["max"])) == (zero_point and (zero_point,) * 2)
