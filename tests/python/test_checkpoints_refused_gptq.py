@@ -62,6 +62,11 @@ def test_an_index_is_not_needed(folder):
     assert tensors(folder.out).keys() == {"w.weight"}
 
 
+def test_an_index_without_entries_is_refused(folder):
+    gptq(folder, g_idx=("I32", np.zeros(0, np.int32)))
+    folder.refused(3, "tensor w.g_idx: it has no entries")
+
+
 def test_an_old_file_of_its_own_has_the_configuration(folder):
     folder.config({"torch_dtype": "float16"})
     (folder.path / "quantize_config.json").write_text(

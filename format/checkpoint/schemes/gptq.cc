@@ -142,6 +142,7 @@ class Recogniser {
     }
     DEQUANT_TRY(const auto bytes, groups_.shards().read(*module.g_idx, kMostIndexBytes));
     std::vector<int32_t> index(bytes.size() / sizeof(int32_t));
+    if (index.empty()) return failure(ErrorCode::malformed, "tensor {}: it has no entries", name);
     std::memcpy(index.data(), bytes.data(), bytes.size());
     const int64_t groups = module.scales->shape()[0];
     for (size_t i = 0; i < index.size(); ++i) {
