@@ -36,6 +36,8 @@ struct Options {
 /// Why a tensor differs, as far as that is known.
 std::string explanation_text(const WrongTensor& t) {
   if (t.explanation) return std::string(t.explanation->mistake.what);
+  if (!t.type.empty())
+    return fmt::format("element {} of type {} is the first that differs", t.first, t.type);
   return t.reason.empty() ? "no known mistake explains it" : t.reason;
 }
 
@@ -65,10 +67,13 @@ void print_json(const Options& o, const Verification& v) {
   j["wrong"] = ordered_json::array();
   for (const WrongTensor& t : v.wrong) {
     const auto& e = t.explanation;
+    const bool stored = !t.type.empty();
     j["wrong"].push_back({{"name", t.name},
                           {"elements", t.elements},
                           {"different", t.different},
                           {"reason", t.reason},
+                          {"type", stored ? ordered_json(t.type) : ordered_json()},
+                          {"first_different", stored ? ordered_json(t.first) : ordered_json()},
                           {"mistake", e ? ordered_json(e->mistake.key) : ordered_json()},
                           {"explanation", explanation_text(t)}});
   }
@@ -76,6 +81,7 @@ void print_json(const Options& o, const Verification& v) {
   j["unexpected"] = v.unexpected;
   j["totals"] = {{"compared", v.verified},
                  {"dequantized", v.dequantized},
+                 {"stored", v.stored},
                  {"elements", v.elements},
                  {"wrong", v.wrong.size()}};
   fmt::print("{}\n", json_text(j, 0));
@@ -106,11 +112,10 @@ void print_json(const Options& o, const format::AuditReport& r) {
   fmt::print("{}\n", json_text(j, 0));
 }
 
-Result<std::unique_ptr<format::ModelFile>> open(const std::string& path, const Options& o,
-                                                bool quantized) {
+Result<std::unique_ptr<format::ModelFile>> open(const std::string& path, const Options& o) {
   at_work_on(path);
   format::OpenOptions options{o.resources.structure_memory(), {}};
-  options.own.set_if(quantized && o.keep_unknown, "keep-unknown");
+  options.own.set_if(o.keep_unknown, "keep-unknown");
   return format::open_model(format::formats(), path, options);
 }
 
@@ -137,13 +142,13 @@ Result<int> run(Options& o) {
         ErrorCode::invalid_argument,
         "verify compares QUANTIZED with FLOAT, or with --audit one model with its audit");
   }
-  DEQUANT_TRY(const auto quantized, open(o.quantized, o, true));
+  DEQUANT_TRY(const auto quantized, open(o.quantized, o));
   if (o.audit) {
     return show(o, [&](const format::Progress& progress) {
       return quantized->check_audit(*o.audit, progress);
     });
   }
-  DEQUANT_TRY(const auto floats, open(*o.floats, o, false));
+  DEQUANT_TRY(const auto floats, open(*o.floats, o));
   return show(o, [&](const format::Progress& progress) {
     return format::verify(*quantized, *floats, {o.resources.stream_options(), progress});
   });
@@ -165,7 +170,7 @@ void add_verify(const Command& app, int& exit_code) {
        "wrote")
       .type_name("FILE");
   c.add_flag("--keep-unknown", o->keep_unknown,
-             "Leave out quantized tensors that nothing says how to dequantize");
+             "Compare the stored bytes of quantized tensors that nothing says how to dequantize");
   c.add_flag("-q,--quiet", o->quiet, "Print nothing but errors and warnings");
   c.add_flag("--json", o->json, "Print the report as one JSON object");
   o->resources.add_to(c);
@@ -175,7 +180,8 @@ void add_verify(const Command& app, int& exit_code) {
       "  dequant verify quantized.safetensors float.safetensors --json\n"
       "  dequant verify --audit audit.jsonl DeepSeek-V3-bf16\n"
       "\n"
-      "Every tensor is computed in the type that FLOAT has it in, and compared bit by bit. For a\n"
+      "Every tensor is computed in the type that FLOAT has it in, and compared bit by bit, as are\n"
+      "the stored bytes of integers, booleans and other tensors that both checkpoints have. For a\n"
       "tensor that differs, known mistakes are tried: a scale left out, inverted or applied "
       "twice,\n"
       "zero points off by one, codes swapped, another block size, a transposed tensor, roundings.\n"

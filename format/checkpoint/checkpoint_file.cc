@@ -121,10 +121,10 @@ Status CheckpointFile::visit_floats(const TensorVisitor& visitor) {
 
 Status CheckpointFile::visit_rest(const std::function<Status(const RestTensor&)>& visitor) const {
   const auto rest = [&](const Entry& entry, std::string_view dropped) {
-    const Location location{shards_->file_of(entry).name, entry.tensor->offset,
-                            entry.tensor->bytes};
-    return visitor(
-        {entry.name(), entry.dtype(), entry.shape(), entry.tensor->bytes, dropped, location});
+    const Shard& shard = shards_->file_of(entry);
+    const safetensors::Tensor& t = *entry.tensor;
+    return visitor({entry.name(), entry.dtype(), entry.shape(), t.bytes, dropped,
+                    Location{shard.name, t.offset, t.bytes}, t.dtype->bits, &shard.file});
   };
   for (const Entry& entry : shards_->entries()) {
     if (groups_.is_copied(entry)) DEQUANT_CHECK(rest(entry, {}));

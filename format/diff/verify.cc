@@ -6,6 +6,7 @@
 #include "format/diff/bands.h"
 #include "format/diff/comparison.h"
 #include "format/diff/pairs.h"
+#include "format/diff/verify_stored.h"
 #include "format/io/errors.h"
 
 namespace dequant::format {
@@ -24,27 +25,49 @@ class Verifier {
   Result<Verification> run() {
     DEQUANT_TRY(const NamedTensors in_a, NamedTensors::of(a_));
     DEQUANT_TRY(const NamedTensors in_b, NamedTensors::of(b_));
-    const Pairing pairing = paired(in_a, in_b);
+    const bool kept = a_.format().words.folds && b_.format().words.folds;
+    DEQUANT_TRY(const KeptTensors kept_a, kept ? KeptTensors::of(a_, in_a) : KeptTensors());
+    DEQUANT_TRY(const KeptTensors kept_b, kept ? KeptTensors::of(b_, in_b) : KeptTensors());
+    const Side a{in_a, kept_a};
+    const Side b{in_b, kept_b};
     for (const std::string_view name : in_a.names()) total_ += elements_of(in_a.find(name));
-    for (const NamePair& names : pairing.pairs) {
-      const DenseTensor* a = in_a.find(names.a);
-      const DenseTensor* b = in_b.find(names.b);
-      ++out_.verified;
-      if (a == nullptr || b == nullptr) {
-        out_.wrong.push_back(
-            {.name = std::string(names.a),
-             .reason = a == nullptr ? in_a.reason(names.a) : in_b.reason(names.b)});
-      } else if (auto status = verify(names.a, *a, *b); !status) {
-        if (status.error().code == ErrorCode::io) return std::move(status).error();
-        return in(fmt::format("tensor {}", escaped(names.a)), std::move(status).error());
-      }
-    }
-    out_.missing.assign(pairing.only_in_a.begin(), pairing.only_in_a.end());
-    out_.unexpected.assign(pairing.only_in_b.begin(), pairing.only_in_b.end());
+    total_ += kept_a.elements();
+    DEQUANT_CHECK(verify_floats(a, b));
+    DEQUANT_CHECK(verify_stored(
+        a, b, [&](int64_t elements) { return step(elements); }, out_));
     return std::move(out_);
   }
 
  private:
+  /// Compares the tensors that are floats in both models.
+  Status verify_floats(const Side& a, const Side& b) {
+    const Pairing pairing = paired(a.named, b.named);
+    for (const NamePair& names : pairing.pairs) {
+      if (names.a == names.b && is_stored_only(a, b, names.a)) continue;
+      DEQUANT_CHECK(verify_pair(names, a.named, b.named));
+    }
+    const auto add = [&](std::vector<std::string>& list, std::string_view name) {
+      if (!is_stored_only(a, b, name)) list.emplace_back(name);
+    };
+    for (const std::string_view name : pairing.only_in_a) add(out_.missing, name);
+    for (const std::string_view name : pairing.only_in_b) add(out_.unexpected, name);
+    return {};
+  }
+
+  Status verify_pair(const NamePair& names, const NamedTensors& in_a, const NamedTensors& in_b) {
+    const DenseTensor* a = in_a.find(names.a);
+    const DenseTensor* b = in_b.find(names.b);
+    ++out_.verified;
+    if (a == nullptr || b == nullptr) {
+      out_.wrong.push_back({.name = std::string(names.a),
+                            .reason = a == nullptr ? in_a.reason(names.a) : in_b.reason(names.b)});
+      return {};
+    }
+    auto status = verify(names.a, *a, *b);
+    if (status || status.error().code == ErrorCode::io) return status;
+    return in(fmt::format("tensor {}", escaped(names.a)), std::move(status).error());
+  }
+
   static int64_t elements_of(const DenseTensor* tensor) {
     if (tensor == nullptr) return 0;
     const auto count = element_count(tensor->shape);
@@ -83,13 +106,18 @@ class Verifier {
       DEQUANT_TRY(const auto band_b, bands_b->next(count));
       comparison.add(band_a, band_b, options_.stream.executor);
       left -= count;
-      done_ += count;
-      if (options_.progress) DEQUANT_CHECK(options_.progress(done_, total_));
+      DEQUANT_CHECK(step(count));
     }
     DEQUANT_CHECK(bands_a->finish());
     DEQUANT_CHECK(bands_b->finish());
     const Difference difference = comparison.result(0, false);
     return difference.size - difference.identical;
+  }
+
+  /// More elements of a are done.
+  Status step(int64_t elements) {
+    done_ += elements;
+    return options_.progress ? options_.progress(done_, total_) : Status();
   }
 
   ModelFile& a_;

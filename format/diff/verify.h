@@ -16,6 +16,8 @@ struct WrongTensor {
   int64_t elements = 0;
   int64_t different = 0;    ///< elements with other bits, NaN with any NaN counting as equal
   std::string reason = {};  ///< why it cannot be compared; empty: it differs
+  std::string type = {};    ///< as the file spells it, where bytes were compared; else empty
+  int64_t first = 0;        ///< where bytes were compared: the index of the first that differs
   std::optional<Explanation> explanation = {};
 };
 
@@ -23,6 +25,7 @@ struct WrongTensor {
 struct Verification {
   int64_t verified = 0;     ///< tensors that were compared
   int64_t dequantized = 0;  ///< of these, tensors that a recipe computes
+  int64_t stored = 0;       ///< of these, tensors of which the bytes were compared
   int64_t elements = 0;
   std::vector<WrongTensor> wrong;
   std::vector<std::string> missing;     ///< tensors that the float model lacks
@@ -37,8 +40,8 @@ struct VerifyOptions {
 };
 
 /// Computes every tensor of `quantized` in the type that `floats` has it in, and compares bits.
-/// Looks for the mistake that explains a tensor that differs. Fails as ModelFile::visit() and
-/// stream() do.
+/// Looks for the mistake that explains a tensor that differs. In formats whose Words have `folds`,
+/// compares the bytes of tensors that both only store. Fails as ModelFile::visit() and stream() do.
 Result<Verification> verify(ModelFile& quantized, ModelFile& floats, const VerifyOptions& options);
 
 }  // namespace dequant::format

@@ -16,6 +16,8 @@
 
 namespace dequant::format {
 
+class InputFile;
+
 /// A range of a file that holds the packed bytes of a stored tensor, in no further encoding.
 struct Location {
   std::string_view file;  ///< relative to the folder of the model file; empty: the model file
@@ -122,6 +124,8 @@ struct RestTensor {
   int64_t bytes = 0;
   std::string_view dropped;  ///< why the float model does not have it; empty: it is copied
   Location location = {};
+  int bits = 0;                      ///< of an element
+  const InputFile* input = nullptr;  ///< the file of `location`, open as long as the model file
 };
 
 /// A node that reads a stored tensor.
