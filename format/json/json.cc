@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "format/json/python_floats.h"
@@ -17,18 +18,20 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
+/// The keys of an object.
+using Names = std::unordered_set<std::string>;
+
 /// Adds a member without a value to an object; null where the key is there already.
-json* add_member(json& object, std::string& name) {
+json* add_member(json& object, std::string& name, Names&) {
   auto [member, added] = object.get_ref<json::object_t&>().emplace(std::move(name), json());
   return added ? &member->second : nullptr;
 }
 
-/// The same where members keep their order. The search is linear, so there is a limit.
-ordered_json* add_member(ordered_json& object, std::string& name) {
+/// The same where members keep their order. The object would search them one by one; `names` has
+/// the keys of the object.
+ordered_json* add_member(ordered_json& object, std::string& name, Names& names) {
+  if (!names.insert(name).second) return nullptr;
   auto& members = object.get_ref<ordered_json::object_t&>();
-  const bool twice = std::any_of(members.begin(), members.end(),
-                                 [&](const auto& member) { return member.first == name; });
-  if (twice) return nullptr;
   members.emplace_back(std::move(name), ordered_json());
   return &members.back().second;
 }
@@ -61,7 +64,7 @@ class Builder : public J::json_sax_t {
       return false;
     }
     const std::string shown = escaped(name);
-    member_ = add_member(*open_.back(), name);
+    member_ = add_member(*open_.back(), name, names_.back());
     if (member_ == nullptr) error_ = bad("the key \"{}\" occurs twice in an object", shown);
     return member_ != nullptr;
   }
@@ -101,11 +104,13 @@ class Builder : public J::json_sax_t {
       return false;
     }
     open_.push_back(add_value(std::move(container)));
+    names_.emplace_back();
     return true;
   }
 
   bool close() {
     open_.pop_back();
+    names_.pop_back();
     return true;
   }
 
@@ -114,6 +119,7 @@ class Builder : public J::json_sax_t {
   bool has_words_;
   J root_;
   std::vector<J*> open_;
+  std::vector<Names> names_;  ///< of open_; used where members keep their order
   J* member_ = nullptr;
   std::optional<Error> error_;
 };
