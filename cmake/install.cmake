@@ -19,11 +19,9 @@ if(TARGET dequant_cli)
 endif()
 
 # A shared library brings what it needs; a static one leaves it to whoever links.
-set(private_packages "")
 set(private_dependencies "")
 if(library_type STREQUAL "STATIC_LIBRARY")
-  set(private_packages "libhwy")
-  set(private_dependencies "find_dependency(hwy)\nfind_dependency(Threads)")
+  set(private_dependencies "find_dependency(Threads)")
 endif()
 configure_package_config_file(cmake/dequantConfig.cmake.in ${generated}/dequantConfig.cmake
                               INSTALL_DESTINATION ${package_dir})

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "dequant/isa.h"
+
 // The targets of the library, without those whose loads and stores equal another target's.
 #ifndef HWY_DISABLED_TARGETS
 #define HWY_DISABLED_TARGETS \
@@ -16,6 +18,20 @@
 // foreach_target.h must be included before these.
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
+
+#ifndef DEQUANT_MOVES
+#define DEQUANT_MOVES
+namespace dequant::bench {
+
+/// Moves a chunk in strips of so many output bytes, asking so many bytes ahead of the reads.
+/// Returns the exclusive or of all that it read.
+struct Moves {
+  uint8_t (*plain)(const Traffic& chunk, size_t strip, size_t ahead);
+  uint8_t (*streaming)(const Traffic& chunk, size_t strip, size_t ahead);
+};
+
+}  // namespace dequant::bench
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace dequant::bench::HWY_NAMESPACE {
@@ -106,6 +122,8 @@ uint8_t MoveStreaming(const Traffic& chunk, size_t strip, size_t ahead) {
   return MoveChunk<true>(chunk, strip, ahead);
 }
 
+Moves CompiledMoves() { return {MovePlain, MoveStreaming}; }
+
 }  // namespace dequant::bench::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -113,8 +131,19 @@ HWY_AFTER_NAMESPACE();
 namespace dequant::bench {
 namespace {
 
-HWY_EXPORT(MovePlain);
-HWY_EXPORT(MoveStreaming);
+/// As compiled for the best target of this processor.
+Moves best_moves() {
+  const std::string_view name = targets().front();
+  Moves (*compiled)() = nullptr;
+  if (name.starts_with("avx512")) {
+    compiled = HWY_CHOOSE_AVX3(CompiledMoves);
+  } else if (name == "avx2") {
+    compiled = HWY_CHOOSE_AVX2(CompiledMoves);
+  } else if (name == "sse4") {
+    compiled = HWY_CHOOSE_SSE4(CompiledMoves);
+  }
+  return compiled != nullptr ? compiled() : HWY_STATIC_DISPATCH(CompiledMoves)();
+}
 
 constexpr size_t kChunk = size_t{256} << 10;  // output bytes of a task, as in run()
 
@@ -139,9 +168,9 @@ struct Work {
     for (size_t r = 0; way.reads && r < chunk.reads.size(); ++r) {
       chunk.reads[r] = share(traffic.reads[r], i);
     }
-    const uint8_t folded = way.streams
-                               ? HWY_DYNAMIC_DISPATCH(MoveStreaming)(chunk, way.strip, way.ahead)
-                               : HWY_DYNAMIC_DISPATCH(MovePlain)(chunk, way.strip, way.ahead);
+    static const Moves moves = best_moves();
+    const uint8_t folded =
+        (way.streams ? moves.streaming : moves.plain)(chunk, way.strip, way.ahead);
     sum.fetch_xor(folded, std::memory_order_relaxed);
   }
 };

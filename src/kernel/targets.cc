@@ -9,7 +9,7 @@
 #include "dequant/isa.h"
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
-#include "hwy/targets.h"
+#include "kernel/processor.h"
 #include "kernel/reference_kernels.h"
 #include "text.h"
 
@@ -33,23 +33,12 @@ constexpr std::array kKnown{
     Target{"reference", 0},
 };
 
-/// The Highway targets that this processor can run, with the extensions they are compiled for.
-int64_t supported_targets() {
-  int64_t supported = hwy::SupportedTargets() & HWY_TARGETS;
-#if HWY_ARCH_X86
-  // The kernels of AVX3_DL also use AVX512-BF16: src/kernel/decode-inl.h.
-  __builtin_cpu_init();
-  if (!__builtin_cpu_supports("avx512bf16")) supported &= ~int64_t{HWY_AVX3_DL};
-#endif
-  return supported;
-}
-
 /// The targets that this processor can run, with their tables. Only the active target changes after
 /// construction.
 class Registry {
  public:
   Registry() {
-    const int64_t supported = supported_targets();
+    const int64_t supported = processor_targets() & HWY_TARGETS;
     for (const Target& t : kKnown) {
       if (t.highway != 0 && (supported & t.highway) == 0) continue;
       if (t.float16 && !computes_float16()) continue;

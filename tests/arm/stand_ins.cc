@@ -1,14 +1,5 @@
-// What the tests need of libraries that a cross compiler's machine does not have: Highway's
-// question to the processor, answered with NEON, and the pool of threads, replaced by the calling
-// thread.
+// The pool of threads, replaced by the calling thread.
 #include "dequant/executor.h"
-#include "hwy/targets.h"
-
-namespace hwy {
-
-int64_t SupportedTargets() { return HWY_NEON; }
-
-}  // namespace hwy
 
 namespace dequant {
 

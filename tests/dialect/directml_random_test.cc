@@ -221,7 +221,7 @@ std::string shown(const DmlNode& node) {
 
 TEST(DirectMLRandom, ExecutesEveryDescriptionAsTheIndexFormulaSays) {
   Random random(20260601);
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < testing::random_cases(3000); ++round) {
     const DmlNode node = random_node(random);
     SCOPED_TRACE("round " + std::to_string(round) + "\n" + shown(node));
     const auto op = compile(node);

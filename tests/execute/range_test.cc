@@ -14,6 +14,7 @@ using testing::expected;
 using testing::Granular;
 using testing::is_invalid;
 using testing::Random;
+using testing::random_cases;
 using testing::random_example;
 using testing::same_output;
 using enum Element;
@@ -51,7 +52,7 @@ Bytes run_in_ranges(Random& random, const Example& e, int64_t most) {
 
 TEST(RunRange, RangesJoinedAreTheTensor) {
   Random random(1);
-  for (int i = 0; i < 4000; ++i) {
+  for (int i = 0; i < random_cases(4000); ++i) {
     const int64_t rank = random.in(0, 4);
     Granular shapes =
         testing::random_granular(random, testing::random_dims(random, rank, rank > 2 ? 9 : 70));

@@ -17,6 +17,7 @@ using testing::Dimensions;
 using testing::expected;
 using testing::is_invalid;
 using testing::Random;
+using testing::random_cases;
 using testing::random_dimensions;
 using testing::random_strided_types;
 using testing::random_tensors;
@@ -115,7 +116,7 @@ void expect_ranges(Slots& slots, Random& random, const Plan& plan, int64_t most,
 TEST(StridedRange, EveryRangeOfSmallPlansHasTheBitsOfTheWholeAndWritesNothingElse) {
   Random random(1);
   Slots slots;
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < random_cases(300); ++i) {
     const testing::ForcedTarget forced(targets()[static_cast<size_t>(i) % targets().size()]);
     const Plan plan = random_plan(random, few_dimensions(random, 40));
     const int64_t count = element_count(plan);
@@ -162,7 +163,7 @@ TEST(StridedRange, RangesJoinedAreTheTensorOnEveryTargetWithEitherStore) {
   Slots slots;
   for (const std::string_view target : targets()) {
     const testing::ForcedTarget forced(target);
-    for (int i = 0; i < 400; ++i) {
+    for (int i = 0; i < random_cases(400); ++i) {
       const Plan plan = random_plan(random, random_dimensions(random));
       if (std::max(extents(plan).x, extents(plan).y) > 100'000) continue;
       const Stores stores = random.coin() ? Stores::streaming : Stores::cached;

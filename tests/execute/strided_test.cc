@@ -18,6 +18,7 @@ using testing::Bytes;
 using testing::Dimensions;
 using testing::expected;
 using testing::Random;
+using testing::random_cases;
 using testing::random_dimensions;
 using testing::random_strided_types;
 using testing::random_tensors;
@@ -34,7 +35,7 @@ void expect_same(const Plan& plan, const Dimensions& dimensions, Random& random,
 
 TEST(Strided, GivesRandomStridesTheSpecifiedBitsAndLeavesGapsAlone) {
   Random random(1);
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < random_cases(3000); ++i) {
     const Dimensions dimensions = random_dimensions(random);
     auto plan = strided_plan(random_strided_types(random), dimensions);
     ASSERT_TRUE(plan) << plan.error().message;
@@ -44,7 +45,7 @@ TEST(Strided, GivesRandomStridesTheSpecifiedBitsAndLeavesGapsAlone) {
 
 TEST(Strided, GivesDimensionsInAnyOrderTheSameBits) {
   Random random(2);
-  for (int i = 0; i < 1500; ++i) {
+  for (int i = 0; i < random_cases(1500); ++i) {
     Plan plan = random_strided_types(random);
     plan.granularity = Granularity::strided;
     plan.dimensions = random_dimensions(random);
@@ -56,7 +57,7 @@ TEST(Strided, GivesTheSameBitsOnEveryTargetWithEitherStore) {
   Random random(3);
   for (const std::string_view target : targets()) {
     const testing::ForcedTarget forced(target);
-    for (int i = 0; i < 600; ++i) {
+    for (int i = 0; i < random_cases(600); ++i) {
       Plan plan = random_strided_types(random);
       plan.granularity = Granularity::strided;
       plan.dimensions = random_dimensions(random);
@@ -154,7 +155,7 @@ TEST(Strided, ReadsAndWritesNothingBeyondTheExtents) {
   testing::GuardedBuffer scale(1 << 16);
   testing::GuardedBuffer zero(1 << 16);
   testing::GuardedBuffer y(1 << 16);
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < random_cases(1000); ++i) {
     Plan plan = random_strided_types(random);
     plan.granularity = Granularity::strided;
     plan.dimensions = random_dimensions(random);

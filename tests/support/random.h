@@ -3,8 +3,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 
 namespace dequant::testing {
+
+/// How many of `all` random cases a test tries: a quarter of them with DEQUANT_FEWER_CASES in the
+/// environment, for programs that an emulator or a sanitizer makes slow. Cases are the first of
+/// those that the test tries without it.
+inline int random_cases(int all) {
+  static const bool fewer = std::getenv("DEQUANT_FEWER_CASES") != nullptr;
+  return fewer ? (all + 3) / 4 : all;
+}
 
 class Random {
  public:
