@@ -52,10 +52,11 @@ void OpOptions::add_rest(const Command& command) {
   threads.add_to(command);
 }
 
-void add_op(const Command& app, int& exit_code) {
+void add_op(const Command& app, bool with_dialects, int& exit_code) {
   const Command op = app.add_subcommand("op", "Run one operator of any dialect on .npy files");
   op.require_subcommand();
   op.footer(kFooter);
+  if (!with_dialects) return;
   add_op_linear(op, exit_code);
   add_op_tensorflow(op, exit_code);
   add_op_directml(op, exit_code);

@@ -20,7 +20,7 @@ from support import EXAMPLES
 
 assert api_implementation.Type() in ("upb", "cpp"), "this is not the parser that judges"
 
-MUTANTS = int(os.environ.get("DEQUANT_MUTANTS", "1000"))
+MUTANTS = int(os.environ.get("DEQUANT_MUTANTS", "500"))
 
 
 def accepted(data):
