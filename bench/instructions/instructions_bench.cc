@@ -200,6 +200,8 @@ void count_checkpoints(Memory& memory) {
       memory, "awq",
       {{"qweight", int32, {256, 32}}, {"qzeros", int32, {2, 32}}, {"scales", float16, {2, 256}}},
       {{"group_size", "128"}});
+  count_checkpoint(memory, "gptoss", {{"blocks", uint8, {256, 8, 16}}, {"scales", uint8, {256, 8}}},
+                   {{"transposed", "true"}});
 }
 
 /// Counts calls of 16 elements, with an existing plan and with a new plan.

@@ -42,9 +42,19 @@ bool unpacks_codes(const Plan& plan) noexcept {
 }
 
 void PackedCodes::unpack(int64_t i, int64_t stride, int64_t count, uint8_t* out) const noexcept {
-  if (!is_packing(packing_)) return dequant::unpack(element_, data_.data(), i, stride, count, out);
+  if (!is_packing(packing_)) return unpack_element(i, stride, count, out);
   unpack_codes(i, stride, count, out);
   if (kind(element_) == Kind::signed_integer) extend_signs(out, count, packing_.bits);
+}
+
+/// Codes of a tensor without a Packing.
+void PackedCodes::unpack_element(int64_t i, int64_t stride, int64_t count,
+                                 uint8_t* out) const noexcept {
+  const bool is_stream = element_ == Element::float4e2m1 && stride == 1 && i % 2 == 0;
+  if (!is_stream) return dequant::unpack(element_, data_.data(), i, stride, count, out);
+  const auto all = data_.subspan(static_cast<size_t>(i / 2));
+  table_.helpers.unpack_float4(reinterpret_cast<const uint8_t*>(all.data()), all.size(),
+                               static_cast<size_t>(count), out);
 }
 
 /// True if one call of a helper unpacks a line.

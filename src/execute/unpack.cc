@@ -1,11 +1,11 @@
 // Unpacking by tables, and copying codes of whole bytes with a stride.
 #include "execute/unpack.h"
 
-#include <array>
 #include <cstring>
 
 #include "element/code_stream.h"
 #include "element/codes.h"
+#include "element/float8_of.h"
 
 namespace dequant {
 namespace {
@@ -18,26 +18,6 @@ void gather(const std::byte* data, int64_t stride, int64_t count, uint8_t* out) 
     std::memcpy(out + static_cast<size_t>(k) * kBytes, data + k * step, kBytes);
   }
 }
-
-/// For each code of a packed float the float8e4m3fn code of the same value.
-template <Element kX>
-constexpr auto kFloat8Of = [] {
-  constexpr FloatFormat narrow = traits(kX).format;
-  constexpr FloatFormat wide = traits(Element::float8e4m3fn).format;
-  std::array<uint8_t, size_t{1} << narrow.bits> codes{};
-  constexpr uint32_t kNone = 0x100;
-  for (uint32_t i = 0; i < codes.size(); ++i) {
-    uint32_t code = 0;
-    const auto same = [&] {
-      return code >> 7 == i >> (narrow.bits - 1) &&
-             decode_float(wide, code) == decode_float(narrow, i);
-    };
-    while (code < kNone && !same()) ++code;
-    if (code == kNone) throw "float8e4m3fn does not hold this value";  // not at compile time
-    codes[i] = static_cast<uint8_t>(code);
-  }
-  return codes;
-}();
 
 /// The code of unpacked(kX) that has the value of a code of kX.
 template <Element kX>

@@ -212,6 +212,8 @@ struct Helpers {
   std::array<UnpackFn, kMostCodeBits + 1> unpack_planes{};
   UnpackFn unpack_interleaved = nullptr;
   UnpackFn unpack_high_first = nullptr;
+  /// A stream of float4e2m1, to float8e4m3fn codes of the same values.
+  UnpackFn unpack_float4 = nullptr;
   void (*fields_of_bytes)(const FieldArgs&) = nullptr;
   void (*fields_of_words)(const FieldArgs&) = nullptr;
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "element/codes.h"
+#include "element/float8_of.h"
 #include "kernel/reference_kernels.h"
 
 namespace dequant {
@@ -66,6 +67,11 @@ void unpack_high_first(const uint8_t* from, size_t, size_t count, uint8_t* to) {
   }
 }
 
+void unpack_float4(const uint8_t* from, size_t bytes, size_t count, uint8_t* to) {
+  unpack_stream<4>(from, bytes, count, to);
+  for (size_t i = 0; i < count; ++i) to[i] = kFloat8Of<Element::float4e2m1>[to[i]];
+}
+
 void fields_of_bytes(const FieldArgs& a) {
   for (size_t i = 0; i < a.count; ++i) {
     a.to[i] = static_cast<uint8_t>(low_bits(uint32_t{a.from[i]} >> a.shift, a.bits));
@@ -94,6 +100,7 @@ void fill_reference_unpacking(Helpers& helpers) {
   helpers.unpack_planes[7] = unpack_planes<7>;
   helpers.unpack_interleaved = unpack_interleaved;
   helpers.unpack_high_first = unpack_high_first;
+  helpers.unpack_float4 = unpack_float4;
   helpers.fields_of_bytes = fields_of_bytes;
   helpers.fields_of_words = fields_of_words;
 }

@@ -43,6 +43,7 @@ void FillUnpacking([[maybe_unused]] Table& table) {
   helpers.unpack_planes[7] = Unpack<Planes<7>>;
   helpers.unpack_interleaved = Unpack<Interleaved>;
   helpers.unpack_high_first = Unpack<HighFirst>;
+  helpers.unpack_float4 = Unpack<Float4>;
   helpers.fields_of_bytes = FieldsOfBytes;
   helpers.fields_of_words = FieldsOfWords;
 #endif

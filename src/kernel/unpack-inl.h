@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 
+#include "element/float8_of.h"
 #include "hwy/highway.h"
 #include "kernel/decode-inl.h"
 #include "kernel/special_values.h"
@@ -253,6 +254,16 @@ struct HighFirst : Stream<4> {
     const auto bytes = hn::PromoteTo(d16, hn::LoadU(hn::Rebind<uint8_t, decltype(d16)>(), from));
     const auto both = hn::Or(hn::ShiftLeft<8>(bytes), hn::ShiftRight<4>(bytes));
     hn::StoreU(hn::BitCast(DBytes(), hn::And(both, hn::Set(d16, 0x0F0F))), DBytes(), to);
+  }
+};
+
+/// float4e2m1 to float8e4m3fn.
+struct Float4 : Stream<4> {
+  alignas(kBlock) static constexpr BlockIndices kValues = kFloat8Of<Element::float4e2m1>;
+  static HWY_INLINE void Step(const uint8_t* from, uint8_t* to) {
+    const auto codes = LoadStream<4>(DBytes(), from);
+    const auto values = hn::LoadDup128(DBytes(), kValues.data());
+    hn::StoreU(hn::TableLookupBytes(values, codes), DBytes(), to);
   }
 };
 

@@ -1,6 +1,7 @@
 // The helpers of layouts, of every target against those of the reference, on guarded memory.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 
 #include "dequant/isa.h"
@@ -69,6 +70,27 @@ TEST_F(Unpacking, GivesTheCodesOfEveryLayoutOnEveryTarget) {
         expect_codes(helpers.unpack_interleaved, {.order = interleaved, .bits = 4}));
     ASSERT_NO_FATAL_FAILURE(
         expect_codes(helpers.unpack_high_first, {.order = high_first, .bits = 4}));
+  }
+}
+
+TEST_F(Unpacking, GivesTheValuesOfFloat4AsFloat8) {
+  // The codes of 0, 0.5, 1, 1.5, 2, 3, 4 and 6 in float8e4m3fn; the highest bit is the sign.
+  constexpr std::array<uint8_t, 8> kCodes{0x00, 0x30, 0x38, 0x3C, 0x40, 0x44, 0x48, 0x4C};
+  for (const std::string_view target : targets()) {
+    for (size_t count = 1; count <= kMost; count += count < 140 ? 1 : 17) {
+      for (const size_t more : {size_t{0}, size_t{3}, size_t{64}}) {
+        const size_t bytes = (count + 1) / 2 + more;
+        const testing::Bytes data = testing::random_bytes(random_, bytes);
+        uint8_t* from = from_.before_end(bytes);
+        std::memcpy(from, data.data(), bytes);
+        uint8_t* to = to_.before_end(count + Helpers::kUnpackSlack);
+        table_of(target)->helpers.unpack_float4(from, bytes, count, to);
+        for (size_t i = 0; i < count; ++i) {
+          const unsigned code = from[i / 2] >> i % 2 * 4 & 15;
+          ASSERT_EQ(to[i], kCodes[code & 7] | (code & 8) << 4) << target << " code " << i;
+        }
+      }
+    }
   }
 }
 
