@@ -18,6 +18,8 @@ constexpr int64_t kWordBits = 32;
 /// Units whose words are copied at once.
 constexpr int64_t kUnits = 8;
 constexpr int64_t kMostUnitWords = 8;
+/// Lines between one that is prefetched and one that is unpacked, where lines are far apart.
+constexpr int64_t kLinesAhead = 8;
 
 /// From zero-extended codes of so many bits to two's complement of eight.
 void extend_signs(uint8_t* codes, int64_t count, int bits) {
@@ -42,19 +44,26 @@ bool unpacks_codes(const Plan& plan) noexcept {
 }
 
 void PackedCodes::unpack(int64_t i, int64_t stride, int64_t count, uint8_t* out) const noexcept {
-  if (!is_packing(packing_)) return unpack_element(i, stride, count, out);
+  if (!is_packing(packing_)) {
+    if (stride == 1 && unpack_streams(i, count, 1, count, out)) return;
+    return dequant::unpack(element_, data_.data(), i, stride, count, out);
+  }
   unpack_codes(i, stride, count, out);
   if (kind(element_) == Kind::signed_integer) extend_signs(out, count, packing_.bits);
 }
 
-/// Codes of a tensor without a Packing.
-void PackedCodes::unpack_element(int64_t i, int64_t stride, int64_t count,
+/// unpack_lines() of codes without a Packing; false where there is no helper for them.
+bool PackedCodes::unpack_streams(int64_t i, int64_t stride, int64_t lines, int64_t count,
                                  uint8_t* out) const noexcept {
-  const bool is_stream = element_ == Element::float4e2m1 && stride == 1 && i % 2 == 0;
-  if (!is_stream) return dequant::unpack(element_, data_.data(), i, stride, count, out);
-  const auto all = data_.subspan(static_cast<size_t>(i / 2));
-  table_.helpers.unpack_float4(reinterpret_cast<const uint8_t*>(all.data()), all.size(),
-                               static_cast<size_t>(count), out);
+  if (element_ != Element::float4e2m1 || i % 2 != 0 || (lines > 1 && stride % 2 != 0)) return false;
+  const auto* data = reinterpret_cast<const uint8_t*>(data_.data());
+  for (int64_t k = 0; k < lines; ++k) {
+    const int64_t byte = (i + k * stride) / 2;
+    if (k + kLinesAhead < lines) __builtin_prefetch(data + byte + kLinesAhead * stride / 2);
+    table_.helpers.unpack_float4(data + byte, data_.size() - static_cast<size_t>(byte),
+                                 static_cast<size_t>(count), out + k * count);
+  }
+  return true;
 }
 
 /// True if one call of a helper unpacks a line.
@@ -71,6 +80,7 @@ bool PackedCodes::are_pairs(int64_t i, int64_t stride, int64_t count) const noex
 
 void PackedCodes::unpack_lines(int64_t i, int64_t stride, int64_t lines, int64_t count,
                                uint8_t* out) const noexcept {
+  if (!is_packing(packing_) && unpack_streams(i, stride, lines, count, out)) return;
   if (!lines_are_units(i, stride, count)) {
     for (int64_t k = 0; k < lines; ++k) unpack(i + k * stride, 1, count, out + k * count);
     return;

@@ -71,7 +71,8 @@ class PackedCodes {
   Lines lines_of_rows(int64_t i, int64_t rows, int64_t count, int64_t stride) const noexcept;
 
  private:
-  void unpack_element(int64_t i, int64_t stride, int64_t count, uint8_t* out) const noexcept;
+  bool unpack_streams(int64_t i, int64_t stride, int64_t lines, int64_t count,
+                      uint8_t* out) const noexcept;
   void unpack_codes(int64_t i, int64_t stride, int64_t count, uint8_t* out) const noexcept;
   void unpack_each(int64_t i, int64_t stride, int64_t count, uint8_t* out) const noexcept;
   void unpack_across(int64_t i, int64_t count, uint8_t* out) const noexcept;

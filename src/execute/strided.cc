@@ -258,8 +258,11 @@ class Strided {
       const bool contiguous = outer.x == 1 && inner_.x == rows;
       const int64_t spans = contiguous ? 1 : inner_.size;
       const int64_t span = rows * inner_.size / spans;
-      for (int64_t k = 0; k < spans; ++k) {
-        x_codes_.unpack(at + k * inner_.x, outer.x, span, spare_ + k * span * code_size_);
+      if (outer.x == 1) {
+        x_codes_.unpack_lines(at, inner_.x, spans, span, spare_);
+      } else {
+        for (int64_t k = 0; k < spans; ++k)
+          x_codes_.unpack(at + k * inner_.x, outer.x, span, spare_ + k * span * code_size_);
       }
       args.from = spare_;
       args.from_stride = rows * code_size_;
