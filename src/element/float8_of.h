@@ -10,8 +10,9 @@
 namespace dequant {
 
 /// For each code of a float of fewer than 8 bits the float8e4m3fn code of the same value and sign.
+/// A function, as gcc makes the table of a variable template a symbol of the shared library.
 template <Element kX>
-inline constexpr auto kFloat8Of = [] {
+consteval auto float8_of() {
   constexpr FloatFormat narrow = traits(kX).format;
   constexpr FloatFormat wide = traits(Element::float8e4m3fn).format;
   std::array<uint8_t, size_t{1} << narrow.bits> codes{};
@@ -27,6 +28,6 @@ inline constexpr auto kFloat8Of = [] {
     codes[i] = static_cast<uint8_t>(code);
   }
   return codes;
-}();
+}
 
 }  // namespace dequant

@@ -22,7 +22,10 @@ void gather(const std::byte* data, int64_t stride, int64_t count, uint8_t* out) 
 /// The code of unpacked(kX) that has the value of a code of kX.
 template <Element kX>
 constexpr uint8_t byte_of(unsigned code) {
-  if constexpr (traits(kX).kind == Kind::floating) return kFloat8Of<kX>[code];
+  if constexpr (traits(kX).kind == Kind::floating) {
+    constexpr auto kCodes = float8_of<kX>();
+    return kCodes[code];
+  }
   if constexpr (traits(kX).kind == Kind::signed_integer) {
     return signed_byte<traits(kX).format.bits>(code);
   }

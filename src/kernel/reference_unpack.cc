@@ -69,7 +69,8 @@ void unpack_high_first(const uint8_t* from, size_t, size_t count, uint8_t* to) {
 
 void unpack_float4(const uint8_t* from, size_t bytes, size_t count, uint8_t* to) {
   unpack_stream<4>(from, bytes, count, to);
-  for (size_t i = 0; i < count; ++i) to[i] = kFloat8Of<Element::float4e2m1>[to[i]];
+  constexpr auto kValues = float8_of<Element::float4e2m1>();
+  for (size_t i = 0; i < count; ++i) to[i] = kValues[to[i]];
 }
 
 void fields_of_bytes(const FieldArgs& a) {

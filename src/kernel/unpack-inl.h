@@ -259,7 +259,7 @@ struct HighFirst : Stream<4> {
 
 /// float4e2m1 to float8e4m3fn.
 struct Float4 : Stream<4> {
-  alignas(kBlock) static constexpr BlockIndices kValues = kFloat8Of<Element::float4e2m1>;
+  alignas(kBlock) static constexpr BlockIndices kValues = float8_of<Element::float4e2m1>();
   static HWY_INLINE void Step(const uint8_t* from, uint8_t* to) {
     const auto codes = LoadStream<4>(DBytes(), from);
     const auto values = hn::LoadDup128(DBytes(), kValues.data());

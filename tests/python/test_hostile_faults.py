@@ -201,7 +201,7 @@ COMMANDS = {
 @pytest.mark.parametrize("command", COMMANDS)
 def test_any_allocation_may_fail_from_the_start_of_the_process(shim, folder, command, forever):
     """Also before main. The first 39, which are of loading; then each nineteenth of a conversion,
-    and each ninety-seventh of the other commands, most of which a conversion has too."""
+    and each sixty-first of the other commands, most of which a conversion has too."""
     (folder / "in.onnx").write_bytes(quantized())  # whose output is one file
     (folder / "cases.json").write_text('{"format": "dequant-cases", "version": 1, "cases": []}')
     hit = folder.parent / "hit"
@@ -216,7 +216,7 @@ def test_any_allocation_may_fail_from_the_start_of_the_process(shim, folder, com
     sentences = {b"dequant: error: out of memory\n", b"dequant: error: in.onnx: out of memory\n",
                  b"dequant: error: cases.json: out of memory\n"}
     codes = []
-    step = 19 if command == "convert" else 97
+    step = 19 if command == "convert" else 61
     for k in itertools.chain(range(1, 40), itertools.count(40, step)):
         hit.unlink(missing_ok=True)
         done = subprocess.run(line, cwd=folder, env={**env, "FAULT_AT": str(k)},
