@@ -13,6 +13,8 @@ import sys
 import tempfile
 
 COMMON = ("checked.h", "text.h")
+#: What a block type is: public, and inside the library.
+BLOCK = ("dequant/block.h", "dequant/blocks.def", "block/")
 ELEMENT = ("dequant/codes.h", "dequant/element.h", "dequant/elements.def", "element/")
 #: Headers about model files for the command line and Python: no header of a single format.
 FORMATS = ("format/formats.h", "format/io/", "format/json/", "format/model/", "format/npy/",
@@ -28,12 +30,13 @@ ALLOWED = {
     "include/dequant/directml/own": ("enums.h", "structs.h", "types.h"),
     "src": ("dequant/", *COMMON),
     "src/element": (*ELEMENT, *COMMON),
-    "src/plan": (*ELEMENT, "dequant/parameters.h", "dequant/plan.h", "dequant/tensor.h", "plan/",
-                 *COMMON),
+    "src/block": (*BLOCK, *ELEMENT, *COMMON),
+    "src/plan": (*ELEMENT, "dequant/block.h", "dequant/parameters.h", "dequant/plan.h",
+                 "dequant/tensor.h", "plan/", *COMMON),
     "src/dialect": ("dequant/", "element/", "plan/", "dialect/", *COMMON),
-    "src/kernel": (*ELEMENT, "dequant/isa.h", "kernel/", "hwy/", *COMMON),
+    "src/kernel": (*ELEMENT, *BLOCK, "dequant/isa.h", "kernel/", "hwy/", *COMMON),
     # The only folder that includes both plan and kernel.
-    "src/execute": (*ELEMENT, "dequant/plan.h", "dequant/tensor.h", "dequant/executor.h",
+    "src/execute": (*ELEMENT, *BLOCK, "dequant/plan.h", "dequant/tensor.h", "dequant/executor.h",
                     "dequant/explain.h", "dequant/isa.h", "plan/", "kernel/", "execute/", *COMMON),
     # The C API wraps the public headers, and passes tasks to executors of its users.
     "src/c_api": ("dequant.h", "dequant/", "c_api/", "execute/tasks.h", *COMMON),

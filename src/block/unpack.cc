@@ -1,0 +1,48 @@
+// Whole blocks by the functions of the families.
+#include "block/unpack.h"
+
+#include <array>
+
+#include "block/families.h"
+#include "element/reference.h"
+
+namespace dequant {
+namespace {
+
+template <BlockType kType, void (*kOne)(const uint8_t*, const UnpackedBlocks&) noexcept>
+void unpack_all(const uint8_t* blocks, size_t count, const UnpackedBlocks& to) {
+  constexpr BlockTraits kTraits = traits(kType);
+  constexpr auto kGroups = static_cast<size_t>(kTraits.elements / kTraits.group);
+  for (size_t i = 0; i < count; ++i) {
+    float* offsets = kTraits.has_offsets ? to.offsets + i * kGroups : nullptr;
+    kOne(blocks + i * static_cast<size_t>(kTraits.bytes),
+         {to.codes + i * static_cast<size_t>(kTraits.elements), to.scales + i * kGroups, offsets});
+  }
+}
+
+constexpr std::array<UnpackBlocksFn, kBlockTypes> kUnpack{
+#define DEQUANT_BLOCK(name, ...) unpack_all<BlockType::name, block::unpack_##name>,
+#include "dequant/blocks.def"
+#undef DEQUANT_BLOCK
+};
+
+}  // namespace
+
+UnpackBlocksFn reference_unpack_blocks(BlockType type) noexcept {
+  return kUnpack[static_cast<size_t>(type)];
+}
+
+void decode_block(BlockType type, const uint8_t* block, float* y) noexcept {
+  std::array<int8_t, kMostBlockElements> codes;
+  std::array<float, kMostBlockElements / kLeastBlockGroup> scales;
+  std::array<float, kMostBlockElements / kLeastBlockGroup> offsets;
+  reference_unpack_blocks(type)(block, 1, {codes.data(), scales.data(), offsets.data()});
+  const BlockTraits& t = traits(type);
+  for (int64_t i = 0; i < t.elements; ++i) {
+    const auto group = static_cast<size_t>(i / t.group);
+    const float product = static_cast<float>(codes[static_cast<size_t>(i)]) * scales[group];
+    y[i] = reference_round(Element::float32, t.has_offsets ? product + offsets[group] : product);
+  }
+}
+
+}  // namespace dequant
