@@ -3,6 +3,7 @@
 
 #include "dequant/awq.h"
 #include "dequant/bitsandbytes.h"
+#include "dequant/block.h"
 #include "dequant/codes.h"
 #include "dequant/compressed_tensors.h"
 #include "dequant/directml.h"
@@ -10,6 +11,7 @@
 #include "dequant/executor.h"
 #include "dequant/explain.h"
 #include "dequant/fp8.h"
+#include "dequant/gguf.h"
 #include "dequant/gptoss.h"
 #include "dequant/gptq.h"
 #include "dequant/hqq.h"

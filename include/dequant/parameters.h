@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "dequant/block.h"
 #include "dequant/element.h"
 
 namespace dequant {
@@ -104,6 +105,11 @@ struct Parameters {
   bool codebook = false;
   Packing x_packing = {};           ///< with `columns` only in strided plans
   Packing zero_point_packing = {};  ///< zero points of 8 bits
+  /// x is blocks of this type, which hold their scales: the input is uint8, there is no scale, and
+  /// of the other parameters only TensorScale::multiply is allowed, which multiplies each element
+  /// and rounds it to float32. Rows of `axis` elements are whole blocks, plan.block is the elements
+  /// of a block, and `inner` is 1.
+  std::optional<BlockType> x_blocks = {};
 
   friend bool operator==(const Parameters&, const Parameters&) = default;
 };

@@ -47,8 +47,10 @@ DEQUANT_EXPORT std::string_view name(Rule rule) noexcept;
 enum class Granularity : uint8_t {
   per_tensor,  ///< all elements: one scale
   per_axis,    ///< elements with the same index on the axis: `axis` scales
-  blocked,     ///< `block` neighbours on the axis: outer * ceil(axis / block) * inner scales
-  strided,     ///< by the strides of `dimensions`, which also lay out x and y
+  /// `block` neighbours on the axis: outer * ceil(axis / block) * inner scales, unless they are
+  /// in x: Parameters::x_blocks.
+  blocked,
+  strided,  ///< by the strides of `dimensions`, which also lay out x and y
 };
 
 /// One dimension of a strided plan: how many indices, and how far apart neighbours lie in each
@@ -114,7 +116,8 @@ DEQUANT_EXPORT int64_t element_count(const Plan& plan) noexcept;
 DEQUANT_EXPORT int64_t scale_count(const Plan& plan) noexcept;
 
 /// The elements of each buffer, gaps of a strided plan included; 0 for tensors that the plan does
-/// not have. Of tensors with a Packing: the codes, not what fills up words and rows.
+/// not have. Of tensors with a Packing: the codes, not what fills up words and rows. Of blocks: the
+/// bytes.
 struct Extents {
   int64_t x = 0;
   int64_t scale = 0;
@@ -147,8 +150,8 @@ struct Range {
 /// small as possible, with these exceptions. Slices of x, scales and zero points begin at a
 /// multiple of 8, and so on a byte for every width of codes. With ZeroPointOverflow::carry, slices
 /// of zero points are whole words. With a Packing, slices of x begin with a word, or are all of x
-/// where the words of a row run down a column; slices of zero points are all of them. Empty for
-/// tensors that the plan does not have.
+/// where the words of a row run down a column; slices of zero points are all of them. Of blocks,
+/// slices of x are the bytes of whole blocks. Empty for tensors that the plan does not have.
 struct Slices {
   Range x = {};
   Range scale = {};

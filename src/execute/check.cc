@@ -68,7 +68,8 @@ bool every_input(const Plan& plan, const Demand& demand, const Buffers& b, const
   const auto packing = [](const Packing& p) { return is_packing(p) ? &p : nullptr; };
   return visit("x", {true, b.x, plan.input, counts.x, packing(plan.parameters.x_packing),
                      demand.x_begin}) &&
-         visit("scale", {!ranges, b.scale, plan.scale, counts.scale}) &&
+         visit("scale",
+               {!ranges && !plan.parameters.x_blocks, b.scale, plan.scale, counts.scale}) &&
          visit("zero_point", {plan.has_zero_point, b.zero_point, zero_point_element(plan),
                               counts.zero_point, packing(plan.parameters.zero_point_packing)}) &&
          visit("min_range", {ranges, b.min_range, plan.scale, counts.min_range}) &&
@@ -235,6 +236,7 @@ Status check_plan(const Plan& plan) {
     const std::array shape{plan.outer, plan.axis, plan.inner};
     const auto count = checked_count(shape);
     if (!count) return element_count(shape).error();
+    if (plan.parameters.x_blocks) return check_block_sizes(plan, *count);
     e.x = e.y = *count;
     e.scale = e.zero_point = scale_count(plan);
     e.zero_point = std::max(e.zero_point, extents(plan).zero_point);

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "block/traits.h"
+#include "checked.h"
+#include "dequant/tensor.h"
 #include "element/traits.h"
 #include "plan/packing.h"
 #include "text.h"
@@ -147,6 +150,30 @@ Status check_results(const Plan& plan) {
   return p.result_rounding ? check_difference(plan) : Status{};
 }
 
+/// A plan of blocks has nothing but the blocks, their shape, and perhaps a tensor scale.
+Status check_blocks(const Plan& plan) {
+  const BlockType type = *plan.parameters.x_blocks;
+  const auto wrong = [&](const auto&... why) {
+    return invalid("parameters.x_blocks: ", name(type), " ", why...);
+  };
+  if (static_cast<size_t>(type) >= kBlockTypes) {
+    return invalid("parameters.x_blocks: ", number(type), " is no block type");
+  }
+  if (plan.input != Element::uint8) return wrong("in an x of ", name(plan.input), ", not of bytes");
+  if (plan.scale != Element::float32) return wrong("has no stored scales of ", name(plan.scale));
+  if (plan.has_zero_point || plan.implicit_zero_point != 0) return wrong("has no zero point");
+  if (plan.granularity != Granularity::blocked || !plan.dimensions.empty()) {
+    return wrong("in a plan that is not blocked");
+  }
+  Parameters allowed{.x_blocks = type};
+  if (plan.parameters.tensor_scale == TensorScale::multiply) {
+    allowed.tensor_scale = TensorScale::multiply;
+  }
+  if (plan.parameters != allowed)
+    return wrong("has no parameter but a tensor scale that multiplies");
+  return {};
+}
+
 }  // namespace
 
 Status check_implicit_zero_point(const Plan& plan) {
@@ -176,10 +203,27 @@ Status check_parameters(const Plan& plan) {
   if (p.group_index != GroupIndex{} && plan.granularity != Granularity::strided) {
     return invalid("parameters.group_index: only strided plans have one");
   }
+  if (p.x_blocks) return check_blocks(plan);
   DEQUANT_CHECK(check_stored_zero_points(plan));
   DEQUANT_CHECK(check_packings(plan));
   DEQUANT_CHECK(check_codebook(plan));
   return check_results(plan);
+}
+
+Status check_block_sizes(const Plan& plan, int64_t count) {
+  const BlockType type = *plan.parameters.x_blocks;
+  const int64_t elements = block_elements(type);
+  if (plan.block != elements) {
+    return invalid("plan.block: ", plan.block, " where ", name(type), " has blocks of ", elements);
+  }
+  if (plan.axis % elements != 0 || plan.inner != 1) {
+    return invalid("plan.axis: rows of ", plan.axis, ", ", plan.inner, " of each, are not whole ",
+                   name(type), " blocks of ", elements);
+  }
+  const auto bytes = checked_mul(count / elements, block_bytes(type));
+  if (!bytes) return invalid("x: ", count, " elements of ", name(type), " do not fit in 64 bits");
+  const auto fits = packed_bytes(plan.output, count);
+  return fits ? Status{} : fits.error();
 }
 
 }  // namespace dequant

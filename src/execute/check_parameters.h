@@ -13,6 +13,10 @@ Status check_implicit_zero_point(const Plan& plan);
 /// Refuses Parameters that break a rule of include/dequant/parameters.h.
 Status check_parameters(const Plan& plan);
 
+/// Refuses sizes of a plan of blocks, of `count` elements, that do not make whole blocks, or more
+/// bytes than 64 bits count.
+Status check_block_sizes(const Plan& plan, int64_t count);
+
 /// True if all parameters have their defaults. Few instructions: run() asks this for every small
 /// tensor.
 inline bool are_defaults(const Parameters& p) noexcept {
@@ -28,7 +32,7 @@ inline bool are_defaults(const Parameters& p) noexcept {
       static_cast<int>(p.tensor_scale) | static_cast<int>(p.zero_point_overflow) |
       static_cast<int>(p.zero_point_role) | int{p.infinite_e8m0} | int{p.codebook} |
       int{p.zero_point.has_value()} | int{p.scale_rounding.has_value()} |
-      int{p.result_rounding.has_value()});
+      int{p.result_rounding.has_value()} | int{p.x_blocks.has_value()});
   return (wide | numbers | small) == 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "checked.h"
 #include "element/codes.h"
+#include "execute/block_tiles.h"
 #include "execute/expanded_params.h"
 #include "execute/float_environment.h"
 #include "execute/kernel_calls.h"
@@ -304,7 +305,9 @@ void run_chunk(const Job& job, size_t i) noexcept {
   const FloatEnvironment environment;
   const Way& way = job.way;
   const int64_t first = static_cast<int64_t>(i) * way.chunk;
-  if (way.loop == Loop::columns) {
+  if (way.loop == Loop::blocks) {
+    run_blocks(job, first);
+  } else if (way.loop == Loop::columns) {
     const int64_t row = layout_of(job.plan).row;
     Chunk(job, job.elements).run_all_rows({first, std::min(first + way.chunk, row)});
   } else {

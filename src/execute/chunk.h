@@ -17,13 +17,13 @@ struct Job {
   int64_t first_scale;  ///< index of the first scale, or range, in the buffers
   const Way& way;
   const Region* region = nullptr;  ///< of a strided plan
-  /// With a Packing, codes of x are numbered from the start of the tensor, and this is the first
-  /// byte of the tensor that the buffer holds.
+  /// With a Packing, and of blocks, codes of x are numbered from the start of the tensor, and this
+  /// is the first byte of the tensor that the buffer holds.
   int64_t x_byte = 0;
 };
 
 /// Dequantizes chunk i of way.chunks: way.chunk consecutive elements of job.elements or, by
-/// Loop::columns, way.chunk columns of all rows.
+/// Loop::columns, way.chunk columns of all rows; of blocks, those of some whole blocks.
 void run_chunk(const Job& job, size_t i) noexcept;
 
 /// Dequantizes a whole tensor whose plan and buffers is_simple() accepts: one kernel call with

@@ -63,9 +63,14 @@ struct Work {
   int64_t x_byte = 0;  ///< as in Job
 };
 
+/// True if a Job numbers codes of x from the start of the tensor, not of the buffer.
+bool numbers_codes(const Plan& plan) {
+  return is_packing(plan.parameters.x_packing) || plan.parameters.x_blocks.has_value();
+}
+
 /// Job::x_byte.
 int64_t x_byte(const Plan& plan, const Slices& slices) {
-  return is_packing(plan.parameters.x_packing) ? x_bytes_of(plan, slices.x).begin : 0;
+  return numbers_codes(plan) ? x_bytes_of(plan, slices.x).begin : 0;
 }
 
 Status run_chunks(const Plan& plan, const Buffers& buffers, const Work& work,
@@ -125,7 +130,7 @@ Status run_first_byte(const Plan& plan, Range elements, const Slices& slices,
 Status run_packed_range(const Plan& plan, Range elements, const Slices& slices, int64_t y_elements,
                         const Buffers& buffers, const RunOptions& options) {
   const int64_t first = first_scale(slices);
-  if (is_packing(plan.parameters.x_packing)) {
+  if (numbers_codes(plan)) {
     return run_chunks(plan, buffers, {elements, first, y_elements, nullptr, x_byte(plan, slices)},
                       options);
   }

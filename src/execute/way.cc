@@ -5,7 +5,9 @@
 #include <numeric>
 
 #include "checked.h"
+#include "dequant/block.h"
 #include "element/traits.h"
+#include "execute/block_tiles.h"
 #include "execute/cache.h"
 #include "execute/expanded_params.h"
 #include "execute/gather.h"
@@ -150,6 +152,14 @@ void set_packed(Way& way, const Plan& plan, const Table& table, const Call& call
   }
 }
 
+/// Chunks are whole tiles, counted from the start of the first block.
+void set_blocks(Way& way, BlockType type, const Call& call) {
+  const int64_t begin = call.elements.begin / block_elements(type) * block_elements(type);
+  way.loop = Loop::blocks;
+  way.chunk = ceil_div(way.chunk, kBlockTile) * kBlockTile;
+  way.chunks = ceil_div(call.elements.end - begin, way.chunk);
+}
+
 StridedWay strided_way(const Plan& plan, const Table& table, const Region& region, bool stream,
                        Phase phase) {
   const LoopOrder order = loop_order_of(plan, region, phase);
@@ -184,6 +194,7 @@ std::string Way::name() const {
       case Loop::expanded: return "expanded";
       case Loop::columns: return shares_rows ? "columns, shared" : "columns";
       case Loop::row_tiles: return "row tiles";
+      case Loop::blocks: return "blocks";
       case Loop::strided: break;
     }
     std::string text = "strided: ";
@@ -209,7 +220,9 @@ Way way_of(const Plan& plan, const Table& table, const Call& call) noexcept {
   const bool small = elements * y_width <= kChunkBytes;
   way.chunk = small ? elements : (large ? kStreamedChunkBytes : kChunkBytes) / y_width;
   way.chunks = elements == 0 ? 0 : ceil_div(elements, way.chunk);
-  if (plan.granularity == Granularity::strided) {
+  if (const auto type = plan.parameters.x_blocks) {
+    if (elements != 0) set_blocks(way, *type, call);
+  } else if (plan.granularity == Granularity::strided) {
     way.loop = Loop::strided;
     const Region region = call.region != nullptr ? *call.region : first_region(plan);
     if (const auto tiles = row_tiles_of(plan, region)) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "block/unpack.h"
 #include "dequant/element.h"
 #include "element/reference.h"
 
@@ -263,6 +264,14 @@ struct Table {
   std::array<std::array<KernelsOfLayouts, kOutputs>, 2> codebook_kernels{};
   static constexpr size_t kSmallCodebook = 16;
   static constexpr size_t kCodebook = 256;
+  /// Blocks to codes and scales, by block type: reference_unpack_blocks().
+  std::array<UnpackBlocksFn, kBlockTypes> unpack_blocks{};
+  /// Kernels of int8 codes, per_group, with zero points of 0: of whole unpacked blocks, of which
+  /// kUnpackedSlack entries after the last may be read. With `sums`, groups have offsets, as in
+  /// range_kernels.
+  std::array<KernelFn, kOutputs> block_products{};
+  std::array<KernelFn, kOutputs> block_sums{};
+  static constexpr size_t kUnpackedSlack = 64;
   /// float32 lanes of a vector.
   size_t lanes = 1;
   Helpers helpers;

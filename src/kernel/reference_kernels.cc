@@ -143,6 +143,13 @@ void fill_all_ranges(Table& table, std::index_sequence<kIndex...>) {
 void fill_reference_kernels(Table& table) {
   fill_all(table, std::make_index_sequence<kInputs>{});
   fill_all_ranges(table, std::make_index_sequence<kRangeElements.size()>{});
+  for (const BlockType type : block_types()) {
+    table.unpack_blocks[static_cast<size_t>(type)] = reference_unpack_blocks(type);
+  }
+  for (const Element y : kOutputElements) {
+    table.block_products[output_index(y)] = table.at(Element::int8, y, ScaleLayout::per_group);
+    table.block_sums[output_index(y)] = table.range_at(Element::int8, y, ScaleLayout::per_group);
+  }
   Helpers& helpers = table.helpers;
   helpers.all_finite_normal = all_finite_normal;
   helpers.repeat = repeat;

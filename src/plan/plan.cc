@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "checked.h"
+#include "dequant/block.h"
 #include "plan/packing.h"
 #include "plan/regions.h"
 #include "plan/scale_spans.h"
@@ -43,6 +44,7 @@ int64_t element_count(const Plan& plan) noexcept {
 }
 
 int64_t scale_count(const Plan& plan) noexcept {
+  if (plan.parameters.x_blocks) return 0;
   switch (plan.granularity) {
     case Granularity::per_tensor: return 1;
     case Granularity::per_axis: return plan.axis;
@@ -59,7 +61,10 @@ Extents extents(const Plan& plan) noexcept {
   Extents out;
   const int64_t count = element_count(plan);
   int64_t params = 0;
-  if (plan.granularity != Granularity::strided) {
+  if (const auto type = plan.parameters.x_blocks) {
+    out.x = count / block_elements(*type) * block_bytes(*type);
+    out.y = count;
+  } else if (plan.granularity != Granularity::strided) {
     out.x = out.y = count;
     params = out.zero_point = scale_count(plan);
   } else if (count > 0) {
@@ -161,6 +166,16 @@ Slices strided_slices(const Plan& plan, Range elements) noexcept {
   return out;
 }
 
+/// The bytes of the blocks that hold some elements.
+Slices block_slices(BlockType type, Range elements) noexcept {
+  const int64_t size = block_elements(type);
+  const int64_t bytes = block_bytes(type);
+  Slices out;
+  out.x = {elements.begin / size * bytes, ceil_div(elements.end, size) * bytes};
+  out.y = elements;
+  return out;
+}
+
 Slices packed_slices(const Plan& plan, Range elements) noexcept {
   Slices out;
   out.y = elements;
@@ -182,8 +197,12 @@ Slices packed_slices(const Plan& plan, Range elements) noexcept {
 
 Slices slices_of(const Plan& plan, Range elements) noexcept {
   if (elements.begin >= elements.end) return {};
-  const bool strided = plan.granularity == Granularity::strided;
-  Slices out = strided ? strided_slices(plan, elements) : packed_slices(plan, elements);
+  const auto slices = [&] {
+    if (const auto type = plan.parameters.x_blocks) return block_slices(*type, elements);
+    const bool strided = plan.granularity == Granularity::strided;
+    return strided ? strided_slices(plan, elements) : packed_slices(plan, elements);
+  };
+  Slices out = slices();
   if (plan.parameters.tensor_scale != TensorScale::none) out.tensor_scale = {0, 1};
   if (plan.parameters.codebook) out.codebook = {0, int64_t{1} << code_bits(plan)};
   if (plan.has_zero_point && is_packing(plan.parameters.zero_point_packing)) {

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <iterator>
 
+#include "dequant/block.h"
 #include "dequant/plan.h"
 #include "plan/packing.h"
 #include "text.h"
@@ -73,9 +74,17 @@ std::string parameters_text(const Plan& plan) {
   return out;
 }
 
+/// "Q4_K[2, 4096, 1] in blocks of 256 -> float32".
+std::string block_text(const Plan& plan, BlockType type) {
+  const bool scaled = plan.parameters.tensor_scale == TensorScale::multiply;
+  return concat(name(type), "[", plan.outer, ", ", plan.axis, ", ", plan.inner, "] in blocks of ",
+                plan.block, scaled ? ", times tensor scale" : "", " -> ", name(plan.output));
+}
+
 }  // namespace
 
 std::string to_string(const Plan& plan) {
+  if (const auto type = plan.parameters.x_blocks) return block_text(plan, *type);
   std::string out = concat(name(plan.input), "[");
   if (plan.granularity == Granularity::strided) {
     for (const Dimension& d : plan.dimensions) out += concat(out.back() == '[' ? "" : ", ", d.size);

@@ -33,13 +33,13 @@ compile() {
 }
 export -f compile
 # The longest first. What dialects, plans and the C API do is the same on every processor; of the
-# dialects the tests need ONNX alone.
+# dialects the tests need ONNX and GGUF alone.
 {
   find src/kernel -name 'table_*.cc'
   printf '%s\n' "$googletest"/googletest/src/gtest{-all,_main}.cc \
     "$googletest/googlemock/src/gmock-all.cc"
-  printf '%s\n' src/dialect/{onnx,linear}.cc
-  find tests/{arm,element,kernel,execute} src -name '*.cc' ! -path 'src/kernel/table_*' \
+  printf '%s\n' src/dialect/{onnx,linear,gguf}.cc
+  find tests/{arm,block,element,kernel,execute} src -name '*.cc' ! -path 'src/kernel/table_*' \
     ! -path 'src/c_api/*' ! -path 'src/dialect/*' ! -name executor.cc ! -name thread_pool_test.cc \
     ! -name fork_test.cc ! -name highway_targets_test.cc
 } | xargs -P 2 -I{} bash -c 'compile {}'
