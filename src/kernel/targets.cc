@@ -53,6 +53,7 @@ class Registry {
         fill_unpacking(t.highway, table);
         fill_results(t.highway, table);
         fill_codebook_kernels(t.highway, table);
+        fill_block_kernels(t.highway, table);
         fill_transposes(t.highway, table);
       }
       if (t.highway == HWY_AVX3_DL) fill_bfloat16_kernels(table);

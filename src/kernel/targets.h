@@ -50,6 +50,7 @@ void fill_helpers(int64_t target, Table& table);
 void fill_unpacking(int64_t target, Table& table);
 void fill_results(int64_t target, Table& table);
 void fill_codebook_kernels(int64_t target, Table& table);
+void fill_block_kernels(int64_t target, Table& table);
 void fill_transposes(int64_t target, Table& table);
 
 /// Replaces kernels with the output bfloat16 in the table of processors with AVX512-BF16.
