@@ -102,6 +102,7 @@ std::vector<Cell> all_cells() {
   constexpr std::array kArithmeticInputs{Element::uint4, Element::int8, Element::float8e4m3fn};
   add(cells, "checkpoint", layout_shapes(), kLayoutInputs);
   add(cells, "checkpoint", arithmetic_shapes(), kArithmeticInputs);
+  add(cells, "gguf", block_shapes(), kLayoutInputs);
   return cells;
 }
 

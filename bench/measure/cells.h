@@ -16,6 +16,7 @@ namespace dequant::bench {
 ///   ranges/<input>/<output>/<rule>[/<granularity>]  TensorFlow's rules; default: per tensor
 ///   cliff/<input>/<output>/<granularity>            shapes that many implementations are slow for
 ///   checkpoint/<input>/<output>/<granularity>       layouts and arithmetic of checkpoints
+///   gguf/uint8/<output>/<block type>                blocks
 /// Scales have the type of the output. Integers have a zero point.
 struct Cell {
   std::string name;

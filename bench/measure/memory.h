@@ -18,6 +18,7 @@ enum class Fill : uint8_t {
   float32,     ///< numbers from 0.03 to 0.13, so that no result underflows or overflows
   float16,
   bfloat16,
+  blocks,  ///< bytes from 0x20 to 0x3F: scales of every block type are ordinary numbers
 };
 
 /// The memory of one tensor. It grows to the largest requested size and keeps its content.

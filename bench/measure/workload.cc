@@ -90,7 +90,9 @@ Result<Buffers> Memories::prepare(const Plan& plan) {
   // The memory of an earlier plan may be too large to keep.
   if (sizes.sum() > available) release();
   const Fill scale = fill_of(plan.scale);
-  const Fill codes = bits(plan.input) == 32 ? Fill::wide_codes : Fill::codes;
+  const Fill codes = plan.parameters.x_blocks ? Fill::blocks
+                     : bits(plan.input) == 32 ? Fill::wide_codes
+                                              : Fill::codes;
   DEQUANT_TRY(const auto x, x_.get(sizes.x, codes));
   DEQUANT_TRY(const auto s, scale_.get(sizes.scale, scale));
   const bool float_zeros = kind(zero_point_element(plan)) == Kind::floating;
