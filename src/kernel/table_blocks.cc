@@ -31,15 +31,25 @@ void BlockKernel(const KernelArgs& a) {
   const auto* codes = reinterpret_cast<const int8_t*>(a.x);
   const int shift = std::countr_zero(a.group);
   const size_t lanes = hn::Lanes(DF());
+  const bool one_group = a.group >= Step();  // in each step
   const auto step = [&](size_t i, uint8_t* y, bool stream) DEQUANT_ATTR {
     const hn::Rebind<int8_t, DI> d8;
     VF v[kStepVectors];
-    for (size_t q = 0; q < kStepVectors; ++q) {
-      const size_t at = i + q * lanes;
-      const size_t group = at >> shift;
-      const VI code = hn::PromoteTo(DI(), hn::LoadU(d8, codes + at));
-      v[q] = hn::Mul(hn::ConvertTo(DF(), code), hn::Set(DF(), a.scale[group]));
-      if constexpr (kAdds) v[q] = hn::Add(v[q], hn::Set(DF(), a.offset[group]));
+    const auto compute = [&](size_t q, VF scale, const float* offset) DEQUANT_ATTR {
+      const VI code = hn::PromoteTo(DI(), hn::LoadU(d8, codes + i + q * lanes));
+      v[q] = hn::Mul(hn::ConvertTo(DF(), code), scale);
+      if constexpr (kAdds) v[q] = hn::Add(v[q], hn::Set(DF(), *offset));
+    };
+    if (one_group) {
+      const size_t group = i >> shift;
+      const VF scale = hn::Set(DF(), a.scale[group]);
+      for (size_t q = 0; q < kStepVectors; ++q)
+        compute(q, scale, kAdds ? a.offset + group : nullptr);
+    } else {
+      for (size_t q = 0; q < kStepVectors; ++q) {
+        const size_t group = (i + q * lanes) >> shift;
+        compute(q, hn::Set(DF(), a.scale[group]), kAdds ? a.offset + group : nullptr);
+      }
     }
     Out::Store(v, y, stream);
   };
