@@ -150,6 +150,12 @@ void ask_names(Cursor& cursor) {
     require(dequant_element_from_name(name) == static_cast<dequant_element>(number),
             "another name");
   }
+  const auto type = static_cast<dequant_block_type>(number);
+  const char* block = dequant_block_type_name(type);
+  require((block == nullptr) == (dequant_block_bytes(type) == 0) &&
+              (block == nullptr) == (dequant_block_elements(type) == 0),
+          "a block type without a name or without a size");
+  require(block == nullptr || dequant_block_type_from_name(block) == type, "another block type");
   require(dequant_code_name(static_cast<dequant_code>(number % 8))[0] != '\0', "no name of a code");
   const size_t target = cursor.byte();
   require((dequant_target_name(target) == nullptr) == (target >= dequant_target_count()),

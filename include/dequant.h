@@ -92,6 +92,50 @@ DEQUANT_EXPORT dequant_element dequant_element_from_name(const char* name);
 /* Bits of one element: 2, 4, 6, 8, 16 or 32; 0 for a number that is no element. */
 DEQUANT_EXPORT int dequant_element_bits(dequant_element element);
 
+/* ---- Block types ----------------------------------------------------------------------------- */
+
+/* Block types by their numbers in GGUF files. A block has the codes and the scales of neighbours of
+ * a row side by side. The scheme "gguf" has them. */
+typedef enum dequant_block_type {
+  DEQUANT_NO_BLOCK_TYPE = -1,
+  DEQUANT_Q4_0 = 2,
+  DEQUANT_Q4_1 = 3,
+  DEQUANT_Q5_0 = 6,
+  DEQUANT_Q5_1 = 7,
+  DEQUANT_Q8_0 = 8,
+  DEQUANT_Q8_1 = 9,
+  DEQUANT_Q2_K = 10,
+  DEQUANT_Q3_K = 11,
+  DEQUANT_Q4_K = 12,
+  DEQUANT_Q5_K = 13,
+  DEQUANT_Q6_K = 14,
+  DEQUANT_Q8_K = 15,
+  DEQUANT_IQ2_XXS = 16,
+  DEQUANT_IQ2_XS = 17,
+  DEQUANT_IQ3_XXS = 18,
+  DEQUANT_IQ1_S = 19,
+  DEQUANT_IQ4_NL = 20,
+  DEQUANT_IQ3_S = 21,
+  DEQUANT_IQ2_S = 22,
+  DEQUANT_IQ4_XS = 23,
+  DEQUANT_IQ1_M = 29,
+  DEQUANT_TQ1_0 = 34,
+  DEQUANT_TQ2_0 = 35,
+  DEQUANT_MXFP4 = 39,
+  DEQUANT_NVFP4 = 40,
+  DEQUANT_Q1_0 = 41,
+  DEQUANT_Q2_0 = 42
+} dequant_block_type;
+
+/* The name of a block type, "Q4_K", ..., valid until the process ends; NULL for any other number,
+ * also for those of plain types and of types that were removed from GGUF. */
+DEQUANT_EXPORT const char* dequant_block_type_name(dequant_block_type type);
+/* The block type of that name; DEQUANT_NO_BLOCK_TYPE for any other text and for NULL. */
+DEQUANT_EXPORT dequant_block_type dequant_block_type_from_name(const char* name);
+/* The elements and the bytes of a block; 0 for a number that is no block type. */
+DEQUANT_EXPORT int dequant_block_elements(dequant_block_type type);
+DEQUANT_EXPORT int dequant_block_bytes(dequant_block_type type);
+
 /* ---- Nodes ----------------------------------------------------------------------------------- */
 
 /* The type of a tensor. All zero means that an optional tensor is absent. Nodes, and the shapes and

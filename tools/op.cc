@@ -30,6 +30,7 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  dequant op onnx --x x.npy --scale scale.npy --zero-point zero.npy --axis 0 -o y.npy\n"
     "  dequant op tensorflow --x x.npy --min -1 --max 6 --mode MIN_FIRST -o y.npy\n"
+    "  dequant op gguf --data blocks.npy --type Q4_K --shape 4096,4096 -o y.npy\n"
     "  dequant op directml --help";
 
 }  // namespace

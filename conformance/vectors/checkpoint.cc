@@ -12,8 +12,10 @@ namespace {
 using enum Element;
 
 MakeNode maker_of(std::string_view scheme) {
-  const MakeNode make = integers_of(scheme);
-  return make != nullptr ? make : floats_of(scheme);
+  for (const auto make_of : {integers_of, floats_of}) {
+    if (const MakeNode make = make_of(scheme); make != nullptr) return make;
+  }
+  return block_types_of(scheme);
 }
 
 /// Codes whose bytes step through all values, with another distance in each tensor.

@@ -33,9 +33,10 @@ struct CheckpointNode {
 /// Makes nodes that the scheme accepts. Those of the first combination have whole blocks.
 using MakeNode = CheckpointNode (*)(Choices&);
 
-/// The function for a scheme, or null where the other list has it.
-MakeNode integers_of(std::string_view scheme);  ///< codes that are integers or indices
-MakeNode floats_of(std::string_view scheme);    ///< codes that are floats, or of both kinds
+/// The function for a scheme, or null where another list has it.
+MakeNode integers_of(std::string_view scheme);     ///< codes that are integers or indices
+MakeNode floats_of(std::string_view scheme);       ///< codes that are floats, or of both kinds
+MakeNode block_types_of(std::string_view scheme);  ///< blocks with codes and scales
 
 /// Columns in groups that share parameters.
 struct Groups {

@@ -40,7 +40,7 @@ struct SchemePlan {
   Plan plan;
   std::vector<int64_t> shape;
   size_t x = 0;
-  size_t scale = 0;
+  std::optional<size_t> scale = {};
   std::optional<size_t> zero_point = {};
   std::optional<size_t> tensor_scale = {};
   std::optional<size_t> group_index = {};

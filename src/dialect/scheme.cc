@@ -14,6 +14,7 @@ constexpr std::array kEntries{
     &kBitsandbytesInt8Scheme,
     &kCompressedTensorsScheme,
     &kFp8Scheme,
+    &kGgufScheme,
     &kGptOssScheme,
     &kGptqScheme,
     &kHqqScheme,

@@ -59,6 +59,7 @@ extern const SchemeEntry kBitsandbytesAbsmaxScheme;
 extern const SchemeEntry kBitsandbytesInt8Scheme;
 extern const SchemeEntry kCompressedTensorsScheme;
 extern const SchemeEntry kFp8Scheme;
+extern const SchemeEntry kGgufScheme;
 extern const SchemeEntry kGptOssScheme;
 extern const SchemeEntry kGptqScheme;
 extern const SchemeEntry kHqqScheme;

@@ -9,3 +9,13 @@ const char* element_name_of_number(int number) {
 }
 
 int element_bits_of_number(int number) { return dequant_element_bits((dequant_element)number); }
+
+const char* block_name_of_number(int number) {
+  return dequant_block_type_name((dequant_block_type)number);
+}
+
+int block_elements_of_number(int number) {
+  return dequant_block_elements((dequant_block_type)number);
+}
+
+int block_bytes_of_number(int number) { return dequant_block_bytes((dequant_block_type)number); }

@@ -9,6 +9,9 @@ extern "C" {
 const char* code_name_of_number(int number);
 const char* element_name_of_number(int number);
 int element_bits_of_number(int number);
+const char* block_name_of_number(int number);
+int block_elements_of_number(int number);
+int block_bytes_of_number(int number);
 
 #ifdef __cplusplus
 }

@@ -2,6 +2,7 @@
 layouts and formulas, independently of dequant. `q` are codes as numbers, `s` scales."""
 
 import numpy as np
+from gguf import GGMLQuantizationType, quants
 
 from vector_models import FLOATS, bits_of, codes, decode, encode, values
 
@@ -270,6 +271,40 @@ def mx(t):
     return q * t.e8m0("scale").repeat(32, -1)[..., :q.shape[-1]]
 
 
+def signs(bits):
+    return np.where(np.unpackbits(bits, axis=-1, bitorder="little"), 1, -1)
+
+
+#: Block types that gguf-py does not compute, by their numbers in GGUF files: the type of d, with
+#: which a block begins, and the codes.
+OTHER_BLOCKS = {
+    9: ("<f2", lambda b: b[:, 4:].view(np.int8)),
+    15: ("<f4", lambda b: b[:, 4:260].view(np.int8)),
+    41: ("<f2", lambda b: signs(b[:, 2:])),
+    42: ("<f2", lambda b: stream(b[:, 2:], 8, 2, 64) - 1)}
+#: The number of each type, and the elements and bytes of a block. gguf-py's Q8_1 has two float32.
+BLOCKS = {e.name: (int(e), *size) for e, size in quants.GGML_QUANT_SIZES.items()} | {
+    "Q8_1": (9, 32, 36), "Q2_0": (42, 64, 18)}
+
+
+def block_floats(number, blocks):
+    """The elements of blocks, each in a row of bytes: by gguf-py, where it has the type."""
+    if number not in OTHER_BLOCKS:
+        return quants.dequantize(blocks, GGMLQuantizationType(number))
+    kind, numbers = OTHER_BLOCKS[number]
+    d = blocks[:, :np.dtype(kind).itemsize].copy().view(kind).astype(F)
+    return d * numbers(blocks).astype(F)
+
+
+def gguf(t):
+    kind, data = t.get("type"), t.raw("data").astype(np.uint8)
+    number, elements, size = next(row for name, row in BLOCKS.items() if kind in (name, row[0]))
+    y = block_floats(number, data.reshape(-1, size))
+    if t.has("scale"):
+        y = y * t("scale").reshape(())
+    return y.reshape(t.get("shape", (*data.shape[:-1], data.shape[-1] // size * elements)))
+
+
 def quanto(t):
     bits, kind, s = t.get("bits"), t.type("scale"), t("scale")
     if bits == 8:
@@ -301,8 +336,8 @@ def torchao(t):
 
 
 SCHEMES = {f.__name__: f for f in (
-    awq, bitsandbytes, bitsandbytes_absmax, bitsandbytes_int8, compressed_tensors, fp8, gptoss,
-    gptq, hqq, mlx, modelopt, mx, quanto, quark, torchao)}
+    awq, bitsandbytes, bitsandbytes_absmax, bitsandbytes_int8, compressed_tensors, fp8, gguf,
+    gptoss, gptq, hqq, mlx, modelopt, mx, quanto, quark, torchao)}
 
 
 def expected(case):

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+from gguf import GGMLQuantizationType, quants
 
 from support import dequant
 from test_verify import e4m3
@@ -45,6 +46,32 @@ def test_nvfp4_of_modelopt_needs_no_table(tmp_path):
     y = np.load(tmp_path / "y.npy")[0]  # 2 * 0.5 times the values of the codes
     assert y[::2].tolist() == [0, 0.5, 1, 1.5, 2, 3, 4, 6]
     assert (-y[1::2]).tolist() == y[::2].tolist() and not np.signbit(y[1])  # code 8 is +0
+
+
+def test_blocks_of_gguf(tmp_path):
+    rng = np.random.default_rng(3)
+    blocks = rng.integers(0, 256, (3, 2 * 36), np.uint8)  # two blocks of NVFP4 in a row
+    want = quants.dequantize(blocks, GGMLQuantizationType.NVFP4) * np.float32(0.37)
+    saved(tmp_path, w=blocks, flat=blocks.reshape(-1), s=np.array([0.37], np.float32))
+    report = json.loads(dequant("op", "gguf", "--data", "w.npy", "--type", "NVFP4", "--scale",
+                                "s.npy", "-o", "y.npy", "--json", cwd=tmp_path).stdout)
+    assert report["plan"] == "NVFP4[3, 128, 1] in blocks of 64, times tensor scale -> float32"
+    np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), want)
+    dequant("op", "gguf", "--data", "flat.npy", "--type", 40, "--shape", "3,2,64", "--scale",
+            "s.npy", "-o", "z.npy", "--dtype", "float16", cwd=tmp_path)
+    np.testing.assert_array_equal(np.load(tmp_path / "z.npy"),
+                                  want.astype(np.float16).reshape(3, 2, 64))
+
+
+def test_a_type_of_gguf_that_is_none_is_named(tmp_path):
+    saved(tmp_path, w=np.zeros(144, np.uint8))
+    for kind, words in [("Q4_0_4_4", "type: Q4_0_4_4, number 31, was removed from GGUF; no tool "
+                                     "reads it"),
+                        ("F16", "type: F16, number 1, has plain numbers, not blocks"),
+                        ("Q9_K", "type: \"Q9_K\" is no type of GGUF")]:
+        error = dequant("op", "gguf", "--data", "w.npy", "--type", kind, "-o", "y.npy",
+                        cwd=tmp_path, code=4).stderr
+        assert error == f"dequant: error: gguf: {words}\n"
 
 
 def test_what_is_wrong_names_the_scheme(tmp_path):

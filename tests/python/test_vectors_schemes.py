@@ -13,7 +13,8 @@ from vector_models import differences
 
 F = np.float32
 D = np.float64
-true = {name: getattr(models, name) for name in ("column_groups", "slabs", "spread", "stream")}
+true = {name: getattr(models, name) for name in ("block_floats", "column_groups", "slabs", "spread",
+                                                 "stream")}
 has, parameter, e8m0 = models.Tensors.has, models.Tensors.__call__, models.Tensors.e8m0
 
 
@@ -109,6 +110,38 @@ def fused(t):
     return (q * s + bias).astype(F)
 
 
+def of_type(name, change):
+    """Blocks of one type, or of several, whose bytes are read wrongly."""
+    numbers = [models.BLOCKS[n][0] for n in name.split()]
+    return {"block_floats": lambda number, blocks: true["block_floats"](
+        number, change(blocks.copy()) if number in numbers else blocks)}
+
+
+def swapped(at, end):
+    """Blocks whose nibbles from one byte to another are swapped."""
+    def change(blocks):
+        part = blocks[:, at:end]
+        blocks[:, at:end] = part >> 4 | part << 4
+        return blocks
+    return change
+
+
+def big_endian(blocks):
+    blocks[:, :2] = blocks[:, 1::-1]
+    return blocks
+
+
+def scales_are_nan(name, count, code):
+    """Blocks of a type whose scale, one for each of `count` parts, is NaN for a code."""
+    def floats(number, blocks):
+        y = true["block_floats"](number, blocks)
+        if number == models.BLOCKS[name][0]:
+            nan = blocks[:, :count] == code
+            y = np.where(nan.repeat(y.shape[1] // count, 1), F(np.nan), y)
+        return y
+    return {"block_floats": floats}
+
+
 true_mlx = models.mlx
 COLUMN_WORDS = {"padded": lambda words, bits, count: true["stream"](words, 32, bits, count)}
 STREAM_AS_PADDED = {"stream": lambda words, width, bits, count: models.padded(words, bits, count)
@@ -167,6 +200,12 @@ MISTAKES = [
         models.nibbles(t.raw("weight").astype(np.uint32).view("u1").reshape(-1, 4)[
             :, :max(models.bits_of(t.type("weight")) // 8, 1)].reshape(-1))[
                 :int(np.prod(t.get("shape")))]].reshape(t.get("shape"))}, "bitsandbytes"),
+    ("has no scale beside the tensor", ignoring("scale"), "gguf"),
+    ("swaps the nibbles of codes", of_type("Q4_0", swapped(2, 18)), "gguf"),
+    ("swaps the nibbles of scales", of_type("Q2_K", swapped(0, 16)), "gguf"),
+    ("has scales of the other byte order", of_type("Q8_0", big_endian), "gguf"),
+    ("has NaN for the largest E8M0 scale", scales_are_nan("MXFP4", 1, 255), "gguf"),
+    ("has NaN for E4M3 code 0x7F", scales_are_nan("NVFP4", 4, 127), "gguf"),
 ]
 
 

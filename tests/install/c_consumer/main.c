@@ -107,6 +107,10 @@ static void look_up(void) {
   expect(strcmp(dequant_element_name(DEQUANT_INT4), "int4") == 0, "element_name");
   expect(dequant_element_from_name("int4") == DEQUANT_INT4, "element_from_name");
   expect(dequant_element_bits(DEQUANT_INT4) == 4, "element_bits");
+  expect(strcmp(dequant_block_type_name(DEQUANT_Q4_K), "Q4_K") == 0, "block_type_name");
+  expect(dequant_block_type_from_name("Q4_K") == DEQUANT_Q4_K, "block_type_from_name");
+  expect(dequant_block_elements(DEQUANT_Q4_K) == 256, "block_elements");
+  expect(dequant_block_bytes(DEQUANT_Q4_K) == 144, "block_bytes");
   expect(dequant_target_count() > 0 && dequant_target_name(0) != NULL, "targets");
   expect(dequant_force_target("none such", &error) == DEQUANT_INVALID_ARGUMENT, "force_target");
   expect(strstr(error.message, "none such") != NULL, "message");
