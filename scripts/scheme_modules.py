@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the Python module and the stub of every scheme of checkpoints, from the package's list.
+"""Writes the Python module and the stub of every scheme of checkpoints but those of OWN, from the
+package's list.
 
     scheme_modules.py [--check]    --check: writes nothing; fails if a file would change
 
@@ -11,6 +12,9 @@ import pathlib
 import sys
 
 from dequant._core import SCHEMES
+
+#: Schemes whose modules are written by hand.
+OWN = ["gguf"]
 
 FOLDER = pathlib.Path(__file__).resolve().parents[1] / "python" / "dequant"
 
@@ -69,6 +73,8 @@ def texts() -> dict[pathlib.Path, str]:
     """Every file with its text."""
     out = {}
     for scheme, (_, _, _, description) in SCHEMES.items():
+        if scheme in OWN:
+            continue
         summary = description.splitlines()[0]
         out[FOLDER / f"{scheme}.py"] = MODULE.format(scheme=scheme, summary=summary)
         stub = STUB

@@ -68,4 +68,7 @@ void add_tensorflow(nanobind::module_& core);
 void add_directml(nanobind::module_& core);
 void add_schemes(nanobind::module_& core);
 
+// Conversions of floats.
+void add_floats(nanobind::module_& core);
+
 }  // namespace dequant::python

@@ -30,6 +30,7 @@ NB_MODULE(_core, m) {
   dequant::python::add_tensorflow(m);
   dequant::python::add_directml(m);
   dequant::python::add_schemes(m);
+  dequant::python::add_floats(m);
   dequant::python::add_model(m);
   dequant::python::add_convert(m);
 }

@@ -2,9 +2,9 @@
 
 Each dialect (a specification of dequantization) is a module whose functions have the argument names
 of the specification: onnx, microsoft, tensorflow, directml, webnn. So is each scheme of quantized
-checkpoints, by the producer's names: awq, bitsandbytes, compressed_tensors, fp8, gptoss, gptq, hqq,
-mlx, modelopt, mx, quanto, quark, torchao. Tensors are numpy arrays, objects that share their memory
-with numpy, and dequant.Packed.
+checkpoints, by the producer's names: awq, bitsandbytes, compressed_tensors, fp8, gguf, gptoss,
+gptq, hqq, mlx, modelopt, mx, quanto, quark, torchao. Tensors are numpy arrays, objects that share
+their memory with numpy, and dequant.Packed.
 The module safetensors reads quantized checkpoints by the interface of the package of that name.
 """
 
@@ -19,6 +19,7 @@ from . import (
     compressed_tensors,
     directml,
     fp8,
+    gguf,
     gptoss,
     gptq,
     hqq,
@@ -52,5 +53,6 @@ _copyreg.pickle(type(onnx.dequantize_linear), _operator.attrgetter("__qualname__
 __all__ = ["Channel", "ConvertReport", "Diff", "Model", "ModelDiff", "Packed", "Tensor",
            "UnsupportedError", "Worst", "__version__", "awq", "bitsandbytes",
            "bitsandbytes_absmax", "bitsandbytes_int8", "compressed_tensors", "convert", "diff",
-           "directml", "dtypes", "fp8", "gptoss", "gptq", "hqq", "microsoft", "mlx", "modelopt",
-           "mx", "onnx", "open", "quanto", "quark", "safetensors", "tensorflow", "torchao", "webnn"]
+           "directml", "dtypes", "fp8", "gguf", "gptoss", "gptq", "hqq", "microsoft", "mlx",
+           "modelopt", "mx", "onnx", "open", "quanto", "quark", "safetensors", "tensorflow",
+           "torchao", "webnn"]

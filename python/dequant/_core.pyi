@@ -18,6 +18,8 @@ SCHEMES: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], str]
 
 def dequantize_scheme(scheme: str, tensors: dict[str, Any], options: dict[str, str], dtype: Any,
                       out: Any, threads: int | None, like: str | None) -> Any: ...
+def convert_floats(element: str, data: npt.NDArray[np.uint8], shape: tuple[int, ...], dtype: Any,
+                   out: Any, like: str | None) -> Any: ...
 def convert(
     input: str | PathLike[str],
     output: str | PathLike[str],

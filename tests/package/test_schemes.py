@@ -16,6 +16,8 @@ from dequant._core import SCHEMES
 
 def test_every_scheme_is_a_module():
     for scheme, (inputs, required, settings, _) in SCHEMES.items():
+        if scheme == "gguf":
+            continue  # whose function is written by hand
         parameters = inspect.signature(getattr(dequant, scheme).dequantize).parameters
         assert list(parameters) == [*inputs, *settings, "dtype", "out", "threads", "like"]
         for name in inputs:

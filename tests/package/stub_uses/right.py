@@ -10,7 +10,7 @@ import numpy.typing as npt
 from typing_extensions import assert_type
 
 import dequant
-from dequant import directml, microsoft, onnx, tensorflow, webnn
+from dequant import directml, gguf, microsoft, onnx, tensorflow, webnn
 
 Array = npt.NDArray[Any]
 
@@ -36,6 +36,9 @@ onnx.dequantize_linear(x, scale, output_dtype="bfloat16")
 onnx.dequantize_linear(x, scale, output_dtype=16)
 microsoft.dequantize_linear(x, scale, x_zero_point=None, axis=None)
 webnn.dequantize_linear(x, scale[None], x[:1])
+assert_type(gguf.dequantize(b"", "Q4_K", (0, 256)), Array)
+gguf.dequantize(x, np.int64(12), [2, 256], scale=0.5, dtype="float16", threads=1)
+gguf.dequantize(x, 12, 256, scale=scale, out=wide)
 tensorflow.dequantize(x, 0, 1.0, "SCALED", "name", None, True, np.float32, version="r2",
                       semantics="kernel")
 directml.dequantize(x, scale[None], feature_level="6_3")

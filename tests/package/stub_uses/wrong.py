@@ -3,7 +3,7 @@
 import numpy as np
 
 import dequant
-from dequant import directml, onnx, tensorflow, webnn
+from dequant import directml, gguf, onnx, tensorflow, webnn
 
 x = np.zeros((2, 3), np.uint8)
 scale = np.ones(3, np.float32)
@@ -28,6 +28,9 @@ onnx.dequantize_linear(x, scale, out=out, like="numpy")  # call-overload
 onnx.dequantize_linear(x, scale, like="jax")  # call-overload
 onnx.dequantize_linear(x, scale, threads="2")  # call-overload
 webnn.dequantize_linear(x, scale)  # call-overload
+gguf.dequantize(x)  # call-overload
+gguf.dequantize(x, 1.5)  # call-overload
+gguf.dequantize(x, "Q4_K", "256")  # arg-type
 tensorflow.dequantize(x, 0, 1, "scaled")  # call-overload
 tensorflow.dequantize(x, 0, 1, version="r1")  # call-overload
 directml.dequantize(x, scale, feature_level=6.3)  # call-overload

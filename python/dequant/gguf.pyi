@@ -1,0 +1,50 @@
+from collections.abc import Sequence
+from typing import Any, Literal, SupportsIndex, TypeVar, overload
+
+import numpy.typing as npt
+import torch
+
+from ._typing import DType, Tensor, Writable
+
+__all__ = ["dequantize"]
+
+_Out = TypeVar("_Out", bound=Writable)
+
+@overload
+def dequantize(
+    data: Tensor,
+    type: str | SupportsIndex,
+    shape: Sequence[int] | int | None = None,
+    *,
+    scale: Tensor | float | None = None,
+    dtype: DType | None = None,
+    out: _Out,
+    threads: int | None = None,
+    like: None = None,
+) -> _Out: ...
+
+@overload
+def dequantize(
+    data: Tensor,
+    type: str | SupportsIndex,
+    shape: Sequence[int] | int | None = None,
+    *,
+    scale: Tensor | float | None = None,
+    dtype: DType | None = None,
+    out: None = None,
+    threads: int | None = None,
+    like: Literal["torch"],
+) -> torch.Tensor: ...
+
+@overload
+def dequantize(
+    data: Tensor,
+    type: str | SupportsIndex,
+    shape: Sequence[int] | int | None = None,
+    *,
+    scale: Tensor | float | None = None,
+    dtype: DType | None = None,
+    out: None = None,
+    threads: int | None = None,
+    like: Literal["numpy"] | None = None,
+) -> npt.NDArray[Any]: ...
