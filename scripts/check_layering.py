@@ -49,8 +49,12 @@ ALLOWED = {
     "format/profile": ("dequant/", "format/io/", "format/profile/"),
     "format/model": ("dequant/", "format/io/", "format/json/", "format/model/",
                      "format/profile/", "fmt/", "nlohmann/"),
-    "format/checkpoint": ("dequant/", "format/io/", "format/json/", "format/model/",
+    "format/dense": ("dequant/", "format/io/", "format/json/", "format/model/",
+                     "format/safetensors/", "format/dense/", "fmt/", "nlohmann/"),
+    "format/checkpoint": ("dequant/", "format/dense/", "format/io/", "format/json/", "format/model/",
                           "format/safetensors/", "format/checkpoint/", "fmt/", "nlohmann/", "re2/"),
+    "format/gguf": ("dequant/", "format/dense/", "format/io/", "format/json/", "format/model/",
+                    "format/safetensors/", "format/gguf/", "fmt/", "nlohmann/"),
     "format/diff": ("dequant/", "format/diff/", "format/io/", "format/model/"),
     # A format includes the common interface, and no other format.
     "format/onnx": ("dequant/", "format/io/", "format/model/", "format/profile/", "format/onnx/",

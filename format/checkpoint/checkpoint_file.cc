@@ -3,10 +3,10 @@
 
 #include <map>
 
-#include "format/checkpoint/audit.h"
 #include "format/checkpoint/format.h"
 #include "format/checkpoint/scheme.h"
 #include "format/checkpoint/write.h"
+#include "format/dense/audit.h"
 #include "format/io/errors.h"
 
 namespace dequant::format::checkpoint {
@@ -119,18 +119,20 @@ Status CheckpointFile::visit_floats(const TensorVisitor& visitor) {
   return {};
 }
 
+RestTensor CheckpointFile::rest_tensor(const Entry& entry, std::string_view dropped) const {
+  const Shard& shard = shards_->file_of(entry);
+  const safetensors::Tensor& t = *entry.tensor;
+  return {entry.name(),  entry.dtype(), entry.shape(),
+          t.bytes,       dropped,       Location{shard.name, t.offset, t.bytes},
+          t.dtype->bits, &shard.file};
+}
+
 Status CheckpointFile::visit_rest(const std::function<Status(const RestTensor&)>& visitor) const {
-  const auto rest = [&](const Entry& entry, std::string_view dropped) {
-    const Shard& shard = shards_->file_of(entry);
-    const safetensors::Tensor& t = *entry.tensor;
-    return visitor({entry.name(), entry.dtype(), entry.shape(), t.bytes, dropped,
-                    Location{shard.name, t.offset, t.bytes}, t.dtype->bits, &shard.file});
-  };
   for (const Entry& entry : shards_->entries()) {
-    if (groups_.is_copied(entry)) DEQUANT_CHECK(rest(entry, {}));
+    if (groups_.is_copied(entry)) DEQUANT_CHECK(visitor(rest_tensor(entry, {})));
   }
   for (const Dropped& dropped : groups_.dropped())
-    DEQUANT_CHECK(rest(*dropped.entry, dropped.reason));
+    DEQUANT_CHECK(visitor(rest_tensor(*dropped.entry, dropped.reason)));
   return {};
 }
 
@@ -154,7 +156,11 @@ void CheckpointFile::for_each_source(const StoredTensor& tensor,
 
 Result<AuditReport> CheckpointFile::check_audit(const std::string& audit,
                                                 const Progress& progress) {
-  return checkpoint::check_audit(*shards_, audit, progress);
+  std::vector<RestTensor> tensors;
+  for (const Entry& entry : shards_->entries()) tensors.push_back(rest_tensor(entry, {}));
+  DEQUANT_TRY(AuditReport report, dense::check_audit(tensors, shards_->bytes(), audit, progress));
+  DEQUANT_CHECK(shards_->check_unchanged());
+  return report;
 }
 
 Status CheckpointFile::check_output(const std::string& output) const {

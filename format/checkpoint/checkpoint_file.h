@@ -37,6 +37,7 @@ class CheckpointFile : public ModelFile {
 
   StoredTensor stored_tensor(const Part& part, Shape shape) const;
   DenseTensor dense_tensor(const Group& group) const;
+  RestTensor rest_tensor(const Entry& entry, std::string_view dropped) const;
   DenseTensor copied_tensor(const Entry& entry) const;
 
   std::unique_ptr<Shards> shards_;

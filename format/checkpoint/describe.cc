@@ -15,7 +15,7 @@ class Description {
   explicit Description(const Groups& groups) : groups_(groups) {}
 
   void add_converted(const OutputTensor& t) {
-    const Group& g = *t.group;
+    const Group& g = group_of(t);
     Plan plan = plan_for(g.plan, g.variants, t.output);
     int64_t before = 0;
     int64_t first = 0;
@@ -70,7 +70,7 @@ Result<ConvertReport> describe(const Groups& groups, const Layout& layout,
   for (const OutputShard& shard : layout.shards) {
     d.report.bytes_out += shard.bytes;
     for (const OutputTensor& t : shard.tensors) {
-      if (t.group != nullptr) d.add_converted(t);
+      if (t.computed) d.add_converted(t);
       if (!t.from) continue;
       ++rounded;
       output = t.output;

@@ -20,8 +20,9 @@ class Planner {
   Result<Layout> plan() {
     select();
     DEQUANT_CHECK(collect());
-    name_shards();
-    for (OutputShard& shard : layout_.shards) DEQUANT_CHECK(place(shard));
+    if (!own_.shards_as_input) dense::name_shards(layout_.shards);
+    for (OutputShard& shard : layout_.shards)
+      DEQUANT_CHECK(dense::place(shard, {{"format", "pt"}}));
     return std::move(layout_);
   }
 
@@ -50,7 +51,6 @@ class Planner {
       }
       file = entry.shard;
       bytes += tensor->bytes;
-      layout_.tensor_bytes += tensor->bytes;
       layout_.shards.back().tensors.push_back(*tensor);
     }
     if (layout_.shards.empty()) add_empty_shard();
@@ -68,18 +68,19 @@ class Planner {
     const bool kept = kept_.contains(&entry) || groups_.is_copied(entry);
     const Group* group = kept ? nullptr : groups_.group_of_codes(entry);
     if (!kept && group == nullptr) return std::optional<OutputTensor>();
-    OutputTensor out{.name = entry.name(), .entry = &entry};
+    OutputTensor out{.name = entry.name(), .origin = &entry};
     if (kept) {
-      out.dtype = entry.tensor->dtype;
+      set_type(out, *entry.tensor->dtype);
       out.shape = entry.shape();
       out.bytes = entry.tensor->bytes;
       if (own_.others_same && groups_.is_copied(entry)) DEQUANT_CHECK(round(out));
       return std::optional(out);
     }
     out.name = group->name;
-    out.group = group;
+    out.origin = group;
+    out.computed = true;
     out.output = options_.dtype.value_or(group->plan.output);
-    out.dtype = safetensors::dtype_of(out.output);
+    set_type(out, *safetensors::dtype_of(out.output));
     out.shape = group->shape;
     DEQUANT_TRY(out.bytes, packed_bytes(out.output, element_count(group->plan)));
     return std::optional(out);
@@ -87,43 +88,13 @@ class Planner {
 
   /// A tensor that is stored as floats gets the type of the dequantized ones.
   Status round(OutputTensor& tensor) const {
-    const auto element = tensor.dtype->element;
+    const auto element = tensor.element;
     if (!element || !is_output(*element) || *element == computing_dtype_) return {};
     DEQUANT_TRY(const int64_t count, element_count(tensor.shape));
     DEQUANT_TRY(tensor.bytes, packed_bytes(computing_dtype_, count));
     tensor.from = element;
     tensor.output = computing_dtype_;
-    tensor.dtype = safetensors::dtype_of(computing_dtype_);
-    return {};
-  }
-
-  void name_shards() {
-    if (own_.shards_as_input) return;
-    const size_t count = layout_.shards.size();
-    for (size_t i = 0; i < count; ++i) {
-      layout_.shards[i].name =
-          count == 1 ? std::string(kModel)
-                     : fmt::format("model-{:05}-of-{:05}{}", i + 1, count, kSafetensors);
-    }
-  }
-
-  /// The header and the offsets of a file.
-  Status place(OutputShard& shard) {
-    std::vector<safetensors::NewTensor> tensors;
-    tensors.reserve(shard.tensors.size());
-    for (const OutputTensor& t : shard.tensors) {
-      tensors.push_back({std::string(t.name), t.dtype, {t.shape.begin(), t.shape.end()}});
-    }
-    DEQUANT_TRY(const auto header, safetensors::NewHeader::make(tensors, {{"format", "pt"}}));
-    std::vector<OutputTensor> in_order;
-    in_order.reserve(shard.tensors.size());
-    for (const size_t i : header.order()) {
-      in_order.push_back(shard.tensors[i]);
-      in_order.back().offset = header.offset(i);
-    }
-    shard.tensors = std::move(in_order);
-    shard.header = header.bytes();
-    shard.bytes = header.file_size();
+    set_type(tensor, *safetensors::dtype_of(computing_dtype_));
     return {};
   }
 

@@ -1,44 +1,30 @@
 // The files of a dense checkpoint: which tensors each file has, and where.
 #pragma once
 
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "format/checkpoint/groups.h"
 #include "format/checkpoint/options.h"
+#include "format/dense/layout.h"
 #include "format/model/write_options.h"
-#include "format/safetensors/writer.h"
 
 namespace dequant::format::checkpoint {
 
-/// One tensor of the output.
-struct OutputTensor {
-  std::string_view name;
-  const Entry* entry;            ///< what is copied, or the codes of the group
-  const Group* group = nullptr;  ///< null: the bytes of `entry` are copied
-  /// The type of the stored floats, where these are rounded to `output`.
-  std::optional<Element> from = {};
-  Element output = Element::float32;  ///< the type of floats that are not copied
-  const safetensors::DType* dtype = nullptr;
-  Shape shape = {};
-  int64_t bytes = 0;
-  int64_t offset = 0;  ///< in its file
-};
+using dense::OutputShard;
+using dense::OutputTensor;
 
-/// One file of the output.
-struct OutputShard {
-  std::string name;
-  std::vector<OutputTensor> tensors;  ///< in the order of the file
-  std::string header;                 ///< with its length, before the data
-  int64_t bytes = 0;                  ///< of the whole file
-};
+/// The group of a computed tensor, and the stored tensor of another one.
+inline const Group& group_of(const OutputTensor& tensor) {
+  return *static_cast<const Group*>(tensor.origin);
+}
+inline const Entry& entry_of(const OutputTensor& tensor) {
+  return *static_cast<const Entry*>(tensor.origin);
+}
 
 /// All files with tensors, and what stays as it is.
 struct Layout {
   std::vector<OutputShard> shards;
   std::vector<const Group*> not_selected;  ///< groups whose stored tensors are copied
-  int64_t tensor_bytes = 0;                ///< of all tensors
 };
 
 /// The type that the dense model computes in: that of the options, or else that of its dense

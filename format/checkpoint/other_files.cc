@@ -2,10 +2,10 @@
 #include "format/checkpoint/other_files.h"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 
 #include "format/checkpoint/names.h"
+#include "format/dense/output_folder.h"
 #include "format/io/below.h"
 #include "format/io/errors.h"
 
@@ -16,27 +16,12 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMostFiles = 10'000;
 
-constexpr std::array<std::string_view, 13> kWeights{
-    ".safetensors", ".safetensors.index.json",
-    ".bin",         ".bin.index.json",
-    ".pt",          ".pth",
-    ".gguf",        ".onnx",
-    ".onnx_data",   ".h5",
-    ".msgpack",     ".ckpt",
-    ".tflite",
-};
-
 bool is_stale(std::string_view name) {
-  return is_weight(name) || std::find(kQuantizationFiles.begin(), kQuantizationFiles.end(), name) !=
-                                kQuantizationFiles.end();
+  return dense::is_weight(name) || std::find(kQuantizationFiles.begin(), kQuantizationFiles.end(),
+                                             name) != kQuantizationFiles.end();
 }
 
 }  // namespace
-
-bool is_weight(std::string_view name) {
-  return std::any_of(kWeights.begin(), kWeights.end(),
-                     [&](std::string_view end) { return name.ends_with(end); });
-}
 
 Result<OtherFiles> other_files(const Shards& shards) {
   OtherFiles files;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "format/checkpoint/shards.h"
@@ -20,9 +19,6 @@ struct OtherFiles {
   /// quantization.
   std::vector<std::string> left_out;
 };
-
-/// True for names of files with weights, or with the index of such files.
-bool is_weight(std::string_view name);
 
 /// The files of the folder and the folders in it, but for those whose names begin with a dot. Fails
 /// with io, and with limit where there are more than 10,000.

@@ -6,34 +6,20 @@
 #include <filesystem>
 
 #include "format/checkpoint/describe.h"
+#include "format/checkpoint/group_sources.h"
 #include "format/checkpoint/layout.h"
 #include "format/checkpoint/names.h"
 #include "format/checkpoint/other_files.h"
-#include "format/checkpoint/output_folder.h"
-#include "format/checkpoint/tensor_writer.h"
+#include "format/dense/output_folder.h"
 #include "format/io/errors.h"
 #include "format/json/json.h"
 
 namespace dequant::format::checkpoint {
 namespace {
 
-using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 double seconds(int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
-
-ordered_json index_of(const Layout& layout) {
-  std::vector<std::pair<std::string_view, const std::string*>> files;
-  for (const OutputShard& shard : layout.shards) {
-    for (const OutputTensor& t : shard.tensors) files.emplace_back(t.name, &shard.name);
-  }
-  std::sort(files.begin(), files.end());
-  ordered_json map = ordered_json::object();
-  // Names are different: a search for an equal key would only cost time.
-  auto& members = map.get_ref<ordered_json::object_t&>();
-  for (const auto& [tensor, file] : files) members.emplace_back(std::string(tensor), *file);
-  return {{"metadata", {{"total_size", layout.tensor_bytes}}}, {"weight_map", std::move(map)}};
-}
 
 class Writer {
  public:
@@ -84,66 +70,46 @@ class Writer {
   }
 
   Status write_all(ConvertReport& report) {
-    Done done(options_.progress, report.bytes_out);
+    dense::Done done(options_.progress, report.bytes_out);
     std::optional<AuditWriter> audit;
     if (!own_.audit.empty()) {
       DEQUANT_TRY(AuditWriter created, AuditWriter::create(own_.audit, options_.overwrite));
       audit.emplace(std::move(created));
     }
-    TensorWriter tensors(groups_.shards(), stream_, done, audit ? &*audit : nullptr);
+    GroupSources sources(groups_.shards());
+    dense::TensorWriter tensors(sources, stream_, done, audit ? &*audit : nullptr);
     if (is_folder()) {
-      DEQUANT_CHECK(write_folder(tensors, done));
+      DEQUANT_CHECK(write_folder(tensors));
     } else {
       DEQUANT_CHECK(tensors.write(layout_.shards.at(0), output_, options_.overwrite));
       DEQUANT_CHECK(groups_.shards().check_unchanged());
     }
-    add_special_scales(tensors.special_scales(), report);
+    add_special_scales(sources.special_scales(), report);
     return audit ? audit->commit() : Status();
   }
 
-  Status write_folder(TensorWriter& tensors, Done& done) {
-    OutputFolder folder(output_, groups_, layout_, own_, options_);
-    DEQUANT_CHECK(folder.open());
-    int64_t complete = 0;
-    auto status = write_shards(folder, tensors, done, complete);
-    if (!status && complete == 0) folder.abandon();
-    DEQUANT_CHECK(std::move(status));
+  Status write_folder(dense::TensorWriter& tensors) {
+    const std::string input = hash_of_input(groups_);
+    dense::OutputFolder folder(output_, input, layout_.shards, own_.resume, options_.overwrite);
+    int64_t other_bytes = 0;
+    for (const OtherFile& other : others_.copied) other_bytes += other.bytes;
+    DEQUANT_CHECK(folder.write_shards(tensors, other_bytes));
     for (const OtherFile& other : others_.copied) DEQUANT_CHECK(copy_file(folder, other));
     DEQUANT_CHECK(groups_.shards().check_unchanged());
     const bool has_index = layout_.shards.size() > 1 || !groups_.shards().index().empty();
     if (has_index && !layout_.shards[0].tensors.empty())
-      DEQUANT_CHECK(write_json(folder, index_name(), index_of(layout_)));
+      DEQUANT_CHECK(folder.write_text(dense::index_name(), dense::index_text(layout_.shards)));
     if (!groups_.config().document().is_null()) {
       const bool all = layout_.not_selected.empty() && groups_.unknown().empty();
       const Element dtype = computing_dtype(groups_, options_);
-      DEQUANT_CHECK(write_json(folder, std::string(kConfig),
-                               all ? groups_.config().dense(dtype) : groups_.config().document()));
+      DEQUANT_CHECK(folder.write_text(
+          std::string(kConfig),
+          python_json(all ? groups_.config().dense(dtype) : groups_.config().document()) + "\n"));
     }
     return folder.finish();
   }
 
-  Status write_shards(const OutputFolder& folder, TensorWriter& tensors, Done& done,
-                      int64_t& complete) {
-    DEQUANT_CHECK(folder.check_room(others_));
-    for (const OutputShard& shard : layout_.shards) {
-      DEQUANT_TRY(const bool there, folder.has(shard));
-      if (there) DEQUANT_CHECK(tensors.count_scales(shard));
-      DEQUANT_CHECK(there ? done.add(shard.bytes)
-                          : tensors.write(shard, folder.path_of(shard.name), folder.overwrite()));
-      ++complete;
-    }
-    return {};
-  }
-
-  static Status write_json(const OutputFolder& folder, const std::string& name,
-                           const ordered_json& document) {
-    DEQUANT_TRY(OutputFile out, OutputFile::create(folder.path_of(name), folder.overwrite()));
-    DEQUANT_CHECK(out.write(python_json(document)));
-    DEQUANT_CHECK(out.write("\n"));
-    return out.commit();
-  }
-
-  Status copy_file(const OutputFolder& folder, const OtherFile& other) {
+  Status copy_file(const dense::OutputFolder& folder, const OtherFile& other) {
     DEQUANT_TRY(const InputFile from, open_other(groups_.shards(), other.name));
     if (const auto slash = other.name.rfind('/'); slash != std::string::npos) {
       std::error_code e;

@@ -1,5 +1,5 @@
-// Writing the tensors of a dense checkpoint.
-#include "format/checkpoint/tensor_writer.h"
+// Writing the tensors of a dense model.
+#include "format/dense/tensor_writer.h"
 
 #include <algorithm>
 
@@ -8,10 +8,9 @@
 #include "format/json/json.h"
 #include "format/model/floats.h"
 #include "format/model/plan_words.h"
-#include "format/model/tensor.h"
 #include "format/model/value_counts.h"
 
-namespace dequant::format::checkpoint {
+namespace dequant::format::dense {
 namespace {
 
 using nlohmann::ordered_json;
@@ -23,18 +22,12 @@ ordered_json or_null(const std::optional<T>& value) {
   return value ? ordered_json(*value) : ordered_json();
 }
 
-/// Calls visit(const Entry&) for the stored tensors of a tensor of the output.
-template <class Visit>
-void for_each_source(const OutputTensor& tensor, Visit visit) {
-  if (tensor.group == nullptr) return visit(*tensor.entry);
-  for_each_entry(*tensor.group, visit);
-}
-
-ordered_json recipe_of(const OutputTensor& t) {
-  if (t.group == nullptr) return t.from ? ordered_json("rounded") : ordered_json("copied");
-  return {{"scheme", t.group->scheme},
-          {"stored", name(t.group->plan.input)},
-          {"granularity", granularity_key(t.group->plan)}};
+ordered_json recipe_of(const OutputTensor& t, const Sources& sources) {
+  if (!t.computed) return t.from ? ordered_json("rounded") : ordered_json("copied");
+  const Plan plan = sources.plan(t);
+  return {{"scheme", sources.scheme(t)},
+          {"stored", stored_type(plan)},
+          {"granularity", granularity_key(plan)}};
 }
 
 ordered_json values_of(const ValueCounts& v) {
@@ -68,6 +61,7 @@ Status TensorWriter::write(const OutputShard& shard, const std::string& path, Ov
   for (const OutputTensor& tensor : shard.tensors) {
     auto status =
         audit_ == nullptr ? write_tensor(out, tensor) : write_audited(out, tensor, shard.name);
+    if (status && tensor.padding > 0) status = write_padding(out, tensor);
     if (done_.stopped()) return *done_.stopped();
     if (status) continue;
     if (status.error().code == ErrorCode::io) return status;  // it names the file
@@ -77,30 +71,26 @@ Status TensorWriter::write(const OutputShard& shard, const std::string& path, Ov
   return out.commit();
 }
 
-Status TensorWriter::count_scales(const OutputShard& shard) {
+Status TensorWriter::skip(const OutputShard& shard) {
   for (const OutputTensor& tensor : shard.tensors) {
-    if (tensor.group != nullptr)
-      DEQUANT_CHECK(scales_.finish(*tensor.group, parameter_memory(stream_)));
+    if (tensor.computed) DEQUANT_CHECK(sources_.complete(tensor, parameter_memory(stream_)));
   }
-  return {};
-}
-
-Result<RecipeReaders> TensorWriter::open(const Group& group) {
-  DEQUANT_TRY(RecipeReaders readers, open_inputs(shards_, group, parameter_memory(stream_)));
-  scales_.watch(group, readers);
-  return readers;
+  return done_.add(shard.bytes);
 }
 
 Status TensorWriter::write_tensor(OutputFile& out, const OutputTensor& tensor) {
   const OffsetSink sink = [&](int64_t offset, std::span<const std::byte> bytes) {
     return write_at(out, tensor.offset + offset, bytes);
   };
-  if (tensor.group == nullptr) return copy(tensor, sink);
-  const Group& group = *tensor.group;
-  DEQUANT_TRY(RecipeReaders readers, open(group));
-  DEQUANT_CHECK(
-      scatter_.run(plan_for(group.plan, group.variants, tensor.output), std::move(readers), sink));
-  return scales_.finish(group, parameter_memory(stream_));
+  if (!tensor.computed) return copy(tensor, sink);
+  DEQUANT_TRY(RecipeReaders readers, sources_.open(tensor, parameter_memory(stream_)));
+  DEQUANT_CHECK(scatter_.run(sources_.plan(tensor), std::move(readers), sink));
+  return sources_.complete(tensor, parameter_memory(stream_));
+}
+
+Status TensorWriter::write_padding(OutputFile& out, const OutputTensor& tensor) {
+  const std::vector<std::byte> zeros(static_cast<size_t>(tensor.padding));
+  return write_at(out, tensor.offset + tensor.bytes, zeros);
 }
 
 /// The same from front to back, as a hash needs the bytes.
@@ -108,8 +98,7 @@ Status TensorWriter::write_audited(OutputFile& out, const OutputTensor& tensor,
                                    const std::string& file) {
   Hash hash;
   std::optional<ValueCounts> values;
-  const auto element = tensor.dtype->element;
-  if (element && is_output(*element)) values.emplace(*element);
+  if (tensor.element && is_output(*tensor.element)) values.emplace(*tensor.element);
   int64_t done = 0;
   const Sink sink = [&](std::span<const std::byte> bytes) -> Status {
     hash.add(bytes);
@@ -118,24 +107,22 @@ Status TensorWriter::write_audited(OutputFile& out, const OutputTensor& tensor,
     done += static_cast<int64_t>(bytes.size());
     return {};
   };
-  if (tensor.group == nullptr) {
+  if (!tensor.computed) {
     DEQUANT_CHECK(
         copy(tensor, [&](int64_t, std::span<const std::byte> bytes) { return sink(bytes); }));
   } else {
-    const Group& group = *tensor.group;
-    DEQUANT_TRY(RecipeReaders readers, open(group));
-    DEQUANT_CHECK(stream(plan_for(group.plan, group.variants, tensor.output), std::move(readers),
-                         stream_, sink));
-    DEQUANT_CHECK(scales_.finish(group, parameter_memory(stream_)));
+    DEQUANT_TRY(RecipeReaders readers, sources_.open(tensor, parameter_memory(stream_)));
+    DEQUANT_CHECK(stream(sources_.plan(tensor), std::move(readers), stream_, sink));
+    DEQUANT_CHECK(sources_.complete(tensor, parameter_memory(stream_)));
   }
   DEQUANT_TRY(ordered_json from, sources(tensor));
   return audit_->add({{"name", tensor.name},
                       {"file", file},
-                      {"dtype", tensor.dtype->name},
+                      {"dtype", tensor.type},
                       {"shape", std::vector<int64_t>(tensor.shape.begin(), tensor.shape.end())},
                       {"bytes", tensor.bytes},
                       {"xxh3_128", hash.hex()},
-                      {"recipe", recipe_of(tensor)},
+                      {"recipe", recipe_of(tensor, sources_)},
                       {"sources", std::move(from)},
                       {"values", values ? values_of(*values) : ordered_json()}});
 }
@@ -143,27 +130,25 @@ Status TensorWriter::write_audited(OutputFile& out, const OutputTensor& tensor,
 Result<ordered_json> TensorWriter::sources(const OutputTensor& tensor) const {
   ordered_json out = ordered_json::array();
   Status status;
-  for_each_source(tensor, [&](const Entry& entry) {
+  sources_.for_each_source(tensor, [&](const Source& source) {
     if (!status) return;
-    const Shard& shard = shards_.file_of(entry);
-    auto hash = hash_of(shard.file, entry.tensor->offset, entry.tensor->bytes);
+    auto hash = hash_of(*source.input, source.offset, source.bytes);
     if (!hash) {
       status = hash.error();
       return;
     }
-    out.push_back({{"name", entry.name()},
-                   {"file", shard.name},
-                   {"bytes", entry.tensor->bytes},
+    out.push_back({{"name", source.name},
+                   {"file", source.file},
+                   {"bytes", source.bytes},
                    {"xxh3_128", *hash}});
   });
   DEQUANT_CHECK(std::move(status));
   return out;
 }
 
-/// Passes the bytes of a tensor without a group to the sink, from front to back; floats that get
-/// another type are rounded.
+/// Passes the bytes of a tensor that is not computed to the sink, from front to back; floats that
+/// get another type are rounded.
 Status TensorWriter::copy(const OutputTensor& tensor, const OffsetSink& sink) {
-  const Entry& entry = *tensor.entry;
   int64_t written = 0;
   const auto pass = [&](std::span<const std::byte> part) -> Status {
     std::span<const std::byte> bytes = part;
@@ -178,8 +163,7 @@ Status TensorWriter::copy(const OutputTensor& tensor, const OffsetSink& sink) {
     written += static_cast<int64_t>(bytes.size());
     return {};
   };
-  return read_in_parts(shards_.file_of(entry).file, entry.tensor->offset, entry.tensor->bytes, pass,
-                       stream_.phases);
+  return sources_.read(tensor, pass, stream_.phases);
 }
 
 /// A file accepts one write at a time. Threads that wait in the file system may spin on processors
@@ -197,4 +181,4 @@ Status TensorWriter::write_at(OutputFile& out, int64_t at, std::span<const std::
   return {};
 }
 
-}  // namespace dequant::format::checkpoint
+}  // namespace dequant::format::dense

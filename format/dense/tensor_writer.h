@@ -1,4 +1,4 @@
-// Writing the tensors of a dense checkpoint into its files.
+// Writing the tensors of a dense model into its files.
 #pragma once
 
 #include <mutex>
@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "format/checkpoint/layout.h"
-#include "format/checkpoint/special_scales.h"
+#include "format/dense/sources.h"
 #include "format/model/audit.h"
 #include "format/model/stream.h"
+#include "format/model/write_options.h"
 
-namespace dequant::format::checkpoint {
+namespace dequant::format::dense {
 
 /// The bytes of output that are done.
 class Done {
@@ -36,42 +36,33 @@ class Done {
 class TensorWriter {
  public:
   /// `audit` gets the line of each tensor; null: there is no audit.
-  TensorWriter(const Shards& shards, const StreamOptions& stream, Done& done, AuditWriter* audit)
-      : shards_(shards),
-        stream_(stream),
-        scatter_(stream_),
-        done_(done),
-        audit_(audit),
-        scales_(shards) {}
+  TensorWriter(Sources& sources, const StreamOptions& stream, Done& done, AuditWriter* audit)
+      : sources_(sources), stream_(stream), scatter_(stream_), done_(done), audit_(audit) {}
 
   /// Writes a file, whole or not at all. Fails with io, malformed or limit, and with the error of
   /// the caller's progress.
   Status write(const OutputShard& shard, const std::string& path, Overwrite overwrite);
 
-  /// Counts the scales of a file that is there already as write() does.
-  Status count_scales(const OutputShard& shard);
-
-  /// Of the files so far.
-  const std::vector<SpecialScales>& special_scales() const { return scales_.found(); }
+  /// A file that an interrupted conversion has completed: calls Sources::complete() as write()
+  /// does. Fails as that does, and with the error of the caller's progress.
+  Status skip(const OutputShard& shard);
 
  private:
-  /// Opens the inputs of a group; their scales are counted.
-  Result<RecipeReaders> open(const Group& group);
+  Status write_padding(OutputFile& out, const OutputTensor& tensor);
   Status write_tensor(OutputFile& out, const OutputTensor& tensor);
   Status write_audited(OutputFile& out, const OutputTensor& tensor, const std::string& file);
   Status copy(const OutputTensor& tensor, const OffsetSink& sink);
   Status write_at(OutputFile& out, int64_t at, std::span<const std::byte> bytes);
   Result<nlohmann::ordered_json> sources(const OutputTensor& tensor) const;
 
-  const Shards& shards_;
+  Sources& sources_;
   const StreamOptions& stream_;
   Scatter scatter_;
   Done& done_;
   AuditWriter* audit_;
-  ScaleCounter scales_;
   std::vector<float> floats_;
   std::vector<std::byte> rounded_;
   std::mutex writing_;  ///< held while a chunk is written and the caller's progress is called
 };
 
-}  // namespace dequant::format::checkpoint
+}  // namespace dequant::format::dense

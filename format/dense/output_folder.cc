@@ -1,21 +1,21 @@
-// The folder of a dense checkpoint while a conversion writes it.
-#include "format/checkpoint/output_folder.h"
+// The folder of a dense model while a conversion writes it.
+#include "format/dense/output_folder.h"
 
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <filesystem>
 
 #include "dequant/version.h"
-#include "format/checkpoint/names.h"
 #include "format/io/errors.h"
 #include "format/io/hash.h"
 #include "format/json/json.h"
 
-namespace dequant::format::checkpoint {
+namespace dequant::format::dense {
 namespace {
 
 /// The file that says which conversion is not complete.
@@ -26,42 +26,40 @@ constexpr int64_t kMostOfState = 10'000;
 constexpr std::array<std::pair<const char*, const char*>, 3> kSame{
     {{"dequant", "the version of dequant"}, {"input", "the input"}, {"output", "the options"}}};
 
-/// The files that are read, by names, sizes, times of change, and their tensors.
-std::string hash_of_input(const Groups& groups) {
-  Hash hash;
-  for (const Shard& shard : groups.shards().files()) {
-    const FileIdentity& identity = shard.file.identity();
-    hash.add(fmt::format("{}\n{} {}\n", shard.name, identity.size, identity.changed_ns));
-    for (const auto& t : shard.header.tensors())
-      hash.add(fmt::format("{}\n{} {} {}\n", t.name, t.dtype->name, t.offset, t.bytes));
-  }
-  hash.add(groups.config().document().dump(-1, ' ', false,
-                                           nlohmann::ordered_json::error_handler_t::replace));
-  return hash.hex();
-}
-
 /// The files that are written, by names and tensors, which the options and the input decide on.
-std::string hash_of_output(const Layout& layout) {
+std::string hash_of_output(const std::vector<OutputShard>& shards) {
   Hash hash;
-  for (const OutputShard& shard : layout.shards) {
+  for (const OutputShard& shard : shards) {
     hash.add(fmt::format("{}\n", shard.name));
     hash.add(shard.header);
     for (const OutputTensor& t : shard.tensors) {
-      hash.add(fmt::format("{} {}\n", t.group != nullptr ? "computed" : "copied",
-                           static_cast<int>(t.output)));
+      hash.add(
+          fmt::format("{} {}\n", t.computed ? "computed" : "copied", static_cast<int>(t.output)));
     }
   }
   return hash.hex();
 }
 
+constexpr std::array<std::string_view, 13> kWeights{
+    ".safetensors", ".safetensors.index.json",
+    ".bin",         ".bin.index.json",
+    ".pt",          ".pth",
+    ".gguf",        ".onnx",
+    ".onnx_data",   ".h5",
+    ".msgpack",     ".ckpt",
+    ".tflite",
+};
+
 }  // namespace
 
-std::string index_name() { return fmt::format("model{}", kIndex); }
+bool is_weight(std::string_view name) {
+  return std::any_of(kWeights.begin(), kWeights.end(),
+                     [&](std::string_view end) { return name.ends_with(end); });
+}
 
 std::string OutputFolder::state() const {
-  return nlohmann::ordered_json{{"dequant", DEQUANT_VERSION},
-                                {"input", hash_of_input(groups_)},
-                                {"output", hash_of_output(layout_)}}
+  return nlohmann::ordered_json{
+             {"dequant", DEQUANT_VERSION}, {"input", input_}, {"output", hash_of_output(shards_)}}
              .dump(2) +
          "\n";
 }
@@ -72,7 +70,7 @@ Status OutputFolder::open() {
     return write_state();
   }
   if (errno != EEXIST) return io_error("cannot make the folder {}", escaped(path_));
-  if (own_.resume && is_taken(path_of(kState))) return check_state();
+  if (resume_ && is_taken(path_of(kState))) return check_state();
   DEQUANT_CHECK(check_others());
   return write_state();
 }
@@ -82,12 +80,12 @@ Status OutputFolder::check_others() const {
   std::error_code e;
   for (std::filesystem::directory_iterator at(path_, e), end; !e && at != end; at.increment(e)) {
     const std::string name = at->path().filename().string();
-    if (own_.resume) {
+    if (resume_) {
       return failure(ErrorCode::io,
                      "{}: there is no unfinished conversion to resume, and the folder is not empty",
                      escaped(path_));
     }
-    if (options_.overwrite == Overwrite::refuse) {
+    if (overwrite_ == Overwrite::refuse) {
       return failure(ErrorCode::io, "{} exists and is not empty; {}", escaped(path_),
                      is_taken(path_of(kState))
                          ? "--resume continues the conversion that was interrupted there, --force "
@@ -95,8 +93,8 @@ Status OutputFolder::check_others() const {
                          : "--force writes into it");
     }
     const auto ours = [&](const OutputShard& shard) { return shard.name == name; };
-    const bool index = name == index_name() && layout_.shards.size() > 1;
-    if (!is_weight(name) || index || std::ranges::any_of(layout_.shards, ours)) continue;
+    const bool index = name == index_name() && shards_.size() > 1;
+    if (!is_weight(name) || index || std::ranges::any_of(shards_, ours)) continue;
     return failure(ErrorCode::io, "{} has {}, which is no file of this checkpoint: remove it",
                    escaped(path_), escaped(name));
   }
@@ -126,15 +124,14 @@ Status OutputFolder::check_state() const {
   return {};
 }
 
-Status OutputFolder::check_room(const OtherFiles& others) const {
+Status OutputFolder::check_room(int64_t other_bytes) const {
   struct statvfs s {};
   if (::statvfs(path_.c_str(), &s) != 0) return io_error("{}", escaped(path_));
-  int64_t needed = 0;
-  for (const OutputShard& shard : layout_.shards) {
+  int64_t needed = other_bytes;
+  for (const OutputShard& shard : shards_) {
     DEQUANT_TRY(const bool done, has(shard));
     if (!done) needed += shard.bytes;
   }
-  for (const OtherFile& other : others.copied) needed += other.bytes;
   const auto room = static_cast<uint64_t>(s.f_bavail) * s.f_frsize;
   if (static_cast<uint64_t>(needed) <= room) return {};
   return failure(ErrorCode::io, "{}: {} bytes are needed and {} are free", escaped(path_), needed,
@@ -143,12 +140,37 @@ Status OutputFolder::check_room(const OtherFiles& others) const {
 
 Result<bool> OutputFolder::has(const OutputShard& shard) const {
   const std::string path = path_of(shard.name);
-  if (!own_.resume || !is_taken(path)) return false;
+  if (!resume_ || !is_taken(path)) return false;
   DEQUANT_TRY(const InputFile file, InputFile::open(path));
   std::string header(shard.header.size(), '\0');
   if (file.size() != shard.bytes) return false;
   DEQUANT_CHECK(file.read(0, std::as_writable_bytes(std::span(header))));
   return header == shard.header;
+}
+
+Status OutputFolder::write_shards(TensorWriter& tensors, int64_t other_bytes) {
+  DEQUANT_CHECK(open());
+  int64_t complete = 0;
+  auto status = write_all(tensors, other_bytes, complete);
+  if (!status && complete == 0) abandon();
+  return status;
+}
+
+Status OutputFolder::write_all(TensorWriter& tensors, int64_t other_bytes, int64_t& complete) {
+  DEQUANT_CHECK(check_room(other_bytes));
+  for (const OutputShard& shard : shards_) {
+    DEQUANT_TRY(const bool there, has(shard));
+    DEQUANT_CHECK(there ? tensors.skip(shard)
+                        : tensors.write(shard, path_of(shard.name), overwrite()));
+    ++complete;
+  }
+  return {};
+}
+
+Status OutputFolder::write_text(const std::string& name, std::string_view text) const {
+  DEQUANT_TRY(OutputFile out, OutputFile::create(path_of(name), overwrite()));
+  DEQUANT_CHECK(out.write(text));
+  return out.commit();
 }
 
 Status OutputFolder::finish() const {
@@ -162,4 +184,4 @@ void OutputFolder::abandon() const {
   if (made_) ::rmdir(path_.c_str());
 }
 
-}  // namespace dequant::format::checkpoint
+}  // namespace dequant::format::dense

@@ -1,0 +1,59 @@
+// The groups of a checkpoint as sources of its dense tensors.
+#include "format/checkpoint/group_sources.h"
+
+#include "format/io/errors.h"
+#include "format/io/hash.h"
+#include "format/model/tensor.h"
+
+namespace dequant::format::checkpoint {
+
+Plan GroupSources::plan(const OutputTensor& tensor) const {
+  const Group& group = group_of(tensor);
+  return plan_for(group.plan, group.variants, tensor.output);
+}
+
+std::string_view GroupSources::scheme(const OutputTensor& tensor) const {
+  return group_of(tensor).scheme;
+}
+
+Result<RecipeReaders> GroupSources::open(const OutputTensor& tensor, int64_t memory) {
+  const Group& group = group_of(tensor);
+  DEQUANT_TRY(RecipeReaders readers, open_inputs(shards_, group, memory));
+  scales_.watch(group, readers);
+  return readers;
+}
+
+Status GroupSources::complete(const OutputTensor& tensor, int64_t memory) {
+  return scales_.finish(group_of(tensor), memory);
+}
+
+Status GroupSources::read(const OutputTensor& tensor, const PartVisitor& visit, Phases* phases) {
+  const Entry& entry = entry_of(tensor);
+  return read_in_parts(shards_.file_of(entry).file, entry.tensor->offset, entry.tensor->bytes,
+                       visit, phases);
+}
+
+void GroupSources::for_each_source(const OutputTensor& tensor,
+                                   const std::function<void(const dense::Source&)>& visit) const {
+  const auto pass = [&](const Entry& entry) {
+    const Shard& shard = shards_.file_of(entry);
+    visit({entry.name(), shard.name, &shard.file, entry.tensor->offset, entry.tensor->bytes});
+  };
+  if (tensor.computed) return for_each_entry(group_of(tensor), pass);
+  pass(entry_of(tensor));
+}
+
+std::string hash_of_input(const Groups& groups) {
+  Hash hash;
+  for (const Shard& shard : groups.shards().files()) {
+    const FileIdentity& identity = shard.file.identity();
+    hash.add(fmt::format("{}\n{} {}\n", shard.name, identity.size, identity.changed_ns));
+    for (const auto& t : shard.header.tensors())
+      hash.add(fmt::format("{}\n{} {} {}\n", t.name, t.dtype->name, t.offset, t.bytes));
+  }
+  hash.add(groups.config().document().dump(-1, ' ', false,
+                                           nlohmann::ordered_json::error_handler_t::replace));
+  return hash.hex();
+}
+
+}  // namespace dequant::format::checkpoint

@@ -1,0 +1,68 @@
+// The files of a dense model.
+#include "format/dense/layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "format/json/json.h"
+
+namespace dequant::format::dense {
+
+using nlohmann::ordered_json;
+
+void set_type(OutputTensor& tensor, const safetensors::DType& dtype) {
+  tensor.type = dtype.name;
+  tensor.element = dtype.element;
+}
+
+void name_shards(std::vector<OutputShard>& shards) {
+  const size_t count = shards.size();
+  for (size_t i = 0; i < count; ++i) {
+    shards[i].name = count == 1 ? std::string("model.safetensors")
+                                : fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, count);
+  }
+}
+
+Status place(OutputShard& shard, const safetensors::NewMetadata& metadata) {
+  std::vector<safetensors::NewTensor> tensors;
+  tensors.reserve(shard.tensors.size());
+  for (const OutputTensor& t : shard.tensors) {
+    tensors.push_back(
+        {std::string(t.name), safetensors::find_dtype(t.type), {t.shape.begin(), t.shape.end()}});
+  }
+  DEQUANT_TRY(const auto header, safetensors::NewHeader::make(tensors, metadata));
+  std::vector<OutputTensor> in_order;
+  in_order.reserve(shard.tensors.size());
+  for (const size_t i : header.order()) {
+    in_order.push_back(shard.tensors[i]);
+    in_order.back().offset = header.offset(i);
+  }
+  shard.tensors = std::move(in_order);
+  shard.header = header.bytes();
+  shard.bytes = header.file_size();
+  return {};
+}
+
+std::string index_name() { return "model.safetensors.index.json"; }
+
+std::string index_text(const std::vector<OutputShard>& shards) {
+  int64_t total = 0;
+  std::vector<std::pair<std::string_view, const std::string*>> files;
+  for (const OutputShard& shard : shards) {
+    for (const OutputTensor& t : shard.tensors) {
+      files.emplace_back(t.name, &shard.name);
+      total += t.bytes;
+    }
+  }
+  std::sort(files.begin(), files.end());
+  ordered_json map = ordered_json::object();
+  // Names are different: a search for an equal key would only cost time.
+  auto& members = map.get_ref<ordered_json::object_t&>();
+  for (const auto& [tensor, file] : files) members.emplace_back(std::string(tensor), *file);
+  return python_json({{"metadata", {{"total_size", total}}}, {"weight_map", std::move(map)}}) +
+         "\n";
+}
+
+}  // namespace dequant::format::dense

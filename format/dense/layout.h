@@ -1,0 +1,54 @@
+// The files of a dense model: which tensors each file has, and where.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dequant/element.h"
+#include "dequant/tensor.h"
+#include "format/safetensors/writer.h"
+
+namespace dequant::format::dense {
+
+/// One tensor of the output. Texts and shapes are those of the input.
+struct OutputTensor {
+  std::string_view name;
+  const void* origin = nullptr;  ///< only for its format, which opens the tensor by this
+  bool computed = false;         ///< by a plan; else stored numbers are copied
+  /// The type of the stored floats, where these are rounded to `output`.
+  std::optional<Element> from = {};
+  Element output = Element::float32;    ///< the type of floats that are not copied
+  std::string_view type = {};           ///< as the output spells it: "BF16"
+  std::optional<Element> element = {};  ///< of the type; nothing: dequant computes with no such
+  Shape shape = {};
+  int64_t bytes = 0;
+  int64_t offset = 0;   ///< in its file
+  int64_t padding = 0;  ///< zeros behind its bytes
+};
+
+/// One file of the output.
+struct OutputShard {
+  std::string name;
+  std::vector<OutputTensor> tensors;  ///< in the order of the file
+  std::string header;                 ///< all bytes before the data
+  int64_t bytes = 0;                  ///< of the whole file
+};
+
+/// The type in safetensors files of a tensor that is not copied.
+void set_type(OutputTensor& tensor, const safetensors::DType& dtype);
+
+/// Names of the files of a folder as transformers gives them: model.safetensors, or
+/// model-00001-of-00002.safetensors and so on.
+void name_shards(std::vector<OutputShard>& shards);
+
+/// Decides on the header of a safetensors file, and on the order and the offsets of its tensors.
+/// Fails as safetensors::NewHeader does.
+Status place(OutputShard& shard, const safetensors::NewMetadata& metadata);
+
+/// The name of the index of a folder with several files, and its text.
+std::string index_name();
+std::string index_text(const std::vector<OutputShard>& shards);
+
+}  // namespace dequant::format::dense

@@ -1,0 +1,70 @@
+// The folder of a dense model while a conversion writes it.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "format/dense/tensor_writer.h"
+
+namespace dequant::format::dense {
+
+/// Files of the folder. While the conversion goes on, the folder also has a file that says which
+/// conversion this is, so that another run can continue: it is written before the first shard, and
+/// removed when the model is complete.
+class OutputFolder {
+ public:
+  /// The arguments must outlive the object.
+  /// `input` identifies the files that are read and their contents; it is only compared. With
+  /// `resume` the conversion continues another.
+  OutputFolder(std::string path, const std::string& input, const std::vector<OutputShard>& shards,
+               bool resume, Overwrite overwrite)
+      : path_(std::move(path)),
+        input_(input),
+        shards_(shards),
+        resume_(resume),
+        overwrite_(overwrite) {}
+
+  std::string path_of(const std::string& name) const { return fmt::format("{}/{}", path_, name); }
+  /// What to do where a file of the output exists: a conversion that continues another replaces it.
+  Overwrite overwrite() const { return resume_ ? Overwrite::replace : overwrite_; }
+
+  /// Makes the folder, or demands that it has nothing of another model; with `resume`, that what it
+  /// has is of the same conversion. Then writes the files with tensors, but for those that the
+  /// conversion has completed before. Where that fails before the first file is complete, the
+  /// folder is as it was. `other_bytes` are those of files that are written later. Fails with io,
+  /// also where the disk has no room, and as TensorWriter does.
+  Status write_shards(TensorWriter& tensors, int64_t other_bytes);
+
+  /// Writes a text file.
+  Status write_text(const std::string& name, std::string_view text) const;
+
+  /// The model is complete.
+  Status finish() const;
+
+ private:
+  Status open();
+  Status check_room(int64_t other_bytes) const;
+  /// True for a file that a conversion which is continued has completed.
+  Result<bool> has(const OutputShard& shard) const;
+  Status write_all(TensorWriter& tensors, int64_t other_bytes, int64_t& complete);
+  void abandon() const;
+  std::string state() const;
+  Status check_state() const;
+  Status check_others() const;
+  Status write_state() const;
+
+  const std::string path_;
+  const std::string& input_;
+  const std::vector<OutputShard>& shards_;
+  const bool resume_;
+  const Overwrite overwrite_;
+  bool made_ = false;  ///< by open()
+};
+
+/// True for names of files with weights, or with the index of such files.
+bool is_weight(std::string_view name);
+
+}  // namespace dequant::format::dense
