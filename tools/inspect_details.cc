@@ -35,8 +35,10 @@ std::string facts(const format::TensorInfo& n) {
   if (!n.graph.empty()) out += fact("Graph", html_name(n.graph));
   out += fact("Elements", grouped(element_count(n.plan)));
   out += fact("As float", fmt::format("{} ({})", human_bytes(n.float_bytes), name(n.plan.output)));
-  out += fact("Scales", fmt::format("{} {}, {}", grouped(scale_count(n.plan)), name(n.plan.scale),
-                                    shape_text(n.scale_shape)));
+  if (!n.plan.parameters.x_blocks) {
+    out += fact("Scales", fmt::format("{} {}, {}", grouped(scale_count(n.plan)), name(n.plan.scale),
+                                      shape_text(n.scale_shape)));
+  }
   if (n.zero_point.numbers == 0)
     out += fact("Zero point", n.plan.implicit_zero_point == 0
                                   ? "none"

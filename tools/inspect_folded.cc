@@ -72,11 +72,11 @@ class Kinds {
 
 FoldedTensors kind_of(const DenseTensor& tensor) {
   const Plan& plan = tensor.recipe->plan;
-  const format::StoredTensor& scale = tensor.recipe->scale;
+  const auto& scale = tensor.recipe->scale;
   FoldedTensors kind;
   kind.scheme = tensor.scheme;
   kind.type = format::codes_text(plan);
-  kind.scale = fmt::format("{} {}", name(plan.scale), shape_text(scale.type.shape));
+  if (scale) kind.scale = fmt::format("{} {}", name(plan.scale), shape_text(scale->type.shape));
   kind.granularity = granularity_text(plan, tensor.recipe->axis, tensor.shape);
   kind.output = name(plan.output);
   kind.shape = shape_text(tensor.shape);
@@ -120,7 +120,7 @@ std::vector<FoldedTensors> by_scheme(const std::vector<FoldedTensors>& tensors) 
   return out;
 }
 
-void print(const char* title, const Table& table) {
+void print(const std::string& title, const Table& table) {
   if (table.empty()) return;
   fmt::print("{}\n{}\n", title, table.text());
 }
@@ -208,6 +208,10 @@ Result<Structure> structure_of(format::ModelFile& file) {
 
 void print_structure(const format::ModelFile& file, const Structure& structure) {
   using enum Align;
+  Table metadata({{"metadata"}, {"value"}});
+  for (const format::Headline& line : file.details()) metadata.add({line.title, line.value});
+  const format::Headline headline = file.headline();
+  print(fmt::format("{}: {} ({})", headline.title, headline.value, headline.more), metadata);
   Table dense({{"tensor"},
                {"scheme"},
                {"type"},
@@ -218,8 +222,9 @@ void print_structure(const format::ModelFile& file, const Structure& structure) 
                {"as float", right}});
   for (const FoldedTensors& t : structure.dense) {
     dense.add({t.pattern, t.scheme, fmt::format("{} -> {}", t.type, t.output), t.shape,
-               fmt::format("{}, {}", t.scale, t.granularity), fmt::format("{}", t.count),
-               fmt::format("{}", t.bytes), fmt::format("{}", t.float_bytes)});
+               fmt::format("{}{}{}", t.scale, t.scale.empty() ? "" : ", ", t.granularity),
+               fmt::format("{}", t.count), fmt::format("{}", t.bytes),
+               fmt::format("{}", t.float_bytes)});
   }
   print(file.format().words.dense_title, dense);
   print(file.format().words.left_title, rest_table(structure.left, true));

@@ -57,8 +57,9 @@ ordered_json tensor_json(const TensorInfo& n, const Words& words) {
   j["reason"] = n.reason;
   if (n.parameters) add_parameters(*n.parameters, j);
   if (!n.reason.empty()) return j;
-  j["type"] = name(n.plan.input);
-  j["scale_type"] = name(n.plan.scale);
+  j["type"] = format::stored_type(n.plan);
+  const bool blocks = n.plan.parameters.x_blocks.has_value();  // which have their scales
+  j["scale_type"] = blocks ? ordered_json() : ordered_json(name(n.plan.scale));
   j["output_type"] = name(n.plan.output);
   j["shape"] = n.shape;
   j["granularity"] = format::granularity_key(n.plan);

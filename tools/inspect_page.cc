@@ -160,6 +160,23 @@ std::string Page::kinds() const {
          "<tbody>\n" + rows + "</tbody></table></div>\n";
 }
 
+/// The table of what the file says of itself.
+std::string Page::metadata() const {
+  std::string rows;
+  size_t count = 0;
+  for (const format::Headline& line : file_.details()) {
+    if (count++ >= kMostRows) continue;
+    rows += fmt::format("<tr><th scope='row'><bdi>{}</bdi></th><td><bdi>{}</bdi></td></tr>\n",
+                        html(line.title), html(line.value));
+  }
+  if (count == 0) return "";
+  return fmt::format("<details><summary>Metadata <small>{}</small></summary>\n{}",
+                     grouped(static_cast<int64_t>(count)), left_out(count)) +
+         "<div class='scroll' tabindex='0' role='region' aria-label='Metadata'><table>\n" +
+         header({{"Key", "", false}, {"Value", "", false}}) + "<tbody>\n" + rows +
+         "</tbody></table></div></details>\n";
+}
+
 Status Page::write_tensors() {
   const size_t all = tensors_;
   if (all == 0) return out_.write(fmt::format("<p>No {}.</p>\n", words_.dense_title));
@@ -237,8 +254,8 @@ Status Page::end(const InspectTotals& totals) {
   const std::string& path = file_.path();
   const std::string title = html(path.substr(path.find_last_of('/') + 1));
   DEQUANT_CHECK(out_.write(page_head(title + " – dequant inspect") + "<header>\n<h1><bdi>" + title +
-                           "</bdi></h1>\n" + summary(totals) + kinds() + "</header>\n<main>\n<h2>" +
-                           words_.dense_title + "</h2>\n"));
+                           "</bdi></h1>\n" + summary(totals) + kinds() + metadata() +
+                           "</header>\n<main>\n<h2>" + words_.dense_title + "</h2>\n"));
   DEQUANT_CHECK(write_tensors());
   DEQUANT_CHECK(write_left());
   DEQUANT_CHECK(write_others());

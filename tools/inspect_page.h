@@ -53,6 +53,7 @@ class Page : public format::InspectSink {
 
   std::string summary(const format::InspectTotals& totals) const;
   std::string kinds() const;
+  std::string metadata() const;
   Status write_tensors();
   Status write_left();
   Status write_others();

@@ -138,8 +138,12 @@ std::string tensor_rows(const format::TensorInfo& n, const format::Words& words,
   out += cell(fmt::format("{} → {}<small>{}</small>", format::codes_text(n.plan),
                           name(n.plan.output), scheme_text(n, words)));
   out += number_cell(static_cast<double>(elements), shape_text(n.shape));
-  out += cell(fmt::format("{}<small>{} {}</small>", granularity_text(n.plan, n.axis, n.shape),
-                          grouped(scale_count(n.plan)), name(n.plan.scale)));
+  const std::string scales =
+      n.plan.parameters.x_blocks
+          ? "in the blocks"
+          : fmt::format("{} {}", grouped(scale_count(n.plan)), name(n.plan.scale));
+  out +=
+      cell(fmt::format("{}<small>{}</small>", granularity_text(n.plan, n.axis, n.shape), scales));
   out += fmt::format("<td data-v='{}'>{}</td>", exact(largest(values.extent)),
                      small_chart(value_bars(n), fmt::format("v{}", index)));
   out += end_cell(values.extent, values.extent.least) +

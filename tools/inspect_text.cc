@@ -63,7 +63,8 @@ Status InspectText::tensor(const TensorInfo& n) {
   }
   dense_.add({tensor, escaped(n.source),
               fmt::format("{} -> {}", format::codes_text(n.plan), name(n.plan.output)),
-              shape_text(n.shape), std::string(name(n.plan.scale)),
+              shape_text(n.shape),
+              n.plan.parameters.x_blocks ? "-" : std::string(name(n.plan.scale)),
               granularity_text(n.plan, n.axis, n.shape), range_text(n.scale.extent),
               range_text(n.zero_point), range_text(n.profile.values.extent),
               fmt::format("{}", n.bytes), fmt::format("{}", n.float_bytes)});

@@ -188,7 +188,7 @@ std::vector<float> RecipeData::scales() const {
 }
 
 Status for_each_variant(const RecipeData& right, const VariantVisitor& visitor) {
-  if (takes_ranges(right.plan.rule)) return {};
+  if (takes_ranges(right.plan.rule) || right.plan.parameters.x_blocks) return {};
   DEQUANT_CHECK(visit_scales(right, visitor));
   DEQUANT_CHECK(visit_zero_points(right, visitor));
   DEQUANT_CHECK(visit_codes(right, visitor));

@@ -106,7 +106,9 @@ int64_t Chunks::concurrency() const {
 void Chunks::make_room(Chunk& chunk, Holds what) const {
   const int64_t most = std::min(most_, element_count(plan_));
   if (codes_.empty()) {
-    chunk.code_buffer.reserve(static_cast<size_t>(most * code_bits(plan_) / 8 + 1));
+    const int64_t bytes = plan_.parameters.x_blocks ? slices_of(plan_, {0, most}).x.end
+                                                    : most * code_bits(plan_) / 8 + 1;
+    chunk.code_buffer.reserve(static_cast<size_t>(bytes));
   }
   if (what == Holds::codes) return;
   chunk.output.reserve(static_cast<size_t>(most * (bits(plan_.output) / 8)));

@@ -47,7 +47,10 @@ class Inspector {
     info.plan = recipe.plan;
     info.axis = recipe.axis;
     info.shape.assign(tensor.shape.begin(), tensor.shape.end());
-    info.scale_shape.assign(recipe.scale.type.shape.begin(), recipe.scale.type.shape.end());
+    if (recipe.scale) {
+      const Shape scale_shape = recipe.scale->type.shape;
+      info.scale_shape.assign(scale_shape.begin(), scale_shape.end());
+    }
     info.bytes = tensor.stored_bytes();
     info.bytes_first = distinct_.add(file_, tensor);
     DEQUANT_TRY(info.float_bytes, float_bytes(tensor));

@@ -33,14 +33,15 @@ double subtracted(const Plan& plan, double stored) {
 Result<Measured> Measurer::measure(const DenseTensor& tensor, bool all) {
   const Recipe& recipe = *tensor.recipe;
   Measured found;
-  DEQUANT_CHECK(read(recipe.scale, [&](double scale) { found.scale.add(scale, all); }));
+  if (recipe.scale)
+    DEQUANT_CHECK(read(*recipe.scale, [&](double scale) { found.scale.add(scale, all); }));
   for_each_listed(found.scale, [&](Group& g) { g.zero_point = recipe.plan.implicit_zero_point; });
   if (recipe.zero_point && !has_packed_zero_points(recipe.plan))
     DEQUANT_CHECK(read_zero_points(recipe.plan, *recipe.zero_point, found));
   Profiler profiler(recipe.plan, all);
   // Chunks of a strided plan may read the same codes: these are read once more, in their order.
   const bool strided = recipe.plan.granularity == Granularity::strided;
-  const bool packed = has_packed_codes(recipe.plan);
+  const bool packed = has_packed_codes(recipe.plan) || recipe.plan.parameters.x_blocks.has_value();
   DEQUANT_TRY(RecipeReaders readers, open_readers(file_, tensor, options_));
   DEQUANT_CHECK(scatter_.visit(recipe.plan, std::move(readers), [&](const Chunk& chunk) -> Status {
     profiler.add(chunk.elements, chunk.output);

@@ -17,7 +17,9 @@ Result<RecipeReaders> open_readers(ModelFile& file, const DenseTensor& tensor,
   const Recipe& recipe = *tensor.recipe;
   RecipeReaders readers;
   DEQUANT_TRY(readers.codes, file.open(tensor.stored, memory));
-  DEQUANT_TRY(readers.scale, file.open(recipe.scale, memory));
+  if (recipe.scale) {
+    DEQUANT_TRY(readers.scale, file.open(*recipe.scale, memory));
+  }
   if (recipe.zero_point) {
     DEQUANT_TRY(readers.zero_point, file.open(*recipe.zero_point, memory));
   }

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "format/model/audit.h"
 #include "format/model/format.h"
@@ -52,6 +53,8 @@ class ModelFile {
   virtual nlohmann::ordered_json facts() const = 0;
   /// The entry of the page's summary that only this format has.
   virtual Headline headline() const = 0;
+  /// What the file says of itself, a line each: keys and values of metadata. Mostly nothing.
+  virtual std::vector<Headline> details() const { return {}; }
 
   /// Calls the visitor for each tensor that a recipe computes and for each tensor that stays
   /// quantized, in the order of the file. Keeps none in memory: there may be very many. Tensors

@@ -77,13 +77,19 @@ std::string text_of(Shape blocks, Shape shape) {
 
 }  // namespace
 
+std::string_view stored_type(const Plan& plan) {
+  const auto block = plan.parameters.x_blocks;
+  return block ? name(*block) : name(plan.input);
+}
+
 std::string codes_text(const Plan& plan) {
   const Packing& packing = plan.parameters.x_packing;
-  if (packing.order == CodeOrder::of_element) return std::string(name(plan.input));
+  if (packing.order == CodeOrder::of_element) return std::string(stored_type(plan));
   return fmt::format("{}int{}", plan.input == Element::int8 ? "" : "u", packing.bits);
 }
 
 std::string scales_text(const Plan& plan, Shape shape) {
+  if (plan.parameters.x_blocks) return fmt::format("in blocks of {}", plan.block);
   const int64_t groups = plan.parameters.group_index.groups;
   if (groups != 0) return fmt::format("{} groups by an index", groups);
   const int64_t count = element_count(plan);

@@ -18,6 +18,9 @@ inline int64_t block_size(const Plan& plan) {
   return plan.granularity == Granularity::blocked ? plan.block : 0;
 }
 
+/// The type of x: an element, or a block type.
+std::string_view stored_type(const Plan& plan);
+
 /// The type of the codes: that of x, or of codes with a layout "uint3" or "int4" by their bits.
 std::string codes_text(const Plan& plan);
 

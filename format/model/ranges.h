@@ -20,10 +20,12 @@ inline bool has_slabs_in_order(const Plan& plan) {
 /// The end of a chunk that starts at `begin`: after `most` elements, or at the end of the tensor.
 /// Per axis, where a row of scales has more elements than a chunk, the chunk also ends at the end
 /// of its row, rounded down to a multiple of 8: then it needs a contiguous range of scales. Slabs
-/// in order end a chunk, too.
+/// in order end a chunk, too. Chunks of blocks are whole blocks.
 inline int64_t chunk_end(const Plan& plan, int64_t begin, int64_t most) {
   const int64_t count = element_count(plan);
   int64_t end = std::min(count, begin + most);
+  if (plan.parameters.x_blocks && end < count)
+    return std::max(end - end % plan.block, begin + plan.block);
   const int64_t row = plan.axis * plan.inner;
   if (plan.granularity == Granularity::per_axis && row > most) {
     const int64_t row_end = (begin / row + 1) * row / 8 * 8;

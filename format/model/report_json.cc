@@ -18,8 +18,9 @@ ordered_json converted(const ConvertReport& report) {
     j[words.name_key] = c.name;
     if (words.has_graph) j["constant"] = c.constant;
     j[words.source_key] = c.source;
-    j["type"] = name(c.plan.input);
-    j["scale_type"] = name(c.plan.scale);
+    j["type"] = stored_type(c.plan);
+    const bool blocks = c.plan.parameters.x_blocks.has_value();  // which have their scales
+    j["scale_type"] = blocks ? ordered_json() : ordered_json(name(c.plan.scale));
     j["output_type"] = name(c.plan.output);
     j["shape"] = c.shape;
     j["granularity"] = granularity_key(c.plan);

@@ -53,7 +53,7 @@ inline Plan plan_for(const Plan& plan, std::span<const Plan> variants, Element o
 struct Recipe {
   Plan plan;
   std::optional<int64_t> axis;  ///< from the front, along which scales change; none: one scale
-  StoredTensor scale;
+  std::optional<StoredTensor> scale;  ///< none: the scales are in blocks, beside the codes
   std::optional<StoredTensor> zero_point;
   std::optional<StoredTensor> tensor_scale = {};  ///< one float32: the second scale of the plan
   std::optional<StoredTensor> group_index = {};   ///< int32
@@ -68,8 +68,7 @@ struct Recipe {
   /// Calls visit(const StoredTensor&) for the stored tensors other than the codes.
   template <class Visit>
   void for_each_parameter(Visit visit) const {
-    visit(scale);
-    for (const auto* parameter : {&zero_point, &tensor_scale, &group_index, &codebook}) {
+    for (const auto* parameter : {&scale, &zero_point, &tensor_scale, &group_index, &codebook}) {
       if (*parameter) visit(**parameter);
     }
   }

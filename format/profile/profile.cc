@@ -242,7 +242,9 @@ struct Profiler::Counts {
 };
 
 Profiler::Profiler(const Plan& plan, bool all) : plan_(plan), all_(all) {
-  const int64_t groups = plan.granularity == Granularity::strided ? 0 : scale_count(plan);
+  const bool counted =
+      plan.granularity != Granularity::strided && !plan.parameters.x_blocks.has_value();
+  const int64_t groups = counted ? scale_count(plan) : 0;
   if (all && groups > 1 && groups <= kMostGroups) largest_.resize(static_cast<size_t>(groups));
 }
 

@@ -36,7 +36,7 @@ nb::dict facts(const DenseTensor& t, const format::Words& words) {
   out["opset"] = t.version.value_or(1);
   out["shape"] = to_tuple(t.shape);
   out["dtype"] = to_str(plan.output);
-  out["stored_dtype"] = to_str(plan.input);
+  out["stored_dtype"] = to_str(format::stored_type(plan));
   out["granularity"] = to_str(format::granularity_key(plan));
   out["axis"] = axis ? nb::object(nb::int_(*axis)) : nb::none();
   out["block_size"] = format::block_size(plan);
@@ -115,7 +115,8 @@ class ModelFile {
 
   nb::object scale(size_t index) const {
     const auto extractor = opened();
-    return read(*extractor, at(*extractor, index).recipe->scale);
+    const auto& scale = at(*extractor, index).recipe->scale;
+    return scale ? read(*extractor, *scale) : nb::none();
   }
 
   nb::object zero_point(size_t index) const {

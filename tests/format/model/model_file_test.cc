@@ -124,7 +124,7 @@ TEST_F(ModelFileTest, RawTensorsAreTheCodes) {
 
 TEST_F(ModelFileTest, AStoredTensorLiesWhereItSays) {
   const auto all = extractor().value();
-  const Location at = all->tensors()[0].recipe->scale.location.value();
+  const Location at = all->tensors()[0].recipe->scale->location.value();
   EXPECT_TRUE(at.file.empty());
   EXPECT_EQ(boxes().substr(static_cast<size_t>(at.offset), static_cast<size_t>(at.length)),
             bytes_of({0.5F, 2}));
