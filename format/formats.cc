@@ -4,13 +4,14 @@
 #include <array>
 
 #include "format/checkpoint/format.h"
+#include "format/gguf/format.h"
 #include "format/onnx/format.h"
 
 namespace dequant::format {
 
 Formats formats() {
-  static constexpr std::array<const Format*, 2> kFormats{
-      &checkpoint::kFormat,
+  static constexpr std::array<const Format*, 3> kFormats{
+      &gguf::kFormat, &checkpoint::kFormat,
       &onnx::kFormat,  // last: it recognises every file, as ONNX files have no magic number
   };
   return kFormats;

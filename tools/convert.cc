@@ -219,7 +219,8 @@ int run(Options& o) {
   const auto result = format::convert(format::formats(), *o.input, o.output, o.convert);
   progress.reset();
   if (!result) return report(result.error());
-  if (write.dry_run && !is_folder(*o.input)) {  // reports an existing file as without --dry-run
+  const bool to_folder = is_folder(*o.input) || (result->words.folds && is_folder(o.output));
+  if (write.dry_run && !to_folder) {  // reports an existing file as without --dry-run
     const auto probe = format::OutputFile::create(o.output, write.overwrite);
     if (!probe) return report(probe.error());
   }
@@ -237,10 +238,13 @@ int run(Options& o) {
 void add_convert(const Command& app, int& exit_code) {
   auto o = std::make_shared<Options>();
   const Command c = app.add_subcommand("convert", "Turn a quantized model into a float one");
-  c.add_option("MODEL", o->input,
-               "ONNX model, checkpoint folder or .safetensors file to read; may be left out with "
-               "--clean-temp");
-  c.add_option("-o,--output", o->output, "Model to write: a folder where MODEL is a folder")
+  c.add_option(
+      "MODEL", o->input,
+      "ONNX model, checkpoint folder, .safetensors or GGUF file to read; may be left out with "
+      "--clean-temp");
+  c.add_option("-o,--output", o->output,
+               "Model to write: a folder where MODEL is a folder; of a GGUF file a .gguf or "
+               ".safetensors file, or a folder")
       .required()
       .check(not_standard_output);
   c.add_flag("--strip-qdq", o->strip_qdq,
@@ -271,23 +275,25 @@ void add_convert(const Command& app, int& exit_code) {
              "Write nothing and exit with 4 where anything stays quantized");
   c.add_flag("--no-checksum", o->no_checksum,
              "Do not verify external data by the checksums that the model gives");
-  c.add_option("--others", o->others,
-               "Checkpoints: tensors that are not quantized keep their type, or get that of the "
-               "dequantized ones; default keep")
+  c.add_option(
+       "--others", o->others,
+       "Checkpoints, GGUF: tensors that are not quantized keep their type, or get that of the "
+       "dequantized ones; default keep")
       .one_of({"keep", "same"});
   c.add_option("--max-shard-size", o->max_shard_size,
-               "Checkpoints: bytes of a file of the output at most, such as 5G; default 5G")
+               "Checkpoints, GGUF: bytes of a file of the output at most, such as 5G; default 5G")
       .type_name("SIZE");
   c.add_option("--shards", o->shards,
                "Checkpoints: the files of the output have the names and tensors of the input's")
       .one_of({"as-input"});
-  c.add_option("--audit", o->audit,
-               "Checkpoints: also write a file with a JSON line for each tensor: where it comes "
-               "from, the hashes of its bytes, counts of its values; verify --audit reads it")
+  c.add_option(
+       "--audit", o->audit,
+       "Checkpoints, GGUF: also write a file with a JSON line for each tensor: where it comes "
+       "from, the hashes of its bytes, counts of its values; verify --audit reads it")
       .type_name("FILE")
       .check(not_standard_output);
   c.add_flag("--resume", o->resume,
-             "Checkpoints: continue an interrupted conversion after its last complete file");
+             "Checkpoints, GGUF: continue an interrupted conversion after its last complete file");
   c.add_flag("--keep-unknown", o->keep_unknown,
              "Checkpoints: copy quantized tensors that nothing says how to dequantize, with a "
              "warning; else that is an error");

@@ -10,7 +10,7 @@ import pytest
 from support import dequant
 
 #: Bytes of a number of each type.
-SIZES = {"F64": 8, "I64": 8, "U64": 8, "F32": 4, "I32": 4, "U32": 4, "F16": 2, "BF16": 2}
+SIZES = {"F64": 8, "I64": 8, "U64": 8, "F32": 4, "I32": 4, "U32": 4, "F16": 2, "BF16": 2, "I16": 2}
 #: The bits of infinity: numbers with larger magnitudes are NaN, which are compared as a class.
 INFINITY = {"F32": 0x7F800000, "F16": 0x7C00, "BF16": 0x7F80}
 

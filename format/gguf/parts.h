@@ -1,0 +1,78 @@
+// The files of a GGUF model, one or several, and their tensors by name.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "format/gguf/header.h"
+#include "format/io/file.h"
+
+namespace dequant::format::gguf {
+
+/// The keys of models in several files.
+inline constexpr std::string_view kSplitNumber = "split.no";
+inline constexpr std::string_view kSplitCount = "split.count";
+inline constexpr std::string_view kSplitTensors = "split.tensors.count";
+
+/// One file of a model.
+struct Part {
+  std::string name;  ///< within the folder
+  InputFile file;
+  Header header;
+};
+
+/// A tensor, and the index of the part that has it.
+struct Entry {
+  const Tensor* tensor = nullptr;
+  uint32_t part = 0;
+
+  std::string_view name() const { return tensor->name; }
+  const Type& type() const { return *tensor->type; }
+  Shape shape() const { return tensor->shape; }
+};
+
+/// The name of a part of a model; `number` counts from 0.
+std::string part_name(std::string_view model, int64_t number, int64_t count);
+
+/// All files of a model. Addresses of entries are valid as long as this object.
+class Parts {
+ public:
+  /// Opens a file, and the others of its model where the file is one of several: these have the
+  /// names NAME-00001-of-00003.gguf and so on, in the same folder. Fails with io, also where one of
+  /// them is missing, with malformed where they are no parts of one model, and as Header::read()
+  /// does.
+  static Result<std::unique_ptr<Parts>> open(const std::string& path);
+
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
+
+  const std::vector<Part>& files() const { return files_; }
+  const Part& part_of(const Entry& entry) const { return files_[entry.part]; }
+  /// Of the first part, which has that of the whole model.
+  const Metadata& metadata() const { return files_[0].header.metadata(); }
+  bool big_endian() const { return files_[0].header.big_endian(); }
+
+  /// All tensors, in the order of the files and of the data within each file.
+  std::span<const Entry> entries() const { return entries_; }
+  /// The tensor of that name, or null.
+  const Entry* find(std::string_view name) const;
+
+  /// Fails with malformed where a file changed since it was opened.
+  Status check_unchanged() const;
+  /// Bytes of all files.
+  int64_t bytes() const;
+
+ private:
+  Parts() = default;
+  Status open_all(const std::string& path);
+  Status add_entries();
+
+  std::vector<Part> files_;
+  std::vector<Entry> entries_;
+  safetensors::NameIndex names_;
+};
+
+}  // namespace dequant::format::gguf

@@ -1,0 +1,120 @@
+// What becomes of each tensor of a GGUF model.
+#include "format/gguf/tensors.h"
+
+#include <algorithm>
+
+#include "dequant/gguf.h"
+#include "format/model/region_reader.h"
+
+namespace dequant::format::gguf {
+namespace {
+
+constexpr std::string_view kWeight = ".weight";
+
+/// True for blocks that have bytes only, and no numbers of several bytes.
+bool has_no_order(BlockType type) { return type == BlockType::MXFP4 || type == BlockType::NVFP4; }
+
+/// A region whose numbers have their highest byte first.
+class SwappedReader : public RegionReader {
+ public:
+  SwappedReader(const InputFile& file, int64_t offset, Element element, int64_t count,
+                std::string label, int64_t width)
+      : RegionReader(file, offset, element, count, std::move(label)),
+        width_(static_cast<size_t>(width)) {}
+
+  Status read_at(Range elements, std::span<std::byte> out) const override {
+    DEQUANT_CHECK(RegionReader::read_at(elements, out));
+    for (size_t at = 0; at + width_ <= out.size(); at += width_)
+      std::reverse(out.begin() + static_cast<std::ptrdiff_t>(at),
+                   out.begin() + static_cast<std::ptrdiff_t>(at + width_));
+    return {};
+  }
+
+ private:
+  const size_t width_;  ///< bytes of a number
+};
+
+}  // namespace
+
+Result<Uses> Uses::of(const Parts& parts) {
+  Uses uses;
+  for (const Entry& entry : parts.entries()) {
+    if (auto added = uses.add(parts, entry); !added)
+      return in(fmt::format("tensor \"{}\"", escaped(entry.name())), std::move(added).error());
+  }
+  return uses;
+}
+
+Status Uses::add(const Parts& parts, const Entry& entry) {
+  const Type& type = entry.type();
+  if (parts.big_endian() && (type.block ? !has_no_order(*type.block) : type.name == "BF16")) {
+    return failure(ErrorCode::unsupported,
+                   "type {} in a big-endian file: tools that write such files differ on the order "
+                   "of its bytes",
+                   type.name);
+  }
+  if (!type.block) return {};
+  Blocks& blocks = blocks_.emplace_back();
+  blocks.entry = &entry;
+  blocks.bytes_shape.assign(entry.shape().begin(), entry.shape().end());
+  blocks.bytes_shape.back() = blocks.bytes_shape.back() / type.elements * type.bytes;
+  if (*type.block == BlockType::NVFP4) DEQUANT_CHECK(add_factor(parts, blocks));
+  DEQUANT_TRY(blocks.plan, dequant::gguf::dequantize({.type = *type.block,
+                                                      .shape = entry.shape(),
+                                                      .has_scale = blocks.scale != nullptr}));
+  uses_.emplace(&entry, &blocks);
+  return {};
+}
+
+/// The scales of NVFP4 blocks may have a factor in a tensor of their own: of "a.weight" it is
+/// "a.scale". That of its input, "a.input_scale", is not needed by floats.
+Status Uses::add_factor(const Parts& parts, Blocks& blocks) {
+  const std::string_view name = blocks.entry->name();
+  const std::string base(name.ends_with(kWeight) ? name.substr(0, name.size() - kWeight.size())
+                                                 : name);
+  if (const Entry* input = parts.find(fmt::format("{}.input_scale", base))) {
+    dropped_.push_back({input, "the scale of an activation"});
+    uses_.emplace(input, &blocks);
+  }
+  const Entry* scale = parts.find(fmt::format("{}.scale", base));
+  if (scale == nullptr) return {};
+  const int64_t count = scale->tensor->bytes / 4;
+  if (scale->type().element != Element::float32 || count == 0) {
+    return failure(ErrorCode::malformed, "its factor \"{}\" has {} bytes of type {}, not a float32",
+                   escaped(scale->name()), scale->tensor->bytes, scale->type().name);
+  }
+  if (count != 1) {
+    return failure(ErrorCode::unsupported,
+                   "its factor \"{}\" has {} numbers: dequant reads one for a tensor",
+                   escaped(scale->name()), count);
+  }
+  blocks.scale = scale;
+  uses_.emplace(scale, &blocks);
+  return {};
+}
+
+const Blocks* Uses::user_of(const Entry& entry) const {
+  const auto found = uses_.find(&entry);
+  return found == uses_.end() || found->second->entry == &entry ? nullptr : found->second;
+}
+
+const Blocks* Uses::blocks_of(const Entry& entry) const {
+  const auto found = uses_.find(&entry);
+  return found == uses_.end() || found->second->entry != &entry ? nullptr : found->second;
+}
+
+std::unique_ptr<StoredReader> open_entry(const Parts& parts, const Entry& entry) {
+  const Type& type = entry.type();
+  const InputFile& file = parts.part_of(entry).file;
+  const Tensor& tensor = *entry.tensor;
+  const Element element = type.element.value_or(Element::uint8);
+  const int64_t count = type.element ? tensor.bytes / type.bytes : tensor.bytes;
+  std::string label = fmt::format("tensor \"{}\"", escaped(tensor.name));
+  if (parts.big_endian() && !type.block && type.bytes > 1) {
+    return std::make_unique<SwappedReader>(file, tensor.offset, element, count, std::move(label),
+                                           type.bytes);
+  }
+  return std::make_unique<RegionReader>(file, tensor.offset, element, count, std::move(label));
+}
+
+}  // namespace dequant::format::gguf

@@ -1,0 +1,150 @@
+// Writing the dense model of a GGUF model.
+#include "format/gguf/write.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "format/dense/output_folder.h"
+#include "format/gguf/report.h"
+#include "format/gguf/sources.h"
+
+namespace dequant::format::gguf {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds(int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
+
+/// Names of complete files, which are removed unless all of them are complete.
+class CompleteFiles {
+ public:
+  CompleteFiles() = default;
+  CompleteFiles(const CompleteFiles&) = delete;
+  CompleteFiles& operator=(const CompleteFiles&) = delete;
+  ~CompleteFiles() {
+    for (const std::string& path : paths_) ::unlink(path.c_str());
+  }
+
+  void add(std::string path) { paths_.push_back(std::move(path)); }
+  void keep() { paths_.clear(); }
+
+ private:
+  std::vector<std::string> paths_;
+};
+
+class Writer {
+ public:
+  Writer(ModelFile& file, const Parts& parts, const Uses& uses, const Options& own,
+         const std::string& output, const WriteOptions& options)
+      : file_(file),
+        parts_(parts),
+        uses_(uses),
+        own_(own),
+        output_(output),
+        options_(options),
+        target_(target_of(output)),
+        stream_(options.stream) {
+    stream_.phases = &phases_;
+  }
+
+  Result<ConvertReport> write() {
+    const auto started = Clock::now();
+    DEQUANT_CHECK(check_options());
+    auto layout = plan_layout(parts_, uses_, own_, output_, options_);
+    if (!layout) return in(escaped(file_.path()), std::move(layout).error());
+    layout_ = *std::move(layout);
+    ConvertReport report = report_of(parts_, uses_, layout_, target_);
+    if (options_.require_float && !report.left.empty()) {
+      return failure(ErrorCode::unsupported, "{}: {} tensors would stay quantized, the first is {}",
+                     escaped(file_.path()), report.left.size(), escaped(report.left[0].name));
+    }
+    report.seconds.decide = std::chrono::duration<double>(Clock::now() - started).count();
+    if (!options_.dry_run) DEQUANT_CHECK(write_all(report));
+    report.seconds.read = seconds(phases_.read);
+    report.seconds.dequantize = seconds(phases_.dequantize);
+    report.seconds.write = seconds(phases_.write);
+    report.seconds.flush = seconds(phases_.flush);
+    return report;
+  }
+
+ private:
+  Status check_options() const {
+    if (own_.resume && target_ != Target::folder) {
+      return failure(ErrorCode::invalid_argument,
+                     "resume is for folders: a file appears whole or not at all");
+    }
+    if (own_.split && target_ == Target::safetensors) {
+      return failure(ErrorCode::invalid_argument,
+                     "max-shard-size is for folders and GGUF files: {} is one file",
+                     escaped(output_));
+    }
+    return {};
+  }
+
+  Status write_all(const ConvertReport& report) {
+    dense::Done done(options_.progress, report.bytes_out);
+    std::optional<AuditWriter> audit;
+    if (!own_.audit.empty()) {
+      DEQUANT_TRY(AuditWriter created, AuditWriter::create(own_.audit, options_.overwrite));
+      audit.emplace(std::move(created));
+    }
+    PartSources sources(parts_);
+    dense::TensorWriter tensors(sources, stream_, done, audit ? &*audit : nullptr);
+    DEQUANT_CHECK(target_ == Target::folder ? write_folder(tensors) : write_files(tensors));
+    return audit ? audit->commit() : Status();
+  }
+
+  Status write_folder(dense::TensorWriter& tensors) {
+    const std::string input = hash_of_input(parts_);
+    dense::OutputFolder folder(output_, input, layout_.shards, own_.resume, options_.overwrite);
+    DEQUANT_CHECK(folder.write_shards(tensors, 0));
+    DEQUANT_CHECK(parts_.check_unchanged());
+    if (layout_.shards.size() > 1)
+      DEQUANT_CHECK(folder.write_text(dense::index_name(), dense::index_text(layout_.shards)));
+    return folder.finish();
+  }
+
+  Status write_files(dense::TensorWriter& tensors) {
+    if (layout_.shards.size() == 1) {
+      DEQUANT_CHECK(tensors.write(layout_.shards[0], output_, options_.overwrite));
+      return parts_.check_unchanged();
+    }
+    const std::string folder = folder_of(output_);
+    std::vector<std::string> paths;
+    for (const dense::OutputShard& shard : layout_.shards) {
+      paths.push_back(fmt::format("{}/{}", folder, shard.name));
+      DEQUANT_CHECK(file_.check_output(paths.back()));
+    }
+    CompleteFiles complete;
+    for (size_t i = 0; i < paths.size(); ++i) {
+      DEQUANT_CHECK(tensors.write(layout_.shards[i], paths[i], options_.overwrite));
+      complete.add(paths[i]);
+    }
+    DEQUANT_CHECK(parts_.check_unchanged());
+    complete.keep();
+    return {};
+  }
+
+  ModelFile& file_;
+  const Parts& parts_;
+  const Uses& uses_;
+  const Options& own_;
+  const std::string& output_;
+  const WriteOptions& options_;
+  const Target target_;
+  Phases phases_;
+  StreamOptions stream_;
+  Layout layout_;
+};
+
+}  // namespace
+
+Result<ConvertReport> write(ModelFile& file, const Parts& parts, const Uses& uses,
+                            const Options& own, const std::string& output,
+                            const WriteOptions& options) {
+  return Writer(file, parts, uses, own, output, options).write();
+}
+
+}  // namespace dequant::format::gguf
