@@ -103,8 +103,28 @@ void read_parameters(Plan& plan, Cursor& cursor) {
   }
 }
 
+/// Rows of whole blocks, rarely with something that such a plan does not have.
+Plan read_blocks(Cursor& cursor) {
+  using enum Element;
+  Plan plan;
+  plan.output = element(cursor, {float32, float16, bfloat16});
+  const auto type = enumerator<BlockType>(cursor, block_types().size());
+  plan.parameters.x_blocks = type;
+  plan.granularity = cursor.rarely() ? enumerator<Granularity>(cursor, 4) : Granularity::blocked;
+  plan.block = cursor.rarely() ? cursor.integer(1, 300) : block_elements(type);
+  plan.outer = cursor.size();
+  plan.axis = cursor.rarely() ? cursor.size() : cursor.below(5) * block_elements(type);
+  if (cursor.rarely()) plan.inner = cursor.size();
+  if (cursor.rarely()) plan.input = enumerator<Element>(cursor, 15);
+  if (cursor.rarely()) plan.has_zero_point = true;
+  if (cursor.coin()) plan.parameters.tensor_scale = enumerator<TensorScale>(cursor, 2);
+  if (cursor.rarely()) read_parameters(plan, cursor);
+  return plan;
+}
+
 Plan read(Cursor& cursor) {
   using enum Element;
+  if (cursor.below(8) == 7) return read_blocks(cursor);
   Plan plan;
   plan.input = enumerator<Element>(cursor, 15);
   plan.scale = element(cursor, {float32, float16, bfloat16, float8e8m0, float8e4m3fn});

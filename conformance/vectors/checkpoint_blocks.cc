@@ -22,11 +22,11 @@ CheckpointNode gguf(Choices& c) {
 #undef DEQUANT_BLOCK
                                                 });
   const BlockType type = *block_type_from_name(chosen);
-  const int64_t rows = form == "every_scale" ? blocks_with_every_scale(type) : c.in(2, 3);
+  const int64_t rows = form == "every_scale" ? blocks_with_every_scale(type) : c.in(3, 4);
   const int64_t blocks = form == "every_scale" ? 1 : 256 / block_elements(type);
   const Sizes stored{rows, blocks * block_bytes(type)};
   CheckpointNode node{{{"data", uint8, stored}}, {}, "blocks"};
-  if (form == "scaled") node.tensors.push_back({"scale", float32, c.any<Sizes>({{}, {1}})});
+  if (form == "scaled") node.tensors.push_back({"scale", float32, c.any<Sizes>({{}, {1}, {rows}})});
   if (form == "scaled" || c.any({0, 1}) == 1) {
     node.attributes["shape"] = Sizes{rows, blocks * block_elements(type)};
     node.tensors[0].shape = c.any<Sizes>({stored, {stored[0] * stored[1]}});

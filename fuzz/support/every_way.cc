@@ -43,8 +43,9 @@ void run_one_range(const Plan& plan, const Tensors& t, Range range, Exact& joine
     return slice.begin >= 0 && slice.begin <= slice.end && slice.end <= extent &&
            slice.begin % multiple == 0;
   };
-  const bool words = plan.parameters.x_packing.order != CodeOrder::of_element;
-  require(within(s.x, e.x, words ? 1 : 8) && within(s.scale, e.scale, 8) &&
+  const bool bytes = plan.parameters.x_packing.order != CodeOrder::of_element ||
+                     plan.parameters.x_blocks.has_value();
+  require(within(s.x, e.x, bytes ? 1 : 8) && within(s.scale, e.scale, 8) &&
               within(s.zero_point, e.zero_point, 8) && within(s.min_range, e.min_range, 8) &&
               within(s.max_range, e.max_range, 8) && within(s.y, e.y, 1),
           "slices_of() breaks its promise");

@@ -20,6 +20,9 @@ struct Dequantize {
   Element output = Element::float32;
   /// One float32 multiplies every element: of NVFP4, the tensor "<name>.scale" beside it.
   bool has_scale = false;
+  /// With has_scale: one float32 for each index of the first dimension instead, as where this
+  /// counts experts.
+  bool scale_per_expert = false;
 };
 
 /// Checks the tensor and returns the plan of its values in float32, rounded once to the output.

@@ -106,9 +106,9 @@ struct Parameters {
   Packing x_packing = {};           ///< with `columns` only in strided plans
   Packing zero_point_packing = {};  ///< zero points of 8 bits
   /// x is blocks of this type, which hold their scales: the input is uint8, there is no scale, and
-  /// of the other parameters only TensorScale::multiply is allowed, which multiplies each element
-  /// and rounds it to float32. Rows of `axis` elements are whole blocks, plan.block is the elements
-  /// of a block, and `inner` is 1.
+  /// of the other parameters only TensorScale::multiply is allowed: a float32 for each of `outer`
+  /// rows multiplies elements, rounded to float32. Rows of `axis` elements are whole blocks,
+  /// plan.block is the elements of a block, and `inner` is 1.
   std::optional<BlockType> x_blocks = {};
 
   friend bool operator==(const Parameters&, const Parameters&) = default;

@@ -194,7 +194,7 @@ struct Buffers {
   std::span<std::byte> y;
   std::span<const std::byte> min_range = {};  ///< these two only for rules with ranges
   std::span<const std::byte> max_range = {};
-  std::span<const std::byte> tensor_scale = {};  ///< one float32, if the plan's parameters use it
+  std::span<const std::byte> tensor_scale = {};  ///< float32, if the plan's parameters use it
   std::span<const std::byte> group_index = {};   ///< int32, if the plan's parameters have one
   /// 2^bits float32 of the codes of x, if the plan's parameters use them.
   std::span<const std::byte> codebook = {};

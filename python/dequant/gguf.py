@@ -29,8 +29,9 @@ def dequantize(data: Any, type: Any, shape: Sequence[int] | int | None = None, *
               gguf.GGMLQuantizationType); or F32, F16 or BF16, whose numbers are rounded once
     shape     of the dense tensor, outermost first: GGUF's dimensions in reverse. None: that of
               data, whose last dimension has the bytes of a row
-    scale     None, or one number that multiplies all elements: of a tensor of NVFP4, what the file
-              has as "<name>.scale"
+    scale     None, or one number that multiplies all elements, or an array of float32 with one for
+              each index of the first dimension: of a tensor of NVFP4, what the file has as
+              "<name>.scale"
     dtype     float32, float16 or bfloat16; None: float32
     out       a contiguous array for the result, of the result's shape and dtype; it is returned
     threads   the largest number of threads; None or 0: one for each processor

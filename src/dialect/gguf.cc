@@ -80,10 +80,15 @@ Result<Plan> dequantize(const Dequantize& node) {
     return invalid("shape: rows of ", shape.back(), " in ", to_string(shape),
                    " are no multiple of the ", block, " elements of a ", name(node.type), " block");
   }
+  // The elements of one scale are one row of the plan.
+  const size_t outer = !node.has_scale ? shape.size() - 1 : node.scale_per_expert ? 1 : 0;
+  if (node.scale_per_expert && shape.size() < 2) {
+    return invalid("shape: ", to_string(shape), " has rows only, not one for each expert");
+  }
   Plan plan{.output = node.output,
             .granularity = Granularity::blocked,
-            .outer = *checked_count(shape.first(shape.size() - 1)),
-            .axis = shape.back(),
+            .outer = *checked_count(shape.first(outer)),
+            .axis = *checked_count(shape.subspan(outer)),
             .block = block};
   plan.parameters.x_blocks = node.type;
   if (node.has_scale) plan.parameters.tensor_scale = TensorScale::multiply;

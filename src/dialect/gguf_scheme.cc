@@ -13,7 +13,8 @@ using enum Element;
 
 constexpr std::array kInputs{
     SchemeInput{"data", true, "uint8: the bytes of the tensor, whose rows are whole blocks"},
-    SchemeInput{"scale", false, "float32: one number that multiplies all elements"},
+    SchemeInput{"scale", false,
+                "float32: one number, or one for each index of the first dimension"},
 };
 constexpr std::array kSettings{
     SchemeSetting{"type", "the block type, such as Q4_K, or its number in GGUF files"},
@@ -56,13 +57,15 @@ Status check_bytes(Shape data, const Plan& plan, BlockType type, Shape shape) {
                  " has ", needed);
 }
 
-/// Demands one float32.
-Status check_scale(TensorType scale) {
+/// True for one float32 for each index of the first dimension, false for one. Fails for others.
+Result<bool> is_per_expert(TensorType scale, Shape shape) {
   if (scale.element != float32) {
     return invalid("scale: element type ", name(scale.element), " is not float32");
   }
-  if (std::ranges::all_of(scale.shape, [](int64_t size) { return size == 1; })) return {};
-  return invalid("scale: shape ", to_string(scale.shape), " is not that of one number");
+  if (std::ranges::all_of(scale.shape, [](int64_t size) { return size == 1; })) return false;
+  if (scale.shape.size() == 1 && shape.size() > 1 && scale.shape[0] == shape[0]) return true;
+  return invalid("scale: shape ", to_string(scale.shape), " is neither that of one number nor of ",
+                 "one for each index of the first dimension of ", to_string(shape));
 }
 
 Result<SchemePlan> plan_of(const SchemeArguments& arguments) {
@@ -76,9 +79,12 @@ Result<SchemePlan> plan_of(const SchemeArguments& arguments) {
   if (!arguments.text("shape")) {
     DEQUANT_TRY(shape, shape_of(data.shape, type));
   }
-  DEQUANT_TRY(Plan plan, dequantize({type, shape, arguments.output(), scale.has_value()}));
+  Dequantize node{type, shape, arguments.output(), scale.has_value()};
+  if (scale) {
+    DEQUANT_TRY(node.scale_per_expert, is_per_expert(*scale, shape));
+  }
+  DEQUANT_TRY(Plan plan, dequantize(node));
   DEQUANT_CHECK(check_bytes(data.shape, plan, type, shape));
-  if (scale) DEQUANT_CHECK(check_scale(*scale));
   return SchemePlan{.plan = std::move(plan),
                     .shape = std::move(shape),
                     .x = *arguments.index("data"),

@@ -26,17 +26,14 @@ class Tile {
         type_(traits(*job.plan.parameters.x_blocks)),
         unpack_(job.table.unpack_blocks[static_cast<size_t>(*job.plan.parameters.x_blocks)]),
         output_(output_index(job.plan.output)),
-        width_(bits(job.plan.output) / 8) {
-    if (job.plan.parameters.tensor_scale != TensorScale::none) {
-      factor_ = float_value(Element::float32, load_code(32, job.buffers.tensor_scale.data(), 0));
-      has_factor_ = true;
-    }
-  }
+        width_(bits(job.plan.output) / 8),
+        has_factors_(job.plan.parameters.tensor_scale != TensorScale::none) {}
 
   /// The elements of the blocks from element `begin` of the tensor on that are also in
-  /// job.elements.
+  /// job.elements. A tile of a plan with factors is in one row.
   void run(int64_t begin, int64_t end) noexcept {
     unpack(begin, end);
+    if (has_factors_) factor_ = factor_of(begin / job_.plan.axis);
     const Range wanted{std::max(begin, job_.elements.begin), std::min(end, job_.elements.end)};
     auto* y = reinterpret_cast<uint8_t*>(job_.buffers.y.data()) +
               (wanted.begin - job_.elements.begin) * width_;
@@ -51,6 +48,12 @@ class Tile {
   }
 
  private:
+  /// The factor of a row of the plan. The buffer begins with that of the first row in job.elements.
+  float factor_of(int64_t row) const noexcept {
+    const int64_t i = row - job_.elements.begin / job_.plan.axis;
+    return float_value(Element::float32, load_code(32, job_.buffers.tensor_scale.data(), i));
+  }
+
   void unpack(int64_t begin, int64_t end) noexcept {
     const auto* x = reinterpret_cast<const uint8_t*>(job_.buffers.x.data()) - job_.x_byte +
                     begin / type_.elements * type_.bytes;
@@ -66,7 +69,7 @@ class Tile {
 
   /// The results of the first `count` codes.
   void compute(uint8_t* y, int64_t count, bool stream) noexcept {
-    if (!has_factor_) return call(output_, y, count, stream);
+    if (!has_factors_) return call(output_, y, count, stream);
     call(output_index(Element::float32), reinterpret_cast<uint8_t*>(products_), count, false);
     job_.table.helpers.after_product[output_index(Element::float32)][output_](
         {.products = products_,
@@ -100,8 +103,8 @@ class Tile {
   UnpackBlocksFn unpack_;
   size_t output_;
   int64_t width_;  ///< bytes of a result
+  bool has_factors_;
   float factor_ = 1;
-  bool has_factor_ = false;
   alignas(64) int8_t codes_[kBlockTile + kSlack] = {};
   alignas(64) float scales_[kGroups + kSlack] = {};
   alignas(64) float offsets_[kGroups + kSlack] = {};
@@ -118,7 +121,13 @@ void run_blocks(const Job& job, int64_t first) noexcept {
   const int64_t last = ceil_div(job.elements.end, elements) * elements;
   const int64_t end = std::min(begin + job.way.chunk, last);
   Tile tile(job);
-  for (int64_t i = begin; i < end; i += kBlockTile) tile.run(i, std::min(i + kBlockTile, end));
+  const bool one_row = job.plan.parameters.tensor_scale != TensorScale::none;
+  for (int64_t i = begin; i < end;) {
+    int64_t next = std::min(i + kBlockTile, end);
+    if (one_row) next = std::min(next, (i / job.plan.axis + 1) * job.plan.axis);
+    tile.run(i, next);
+    i = next;
+  }
 }
 
 }  // namespace dequant

@@ -220,6 +220,9 @@ Status check_block_sizes(const Plan& plan, int64_t count) {
     return invalid("plan.axis: rows of ", plan.axis, ", ", plan.inner, " of each, are not whole ",
                    name(type), " blocks of ", elements);
   }
+  if (plan.parameters.tensor_scale != TensorScale::none && !checked_bytes(32, plan.outer)) {
+    return invalid("tensor_scale: ", plan.outer, " numbers do not fit in 64 bits");
+  }
   const auto bytes = checked_mul(count / elements, block_bytes(type));
   if (!bytes) return invalid("x: ", count, " elements of ", name(type), " do not fit in 64 bits");
   const auto fits = packed_bytes(plan.output, count);

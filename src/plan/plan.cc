@@ -80,7 +80,9 @@ Extents extents(const Plan& plan) noexcept {
     if (index.groups != 0) out.group_index = extent(&Dimension::group_index);
   }
   out.zero_point = plan.has_zero_point ? whole_words(plan, out.zero_point) : 0;
-  out.tensor_scale = plan.parameters.tensor_scale == TensorScale::none ? 0 : 1;
+  if (plan.parameters.tensor_scale != TensorScale::none) {
+    out.tensor_scale = plan.parameters.x_blocks ? plan.outer : 1;
+  }
   out.codebook = plan.parameters.codebook ? int64_t{1} << code_bits(plan) : 0;
   (takes_ranges(plan.rule) ? out.min_range : out.scale) = params;
   if (takes_ranges(plan.rule)) out.max_range = params;
@@ -203,7 +205,12 @@ Slices slices_of(const Plan& plan, Range elements) noexcept {
     return strided ? strided_slices(plan, elements) : packed_slices(plan, elements);
   };
   Slices out = slices();
-  if (plan.parameters.tensor_scale != TensorScale::none) out.tensor_scale = {0, 1};
+  if (plan.parameters.tensor_scale != TensorScale::none) {
+    out.tensor_scale = {0, 1};
+    if (plan.parameters.x_blocks) {
+      out.tensor_scale = {elements.begin / plan.axis, ceil_div(elements.end, plan.axis)};
+    }
+  }
   if (plan.parameters.codebook) out.codebook = {0, int64_t{1} << code_bits(plan)};
   if (plan.has_zero_point && is_packing(plan.parameters.zero_point_packing)) {
     out.zero_point = {0, extents(plan).zero_point};

@@ -76,9 +76,12 @@ std::string parameters_text(const Plan& plan) {
 
 /// "Q4_K[2, 4096, 1] in blocks of 256 -> float32".
 std::string block_text(const Plan& plan, BlockType type) {
-  const bool scaled = plan.parameters.tensor_scale == TensorScale::multiply;
+  std::string scale;
+  if (plan.parameters.tensor_scale == TensorScale::multiply) {
+    scale = plan.outer == 1 ? ", times tensor scale" : concat(", times ", plan.outer, " scales");
+  }
   return concat(name(type), "[", plan.outer, ", ", plan.axis, ", ", plan.inner, "] in blocks of ",
-                plan.block, scaled ? ", times tensor scale" : "", " -> ", name(plan.output));
+                plan.block, scale, " -> ", name(plan.output));
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ TEST(CBlock, ATensorOfBlocksIsAScheme) {
   Q8 q8;
   ASSERT_EQ(q8.plan(), DEQUANT_OK) << q8.error.message;
   EXPECT_STREQ(dequant_plan_text(q8.planned),
-               "Q8_0[2, 32, 1] in blocks of 32, times tensor scale -> float32");
+               "Q8_0[1, 64, 1] in blocks of 32, times tensor scale -> float32");
   dequant_sizes sizes{};
   sizes.struct_size = sizeof sizes;
   ASSERT_EQ(dequant_plan_sizes(q8.planned, &sizes, nullptr), DEQUANT_OK);

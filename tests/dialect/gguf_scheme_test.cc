@@ -67,6 +67,13 @@ TEST(GgufScheme, HasAScaleOfOneNumber) {
   }
 }
 
+TEST(GgufScheme, HasAScaleForEachExpert) {
+  const auto dense = plan({{3, 2, 36}, "NVFP4", nullptr, Dims{3}});
+  ASSERT_TRUE(succeeds(dense));
+  EXPECT_EQ(dense->plan,
+            *gguf::dequantize({BlockType::NVFP4, Dims{3, 2, 64}, bfloat16, true, true}));
+}
+
 TEST(GgufScheme, TakesEmptyTensors) {
   for (const Node& node : {Node{{0, 144}, "Q4_K"}, Node{{2, 0}, "Q4_K"}, Node{{0}, "2", "0,64"}})
     EXPECT_TRUE(succeeds(plan(node)));
@@ -88,8 +95,12 @@ TEST(GgufScheme, RefusesWhatIsNoTensorOfBlocks) {
   refuses({{144}, "Q4_K", "256,"}, "is not a list of integers");
   refuses({{144}, "Q4_K", nullptr, {}, int8}, "data: element type int8 is not uint8");
   refuses({{2, 3}, "Q4_K", nullptr, {}, float32}, "data: element type float32 is not uint8");
-  refuses({{36}, "NVFP4", nullptr, Dims{2}}, "scale: shape [2] is not that of one number");
-  refuses({{36}, "NVFP4", nullptr, Dims{0}}, "scale: shape [0] is not that of one number");
+  refuses({{64 * 36}, "NVFP4", nullptr, Dims{64}}, "scale: shape [64] is neither");
+  refuses({{2, 36}, "NVFP4", nullptr, Dims{3}},
+          "scale: shape [3] is neither that of one number nor of one for each index of the first "
+          "dimension of [2, 64]");
+  refuses({{2, 36}, "NVFP4", nullptr, Dims{2, 1}}, "scale: shape [2, 1] is neither");
+  refuses({{36}, "NVFP4", nullptr, Dims{0}}, "scale: shape [0] is neither");
   refuses({{36}, "NVFP4", nullptr, Dims{}, uint8, float16}, "scale: element type float16");
 }
 

@@ -35,8 +35,20 @@ TEST(Gguf, PlansRowsOfBlocks) {
 TEST(Gguf, PlansATensorScale) {
   const auto plan = gguf::dequantize({.type = NVFP4, .shape = Dims{2, 128}, .has_scale = true});
   ASSERT_TRUE(succeeds(plan));
-  EXPECT_EQ(to_string(*plan), "NVFP4[2, 128, 1] in blocks of 64, times tensor scale -> float32");
+  EXPECT_EQ(to_string(*plan), "NVFP4[1, 256, 1] in blocks of 64, times tensor scale -> float32");
   EXPECT_EQ(extents(*plan), (Extents{.x = 4 * 36, .y = 256, .tensor_scale = 1}));
+}
+
+TEST(Gguf, PlansAScaleForEachExpert) {
+  const auto plan = gguf::dequantize(
+      {.type = NVFP4, .shape = Dims{3, 2, 64}, .has_scale = true, .scale_per_expert = true});
+  ASSERT_TRUE(succeeds(plan));
+  EXPECT_EQ(to_string(*plan), "NVFP4[3, 128, 1] in blocks of 64, times 3 scales -> float32");
+  EXPECT_EQ(extents(*plan), (Extents{.x = 6 * 36, .y = 384, .tensor_scale = 3}));
+  EXPECT_EQ(slices_of(*plan, {127, 128}).tensor_scale, (Range{0, 1}));
+  EXPECT_EQ(slices_of(*plan, {127, 129}).tensor_scale, (Range{0, 2}));
+  EXPECT_EQ(slices_of(*plan, {128, 384}).tensor_scale, (Range{1, 3}));
+  EXPECT_EQ(slices_of(*plan, {128, 128}).tensor_scale, Range{});
 }
 
 TEST(Gguf, SlicesAreWholeBlocks) {
@@ -70,6 +82,10 @@ TEST(Gguf, RefusesShapesThatAreNoRowsOfBlocks) {
   refuses({-1, 256}, "-1");
   refuses({INT64_MAX / 256, 2, 256}, "more than 2^63 - 1 elements");
   refuses({int64_t{1} << 53, 256}, "do not fit in 64 bits");
+  EXPECT_TRUE(is_invalid(
+      gguf::dequantize(
+          {.type = Q4_K, .shape = Dims{256}, .has_scale = true, .scale_per_expert = true}),
+      "shape: [256] has rows only, not one for each expert"));
 }
 
 TEST(Gguf, RefusesTypesAndOutputsThatAreNone) {

@@ -52,8 +52,7 @@ Bytes random_blocks(BlockType type, int64_t blocks, Random& random) {
 struct Case {
   BlockType type;
   Element output;
-  bool has_scale;
-  float scale;
+  std::vector<float> scales;  ///< none, one, or one for each row
   Bytes x;
   Plan plan;
   Bytes want;
@@ -61,21 +60,29 @@ struct Case {
   int64_t elements() const { return element_count(plan); }
 };
 
+constexpr int64_t kRows = 5;
+
 /// Five rows of a few blocks, and what decode_block() says of them.
-Case make_case(BlockType type, Element output, bool has_scale, Random& random) {
+Case make_case(BlockType type, Element output, size_t scales, Random& random) {
   constexpr float kScales[] = {0.37F, -3e38F, 1e-44F, 0.0F, INFINITY};
-  Case c{type, output, has_scale, random.of(std::span(kScales)), {}, {}, {}};
+  Case c{type, output, {}, {}, {}, {}};
+  for (size_t i = 0; i < scales; ++i) c.scales.push_back(random.of(std::span(kScales)));
   const int64_t blocks = random.in(1, 2 + 2048 / block_elements(type));
-  c.x = random_blocks(type, 5 * blocks, random);
-  const int64_t shape[] = {5, blocks * block_elements(type)};
-  c.plan =
-      *gguf::dequantize({.type = type, .shape = shape, .output = output, .has_scale = has_scale});
+  c.x = random_blocks(type, kRows * blocks, random);
+  const int64_t shape[] = {kRows, blocks * block_elements(type)};
+  c.plan = *gguf::dequantize({.type = type,
+                              .shape = shape,
+                              .output = output,
+                              .has_scale = scales > 0,
+                              .scale_per_expert = scales > 1});
   std::vector<uint32_t> codes;
   std::vector<float> y(static_cast<size_t>(block_elements(type)));
-  for (int64_t i = 0; i < 5 * blocks; ++i) {
+  for (int64_t i = 0; i < kRows * blocks; ++i) {
     const auto* block = reinterpret_cast<const uint8_t*>(c.x.data()) + i * block_bytes(type);
     decode_block(type, block, y.data());
-    for (const float v : y) codes.push_back(reference_narrow(output, has_scale ? v * c.scale : v));
+    const float scale =
+        scales == 0 ? 1 : c.scales[scales == 1 ? 0 : static_cast<size_t>(i / blocks)];
+    for (const float v : y) codes.push_back(reference_narrow(output, scales > 0 ? v * scale : v));
   }
   c.want = testing::pack(output, codes);
   return c;
@@ -95,7 +102,9 @@ Bytes run_case(const Case& c, Range range, Stores stores, size_t misaligned) {
   const size_t start = (64 - address % 64) % 64 + misaligned;
   Buffers buffers = buffers_of({reinterpret_cast<const std::byte*>(x), x_size},
                                std::span(y).subspan(start, y_size));
-  if (c.has_scale) buffers.tensor_scale = std::as_bytes(std::span(&c.scale, 1));
+  const auto first = static_cast<size_t>(slices.tensor_scale.begin);
+  const auto scales = static_cast<size_t>(slices.tensor_scale.end) - first;
+  buffers.tensor_scale = std::as_bytes(std::span(c.scales).subspan(first, scales));
   EXPECT_TRUE(succeeds(run_range(c.plan, range, buffers, {.stores = stores})));
   return {y.begin() + static_cast<ptrdiff_t>(start),
           y.begin() + static_cast<ptrdiff_t>(start + y_size)};
@@ -112,8 +121,8 @@ TEST(Blocks, GiveTheResultsOfTheReferenceOnEveryTarget) {
     const ForcedTarget forced(target);
     for (const BlockType type : block_types()) {
       for (const Element output : {float32, float16, bfloat16}) {
-        for (const bool has_scale : {false, true}) {
-          const Case c = make_case(type, output, has_scale, random);
+        for (const size_t scales : {size_t{0}, size_t{1}, size_t{kRows}}) {
+          const Case c = make_case(type, output, scales, random);
           const int64_t count = c.elements();
           const int64_t begin = random.in(0, count - 1);
           const Range ranges[] = {{0, count}, {begin, random.in(begin, count)}};
@@ -121,8 +130,8 @@ TEST(Blocks, GiveTheResultsOfTheReferenceOnEveryTarget) {
             const auto stores = random.coin() ? Stores::streaming : Stores::cached;
             const auto misaligned = static_cast<size_t>(random.in(0, 3) * 16);
             ASSERT_TRUE(run_case(c, range, stores, misaligned) == part(c, range))
-                << target << ": " << to_string(c.plan) << " scale " << c.scale << " elements "
-                << range.begin << " to " << range.end << " at " << misaligned;
+                << target << ": " << to_string(c.plan) << " elements " << range.begin << " to "
+                << range.end << " at " << misaligned;
           }
         }
       }
@@ -134,7 +143,7 @@ TEST(Blocks, GiveTheSameInAnyCutsAndByManyThreads) {
   Random random(3);
   for (const BlockType type : {BlockType::Q4_0, BlockType::Q5_K, BlockType::NVFP4}) {
     const int64_t blocks = (int64_t{1} << 20) / block_elements(type);
-    Case c{type, float16, false, 1, random_blocks(type, blocks, random), {}, {}};
+    Case c{type, float16, {}, random_blocks(type, blocks, random), {}, {}};
     const int64_t shape[] = {blocks * block_elements(type)};
     c.plan = *gguf::dequantize({.type = type, .shape = shape, .output = float16});
     c.want.resize(bytes_for(float16, shape[0]));
@@ -207,6 +216,13 @@ TEST(Blocks, RefusePlansThatNoDialectMakes) {
   refuses([](Plan& p) { p.inner = 2; }, "rows of 256, 2 of each");
   refuses([](Plan& p) { p.outer = -1; }, "-1");
   refuses([](Plan& p) { p.outer = INT64_MAX / 256; }, "more than 2^63 - 1 bytes");
+  refuses(
+      [](Plan& p) {
+        p.outer = INT64_MAX;
+        p.axis = 0;
+        p.parameters.tensor_scale = TensorScale::multiply;
+      },
+      "tensor_scale: 9223372036854775807 numbers");
   refuses([](Plan& p) { p.parameters.tensor_scale = TensorScale::divide; }, "no parameter but");
   refuses([](Plan& p) { p.parameters.result_factor = 2; }, "no parameter but");
   refuses([](Plan& p) { p.parameters.codebook = true; }, "no parameter but");

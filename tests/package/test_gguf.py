@@ -56,6 +56,15 @@ def test_a_scale_multiplies_before_the_result_is_rounded(blocks):
     assert np.isinf(dequant.gguf.dequantize(data, NVFP4, scale=np.inf)).any()
 
 
+def test_experts_have_scales_of_their_own(blocks):
+    data, want = blocks
+    scales = np.array([0.37, -2, 1e-39], np.float32)
+    y = dequant.gguf.dequantize(data.reshape(3, 2, 36), NVFP4, scale=scales, dtype=np.float16)
+    same_bits(y, (want.reshape(3, 2, 64) * scales[:, None, None]).astype(np.float16))
+    same_bits(dequant.gguf.dequantize(data, NVFP4, (1, 384), scale=scales[:1]),
+              want.reshape(1, 384) * scales[0])
+
+
 def test_results_go_where_they_are_wanted(blocks):
     data, want = blocks
     out = np.empty((3, 128), np.float16)
@@ -99,8 +108,8 @@ def test_what_is_no_tensor_is_refused(blocks):
     refuses(ValueError, "216 bytes where NVFP4 of shape .4, 64. has 144", data, NVFP4, (4, 64))
     refuses(ValueError, "rows of 72 bytes .* 144 bytes of a Q4_K block", data, "Q4_K", out=out)
     refuses(ValueError, "rows of 100 in .3, 100.", data, NVFP4, (3, 100))
-    refuses(ValueError, "scale: shape .3. is not that of one number", data, NVFP4,
-            scale=np.ones(3, np.float32), out=out)
+    refuses(ValueError, "scale: shape .2. is neither that of one number nor of one for each index",
+            data, NVFP4, scale=np.ones(2, np.float32), out=out)
     refuses(ValueError, "has a negative size", data, NVFP4, (-1, 64))
     refuses(ValueError, "scale: given for a tensor of floats", data, "F16", scale=2)
     refuses(ValueError, "y: overlaps", out, "F32", dtype=np.float16,

@@ -300,9 +300,8 @@ def gguf(t):
     kind, data = t.get("type"), t.raw("data").astype(np.uint8)
     number, elements, size = next(row for name, row in BLOCKS.items() if kind in (name, row[0]))
     y = block_floats(number, data.reshape(-1, size))
-    if t.has("scale"):
-        y = y * t("scale").reshape(())
-    return y.reshape(t.get("shape", (*data.shape[:-1], data.shape[-1] // size * elements)))
+    y = y.reshape(t.get("shape", (*data.shape[:-1], data.shape[-1] // size * elements)))
+    return y * spread(t("scale"), y.shape) if t.has("scale") else y
 
 
 def quanto(t):

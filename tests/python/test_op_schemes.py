@@ -55,7 +55,7 @@ def test_blocks_of_gguf(tmp_path):
     saved(tmp_path, w=blocks, flat=blocks.reshape(-1), s=np.array([0.37], np.float32))
     report = json.loads(dequant("op", "gguf", "--data", "w.npy", "--type", "NVFP4", "--scale",
                                 "s.npy", "-o", "y.npy", "--json", cwd=tmp_path).stdout)
-    assert report["plan"] == "NVFP4[3, 128, 1] in blocks of 64, times tensor scale -> float32"
+    assert report["plan"] == "NVFP4[1, 384, 1] in blocks of 64, times tensor scale -> float32"
     np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), want)
     dequant("op", "gguf", "--data", "flat.npy", "--type", 40, "--shape", "3,2,64", "--scale",
             "s.npy", "-o", "z.npy", "--dtype", "float16", cwd=tmp_path)
