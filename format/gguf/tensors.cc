@@ -61,13 +61,15 @@ Status Uses::add(const Parts& parts, const Entry& entry) {
   if (*type.block == BlockType::NVFP4) DEQUANT_CHECK(add_factor(parts, blocks));
   DEQUANT_TRY(blocks.plan, dequant::gguf::dequantize({.type = *type.block,
                                                       .shape = entry.shape(),
-                                                      .has_scale = blocks.scale != nullptr}));
+                                                      .has_scale = blocks.scale != nullptr,
+                                                      .scale_per_expert = blocks.experts}));
   uses_.emplace(&entry, &blocks);
   return {};
 }
 
-/// The scales of NVFP4 blocks may have a factor in a tensor of their own: of "a.weight" it is
-/// "a.scale". That of its input, "a.input_scale", is not needed by floats.
+/// The scales of NVFP4 blocks may have a factor in a tensor of their own, or one for each expert of
+/// a stack: of "a.weight" it is "a.scale". That of its input, "a.input_scale", is not needed by
+/// floats.
 Status Uses::add_factor(const Parts& parts, Blocks& blocks) {
   const std::string_view name = blocks.entry->name();
   const std::string base(name.ends_with(kWeight) ? name.substr(0, name.size() - kWeight.size())
@@ -83,9 +85,12 @@ Status Uses::add_factor(const Parts& parts, Blocks& blocks) {
     return failure(ErrorCode::malformed, "its factor \"{}\" has {} bytes of type {}, not a float32",
                    escaped(scale->name()), scale->tensor->bytes, scale->type().name);
   }
-  if (count != 1) {
+  const Shape shape = blocks.entry->shape();
+  blocks.experts = shape.size() > 1 && count == shape[0] && count != 1;
+  if (count != 1 && !blocks.experts) {
     return failure(ErrorCode::unsupported,
-                   "its factor \"{}\" has {} numbers: dequant reads one for a tensor",
+                   "its factor \"{}\" has {} numbers, neither one nor one for each index of the "
+                   "first dimension",
                    escaped(scale->name()), count);
   }
   blocks.scale = scale;

@@ -17,6 +17,7 @@ namespace dequant::format::gguf {
 struct Blocks {
   const Entry* entry = nullptr;
   const Entry* scale = nullptr;      ///< of NVFP4: a factor of all elements; null: there is none
+  bool experts = false;              ///< a factor for each index of the first dimension instead
   std::vector<int64_t> bytes_shape;  ///< of its bytes: rows of blocks
   Plan plan;
 };
@@ -32,7 +33,7 @@ class Uses {
  public:
   /// The parts must outlive the object. Fails with unsupported for blocks of a big-endian file that
   /// have numbers of several bytes, as writers of such files differ on their order, and for an
-  /// NVFP4 tensor with several factors; with malformed for a factor that is no float32.
+  /// NVFP4 tensor with other factors; with malformed for a factor that is no float32.
   static Result<Uses> of(const Parts& parts);
 
   const std::deque<Blocks>& blocks() const { return blocks_; }

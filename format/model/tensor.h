@@ -55,7 +55,7 @@ struct Recipe {
   std::optional<int64_t> axis;  ///< from the front, along which scales change; none: one scale
   std::optional<StoredTensor> scale;  ///< none: the scales are in blocks, beside the codes
   std::optional<StoredTensor> zero_point;
-  std::optional<StoredTensor> tensor_scale = {};  ///< one float32: the second scale of the plan
+  std::optional<StoredTensor> tensor_scale = {};  ///< float32: the second scales of the plan
   std::optional<StoredTensor> group_index = {};   ///< int32
   std::optional<StoredTensor> codebook = {};      ///< float32: the values of codes
   /// The plans of all output types, where the arithmetic depends on the type; empty: only

@@ -164,6 +164,27 @@ def test_the_factor_of_nvfp4_is_multiplied_in(tmp_path, rng):
     assert kept["a.weight"][0] == "NVFP4" and set(kept) == set(made)
 
 
+@pytest.mark.parametrize("options", [(), ("--mem", "64K", "-T", "1")])
+def test_stacked_experts_have_factors_of_their_own(tmp_path, rng, options):
+    blocks = rng.integers(0, 256, (3, 70, 8 * 36)).astype(np.uint8)
+    factors = np.array([0.3, -2, 7], np.float32)
+    source = write(tmp_path / "n.gguf", {"a.weight": ("NVFP4", blocks), "a.scale": factors})
+    dequant("convert", source, "-o", tmp_path / "out.gguf", *options)
+    dequant("verify", source, tmp_path / "out.gguf")
+    _, found = gguf_support.read(tmp_path / "out.gguf")
+    floats = dequantized("NVFP4", [3, 70, 512], blocks)
+    assert found["a.weight"][2].tobytes() == (floats * factors[:, None, None]).tobytes()
+
+
+def test_other_factors_are_refused(tmp_path):
+    blocks = np.zeros((3, 2, 36), np.uint8)
+    source = write(tmp_path / "n.gguf", {"a.weight": ("NVFP4", blocks),
+                                         "a.scale": np.ones(2, np.float32)})
+    error = dequant("convert", source, "-o", tmp_path / "out.gguf", code=4).stderr
+    assert ('tensor "a.weight": its factor "a.scale" has 2 numbers, neither one nor one for each '
+            "index of the first dimension") in error
+
+
 def test_blocks_that_are_not_selected_stay_and_safetensors_refuse_them(small, tmp_path):
     dequant("convert", small, "-o", tmp_path / "a.gguf", "--include", "*attn*")
     fields, found = gguf_support.read(tmp_path / "a.gguf")
