@@ -48,7 +48,11 @@ CaseTensor filled(Random& random, const Stored& tensor, bool codes) {
   }
   const Element element = tensor.as.value_or(tensor.element);
   const bool scales = !codes && (is_output(element) || element == float8e8m0);
-  if (!scales) return stepping(random, tensor.element, tensor.shape);
+  if (!scales) {
+    CaseTensor out = stepping(random, tensor.element, tensor.shape);
+    for (const auto& [i, code] : tensor.set) out.bits[i] = code;
+    return out;
+  }
   CaseTensor out = tensor_of(element, tensor.shape, [&] {
     return element == float8e8m0 ? exponent(random) : random_scale(random, element);
   });
@@ -69,7 +73,8 @@ Case case_of(const Collector& out, std::string name, const CheckpointNode& node)
 /// A node with its type of results.
 CheckpointNode made(MakeNode make, Choices& choices) {
   CheckpointNode node = make(choices);
-  node.attributes["dtype"] = std::string(name(choices.each({float32, float16, bfloat16})));
+  if (!node.attributes.contains("dtype"))
+    node.attributes["dtype"] = std::string(name(choices.each({float32, float16, bfloat16})));
   return node;
 }
 

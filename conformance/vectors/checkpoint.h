@@ -21,6 +21,7 @@ struct Stored {
   Sizes shape;
   int64_t below = 0;               ///< of group indices: the number of groups; else 0
   std::optional<Element> as = {};  ///< the element whose codes are stored, where it is another
+  std::vector<std::pair<size_t, uint64_t>> set = {};  ///< indices of elements, and their codes
 };
 
 /// A node of a scheme; the first tensor has the codes.

@@ -38,6 +38,9 @@ class Choices {
     return list.begin()[static_cast<size_t>(in(0, static_cast<int64_t>(list.size()) - 1))];
   }
 
+  /// True if each combination comes in turn.
+  bool systematic() const { return order_ == Order::systematic; }
+
   /// What each() has chosen since the last call of next(): "4_bits/act_order".
   const std::string& name() const { return name_; }
 

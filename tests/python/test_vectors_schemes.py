@@ -57,6 +57,38 @@ def test_seeds_decide_every_byte(tmp_path):
     assert one == two
 
 
+def pairs(parts, shifts, mask):
+    """Fields of bytes or words, in order."""
+    return (parts[..., None].astype(int) >> shifts & mask).reshape(len(parts), -1)
+
+
+#: The indices of points in blocks, by the layouts of ggml.
+INDICES = {
+    "IQ2_XXS": lambda b: b[:, 2:].reshape(-1, 8, 8)[..., :4],
+    "IQ2_XS": lambda b: b[:, 2:66].view("<u2") & 511,
+    "IQ2_S": lambda b: b[:, 2:34] + 256 * pairs(b[:, 66:74], [0, 2, 4, 6], 3),
+    "IQ3_XXS": lambda b: b[:, 2:66],
+    "IQ3_S": lambda b: b[:, 2:66] + 256 * pairs(b[:, 66:74], np.arange(8), 1),
+    "IQ1_S": lambda b: b[:, 2:34] + 256 * pairs(b[:, 34:].view("<u2"), [0, 3, 6, 9], 7),
+    "IQ1_M": lambda b: b[:, :32] + 256 * pairs(b[:, 32:48], [0, 4], 7)}
+
+
+@pytest.mark.parametrize("name", INDICES)
+def test_vectors_of_gguf_have_every_point_of_a_grid(systematic, name):
+    case, = (c for c in systematic("gguf") if c["name"] == f"every_index/{name}")
+    size = models.BLOCKS[name][2]
+    blocks = np.array(case["inputs"]["data"]["bits"], np.uint8).reshape(-1, size)
+    points = {"IQ1": 2048, "IQ2_S": 1024, "IQ2_XS": 512, "IQ3_S": 512}
+    assert len(np.unique(INDICES[name](blocks))) == points.get(name, points.get(name[:3], 256))
+
+
+@pytest.mark.parametrize("name, scales", [("MXFP4", 1), ("NVFP4", 4)])
+def test_vectors_of_gguf_have_every_scale_of_a_byte(systematic, name, scales):
+    case, = (c for c in systematic("gguf") if c["name"] == f"every_scale/{name}/float32")
+    data = np.array(case["inputs"]["data"]["bits"]).reshape(-1, models.BLOCKS[name][2])
+    assert len(np.unique(data[:, :scales])) == 256
+
+
 def patched(monkeypatch, patches):
     """Replaces parts of the model."""
     for name, replacement in patches.items():
