@@ -95,6 +95,7 @@ struct Memory {
     (ranges ? b.max_range : b.scale) = scale;
     if (ranges) b.min_range = zero_point;
     if (plan.has_zero_point) b.zero_point = zero_point;
+    if (plan.parameters.x_blocks) b.scale = {};
     return b;
   }
 };
@@ -204,6 +205,23 @@ void count_checkpoints(Memory& memory) {
                    {{"transposed", "true"}});
 }
 
+/// Rows of 4096 elements in blocks. With bits 5 to 7 of every byte fixed, scales are finite and
+/// normal.
+void count_blocks(Memory& memory) {
+  for (std::byte& byte : memory.x) byte = (byte & std::byte{0x1F}) | std::byte{0x20};
+  for (const dequant::BlockType type : dequant::block_types()) {
+    for (const Element y : {float32, float16, bfloat16}) {
+      Plan plan{.input = uint8, .output = y, .has_zero_point = false};
+      plan.granularity = Granularity::blocked;
+      plan.outer = kElements / 4096;
+      plan.axis = 4096;
+      plan.block = block_elements(type);
+      plan.parameters.x_blocks = type;
+      count(memory, "gguf/" + std::string(name(type)) + "/" + std::string(name(y)), plan);
+    }
+  }
+}
+
 /// Counts calls of 16 elements, with an existing plan and with a new plan.
 void count_calls(Memory& memory) {
   const int64_t shape[] = {16};
@@ -236,5 +254,6 @@ int main() {
   count_strided(memory);
   count_checkpoints(memory);
   count_calls(memory);
+  count_blocks(memory);
   return 0;
 }

@@ -9,7 +9,7 @@
 namespace dequant {
 
 /// Elements of a tile: whole blocks of every type.
-inline constexpr int64_t kBlockTile = 1024;
+inline constexpr int64_t kBlockTile = 4096;
 
 /// Dequantizes way.chunk elements of whole blocks, of those in job.elements. `first` is the first
 /// of them, counted from the start of the block with job.elements.begin.

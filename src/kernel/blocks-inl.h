@@ -20,40 +20,75 @@
 DEQUANT_BEFORE_NAMESPACE();
 namespace dequant::HWY_NAMESPACE {
 
-/// Sixteen bytes, which every target has.
+/// Sixteen bytes, which every target has, and the vectors that most types are unpacked with: 32
+/// codes where the target has them.
 using D8 = hn::FixedTag<uint8_t, 16>;
 using V8 = hn::Vec<D8>;
-using D8As16 = hn::FixedTag<uint16_t, 8>;
+using DWide = hn::CappedTag<uint8_t, 32>;
+using VWide = hn::Vec<DWide>;
+constexpr size_t kWide = hn::MaxLanes(DWide());
 /// Up to eight scales at once.
 using DScales = hn::CappedTag<float, 8>;
 
 HWY_INLINE V8 LoadBytes(const uint8_t* from) { return hn::LoadU(D8(), from); }
-HWY_INLINE V8 Bytes(int value) { return hn::Set(D8(), static_cast<uint8_t>(value)); }
-HWY_INLINE void StoreCodes(V8 codes, int8_t* to) {
-  hn::StoreU(codes, D8(), reinterpret_cast<uint8_t*>(to));
+HWY_INLINE VWide LoadWide(const uint8_t* from) { return hn::LoadU(DWide(), from); }
+HWY_INLINE VWide SetWide(int value) { return hn::Set(DWide(), static_cast<uint8_t>(value)); }
+template <class V>
+HWY_INLINE void StoreCodes(V codes, int8_t* to) {
+  hn::StoreU(codes, hn::DFromV<V>(), reinterpret_cast<uint8_t*>(to));
 }
 
 /// Shifts of words of 16 bits: bits of the other byte move in, and must be masked.
-template <int kBits>
-HWY_INLINE V8 Right(V8 v) {
-  return hn::BitCast(D8(), hn::ShiftRight<kBits>(hn::BitCast(D8As16(), v)));
+template <int kBits, class V>
+HWY_INLINE V Right(V v) {
+  const hn::DFromV<V> d;
+  return hn::BitCast(d, hn::ShiftRight<kBits>(hn::BitCast(hn::Repartition<uint16_t, decltype(d)>(), v)));
 }
-template <int kBits>
-HWY_INLINE V8 Left(V8 v) {
-  return hn::BitCast(D8(), hn::ShiftLeft<kBits>(hn::BitCast(D8As16(), v)));
+template <int kBits, class V>
+HWY_INLINE V Left(V v) {
+  const hn::DFromV<V> d;
+  return hn::BitCast(d, hn::ShiftLeft<kBits>(hn::BitCast(hn::Repartition<uint16_t, decltype(d)>(), v)));
 }
-HWY_INLINE V8 LowNibbles(V8 v) { return hn::And(v, Bytes(15)); }
-HWY_INLINE V8 HighNibbles(V8 v) { return hn::And(Right<4>(v), Bytes(15)); }
+template <class V>
+HWY_INLINE V LowNibbles(V v) {
+  return hn::And(v, hn::Set(hn::DFromV<V>(), 15));
+}
+template <class V>
+HWY_INLINE V HighNibbles(V v) {
+  return LowNibbles(Right<4>(v));
+}
 
-/// 0xFF for each set bit of sixteen, the lowest first; 0 for the others.
-HWY_INLINE V8 MaskOfBits(uint32_t bits) {
-  alignas(16) static constexpr uint8_t kByte[] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1};
-  alignas(16) static constexpr uint8_t kBit[] = {1, 2, 4, 8, 16, 32, 64, 128,
-                                                 1, 2, 4, 8, 16, 32, 64, 128};
-  const V8 pair = hn::BitCast(D8(), hn::Set(D8As16(), static_cast<uint16_t>(bits)));
-  const V8 bit = hn::Load(D8(), kBit);
-  const V8 bytes = hn::TableLookupBytes(pair, hn::Load(D8(), kByte));
-  return hn::VecFromMask(D8(), hn::Eq(hn::And(bytes, bit), bit));
+/// Vectors of sixteen bytes as a wide one: both, or the one with element i of 32.
+template <class D>
+HWY_INLINE hn::Vec<D> Joined(D d, V8 low, V8 high, size_t i) {
+  if constexpr (hn::MaxLanes(d) == 32) {
+    return hn::Combine(d, high, low);
+  } else {
+    return i < 16 ? low : high;
+  }
+}
+
+/// Elements i to i + kWide - 1 of 32 of 4 bits: the low halves of 16 bytes, then the high ones.
+HWY_INLINE VWide NibblesAt(const uint8_t* from, size_t i) {
+  const V8 v = LoadBytes(from);
+  return LowNibbles(Joined(DWide(), v, Right<4>(v), i));
+}
+
+/// A table of sixteen bytes, for TableLookupBytes().
+HWY_INLINE VWide Table16(const std::array<int8_t, 16>& table) {
+  return hn::LoadDup128(DWide(), reinterpret_cast<const uint8_t*>(table.data()));
+}
+
+/// 0xFF for each of the lowest bits that is set, 0 for the others.
+HWY_INLINE VWide MaskOfBits(uint32_t bits) {
+  alignas(32) static constexpr uint8_t kByte[] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1,
+                                                  2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3};
+  const hn::Repartition<uint32_t, DWide> d32;
+  const hn::Repartition<uint64_t, DWide> d64;
+  const VWide bytes =
+      hn::TableLookupBytes(hn::BitCast(DWide(), hn::Set(d32, bits)), hn::Load(DWide(), kByte));
+  const VWide bit = hn::BitCast(DWide(), hn::Set(d64, 0x8040201008040201));
+  return hn::VecFromMask(DWide(), hn::Eq(hn::And(bytes, bit), bit));
 }
 
 template <class T>
@@ -68,16 +103,24 @@ HWY_INLINE float Half(const uint8_t* from) {
   return hn::GetLane(WidenFloat16(hn::Set(D16(), LoadAs<uint16_t>(from))));
 }
 
-/// d times each of `count` bytes, uint8_t or int8_t; `count` is a multiple of 8.
-template <class T>
-HWY_INLINE void ScaleBytes(const T* bytes, size_t count, float d, float* to) {
+/// of(number) for each of `count` integers of 8 or 16 bits; `count` is a multiple of 8.
+template <class T, class Of>
+HWY_INLINE void ScalesOf(const T* numbers, size_t count, float* to, const Of& of) {
   const DScales df;
   const hn::Rebind<int32_t, DScales> di;
-  const hn::Rebind<T, DScales> d8;
+  const hn::Rebind<T, DScales> d;
   for (size_t i = 0; i < count; i += hn::Lanes(df)) {
-    const auto number = hn::ConvertTo(df, hn::PromoteTo(di, hn::LoadU(d8, bytes + i)));
-    hn::StoreU(hn::Mul(number, hn::Set(df, d)), df, to + i);
+    const auto number = hn::ConvertTo(df, hn::PromoteTo(di, hn::LoadU(d, numbers + i)));
+    hn::StoreU(of(number), df, to + i);
   }
+}
+
+/// d times each number.
+template <class T>
+HWY_INLINE void ScaleNumbers(const T* numbers, size_t count, float d, float* to) {
+  ScalesOf(numbers, count, to, [d](auto number) DEQUANT_ATTR {
+    return hn::Mul(number, hn::Set(DScales(), d));
+  });
 }
 
 /// Unpacks blocks one after the other by kOne.
@@ -94,36 +137,32 @@ void UnpackAll(const uint8_t* blocks, size_t count, const UnpackedBlocks& to) {
 }
 
 HWY_INLINE void CopyCodes(const uint8_t* from, size_t count, int8_t* to) {
-  for (size_t i = 0; i < count; i += 16) StoreCodes(LoadBytes(from + i), to + i);
+  for (size_t i = 0; i < count; i += kWide) StoreCodes(LoadWide(from + i), to + i);
 }
 
 /// 32 codes of 4 bits less kZero.
 template <int kZero>
 HWY_INLINE void Nibbles(const uint8_t* from, int8_t* to) {
-  const V8 v = LoadBytes(from);
-  StoreCodes(hn::Sub(LowNibbles(v), Bytes(kZero)), to);
-  StoreCodes(hn::Sub(HighNibbles(v), Bytes(kZero)), to + 16);
+  for (size_t i = 0; i < 32; i += kWide) StoreCodes(hn::Sub(NibblesAt(from, i), SetWide(kZero)), to + i);
 }
 
-/// 32 codes of 5 bits less kZero.
+/// 32 codes of 5 bits less kZero, which is 0 or 16: a fifth bit that is clear sets the upper bits.
 template <int kZero>
 HWY_INLINE void Nibbles5(const uint8_t* from, const uint8_t* high, int8_t* to) {
-  const V8 v = LoadBytes(from);
   const auto bits = LoadAs<uint32_t>(high);
-  const auto code = [](V8 nibbles, uint32_t top) DEQUANT_ATTR {
-    return hn::Sub(hn::Or(nibbles, hn::And(MaskOfBits(top), Bytes(16))), Bytes(kZero));
-  };
-  StoreCodes(code(LowNibbles(v), bits), to);
-  StoreCodes(code(HighNibbles(v), bits >> 16), to + 16);
+  for (size_t i = 0; i < 32; i += kWide) {
+    const VWide set = MaskOfBits(bits >> i);
+    const VWide upper = kZero == 0 ? hn::And(set, SetWide(16)) : hn::AndNot(set, SetWide(-16));
+    StoreCodes(hn::Or(NibblesAt(from, i), upper), to + i);
+  }
 }
 
 /// 32 values of a table.
 HWY_INLINE void LookUpNibbles(const uint8_t* from, const std::array<int8_t, 16>& table,
                               int8_t* to) {
-  const V8 values = LoadBytes(reinterpret_cast<const uint8_t*>(table.data()));
-  const V8 v = LoadBytes(from);
-  StoreCodes(hn::TableLookupBytes(values, LowNibbles(v)), to);
-  StoreCodes(hn::TableLookupBytes(values, HighNibbles(v)), to + 16);
+  for (size_t i = 0; i < 32; i += kWide) {
+    StoreCodes(hn::TableLookupBytes(Table16(table), NibblesAt(from, i)), to + i);
+  }
 }
 
 HWY_INLINE void UnpackQ4_0(const uint8_t* block, const UnpackedBlocks& to) {
@@ -169,16 +208,19 @@ HWY_INLINE void UnpackMXFP4(const uint8_t* block, const UnpackedBlocks& to) {
 }
 
 HWY_INLINE void UnpackNVFP4(const uint8_t* block, const UnpackedBlocks& to) {
-  const V8 values = LoadBytes(reinterpret_cast<const uint8_t*>(block::kTwiceFloat4.data()));
-  const hn::FixedTag<uint64_t, 2> d64;
+  const VWide values = Table16(block::kTwiceFloat4);
   for (int i = 0; i < 4; ++i) to.scales[i] = block::kHalfOfUE4M3[block[i]];
   for (int i = 0; i < 2; ++i) {
     // The codes of two scales: eight bytes for each.
-    const V8 v = LoadBytes(block + 4 + 16 * i);
-    const auto low = hn::BitCast(d64, hn::TableLookupBytes(values, LowNibbles(v)));
-    const auto high = hn::BitCast(d64, hn::TableLookupBytes(values, HighNibbles(v)));
-    StoreCodes(hn::BitCast(D8(), hn::InterleaveLower(d64, low, high)), to.codes + 32 * i);
-    StoreCodes(hn::BitCast(D8(), hn::InterleaveUpper(d64, low, high)), to.codes + 32 * i + 16);
+    const hn::FixedTag<uint64_t, 2> d64;
+    const auto low = hn::BitCast(d64, LoadBytes(block + 4 + 16 * i));
+    const auto high = hn::BitCast(d64, Right<4>(hn::BitCast(D8(), low)));
+    const V8 first = hn::BitCast(D8(), hn::InterleaveLower(d64, low, high));
+    const V8 second = hn::BitCast(D8(), hn::InterleaveUpper(d64, low, high));
+    for (size_t k = 0; k < 32; k += kWide) {
+      const VWide nibbles = LowNibbles(Joined(DWide(), first, second, k));
+      StoreCodes(hn::TableLookupBytes(values, nibbles), to.codes + 32 * i + k);
+    }
   }
 }
 
@@ -189,9 +231,9 @@ HWY_INLINE void UnpackIQ4_NL(const uint8_t* block, const UnpackedBlocks& to) {
 
 HWY_INLINE void UnpackQ1_0(const uint8_t* block, const UnpackedBlocks& to) {
   *to.scales = Half(block);
-  for (int i = 0; i < 8; ++i) {
-    const V8 mask = MaskOfBits(LoadAs<uint16_t>(block + 2 + 2 * i));
-    StoreCodes(hn::IfVecThenElse(mask, Bytes(1), Bytes(0xFF)), to.codes + 16 * i);
+  for (size_t i = 0; i < 128; i += kWide) {
+    const VWide mask = MaskOfBits(LoadAs<uint32_t>(block + 2 + i / 32 * 4) >> i % 32);
+    StoreCodes(hn::IfVecThenElse(mask, SetWide(1), SetWide(-1)), to.codes + i);
   }
 }
 
@@ -199,17 +241,20 @@ HWY_INLINE void UnpackQ2_0(const uint8_t* block, const UnpackedBlocks& to) {
   *to.scales = Half(block);
   const V8 v = LoadBytes(block + 2);
   const auto codes = [](V8 bits)
-                         DEQUANT_ATTR { return hn::Sub(hn::And(bits, Bytes(3)), Bytes(1)); };
+                         DEQUANT_ATTR {
+                           return hn::Sub(hn::And(bits, hn::Set(D8(), 3)), hn::Set(D8(), 1));
+                         };
   const V8 a = codes(v);
   const V8 b = codes(Right<2>(v));
   const V8 c = codes(Right<4>(v));
   const V8 d = codes(Right<6>(v));
   // Of each byte its four codes: pairs, then pairs of pairs.
   const auto four = [&](V8 first, V8 second, int8_t* out) DEQUANT_ATTR {
-    const auto ab = hn::BitCast(D8As16(), first);
-    const auto cd = hn::BitCast(D8As16(), second);
-    StoreCodes(hn::BitCast(D8(), hn::InterleaveLower(D8As16(), ab, cd)), out);
-    StoreCodes(hn::BitCast(D8(), hn::InterleaveUpper(D8As16(), ab, cd)), out + 16);
+    const hn::FixedTag<uint16_t, 8> d16;
+    const auto ab = hn::BitCast(d16, first);
+    const auto cd = hn::BitCast(d16, second);
+    StoreCodes(hn::BitCast(D8(), hn::InterleaveLower(d16, ab, cd)), out);
+    StoreCodes(hn::BitCast(D8(), hn::InterleaveUpper(d16, ab, cd)), out + 16);
   };
   four(hn::InterleaveLower(D8(), a, b), hn::InterleaveLower(D8(), c, d), to.codes);
   four(hn::InterleaveUpper(D8(), a, b), hn::InterleaveUpper(D8(), c, d), to.codes + 32);

@@ -1,5 +1,5 @@
-// Unpacking the IQ types with grids: points are looked up one by one, signs are put two points at
-// a time.
+// Unpacking the IQ types with grids: indices, signs and scales are made by vectors, points are
+// looked up one by one.
 #include "block/grids.h"
 #include "hwy/highway.h"
 #include "kernel/blocks-inl.h"
@@ -15,150 +15,290 @@
 DEQUANT_BEFORE_NAMESPACE();
 namespace dequant::HWY_NAMESPACE {
 
-/// Eight signs of which seven are stored; their parity is even.
-HWY_INLINE uint32_t EightSigns(uint32_t seven) {
-  seven &= 127;
-  uint32_t parity = seven ^ seven >> 4;
-  parity ^= parity >> 2;
-  parity ^= parity >> 1;
-  return seven | (parity & 1) << 7;
-}
+using D16Wide = hn::Repartition<uint16_t, DWide>;
+using D32Wide = hn::Repartition<uint32_t, DWide>;
+using D64Wide = hn::Repartition<uint64_t, DWide>;
+using DI16Wide = hn::RebindToSigned<D16Wide>;
+/// Indices of points that are made at once.
+constexpr size_t kIndices = hn::MaxLanes(D16Wide());
 
-HWY_INLINE V8 TwoPoints(uint64_t first, uint64_t second) {
-  const uint64_t points[] = {first, second};
-  return LoadBytes(reinterpret_cast<const uint8_t*>(points));
-}
-
-/// Sixteen magnitudes, negative where the bit of `signs` is set.
-HWY_INLINE void StoreSigned(V8 magnitudes, uint32_t signs, int8_t* to) {
-  const V8 mask = MaskOfBits(signs);
-  StoreCodes(hn::Sub(hn::Xor(magnitudes, mask), mask), to);
-}
-
-/// d * (number + 1/2) * factor.
-HWY_INLINE float ScaleBetween(float d, uint32_t number, float factor) {
-  return d * (0.5F + static_cast<float>(number)) * factor;
-}
-
-HWY_INLINE void SixteenScales(const uint8_t* numbers, float d, float* to) {
-  for (int i = 0; i < 16; ++i) {
-    to[i] = ScaleBetween(d, numbers[i / 2] >> (i % 2 * 4) & 15, 0.25F);
+/// kWide coordinates: points of eight each. at(k) is point k.
+template <class D, class At>
+HWY_INLINE hn::Vec<D> PointsOf8(D d, const At& at) {
+  const auto two = [&](size_t k) DEQUANT_ATTR {
+    const uint64_t points[] = {at(k), at(k + 1)};
+    return LoadBytes(reinterpret_cast<const uint8_t*>(points));
+  };
+  if constexpr (hn::MaxLanes(d) == 32) {
+    return hn::Combine(d, two(2), two(0));
+  } else {
+    return two(0);
   }
 }
 
+/// kWide coordinates: points of four each.
+template <class D, class At>
+HWY_INLINE hn::Vec<D> PointsOf4(D d, const At& at) {
+  const auto four = [&](size_t k) DEQUANT_ATTR {
+    const uint32_t points[] = {at(k), at(k + 1), at(k + 2), at(k + 3)};
+    return LoadBytes(reinterpret_cast<const uint8_t*>(points));
+  };
+  if constexpr (hn::MaxLanes(d) == 32) {
+    return hn::Combine(d, four(4), four(0));
+  } else {
+    return four(0);
+  }
+}
+
+/// kWide magnitudes, negative where the bit of `signs` is set.
+HWY_INLINE void StoreSigned(VWide magnitudes, uint32_t signs, int8_t* to) {
+  const VWide mask = MaskOfBits(signs);
+  StoreCodes(hn::Sub(hn::Xor(magnitudes, mask), mask), to);
+}
+
+/// Bytes of seven signs with the eighth, which makes the number of negative ones even.
+HWY_INLINE VWide EightSigns(VWide seven) {
+  alignas(16) static constexpr uint8_t kOddBits[] = {0,   128, 128, 0, 128, 0, 0,   128,
+                                                     128, 0,   0,   128, 0,   128, 128, 0};
+  const VWide nibble = LowNibbles(hn::Xor(seven, Right<4>(seven)));
+  return hn::Or(seven, hn::TableLookupBytes(hn::LoadDup128(DWide(), kOddBits), nibble));
+}
+
+/// Signs of the eight words of IQ2_XXS and IQ3_XXS: four times seven from bit 0 on.
+HWY_INLINE void SignsOfWords(const uint32_t* words, uint32_t* to) {
+  const D32Wide d;
+  for (size_t i = 0; i < 8; i += hn::Lanes(d)) {
+    const auto word = hn::LoadU(d, words + i);
+    // Fourteen bits in each half, then seven in each byte.
+    const auto halves = hn::Or(hn::And(word, hn::Set(d, 0x3FFF)),
+                               hn::And(hn::ShiftLeft<2>(word), hn::Set(d, 0x3FFF0000)));
+    const auto bytes = hn::Or(hn::And(halves, hn::Set(d, 0x007F007F)),
+                              hn::And(hn::ShiftLeft<1>(halves), hn::Set(d, 0x7F007F00)));
+    hn::StoreU(hn::BitCast(d, EightSigns(hn::BitCast(DWide(), bytes))), d, to + i);
+  }
+}
+
+/// d * (number + 1/2) * factor of the upper four bits of eight words.
+HWY_INLINE void ScalesOfWords(const uint32_t* words, float d, float factor, float* to) {
+  const DScales df;
+  const hn::Rebind<uint32_t, DScales> du;
+  for (size_t i = 0; i < 8; i += hn::Lanes(df)) {
+    const auto number = hn::ShiftRight<28>(hn::LoadU(du, words + i));
+    const auto sum = hn::Add(hn::ConvertTo(df, hn::BitCast(hn::Rebind<int32_t, DScales>(), number)),
+                             hn::Set(df, 0.5F));
+    hn::StoreU(hn::Mul(hn::Mul(sum, hn::Set(df, d)), hn::Set(df, factor)), df, to + i);
+  }
+}
+
+/// Numbers of 4 bits, the lower one of a byte first, of eight bytes.
+HWY_INLINE V8 NumbersOf4(uint64_t eight) {
+  const V8 bytes = hn::BitCast(D8(), hn::Set(hn::FixedTag<uint64_t, 2>(), eight));
+  return hn::InterleaveLower(D8(), LowNibbles(bytes), HighNibbles(bytes));
+}
+
+/// d * (number + 1/2) / 4 of sixteen numbers of 4 bits.
+HWY_INLINE void SixteenScales(const uint8_t* from, float d, float* to) {
+  alignas(16) uint8_t numbers[16];
+  hn::Store(NumbersOf4(LoadAs<uint64_t>(from)), D8(), numbers);
+  ScalesOf(numbers, 16, to, [d](auto number) DEQUANT_ATTR {
+    const DScales df;
+    const auto sum = hn::Add(number, hn::Set(df, 0.5F));
+    return hn::Mul(hn::Mul(sum, hn::Set(df, d)), hn::Set(df, 0.25F));
+  });
+}
+
 HWY_INLINE void UnpackIQ2_XXS(const uint8_t* block, const UnpackedBlocks& to) {
-  const float d = Half(block);
-  for (int i = 0; i < 8; ++i) {
-    const uint8_t* part = block + 2 + 8 * i;
-    const auto word = LoadAs<uint32_t>(part + 4);
-    to.scales[i] = ScaleBetween(d, word >> 28, 0.25F);
-    for (int pair = 0; pair < 2; ++pair) {
-      const uint32_t signs = EightSigns(word >> (14 * pair)) | EightSigns(word >> (14 * pair + 7))
-                                                                   << 8;
-      StoreSigned(
-          TwoPoints(block::kGridIQ2_XXS[part[2 * pair]], block::kGridIQ2_XXS[part[2 * pair + 1]]),
-          signs, to.codes + 32 * i + 16 * pair);
-    }
+  uint32_t words[8];
+  uint32_t signs[8];
+  for (size_t i = 0; i < 8; ++i) words[i] = LoadAs<uint32_t>(block + 6 + 8 * i);
+  SignsOfWords(words, signs);
+  ScalesOfWords(words, Half(block), 0.25F, to.scales);
+  for (size_t i = 0; i < 256; i += kWide) {
+    const uint8_t* index = block + 2 + i / 32 * 8 + i % 32 / 8;
+    StoreSigned(PointsOf8(DWide(), [&](size_t k) { return block::kGridIQ2_XXS[index[k]]; }),
+                signs[i / 32] >> i % 32, to.codes + i);
+  }
+}
+
+HWY_INLINE void UnpackIQ3_XXS(const uint8_t* block, const UnpackedBlocks& to) {
+  uint32_t words[8];
+  uint32_t signs[8];
+  std::memcpy(words, block + 66, sizeof words);
+  SignsOfWords(words, signs);
+  ScalesOfWords(words, Half(block), 0.5F, to.scales);
+  for (size_t i = 0; i < 256; i += kWide) {
+    const uint8_t* index = block + 2 + i / 4;
+    StoreSigned(PointsOf4(DWide(), [&](size_t k) { return block::kGridIQ3_XXS[index[k]]; }),
+                signs[i / 32] >> i % 32, to.codes + i);
   }
 }
 
 HWY_INLINE void UnpackIQ2_XS(const uint8_t* block, const UnpackedBlocks& to) {
   SixteenScales(block + 66, Half(block), to.scales);
-  for (int i = 0; i < 16; ++i) {
-    const uint32_t first = LoadAs<uint16_t>(block + 2 + 4 * i);
-    const uint32_t second = LoadAs<uint16_t>(block + 4 + 4 * i);
-    StoreSigned(TwoPoints(block::kGridIQ2_XS[first & 511], block::kGridIQ2_XS[second & 511]),
-                EightSigns(first >> 9) | EightSigns(second >> 9) << 8, to.codes + 16 * i);
+  uint16_t indices[32];
+  uint8_t signs[32];
+  const D16Wide d16;
+  const hn::Rebind<uint8_t, D16Wide> d8;
+  for (size_t i = 0; i < 32; i += kIndices) {
+    const auto v = hn::BitCast(d16, LoadWide(block + 2 + 2 * i));
+    hn::StoreU(hn::And(v, hn::Set(d16, 511)), d16, indices + i);
+    const auto seven = hn::BitCast(DI16Wide(), hn::ShiftRight<9>(v));
+    hn::StoreU(hn::DemoteTo(d8, seven), d8, signs + i);
   }
+  for (size_t i = 0; i < 32; i += kWide) {
+    hn::StoreU(EightSigns(LoadWide(signs + i)), DWide(), signs + i);
+  }
+  for (size_t i = 0; i < 256; i += kWide) {
+    const uint16_t* index = indices + i / 8;
+    StoreSigned(PointsOf8(DWide(), [&](size_t k) { return block::kGridIQ2_XS[index[k]]; }),
+                LoadAs<uint32_t>(signs + i / 32 * 4) >> i % 32, to.codes + i);
+  }
+}
+
+/// Upper bits of kIndices indices: kFields of them in each byte of `high`, the lowest first. They
+/// are shifted to bit 8 by a multiplication, and not masked. Reads eight bytes.
+template <size_t kFields>
+HWY_INLINE hn::Vec<D16Wide> UpperBits(const uint8_t* high) {
+  constexpr auto at = [](size_t lane) { return static_cast<uint8_t>(lane / kFields); };
+  constexpr auto times = [](size_t lane) {
+    return static_cast<uint16_t>(256 >> lane % kFields * (8 / kFields));
+  };
+  alignas(32) static constexpr uint8_t kBytes[] = {
+      at(0),  128, at(1),  128, at(2),  128, at(3),  128, at(4),  128, at(5),
+      128,    at(6),  128, at(7),  128, at(8),  128, at(9),  128, at(10), 128,
+      at(11), 128, at(12), 128, at(13), 128, at(14), 128, at(15), 128};
+  alignas(16) static constexpr uint16_t kTimes[] = {times(0), times(1), times(2), times(3),
+                                                    times(4), times(5), times(6), times(7)};
+  const VWide bytes = hn::BitCast(DWide(), hn::Set(D64Wide(), LoadAs<uint64_t>(high)));
+  const VWide lanes = hn::TableLookupBytesOr0(bytes, hn::Load(DWide(), kBytes));
+  return hn::Mul(hn::BitCast(D16Wide(), lanes), hn::LoadDup128(D16Wide(), kTimes));
+}
+
+/// kIndices indices: bytes, and bits above them.
+HWY_INLINE void StoreIndices(const uint8_t* low, hn::Vec<D16Wide> upper, uint16_t mask,
+                             uint16_t* to) {
+  const hn::Rebind<uint8_t, D16Wide> d8;
+  const D16Wide d;
+  hn::StoreU(hn::Or(hn::PromoteTo(d, hn::LoadU(d8, low)), hn::And(upper, hn::Set(d, mask))), d, to);
 }
 
 HWY_INLINE void UnpackIQ2_S(const uint8_t* block, const UnpackedBlocks& to) {
   SixteenScales(block + 74, Half(block), to.scales);
-  for (int i = 0; i < 16; ++i) {
-    const uint32_t high = block[66 + i / 2] >> (i % 2 * 4);
-    const uint32_t first = block[2 + 2 * i] | (high & 3) << 8;
-    const uint32_t second = block[3 + 2 * i] | (high >> 2 & 3) << 8;
-    StoreSigned(TwoPoints(block::kGridIQ2_S[first], block::kGridIQ2_S[second]),
-                LoadAs<uint16_t>(block + 34 + 2 * i), to.codes + 16 * i);
+  uint16_t indices[32];
+  for (size_t i = 0; i < 32; i += kIndices) {
+    StoreIndices(block + 2 + i, UpperBits<4>(block + 66 + i / 4), 0x300, indices + i);
   }
-}
-
-/// Four points of four coordinates.
-HWY_INLINE V8 FourPoints(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
-  const uint32_t points[] = {a, b, c, d};
-  return LoadBytes(reinterpret_cast<const uint8_t*>(points));
-}
-
-HWY_INLINE void UnpackIQ3_XXS(const uint8_t* block, const UnpackedBlocks& to) {
-  const auto& grid = block::kGridIQ3_XXS;
-  const float d = Half(block);
-  for (int i = 0; i < 8; ++i) {
-    const auto word = LoadAs<uint32_t>(block + 66 + 4 * i);
-    to.scales[i] = ScaleBetween(d, word >> 28, 0.5F);
-    for (int pair = 0; pair < 2; ++pair) {
-      const uint8_t* index = block + 2 + 8 * i + 4 * pair;
-      const uint32_t signs = EightSigns(word >> (14 * pair)) | EightSigns(word >> (14 * pair + 7))
-                                                                   << 8;
-      StoreSigned(FourPoints(grid[index[0]], grid[index[1]], grid[index[2]], grid[index[3]]), signs,
-                  to.codes + 32 * i + 16 * pair);
-    }
+  for (size_t i = 0; i < 256; i += kWide) {
+    const uint16_t* index = indices + i / 8;
+    StoreSigned(PointsOf8(DWide(), [&](size_t k) { return block::kGridIQ2_S[index[k]]; }),
+                LoadAs<uint32_t>(block + 34 + i / 32 * 4) >> i % 32, to.codes + i);
   }
 }
 
 HWY_INLINE void UnpackIQ3_S(const uint8_t* block, const UnpackedBlocks& to) {
-  const auto& grid = block::kGridIQ3_S;
-  const float d = Half(block);
-  for (int i = 0; i < 8; ++i) {
-    const int number = block[106 + i / 2] >> (i % 2 * 4) & 15;
-    to.scales[i] = d * static_cast<float>(2 * number + 1);
+  alignas(16) uint8_t numbers[16];
+  hn::Store(NumbersOf4(LoadAs<uint32_t>(block + 106)), D8(), numbers);
+  ScalesOf(numbers, 8, to.scales, [d = Half(block)](auto number) DEQUANT_ATTR {
+    const DScales df;
+    return hn::Mul(hn::Set(df, d), hn::Add(hn::Add(number, number), hn::Set(df, 1.0F)));
+  });
+  uint16_t indices[64];
+  for (size_t i = 0; i < 64; i += kIndices) {
+    StoreIndices(block + 2 + i, UpperBits<8>(block + 66 + i / 8), 0x100, indices + i);
   }
-  for (int i = 0; i < 16; ++i) {
-    const uint8_t* index = block + 2 + 4 * i;
-    const uint32_t high = uint32_t{block[66 + i / 2]} >> (i % 2 * 4);
-    const auto at = [=](int k) { return index[k] | (high >> k & 1) << 8; };
-    StoreSigned(FourPoints(grid[at(0)], grid[at(1)], grid[at(2)], grid[at(3)]),
-                LoadAs<uint16_t>(block + 74 + 2 * i), to.codes + 16 * i);
+  for (size_t i = 0; i < 256; i += kWide) {
+    const uint16_t* index = indices + i / 4;
+    StoreSigned(PointsOf4(DWide(), [&](size_t k) { return block::kGridIQ3_S[index[k]]; }),
+                LoadAs<uint32_t>(block + 74 + i / 32 * 4) >> i % 32, to.codes + i);
   }
 }
 
-/// Two points of IQ1, shifted down by an eighth where the bit of `down` is set, up where it is not.
-HWY_INLINE void StoreShifted(uint32_t first, uint32_t second, uint32_t down, int8_t* to) {
-  const V8 points = TwoPoints(block::kGridIQ1[first], block::kGridIQ1[second]);
-  const V8 ones = hn::IfVecThenElse(MaskOfBits(down), Bytes(0xFF), Bytes(1));
-  StoreCodes(hn::Add(points, ones), to);
+/// d * (2 * number + 1) / 8 of numbers of 3 bits.
+HWY_INLINE void OddEighths(const int16_t* numbers, size_t count, float d, float* to) {
+  ScalesOf(numbers, count, to, [d](auto number) DEQUANT_ATTR {
+    const DScales df;
+    const auto odd = hn::Add(hn::Add(number, number), hn::Set(df, 1.0F));
+    return hn::Mul(hn::Mul(hn::Set(df, d), odd), hn::Set(df, 0.125F));
+  });
 }
 
-/// d * (2 * number + 1) / 8, of 3 bits.
-HWY_INLINE float OddEighths(float d, uint32_t number) {
-  return d * static_cast<float>(static_cast<int>(2 * (number & 7) + 1)) * 0.125F;
+/// kWide codes: points shifted by 1 or -1.
+HWY_INLINE void StorePoints(const uint16_t* index, VWide shifts, int8_t* to) {
+  const VWide points = PointsOf8(DWide(), [&](size_t k) { return block::kGridIQ1[index[k]]; });
+  StoreCodes(hn::Add(points, shifts), to);
+}
+
+/// 1 in each lane of which bit kBit is clear, -1 where it is set.
+template <int kBit>
+HWY_INLINE hn::Vec<DI16Wide> Shifts(hn::Vec<D16Wide> bits) {
+  const auto top = hn::BitCast(DI16Wide(), hn::ShiftLeft<15 - kBit>(bits));
+  return hn::Or(hn::ShiftRight<15>(top), hn::Set(DI16Wide(), 1));
 }
 
 HWY_INLINE void UnpackIQ1_S(const uint8_t* block, const UnpackedBlocks& to) {
-  const float d = Half(block);
-  for (int i = 0; i < 8; ++i) {
-    const uint32_t word = LoadAs<uint16_t>(block + 34 + 2 * i);
-    to.scales[i] = OddEighths(d, word >> 12);
-    const uint8_t* low = block + 2 + 4 * i;
-    const auto at = [=](int k) { return low[k] | (word >> (3 * k) & 7) << 8; };
-    const uint32_t down = (word >> 15) * 0xFFFF;
-    StoreShifted(at(0), at(1), down, to.codes + 32 * i);
-    StoreShifted(at(2), at(3), down, to.codes + 32 * i + 16);
+  const D16Wide d16;
+  const VWide words = hn::LoadDup128(DWide(), block + 34);
+  alignas(32) int16_t numbers[kIndices];
+  alignas(32) int16_t shifts[kIndices];
+  const auto number = hn::And(hn::ShiftRight<12>(hn::BitCast(d16, words)), hn::Set(d16, 7));
+  hn::Store(hn::BitCast(DI16Wide(), number), DI16Wide(), numbers);
+  hn::Store(Shifts<15>(hn::BitCast(d16, words)), DI16Wide(), shifts);
+  OddEighths(numbers, 8, Half(block), to.scales);
+  // Of a word the three bits of indices 0, 1 and 2 are shifted to bit 8, those of index 3 from the
+  // upper byte of the word.
+  alignas(32) static constexpr uint8_t kBytes[] = {0, 1, 0, 1, 0, 1, 1, 128, 2, 3, 2, 3, 2, 3, 3, 128,
+                                                   4, 5, 4, 5, 4, 5, 5, 128, 6, 7, 6, 7, 6, 7, 7, 128};
+  alignas(16) static constexpr uint16_t kTimes[] = {256, 32, 4, 128, 256, 32, 4, 128};
+  uint16_t indices[32];
+  for (size_t i = 0; i < 32; i += kIndices) {
+    const VWide at = hn::Add(hn::Load(DWide(), kBytes), SetWide(static_cast<int>(i / 2)));
+    const auto lanes = hn::BitCast(d16, hn::TableLookupBytesOr0(words, at));
+    StoreIndices(block + 2 + i, hn::Mul(lanes, hn::LoadDup128(d16, kTimes)), 0x700, indices + i);
+  }
+  for (size_t i = 0; i < 256; i += kWide) {
+    StorePoints(indices + i / 8, SetWide(shifts[i / 32]), to.codes + i);
   }
 }
 
-HWY_INLINE void UnpackIQ1_M(const uint8_t* block, const UnpackedBlocks& to) {
+/// The scales of IQ1_M. Each of four words has four numbers of three bits, which are shifted to bit
+/// 9, and four bits of d above them.
+HWY_INLINE void ScalesOfIQ1_M(const uint8_t* words, float* to) {
   uint32_t d_bits = 0;
   for (int i = 0; i < 4; ++i) {
-    d_bits |= static_cast<uint32_t>(LoadAs<uint16_t>(block + 48 + 2 * i) >> 12) << (4 * i);
+    d_bits |= static_cast<uint32_t>(LoadAs<uint16_t>(words + 2 * i) >> 12) << (4 * i);
   }
   const float d = hn::GetLane(WidenFloat16(hn::Set(D16(), static_cast<uint16_t>(d_bits))));
-  for (int i = 0; i < 16; ++i) {
-    const uint32_t word = LoadAs<uint16_t>(block + 48 + i / 4 * 2);
-    to.scales[i] = OddEighths(d, word >> (i % 4 * 3));
-    const uint32_t high = block[32 + i];
-    const uint32_t down = (high >> 3 & 1) * 0xFF | (high >> 7) * 0xFF00;
-    StoreShifted(block[2 * i] | (high & 7) << 8, block[2 * i + 1] | (high >> 4 & 7) << 8, down,
-                 to.codes + 16 * i);
+  alignas(16) static constexpr uint16_t kTimes[] = {512, 64, 8, 1, 512, 64, 8, 1};
+  alignas(32) static constexpr uint8_t kWords[] = {0, 1, 0, 1, 0, 1, 0, 1, 2, 3, 2, 3, 2, 3, 2, 3,
+                                                   4, 5, 4, 5, 4, 5, 4, 5, 6, 7, 6, 7, 6, 7, 6, 7};
+  const VWide all = hn::BitCast(DWide(), hn::Set(D64Wide(), LoadAs<uint64_t>(words)));
+  const D16Wide d16;
+  alignas(32) int16_t numbers[16];
+  for (size_t i = 0; i < 16; i += kIndices) {
+    const auto lanes = hn::BitCast(d16, hn::TableLookupBytes(all, hn::Load(DWide(), kWords + 2 * i)));
+    const auto number = hn::ShiftRight<9>(hn::Mul(lanes, hn::LoadDup128(d16, kTimes)));
+    hn::Store(hn::BitCast(DI16Wide(), hn::And(number, hn::Set(d16, 7))), DI16Wide(), numbers + i);
+  }
+  OddEighths(numbers, 16, d, to);
+}
+
+HWY_INLINE void UnpackIQ1_M(const uint8_t* block, const UnpackedBlocks& to) {
+  ScalesOfIQ1_M(block + 48, to.scales);
+  uint16_t indices[32];
+  int16_t shifts[32 + 4];  // four are read where two are used
+  for (size_t i = 0; i < 32; i += kIndices) {
+    // Of each 4 bits the lower three belong to the index, the upper one to the shift.
+    const auto upper = UpperBits<2>(block + 32 + i / 2);
+    StoreIndices(block + i, upper, 0x700, indices + i);
+    hn::StoreU(Shifts<11>(upper), DI16Wide(), shifts + i);
+  }
+  alignas(32) static constexpr uint8_t kFirst[] = {0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 2,
+                                                   4, 4, 4, 4, 4, 4, 4, 4, 6, 6, 6, 6, 6, 6, 6, 6};
+  for (size_t i = 0; i < 256; i += kWide) {
+    const auto four = hn::Set(D64Wide(), LoadAs<uint64_t>(reinterpret_cast<uint8_t*>(shifts + i / 8)));
+    const VWide each =
+        hn::TableLookupBytes(hn::BitCast(DWide(), four), hn::Load(DWide(), kFirst));
+    StorePoints(indices + i / 8, each, to.codes + i);
   }
 }
 

@@ -19,54 +19,75 @@ DEQUANT_BEFORE_NAMESPACE();
 namespace dequant::HWY_NAMESPACE {
 namespace {
 
+/// The codes, scales and offsets of a call. A copy on the stack: stores of results could change the
+/// arguments themselves, for all the compiler knows, so that it would load them again and again.
+struct Groups {
+  const int8_t* codes;
+  const float* scales;
+  const float* offsets;
+  int shift;  ///< the logarithm of the elements of a group
+
+  explicit HWY_INLINE Groups(const KernelArgs& a)
+      : codes(reinterpret_cast<const int8_t*>(a.x)),
+        scales(a.scale),
+        offsets(a.offset),
+        shift(std::countr_zero(a.group)) {}
+
+  /// The float32 results of the step at element i. As many as kPerGroup vectors share a scale.
+  template <bool kAdds, size_t kPerGroup>
+  HWY_INLINE void Compute(size_t i, VF* v) const {
+    const hn::Rebind<int8_t, DI> d8;
+    const size_t group = i >> shift;
+    for (size_t q = 0; q < kStepVectors; ++q) {
+      const VI code = hn::PromoteTo(DI(), hn::LoadU(d8, codes + i + q * hn::Lanes(DF())));
+      v[q] = hn::Mul(hn::ConvertTo(DF(), code), hn::Set(DF(), scales[group + q / kPerGroup]));
+      if constexpr (kAdds) v[q] = hn::Add(v[q], hn::Set(DF(), offsets[group + q / kPerGroup]));
+    }
+  }
+};
+
+template <class Out, bool kAdds, size_t kPerGroup>
+void BlockSteps(const KernelArgs& a) {
+  constexpr size_t kSize = sizeof(typename Out::T);
+  const Groups groups(a);
+  const size_t whole = a.count / Step() * Step();
+  uint8_t* const y = a.y;
+  if (a.stream) {
+    for (size_t i = 0; i < whole; i += Step()) {
+      VF v[kStepVectors];
+      groups.Compute<kAdds, kPerGroup>(i, v);
+      Out::Store(v, y + i * kSize, true);
+    }
+  } else {
+    for (size_t i = 0; i < whole; i += Step()) {
+      for (size_t k = 0; k < Step() * kSize; k += kCacheLine) {
+        hwy::Prefetch(y + i * kSize + kPrefetchDistanceY + k);
+      }
+      VF v[kStepVectors];
+      groups.Compute<kAdds, kPerGroup>(i, v);
+      Out::Store(v, y + i * kSize, false);
+    }
+  }
+  if (whole == a.count) return;
+  alignas(64) uint8_t last[kMaxStep * kSize];
+  VF v[kStepVectors];
+  groups.Compute<kAdds, kPerGroup>(whole, v);
+  Out::Store(v, last, false);
+  copy_bytes(last, (a.count - whole) * kSize, y + whole * kSize);
+}
+
 /// A scale s and, if kAdds, an offset o for each group, a power of two of 16 codes or more:
 /// y = narrow(fl32(code * s)), or narrow(fl32(fl32(code * s) + o)).
 template <class Out, bool kAdds>
 void BlockKernel(const KernelArgs& a) {
-  constexpr size_t kSize = sizeof(typename Out::T);
   if (HWY_UNLIKELY(!a.finite_normal)) {
     return special_values_kernel(a, ScaleLayout::per_group, BlockKernel<ToFloat32, kAdds>,
-                                 {8, kSize, Finish<Out>});
+                                 {8, sizeof(typename Out::T), Finish<Out>});
   }
-  const auto* codes = reinterpret_cast<const int8_t*>(a.x);
-  const int shift = std::countr_zero(a.group);
-  const size_t lanes = hn::Lanes(DF());
-  const bool one_group = a.group >= Step();  // in each step
-  const auto step = [&](size_t i, uint8_t* y, bool stream) DEQUANT_ATTR {
-    const hn::Rebind<int8_t, DI> d8;
-    VF v[kStepVectors];
-    const auto compute = [&](size_t q, VF scale, const float* offset) DEQUANT_ATTR {
-      const VI code = hn::PromoteTo(DI(), hn::LoadU(d8, codes + i + q * lanes));
-      v[q] = hn::Mul(hn::ConvertTo(DF(), code), scale);
-      if constexpr (kAdds) v[q] = hn::Add(v[q], hn::Set(DF(), *offset));
-    };
-    if (one_group) {
-      const size_t group = i >> shift;
-      const VF scale = hn::Set(DF(), a.scale[group]);
-      for (size_t q = 0; q < kStepVectors; ++q)
-        compute(q, scale, kAdds ? a.offset + group : nullptr);
-    } else {
-      for (size_t q = 0; q < kStepVectors; ++q) {
-        const size_t group = (i + q * lanes) >> shift;
-        compute(q, hn::Set(DF(), a.scale[group]), kAdds ? a.offset + group : nullptr);
-      }
-    }
-    Out::Store(v, y, stream);
-  };
-  size_t i = 0;
-  for (; i + Step() <= a.count; i += Step()) {
-    uint8_t* y = a.y + i * kSize;
-    if (!a.stream) {
-      for (size_t k = 0; k < Step() * kSize; k += kCacheLine) {
-        hwy::Prefetch(y + kPrefetchDistanceY + k);
-      }
-    }
-    step(i, y, a.stream);
-  }
-  if (i == a.count) return;
-  alignas(64) uint8_t last[kMaxStep * kSize];
-  step(i, last, false);
-  copy_bytes(last, (a.count - i) * kSize, a.y + i * kSize);
+  const size_t vectors = a.group / hn::Lanes(DF());
+  if (vectors >= kStepVectors) return BlockSteps<Out, kAdds, kStepVectors>(a);
+  if (vectors == 2) return BlockSteps<Out, kAdds, 2>(a);
+  BlockSteps<Out, kAdds, 1>(a);
 }
 
 }  // namespace
