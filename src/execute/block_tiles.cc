@@ -16,6 +16,8 @@ constexpr int64_t kGroups = kBlockTile / kLeastBlockGroup;
 constexpr auto kSlack = static_cast<int64_t>(Table::kUnpackedSlack);
 /// The zero points of codes that have none.
 constexpr int32_t kNoZeros[kGroups + kSlack] = {};
+/// Elements of a tile whose results are streamed: no result is written while blocks are unpacked.
+constexpr int64_t kStreamedTile = 1024;
 /// Bytes from the blocks that are unpacked to the blocks that are prefetched.
 constexpr int64_t kPrefetchDistance = 2048;
 
@@ -121,9 +123,10 @@ void run_blocks(const Job& job, int64_t first) noexcept {
   const int64_t last = ceil_div(job.elements.end, elements) * elements;
   const int64_t end = std::min(begin + job.way.chunk, last);
   Tile tile(job);
+  const int64_t size = job.way.stream ? kStreamedTile : kBlockTile;
   const bool one_row = job.plan.parameters.tensor_scale != TensorScale::none;
   for (int64_t i = begin; i < end;) {
-    int64_t next = std::min(i + kBlockTile, end);
+    int64_t next = std::min(i + size, end);
     if (one_row) next = std::min(next, (i / job.plan.axis + 1) * job.plan.axis);
     tile.run(i, next);
     i = next;
