@@ -76,7 +76,7 @@ def main():
     parser.add_argument("--elements", default="100Mi", help="of each type, for bits")
     parser.add_argument("--pairs", type=int, default=15, help="of measurements, for times")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     names = list(VARIANTS) if options.what == "bits" else ["gcc", "clang"]
     built = libraries(names)
     number = options.elements.removesuffix("Mi")

@@ -36,6 +36,16 @@ constexpr const BlockTraits& traits(BlockType type) noexcept {
   return i < kBlockTypes ? kBlockTraits[i] : kUnknownBlock;
 }
 
+/// The first of the codes that lie in a block as bytes, one group in a block; 0 for other types.
+constexpr int64_t codes_in_place(BlockType type) noexcept {
+  switch (type) {
+    case BlockType::Q8_0: return 2;
+    case BlockType::Q8_1:
+    case BlockType::Q8_K: return 4;
+    default: return 0;
+  }
+}
+
 /// The most elements of a block, and the fewest that share a scale.
 inline constexpr int64_t kMostBlockElements = 256;
 inline constexpr int64_t kLeastBlockGroup = 16;

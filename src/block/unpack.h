@@ -17,6 +17,7 @@ struct UnpackedBlocks {
   int8_t* codes;   ///< one for each element
   float* scales;   ///< one for each group
   float* offsets;  ///< one for each group; not written by types that have none
+  bool in_place = false;  ///< codes that the blocks have as bytes need not be copied
 };
 
 /// Unpacks `count` blocks, which follow one another.

@@ -26,6 +26,7 @@ class Tile {
   explicit Tile(const Job& job) noexcept
       : job_(job),
         type_(traits(*job.plan.parameters.x_blocks)),
+        in_place_(job.table.blocks_in_place ? codes_in_place(*job.plan.parameters.x_blocks) : 0),
         unpack_(job.table.unpack_blocks[static_cast<size_t>(*job.plan.parameters.x_blocks)]),
         output_(output_index(job.plan.output)),
         width_(bits(job.plan.output) / 8),
@@ -60,13 +61,27 @@ class Tile {
     const auto* x = reinterpret_cast<const uint8_t*>(job_.buffers.x.data()) - job_.x_byte +
                     begin / type_.elements * type_.bytes;
     const int64_t blocks = (end - begin) / type_.elements;
+    const auto step = static_cast<int64_t>(4 * job_.table.lanes);
+    const bool in_place = in_place_ != 0 && (end - begin) % step == 0;
     if (job_.way.stream) {
       const auto next = reinterpret_cast<uintptr_t>(x) + kPrefetchDistance;
       for (int64_t i = 0; i < blocks * type_.bytes; i += static_cast<int64_t>(kCacheLine)) {
         __builtin_prefetch(reinterpret_cast<const void*>(next + static_cast<uintptr_t>(i)));
       }
     }
-    unpack_(x, static_cast<size_t>(blocks), {codes_, scales_, offsets_});
+    const UnpackedBlocks to{codes_, scales_, offsets_, in_place};
+    unpack_(x, static_cast<size_t>(blocks), to);
+    finite_ = finite(scales_, end - begin) &&
+              (!type_.has_offsets || finite(offsets_, end - begin));
+    if (in_place && !finite_) unpack_(x, static_cast<size_t>(blocks), {codes_, scales_, offsets_});
+    const bool apart = in_place && finite_;
+    x_ = apart ? x + in_place_ : reinterpret_cast<const uint8_t*>(codes_);
+    apart_ = static_cast<size_t>(apart ? type_.bytes : type_.group);
+  }
+
+  bool finite(const float* values, int64_t elements) const noexcept {
+    const auto groups = static_cast<size_t>(elements / type_.group);
+    return job_.table.helpers.all_finite_normal(values, groups, true);
   }
 
   /// The results of the first `count` codes.
@@ -83,30 +98,31 @@ class Tile {
 
   void call(size_t output, uint8_t* y, int64_t count, bool stream) const noexcept {
     const Table& table = job_.table;
-    const auto groups = static_cast<size_t>(count / type_.group);
-    const auto finite = [&](const float* values) {
-      return table.helpers.all_finite_normal(values, groups, true);
-    };
     const bool adds = type_.has_offsets;
     (adds ? table.block_sums : table.block_products)[output](
-        {.x = reinterpret_cast<const uint8_t*>(codes_),
+        {.x = x_,
          .y = y,
          .count = static_cast<size_t>(count),
          .group = static_cast<size_t>(type_.group),
          .scale = scales_,
          .zero = kNoZeros,
          .stream = stream,
-         .finite_normal = finite(scales_) && (!adds || finite(offsets_)),
-         .offset = adds ? offsets_ : nullptr});
+         .finite_normal = finite_,
+         .offset = adds ? offsets_ : nullptr,
+         .x_row = apart_});
   }
 
   const Job& job_;
   const BlockTraits& type_;
+  int64_t in_place_;  ///< where codes are in a block, 0 if they are unpacked
   UnpackBlocksFn unpack_;
   size_t output_;
   int64_t width_;  ///< bytes of a result
   bool has_factors_;
   float factor_ = 1;
+  const uint8_t* x_ = nullptr;  ///< the codes of the tile
+  size_t apart_ = 0;            ///< bytes from the codes of a group to those of the next
+  bool finite_ = false;         ///< scales and offsets are finite and normal
   alignas(64) int8_t codes_[kBlockTile + kSlack] = {};
   alignas(64) float scales_[kGroups + kSlack] = {};
   alignas(64) float offsets_[kGroups + kSlack] = {};

@@ -136,8 +136,10 @@ void UnpackAll(const uint8_t* blocks, size_t count, const UnpackedBlocks& to) {
   }
 }
 
-HWY_INLINE void CopyCodes(const uint8_t* from, size_t count, int8_t* to) {
-  for (size_t i = 0; i < count; i += kWide) StoreCodes(LoadWide(from + i), to + i);
+/// Codes that are bytes.
+HWY_INLINE void CopyCodes(const uint8_t* from, size_t count, const UnpackedBlocks& to) {
+  if (to.in_place) return;
+  for (size_t i = 0; i < count; i += kWide) StoreCodes(LoadWide(from + i), to.codes + i);
 }
 
 /// 32 codes of 4 bits less kZero.
@@ -189,17 +191,17 @@ HWY_INLINE void UnpackQ5_1(const uint8_t* block, const UnpackedBlocks& to) {
 
 HWY_INLINE void UnpackQ8_0(const uint8_t* block, const UnpackedBlocks& to) {
   *to.scales = Half(block);
-  CopyCodes(block + 2, 32, to.codes);
+  CopyCodes(block + 2, 32, to);
 }
 
 HWY_INLINE void UnpackQ8_1(const uint8_t* block, const UnpackedBlocks& to) {
   *to.scales = Half(block);
-  CopyCodes(block + 4, 32, to.codes);
+  CopyCodes(block + 4, 32, to);
 }
 
 HWY_INLINE void UnpackQ8_K(const uint8_t* block, const UnpackedBlocks& to) {
   *to.scales = LoadAs<float>(block);
-  CopyCodes(block + 4, 256, to.codes);
+  CopyCodes(block + 4, 256, to);
 }
 
 HWY_INLINE void UnpackMXFP4(const uint8_t* block, const UnpackedBlocks& to) {

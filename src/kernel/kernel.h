@@ -50,7 +50,9 @@ struct KernelArgs {
   const int16_t* zero16 = nullptr;
   // For the kernels of rows that share scales and zero points; `count` is the elements of a row.
   size_t rows = 1;
-  size_t x_row = 0;  ///< bytes from the start of a row of x to the start of the next row
+  /// Bytes from the start of a row of x to the start of the next row; of unpacked blocks from the
+  /// codes of a group to those of the next group.
+  size_t x_row = 0;
   size_t y_row = 0;  ///< the same distance in y
 };
 
@@ -272,6 +274,9 @@ struct Table {
   std::array<KernelFn, kOutputs> block_products{};
   std::array<KernelFn, kOutputs> block_sums{};
   static constexpr size_t kUnpackedSlack = 64;
+  /// True: the groups of block_products may lie apart, KernelArgs::x_row. Nothing but their codes
+  /// is read if they fill whole steps of four vectors.
+  bool blocks_in_place = false;
   /// float32 lanes of a vector.
   size_t lanes = 1;
   Helpers helpers;

@@ -1,6 +1,4 @@
 // Unpacking of blocks, and the kernels of their codes, for every target.
-#include <bit>
-
 #include "kernel/targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -19,61 +17,95 @@ DEQUANT_BEFORE_NAMESPACE();
 namespace dequant::HWY_NAMESPACE {
 namespace {
 
-/// The codes, scales and offsets of a call. A copy on the stack: stores of results could change the
-/// arguments themselves, for all the compiler knows, so that it would load them again and again.
-struct Groups {
+/// The next codes, scales, offsets and results of a call. They are a copy of the arguments: stores
+/// of results could change the arguments themselves, for all the compiler knows.
+struct Cursor {
   const int8_t* codes;
   const float* scales;
   const float* offsets;
-  int shift;  ///< the logarithm of the elements of a group
+  uint8_t* y;
 
-  explicit HWY_INLINE Groups(const KernelArgs& a)
-      : codes(reinterpret_cast<const int8_t*>(a.x)),
-        scales(a.scale),
-        offsets(a.offset),
-        shift(std::countr_zero(a.group)) {}
+  explicit HWY_INLINE Cursor(const KernelArgs& a)
+      : codes(reinterpret_cast<const int8_t*>(a.x)), scales(a.scale), offsets(a.offset), y(a.y) {}
 
-  /// The float32 results of the step at element i. As many as kPerGroup vectors share a scale.
-  template <bool kAdds, size_t kPerGroup>
-  HWY_INLINE void Compute(size_t i, VF* v) const {
+  /// The float32 results of a step. Of kGroups groups, whose codes are `apart` bytes apart, each
+  /// has an equal share of the vectors.
+  template <bool kAdds, size_t kGroups>
+  HWY_INLINE void Compute(size_t apart, VF* v) const {
+    constexpr size_t kVectors = kStepVectors / kGroups;
     const hn::Rebind<int8_t, DI> d8;
-    const size_t group = i >> shift;
     for (size_t q = 0; q < kStepVectors; ++q) {
-      const VI code = hn::PromoteTo(DI(), hn::LoadU(d8, codes + i + q * hn::Lanes(DF())));
-      v[q] = hn::Mul(hn::ConvertTo(DF(), code), hn::Set(DF(), scales[group + q / kPerGroup]));
-      if constexpr (kAdds) v[q] = hn::Add(v[q], hn::Set(DF(), offsets[group + q / kPerGroup]));
+      const size_t group = q / kVectors;
+      const int8_t* from = codes + group * apart + q % kVectors * hn::Lanes(DF());
+      v[q] = hn::Mul(hn::ConvertTo(DF(), hn::PromoteTo(DI(), hn::LoadU(d8, from))),
+                     hn::Set(DF(), scales[group]));
+      if constexpr (kAdds) v[q] = hn::Add(v[q], hn::Set(DF(), offsets[group]));
     }
+  }
+
+  template <class Out, bool kAdds, size_t kGroups, bool kStream>
+  HWY_INLINE void Step(size_t apart) {
+    constexpr size_t kBytes = kStepVectors * hn::MaxLanes(DF()) * sizeof(typename Out::T);
+    if constexpr (!kStream) {
+      for (size_t k = 0; k < kBytes; k += kCacheLine) hwy::Prefetch(y + kPrefetchDistanceY + k);
+    }
+    VF v[kStepVectors];
+    Compute<kAdds, kGroups>(apart, v);
+    Out::Store(v, y, kStream);
+    y += kBytes;
+  }
+
+  template <bool kAdds>
+  HWY_INLINE void NextGroups(size_t groups) {
+    scales += groups;
+    if constexpr (kAdds) offsets += groups;
   }
 };
 
-template <class Out, bool kAdds, size_t kPerGroup>
-void BlockSteps(const KernelArgs& a) {
-  constexpr size_t kSize = sizeof(typename Out::T);
-  const Groups groups(a);
-  const size_t whole = a.count / Step() * Step();
-  uint8_t* const y = a.y;
-  if (a.stream) {
-    for (size_t i = 0; i < whole; i += Step()) {
-      VF v[kStepVectors];
-      groups.Compute<kAdds, kPerGroup>(i, v);
-      Out::Store(v, y + i * kSize, true);
-    }
-  } else {
-    for (size_t i = 0; i < whole; i += Step()) {
-      for (size_t k = 0; k < Step() * kSize; k += kCacheLine) {
-        hwy::Prefetch(y + i * kSize + kPrefetchDistanceY + k);
-      }
-      VF v[kStepVectors];
-      groups.Compute<kAdds, kPerGroup>(i, v);
-      Out::Store(v, y + i * kSize, false);
-    }
+/// Steps of kGroups whole groups.
+template <class Out, bool kAdds, size_t kGroups, bool kStream>
+HWY_INLINE void ShortGroups(const KernelArgs& a) {
+  Cursor at(a);
+  const size_t apart = a.x_row;
+  for (size_t left = a.count / Step(); left != 0; --left) {
+    at.Step<Out, kAdds, kGroups, kStream>(apart);
+    at.codes += kGroups * apart;
+    at.NextGroups<kAdds>(kGroups);
   }
-  if (whole == a.count) return;
+  const size_t rest = a.count % Step();
+  if (rest == 0) return;
+  constexpr size_t kSize = sizeof(typename Out::T);
   alignas(64) uint8_t last[kMaxStep * kSize];
   VF v[kStepVectors];
-  groups.Compute<kAdds, kPerGroup>(whole, v);
+  at.Compute<kAdds, kGroups>(apart, v);
   Out::Store(v, last, false);
-  copy_bytes(last, (a.count - whole) * kSize, y + whole * kSize);
+  copy_bytes(last, rest * kSize, at.y);
+}
+
+/// Groups of several steps.
+template <class Out, bool kAdds, bool kStream>
+HWY_INLINE void LongGroups(const KernelArgs& a) {
+  Cursor at(a);
+  const size_t group = a.group;
+  const size_t gap = a.x_row - group;
+  for (size_t left = a.count / group; left != 0; --left) {
+    for (size_t i = 0; i < group; i += Step()) {
+      at.Step<Out, kAdds, 1, kStream>(0);
+      at.codes += Step();
+    }
+    at.codes += gap;
+    at.NextGroups<kAdds>(1);
+  }
+}
+
+template <class Out, bool kAdds, bool kStream>
+HWY_INLINE void AnyGroups(const KernelArgs& a) {
+  if (a.group > Step()) return LongGroups<Out, kAdds, kStream>(a);
+  if (a.group == Step()) return ShortGroups<Out, kAdds, 1, kStream>(a);
+  if constexpr (kMaxLanes >= 8) {
+    if (2 * a.group == Step()) return ShortGroups<Out, kAdds, 2, kStream>(a);
+  }
+  if constexpr (kMaxLanes >= 16) ShortGroups<Out, kAdds, 4, kStream>(a);
 }
 
 /// A scale s and, if kAdds, an offset o for each group, a power of two of 16 codes or more:
@@ -84,10 +116,7 @@ void BlockKernel(const KernelArgs& a) {
     return special_values_kernel(a, ScaleLayout::per_group, BlockKernel<ToFloat32, kAdds>,
                                  {8, sizeof(typename Out::T), Finish<Out>});
   }
-  const size_t vectors = a.group / hn::Lanes(DF());
-  if (vectors >= kStepVectors) return BlockSteps<Out, kAdds, kStepVectors>(a);
-  if (vectors == 2) return BlockSteps<Out, kAdds, 2>(a);
-  BlockSteps<Out, kAdds, 1>(a);
+  a.stream ? AnyGroups<Out, kAdds, true>(a) : AnyGroups<Out, kAdds, false>(a);
 }
 
 }  // namespace
@@ -97,6 +126,7 @@ void FillBlocks(Table& table) {
                           BlockKernel<ToBfloat16, false>};
   table.block_sums = {BlockKernel<ToFloat32, true>, BlockKernel<ToFloat16, true>,
                       BlockKernel<ToBfloat16, true>};
+  table.blocks_in_place = true;
 #define DEQUANT_BLOCK(name, ...)                              \
   table.unpack_blocks[static_cast<size_t>(BlockType::name)] = \
       UnpackAll<BlockType::name, Unpack##name>;
