@@ -35,8 +35,10 @@ Row row_function(void* library, BlockType type) {
 
 dequant::Plan plan_of(BlockType type, int64_t elements) {
   const int64_t shape[] = {elements};
-  return dequant::gguf::dequantize(
-             {.type = type, .shape = shape, .output = dequant::Element::float32, .has_scale = false})
+  return dequant::gguf::dequantize({.type = type,
+                                    .shape = shape,
+                                    .output = dequant::Element::float32,
+                                    .has_scale = false})
       .value();
 }
 
@@ -138,7 +140,8 @@ void compare_times(BlockType type, const std::vector<void*>& libraries, int64_t 
       };
       ours();
       std::vector<double> ratios;
-      for (int64_t i = 0; i < (elements > (1 << 20) ? std::max<int64_t>(pairs / 3, 3) : pairs); ++i) {
+      for (int64_t i = 0; i < (elements > (1 << 20) ? std::max<int64_t>(pairs / 3, 3) : pairs);
+           ++i) {
         const double a = seconds_of(ours);
         ratios.push_back(seconds_of(theirs) / a);
       }

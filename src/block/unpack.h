@@ -14,9 +14,9 @@ namespace dequant {
 
 /// Where the parts of unpacked blocks go.
 struct UnpackedBlocks {
-  int8_t* codes;   ///< one for each element
-  float* scales;   ///< one for each group
-  float* offsets;  ///< one for each group; not written by types that have none
+  int8_t* codes;          ///< one for each element
+  float* scales;          ///< one for each group
+  float* offsets;         ///< one for each group; not written by types that have none
   bool in_place = false;  ///< codes that the blocks have as bytes need not be copied
 };
 

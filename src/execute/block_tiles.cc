@@ -71,8 +71,7 @@ class Tile {
     }
     const UnpackedBlocks to{codes_, scales_, offsets_, in_place};
     unpack_(x, static_cast<size_t>(blocks), to);
-    finite_ = finite(scales_, end - begin) &&
-              (!type_.has_offsets || finite(offsets_, end - begin));
+    finite_ = finite(scales_, end - begin) && (!type_.has_offsets || finite(offsets_, end - begin));
     if (in_place && !finite_) unpack_(x, static_cast<size_t>(blocks), {codes_, scales_, offsets_});
     const bool apart = in_place && finite_;
     x_ = apart ? x + in_place_ : reinterpret_cast<const uint8_t*>(codes_);
@@ -99,17 +98,17 @@ class Tile {
   void call(size_t output, uint8_t* y, int64_t count, bool stream) const noexcept {
     const Table& table = job_.table;
     const bool adds = type_.has_offsets;
-    (adds ? table.block_sums : table.block_products)[output](
-        {.x = x_,
-         .y = y,
-         .count = static_cast<size_t>(count),
-         .group = static_cast<size_t>(type_.group),
-         .scale = scales_,
-         .zero = kNoZeros,
-         .stream = stream,
-         .finite_normal = finite_,
-         .offset = adds ? offsets_ : nullptr,
-         .x_row = apart_});
+    (adds ? table.block_sums
+          : table.block_products)[output]({.x = x_,
+                                           .y = y,
+                                           .count = static_cast<size_t>(count),
+                                           .group = static_cast<size_t>(type_.group),
+                                           .scale = scales_,
+                                           .zero = kNoZeros,
+                                           .stream = stream,
+                                           .finite_normal = finite_,
+                                           .offset = adds ? offsets_ : nullptr,
+                                           .x_row = apart_});
   }
 
   const Job& job_;
@@ -123,9 +122,11 @@ class Tile {
   const uint8_t* x_ = nullptr;  ///< the codes of the tile
   size_t apart_ = 0;            ///< bytes from the codes of a group to those of the next
   bool finite_ = false;         ///< scales and offsets are finite and normal
-  alignas(64) int8_t codes_[kBlockTile + kSlack] = {};
-  alignas(64) float scales_[kGroups + kSlack] = {};
-  alignas(64) float offsets_[kGroups + kSlack] = {};
+  // Not initialized: zeros would take as long as a small tensor. Kernels may read behind the last
+  // group, and drop what they computed from that.
+  alignas(64) int8_t codes_[kBlockTile + kSlack];
+  alignas(64) float scales_[kGroups + kSlack];
+  alignas(64) float offsets_[kGroups + kSlack];
   alignas(64) float products_[kBlockTile];
   alignas(64) uint8_t results_[kBlockTile * sizeof(float)];
 };

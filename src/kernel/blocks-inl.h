@@ -1,5 +1,5 @@
-// Unpacking blocks: what the families share, and the types of 32 elements or of one scale. The
-// layouts are those of src/block/, whose functions give the same codes and scales.
+// Unpacking blocks: what the types share. The layouts are those of src/block/, whose functions give
+// the same codes and scales.
 #include <cstring>
 
 #include "block/tables.h"
@@ -42,12 +42,14 @@ HWY_INLINE void StoreCodes(V codes, int8_t* to) {
 template <int kBits, class V>
 HWY_INLINE V Right(V v) {
   const hn::DFromV<V> d;
-  return hn::BitCast(d, hn::ShiftRight<kBits>(hn::BitCast(hn::Repartition<uint16_t, decltype(d)>(), v)));
+  return hn::BitCast(
+      d, hn::ShiftRight<kBits>(hn::BitCast(hn::Repartition<uint16_t, decltype(d)>(), v)));
 }
 template <int kBits, class V>
 HWY_INLINE V Left(V v) {
   const hn::DFromV<V> d;
-  return hn::BitCast(d, hn::ShiftLeft<kBits>(hn::BitCast(hn::Repartition<uint16_t, decltype(d)>(), v)));
+  return hn::BitCast(
+      d, hn::ShiftLeft<kBits>(hn::BitCast(hn::Repartition<uint16_t, decltype(d)>(), v)));
 }
 template <class V>
 HWY_INLINE V LowNibbles(V v) {
@@ -118,9 +120,8 @@ HWY_INLINE void ScalesOf(const T* numbers, size_t count, float* to, const Of& of
 /// d times each number.
 template <class T>
 HWY_INLINE void ScaleNumbers(const T* numbers, size_t count, float d, float* to) {
-  ScalesOf(numbers, count, to, [d](auto number) DEQUANT_ATTR {
-    return hn::Mul(number, hn::Set(DScales(), d));
-  });
+  ScalesOf(numbers, count, to,
+           [d](auto number) DEQUANT_ATTR { return hn::Mul(number, hn::Set(DScales(), d)); });
 }
 
 /// Unpacks blocks one after the other by kOne.
@@ -145,7 +146,8 @@ HWY_INLINE void CopyCodes(const uint8_t* from, size_t count, const UnpackedBlock
 /// 32 codes of 4 bits less kZero.
 template <int kZero>
 HWY_INLINE void Nibbles(const uint8_t* from, int8_t* to) {
-  for (size_t i = 0; i < 32; i += kWide) StoreCodes(hn::Sub(NibblesAt(from, i), SetWide(kZero)), to + i);
+  for (size_t i = 0; i < 32; i += kWide)
+    StoreCodes(hn::Sub(NibblesAt(from, i), SetWide(kZero)), to + i);
 }
 
 /// 32 codes of 5 bits less kZero, which is 0 or 16: a fifth bit that is clear sets the upper bits.
@@ -165,101 +167,6 @@ HWY_INLINE void LookUpNibbles(const uint8_t* from, const std::array<int8_t, 16>&
   for (size_t i = 0; i < 32; i += kWide) {
     StoreCodes(hn::TableLookupBytes(Table16(table), NibblesAt(from, i)), to + i);
   }
-}
-
-HWY_INLINE void UnpackQ4_0(const uint8_t* block, const UnpackedBlocks& to) {
-  *to.scales = Half(block);
-  Nibbles<8>(block + 2, to.codes);
-}
-
-HWY_INLINE void UnpackQ4_1(const uint8_t* block, const UnpackedBlocks& to) {
-  *to.scales = Half(block);
-  *to.offsets = Half(block + 2);
-  Nibbles<0>(block + 4, to.codes);
-}
-
-HWY_INLINE void UnpackQ5_0(const uint8_t* block, const UnpackedBlocks& to) {
-  *to.scales = Half(block);
-  Nibbles5<16>(block + 6, block + 2, to.codes);
-}
-
-HWY_INLINE void UnpackQ5_1(const uint8_t* block, const UnpackedBlocks& to) {
-  *to.scales = Half(block);
-  *to.offsets = Half(block + 2);
-  Nibbles5<0>(block + 8, block + 4, to.codes);
-}
-
-HWY_INLINE void UnpackQ8_0(const uint8_t* block, const UnpackedBlocks& to) {
-  *to.scales = Half(block);
-  CopyCodes(block + 2, 32, to);
-}
-
-HWY_INLINE void UnpackQ8_1(const uint8_t* block, const UnpackedBlocks& to) {
-  *to.scales = Half(block);
-  CopyCodes(block + 4, 32, to);
-}
-
-HWY_INLINE void UnpackQ8_K(const uint8_t* block, const UnpackedBlocks& to) {
-  *to.scales = LoadAs<float>(block);
-  CopyCodes(block + 4, 256, to);
-}
-
-HWY_INLINE void UnpackMXFP4(const uint8_t* block, const UnpackedBlocks& to) {
-  *to.scales = block::half_of_e8m0(*block);
-  LookUpNibbles(block + 1, block::kTwiceFloat4, to.codes);
-}
-
-HWY_INLINE void UnpackNVFP4(const uint8_t* block, const UnpackedBlocks& to) {
-  const VWide values = Table16(block::kTwiceFloat4);
-  for (int i = 0; i < 4; ++i) to.scales[i] = block::kHalfOfUE4M3[block[i]];
-  for (int i = 0; i < 2; ++i) {
-    // The codes of two scales: eight bytes for each.
-    const hn::FixedTag<uint64_t, 2> d64;
-    const auto low = hn::BitCast(d64, LoadBytes(block + 4 + 16 * i));
-    const auto high = hn::BitCast(d64, Right<4>(hn::BitCast(D8(), low)));
-    const V8 first = hn::BitCast(D8(), hn::InterleaveLower(d64, low, high));
-    const V8 second = hn::BitCast(D8(), hn::InterleaveUpper(d64, low, high));
-    for (size_t k = 0; k < 32; k += kWide) {
-      const VWide nibbles = LowNibbles(Joined(DWide(), first, second, k));
-      StoreCodes(hn::TableLookupBytes(values, nibbles), to.codes + 32 * i + k);
-    }
-  }
-}
-
-HWY_INLINE void UnpackIQ4_NL(const uint8_t* block, const UnpackedBlocks& to) {
-  *to.scales = Half(block);
-  LookUpNibbles(block + 2, block::kUnequalSteps, to.codes);
-}
-
-HWY_INLINE void UnpackQ1_0(const uint8_t* block, const UnpackedBlocks& to) {
-  *to.scales = Half(block);
-  for (size_t i = 0; i < 128; i += kWide) {
-    const VWide mask = MaskOfBits(LoadAs<uint32_t>(block + 2 + i / 32 * 4) >> i % 32);
-    StoreCodes(hn::IfVecThenElse(mask, SetWide(1), SetWide(-1)), to.codes + i);
-  }
-}
-
-HWY_INLINE void UnpackQ2_0(const uint8_t* block, const UnpackedBlocks& to) {
-  *to.scales = Half(block);
-  const V8 v = LoadBytes(block + 2);
-  const auto codes = [](V8 bits)
-                         DEQUANT_ATTR {
-                           return hn::Sub(hn::And(bits, hn::Set(D8(), 3)), hn::Set(D8(), 1));
-                         };
-  const V8 a = codes(v);
-  const V8 b = codes(Right<2>(v));
-  const V8 c = codes(Right<4>(v));
-  const V8 d = codes(Right<6>(v));
-  // Of each byte its four codes: pairs, then pairs of pairs.
-  const auto four = [&](V8 first, V8 second, int8_t* out) DEQUANT_ATTR {
-    const hn::FixedTag<uint16_t, 8> d16;
-    const auto ab = hn::BitCast(d16, first);
-    const auto cd = hn::BitCast(d16, second);
-    StoreCodes(hn::BitCast(D8(), hn::InterleaveLower(d16, ab, cd)), out);
-    StoreCodes(hn::BitCast(D8(), hn::InterleaveUpper(d16, ab, cd)), out + 16);
-  };
-  four(hn::InterleaveLower(D8(), a, b), hn::InterleaveLower(D8(), c, d), to.codes);
-  four(hn::InterleaveUpper(D8(), a, b), hn::InterleaveUpper(D8(), c, d), to.codes + 32);
 }
 
 }  // namespace dequant::HWY_NAMESPACE

@@ -30,7 +30,8 @@ using D32x4 = hn::FixedTag<uint32_t, 4>;
 HWY_INLINE void ScalesAndMins(const uint8_t* block, const UnpackedBlocks& to) {
   // The words d and dmin, a, b, c.
   const V8 v = LoadBytes(block);
-  alignas(16) static constexpr uint8_t kAABB[] = {4, 5, 6, 7, 4, 5, 6, 7, 8, 9, 10, 11, 8, 9, 10, 11};
+  alignas(16) static constexpr uint8_t kAABB[] = {4, 5, 6,  7,  4, 5, 6,  7,
+                                                  8, 9, 10, 11, 8, 9, 10, 11};
   alignas(16) static constexpr uint8_t kC[] = {128, 128, 128, 128, 12, 13, 14, 15,
                                                128, 128, 128, 128, 12, 13, 14, 15};
   alignas(16) static constexpr uint32_t kRight[] = {0, 2, 0, 2};

@@ -6,9 +6,10 @@
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "kernel/blocks-inl.h"
 #include "kernel/blocks_iq-inl.h"
+#include "kernel/blocks_iq1-inl.h"
 #include "kernel/blocks_k-inl.h"
+#include "kernel/blocks_small-inl.h"
 #include "kernel/narrow-inl.h"
 #include "kernel/special_values.h"
 
