@@ -47,13 +47,17 @@ struct Cursor {
   template <class Out, bool kAdds, size_t kGroups, bool kStream>
   HWY_INLINE void Step(size_t apart) {
     constexpr size_t kBytes = kStepVectors * hn::MaxLanes(DF()) * sizeof(typename Out::T);
-    if constexpr (!kStream) {
-      for (size_t k = 0; k < kBytes; k += kCacheLine) hwy::Prefetch(y + kPrefetchDistanceY + k);
-    }
     VF v[kStepVectors];
     Compute<kAdds, kGroups>(apart, v);
     Out::Store(v, y, kStream);
     y += kBytes;
+  }
+
+  template <class Out, bool kAdds, size_t kGroups, bool kStream>
+  HWY_INLINE void NextStep(size_t apart) {
+    Step<Out, kAdds, kGroups, kStream>(apart);
+    codes += kGroups * apart;
+    NextGroups<kAdds>(kGroups);
   }
 
   template <bool kAdds>
@@ -68,11 +72,12 @@ template <class Out, bool kAdds, size_t kGroups, bool kStream>
 HWY_INLINE void ShortGroups(const KernelArgs& a) {
   Cursor at(a);
   const size_t apart = a.x_row;
-  for (size_t left = a.count / Step(); left != 0; --left) {
-    at.Step<Out, kAdds, kGroups, kStream>(apart);
-    at.codes += kGroups * apart;
-    at.NextGroups<kAdds>(kGroups);
+  size_t left = a.count / Step();
+  for (; left >= 2; left -= 2) {
+    at.NextStep<Out, kAdds, kGroups, kStream>(apart);
+    at.NextStep<Out, kAdds, kGroups, kStream>(apart);
   }
+  if (left != 0) at.NextStep<Out, kAdds, kGroups, kStream>(apart);
   const size_t rest = a.count % Step();
   if (rest == 0) return;
   constexpr size_t kSize = sizeof(typename Out::T);
@@ -83,14 +88,16 @@ HWY_INLINE void ShortGroups(const KernelArgs& a) {
   copy_bytes(last, rest * kSize, at.y);
 }
 
-/// Groups of several steps.
+/// Groups of several steps, an even number of them.
 template <class Out, bool kAdds, bool kStream>
 HWY_INLINE void LongGroups(const KernelArgs& a) {
   Cursor at(a);
-  const size_t group = a.group;
-  const size_t gap = a.x_row - group;
-  for (size_t left = a.count / group; left != 0; --left) {
-    for (size_t i = 0; i < group; i += Step()) {
+  const size_t pairs = a.group / (2 * Step());
+  const size_t gap = a.x_row - a.group;
+  for (size_t left = a.count / a.group; left != 0; --left) {
+    for (size_t pair = pairs; pair != 0; --pair) {
+      at.Step<Out, kAdds, 1, kStream>(0);
+      at.codes += Step();
       at.Step<Out, kAdds, 1, kStream>(0);
       at.codes += Step();
     }
