@@ -82,9 +82,8 @@ def main():
     number = options.elements.removesuffix("Mi")
     elements = int(number) << (20 if number != options.elements else 0)
     amount = elements if options.what == "bits" else options.pairs
-    done = subprocess.run([program(options.build), options.what, str(amount), ",".join(options.types),
-                           *map(str, built)], check=False)
-    return done.returncode
+    command = [program(options.build), options.what, amount, ",".join(options.types), *built]
+    return subprocess.run([str(part) for part in command], check=False).returncode
 
 
 if __name__ == "__main__":
