@@ -33,33 +33,10 @@ inline uint32_t nibble(const uint8_t* bytes, int i, int count) noexcept {
   return field(bytes[i % (count / 2)], i < count / 2 ? 0 : 4, 4);
 }
 
-// One block of each type.
-void unpack_Q4_0(const uint8_t* block, const UnpackedBlocks& to) noexcept;
-void unpack_Q4_1(const uint8_t* block, const UnpackedBlocks& to) noexcept;
-void unpack_Q5_0(const uint8_t* block, const UnpackedBlocks& to) noexcept;
-void unpack_Q5_1(const uint8_t* block, const UnpackedBlocks& to) noexcept;
-void unpack_Q8_0(const uint8_t* block, const UnpackedBlocks& to) noexcept;
-void unpack_Q8_1(const uint8_t* block, const UnpackedBlocks& to) noexcept;
-void unpack_Q2_K(const uint8_t* block, const UnpackedBlocks& to) noexcept;
-void unpack_Q3_K(const uint8_t* block, const UnpackedBlocks& to) noexcept;
-void unpack_Q4_K(const uint8_t* block, const UnpackedBlocks& to) noexcept;
-void unpack_Q5_K(const uint8_t* block, const UnpackedBlocks& to) noexcept;
-void unpack_Q6_K(const uint8_t* block, const UnpackedBlocks& to) noexcept;
-void unpack_Q8_K(const uint8_t* block, const UnpackedBlocks& to) noexcept;
-void unpack_IQ1_S(const uint8_t* block, const UnpackedBlocks& to) noexcept;
-void unpack_IQ1_M(const uint8_t* block, const UnpackedBlocks& to) noexcept;
-void unpack_IQ2_XXS(const uint8_t* block, const UnpackedBlocks& to) noexcept;
-void unpack_IQ2_XS(const uint8_t* block, const UnpackedBlocks& to) noexcept;
-void unpack_IQ2_S(const uint8_t* block, const UnpackedBlocks& to) noexcept;
-void unpack_IQ3_XXS(const uint8_t* block, const UnpackedBlocks& to) noexcept;
-void unpack_IQ3_S(const uint8_t* block, const UnpackedBlocks& to) noexcept;
-void unpack_IQ4_NL(const uint8_t* block, const UnpackedBlocks& to) noexcept;
-void unpack_IQ4_XS(const uint8_t* block, const UnpackedBlocks& to) noexcept;
-void unpack_TQ1_0(const uint8_t* block, const UnpackedBlocks& to) noexcept;
-void unpack_TQ2_0(const uint8_t* block, const UnpackedBlocks& to) noexcept;
-void unpack_Q1_0(const uint8_t* block, const UnpackedBlocks& to) noexcept;
-void unpack_Q2_0(const uint8_t* block, const UnpackedBlocks& to) noexcept;
-void unpack_MXFP4(const uint8_t* block, const UnpackedBlocks& to) noexcept;
-void unpack_NVFP4(const uint8_t* block, const UnpackedBlocks& to) noexcept;
+// One block of each type: unpack_Q4_0() and so on.
+#define DEQUANT_BLOCK(name, ...) \
+  void unpack_##name(const uint8_t* block, const UnpackedBlocks& to) noexcept;
+#include "dequant/blocks.def"
+#undef DEQUANT_BLOCK
 
 }  // namespace dequant::block

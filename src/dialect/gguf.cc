@@ -5,6 +5,7 @@
 #include <array>
 
 #include "checked.h"
+#include "dialect/scheme.h"
 #include "text.h"
 
 namespace dequant::gguf {
@@ -61,10 +62,7 @@ Result<Plan> dequantize(const Dequantize& node) {
   if (static_cast<size_t>(node.type) >= types.size()) {
     return invalid("type: ", static_cast<int>(node.type), " is no block type");
   }
-  if (!is_output(node.output)) {
-    return invalid("output: element type ", name(node.output),
-                   " is not one of float32, float16, bfloat16");
-  }
+  DEQUANT_CHECK(check_output(node.output));
   const Shape shape = node.shape;
   if (shape.empty() || shape.size() > size_t{kMaxRank}) {
     return invalid("shape: ", to_string(shape), " has rank ", shape.size(), ", not 1 to ",

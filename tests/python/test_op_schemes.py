@@ -5,6 +5,7 @@ import json
 import numpy as np
 from gguf import GGMLQuantizationType, quants
 
+import gguf_support
 from support import dequant
 from test_verify import e4m3
 
@@ -61,6 +62,15 @@ def test_blocks_of_gguf(tmp_path):
             "s.npy", "-o", "z.npy", "--dtype", "float16", cwd=tmp_path)
     np.testing.assert_array_equal(np.load(tmp_path / "z.npy"),
                                   want.astype(np.float16).reshape(3, 2, 64))
+
+
+def test_raw_blocks_of_a_file_give_its_floats(tmp_path):
+    data = np.random.default_rng(4).integers(0, 120, (2, 3, 210), np.uint8)
+    gguf_support.write(tmp_path / "m.gguf", {"w": ("Q6_K", data)})
+    dequant("extract", "m.gguf", "w", "--raw", "-o", "raw.npy", cwd=tmp_path)
+    dequant("extract", "m.gguf", "w", "-o", "floats.npy", cwd=tmp_path)
+    dequant("op", "gguf", "--data", "raw.npy", "--type", "Q6_K", "-o", "y.npy", cwd=tmp_path)
+    assert (tmp_path / "y.npy").read_bytes() == (tmp_path / "floats.npy").read_bytes()
 
 
 def test_a_type_of_gguf_that_is_none_is_named(tmp_path):
