@@ -50,12 +50,6 @@ HWY_INLINE hn::Vec<D> PointsOf4(D d, const At& at) {
   }
 }
 
-/// kWide magnitudes, negative where the bit of `signs` is set.
-HWY_INLINE void StoreSigned(VWide magnitudes, uint32_t signs, int8_t* to) {
-  const VWide mask = MaskOfBits(signs);
-  StoreCodes(hn::Sub(hn::Xor(magnitudes, mask), mask), to);
-}
-
 /// Bytes of seven signs with the eighth, which makes the number of negative ones even.
 HWY_INLINE VWide EightSigns(VWide seven) {
   alignas(16) static constexpr uint8_t kOddBits[] = {0,   128, 128, 0,   128, 0,   0,   128,
@@ -107,17 +101,32 @@ HWY_INLINE void SixteenScales(const uint8_t* from, float d, float* to) {
   });
 }
 
+/// Eight parts of 32 codes with signs. magnitudes(part, i) are those of codes i to i + kWide - 1 of
+/// a part, signs(part) the bits of its signs.
+template <class Magnitudes, class Signs>
+HWY_INLINE void StoreParts(int8_t* codes, const Magnitudes& magnitudes, const Signs& signs) {
+  for (size_t part = 0; part < 8; ++part, codes += 32) {
+    for (size_t i = 0; i < 32; i += kWide) {
+      const VWide mask = MaskOfBits(signs(part) >> i);
+      StoreCodes(hn::Sub(hn::Xor(magnitudes(part, i), mask), mask), codes + i);
+    }
+  }
+}
+
 HWY_INLINE void UnpackIQ2_XXS(const uint8_t* block, const UnpackedBlocks& to) {
   uint32_t words[8];
   uint32_t signs[8];
   for (size_t i = 0; i < 8; ++i) words[i] = LoadAs<uint32_t>(block + 6 + 8 * i);
   SignsOfWords(words, signs);
   ScalesOfWords(words, Half(block), 0.25F, to.scales);
-  for (size_t i = 0; i < 256; i += kWide) {
-    const uint8_t* index = block + 2 + i / 32 * 8 + i % 32 / 8;
-    StoreSigned(PointsOf8(DWide(), [&](size_t k) { return block::kGridIQ2_XXS[index[k]]; }),
-                signs[i / 32] >> i % 32, to.codes + i);
-  }
+  StoreParts(
+      to.codes,
+      [&](size_t part, size_t i) DEQUANT_ATTR {
+        return PointsOf8(DWide(), [&](size_t k) {
+          return block::kGridIQ2_XXS[block[2 + 8 * part + i / 8 + k]];
+        });
+      },
+      [&](size_t part) { return signs[part]; });
 }
 
 HWY_INLINE void UnpackIQ3_XXS(const uint8_t* block, const UnpackedBlocks& to) {
@@ -126,11 +135,14 @@ HWY_INLINE void UnpackIQ3_XXS(const uint8_t* block, const UnpackedBlocks& to) {
   std::memcpy(words, block + 66, sizeof words);
   SignsOfWords(words, signs);
   ScalesOfWords(words, Half(block), 0.5F, to.scales);
-  for (size_t i = 0; i < 256; i += kWide) {
-    const uint8_t* index = block + 2 + i / 4;
-    StoreSigned(PointsOf4(DWide(), [&](size_t k) { return block::kGridIQ3_XXS[index[k]]; }),
-                signs[i / 32] >> i % 32, to.codes + i);
-  }
+  StoreParts(
+      to.codes,
+      [&](size_t part, size_t i) DEQUANT_ATTR {
+        return PointsOf4(DWide(), [&](size_t k) {
+          return block::kGridIQ3_XXS[block[2 + 8 * part + i / 4 + k]];
+        });
+      },
+      [&](size_t part) { return signs[part]; });
 }
 
 HWY_INLINE void UnpackIQ2_XS(const uint8_t* block, const UnpackedBlocks& to) {
@@ -148,11 +160,13 @@ HWY_INLINE void UnpackIQ2_XS(const uint8_t* block, const UnpackedBlocks& to) {
   for (size_t i = 0; i < 32; i += kWide) {
     hn::StoreU(EightSigns(LoadWide(signs + i)), DWide(), signs + i);
   }
-  for (size_t i = 0; i < 256; i += kWide) {
-    const uint16_t* index = indices + i / 8;
-    StoreSigned(PointsOf8(DWide(), [&](size_t k) { return block::kGridIQ2_XS[index[k]]; }),
-                LoadAs<uint32_t>(signs + i / 32 * 4) >> i % 32, to.codes + i);
-  }
+  StoreParts(
+      to.codes,
+      [&](size_t part, size_t i) DEQUANT_ATTR {
+        return PointsOf8(
+            DWide(), [&](size_t k) { return block::kGridIQ2_XS[indices[4 * part + i / 8 + k]]; });
+      },
+      [&](size_t part) { return LoadAs<uint32_t>(signs + 4 * part); });
 }
 
 /// Upper bits of kIndices indices: kFields of them in each byte of `high`, the lowest first. They
@@ -188,11 +202,13 @@ HWY_INLINE void UnpackIQ2_S(const uint8_t* block, const UnpackedBlocks& to) {
   for (size_t i = 0; i < 32; i += kIndices) {
     StoreIndices(block + 2 + i, UpperBits<4>(block + 66 + i / 4), 0x300, indices + i);
   }
-  for (size_t i = 0; i < 256; i += kWide) {
-    const uint16_t* index = indices + i / 8;
-    StoreSigned(PointsOf8(DWide(), [&](size_t k) { return block::kGridIQ2_S[index[k]]; }),
-                LoadAs<uint32_t>(block + 34 + i / 32 * 4) >> i % 32, to.codes + i);
-  }
+  StoreParts(
+      to.codes,
+      [&](size_t part, size_t i) DEQUANT_ATTR {
+        return PointsOf8(
+            DWide(), [&](size_t k) { return block::kGridIQ2_S[indices[4 * part + i / 8 + k]]; });
+      },
+      [&](size_t part) { return LoadAs<uint32_t>(block + 34 + 4 * part); });
 }
 
 HWY_INLINE void UnpackIQ3_S(const uint8_t* block, const UnpackedBlocks& to) {
@@ -206,11 +222,13 @@ HWY_INLINE void UnpackIQ3_S(const uint8_t* block, const UnpackedBlocks& to) {
   for (size_t i = 0; i < 64; i += kIndices) {
     StoreIndices(block + 2 + i, UpperBits<8>(block + 66 + i / 8), 0x100, indices + i);
   }
-  for (size_t i = 0; i < 256; i += kWide) {
-    const uint16_t* index = indices + i / 4;
-    StoreSigned(PointsOf4(DWide(), [&](size_t k) { return block::kGridIQ3_S[index[k]]; }),
-                LoadAs<uint32_t>(block + 74 + i / 32 * 4) >> i % 32, to.codes + i);
-  }
+  StoreParts(
+      to.codes,
+      [&](size_t part, size_t i) DEQUANT_ATTR {
+        return PointsOf4(
+            DWide(), [&](size_t k) { return block::kGridIQ3_S[indices[8 * part + i / 4 + k]]; });
+      },
+      [&](size_t part) { return LoadAs<uint32_t>(block + 74 + 4 * part); });
 }
 
 }  // namespace dequant::HWY_NAMESPACE

@@ -23,10 +23,17 @@ HWY_INLINE void OddEighths(const int16_t* numbers, size_t count, float d, float*
   });
 }
 
-/// kWide codes: points shifted by 1 or -1.
-HWY_INLINE void StorePoints(const uint16_t* index, VWide shifts, int8_t* to) {
-  const VWide points = PointsOf8(DWide(), [&](size_t k) { return block::kGridIQ1[index[k]]; });
-  StoreCodes(hn::Add(points, shifts), to);
+/// Eight parts of 32 codes: points shifted by 1 or -1. shifts(part, i) are those of codes i to
+/// i + kWide - 1 of a part.
+template <class Shifts>
+HWY_INLINE void StorePoints(const uint16_t* indices, const Shifts& shifts, int8_t* codes) {
+  for (size_t part = 0; part < 8; ++part, codes += 32) {
+    for (size_t i = 0; i < 32; i += kWide) {
+      const VWide points = PointsOf8(
+          DWide(), [&](size_t k) { return block::kGridIQ1[indices[4 * part + i / 8 + k]]; });
+      StoreCodes(hn::Add(points, shifts(part, i)), codes + i);
+    }
+  }
 }
 
 /// 1 in each lane of which bit kBit is clear, -1 where it is set.
@@ -57,9 +64,8 @@ HWY_INLINE void UnpackIQ1_S(const uint8_t* block, const UnpackedBlocks& to) {
     const auto lanes = hn::BitCast(d16, hn::TableLookupBytesOr0(words, at));
     StoreIndices(block + 2 + i, hn::Mul(lanes, hn::LoadDup128(d16, kTimes)), 0x700, indices + i);
   }
-  for (size_t i = 0; i < 256; i += kWide) {
-    StorePoints(indices + i / 8, SetWide(shifts[i / 32]), to.codes + i);
-  }
+  StorePoints(
+      indices, [&](size_t part, size_t) DEQUANT_ATTR { return SetWide(shifts[part]); }, to.codes);
 }
 
 /// The scales of IQ1_M. Each of four words has four numbers of three bits, which are shifted to bit
@@ -97,12 +103,12 @@ HWY_INLINE void UnpackIQ1_M(const uint8_t* block, const UnpackedBlocks& to) {
   }
   alignas(32) static constexpr uint8_t kFirst[] = {0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 2,
                                                    4, 4, 4, 4, 4, 4, 4, 4, 6, 6, 6, 6, 6, 6, 6, 6};
-  for (size_t i = 0; i < 256; i += kWide) {
-    const auto four =
-        hn::Set(D64Wide(), LoadAs<uint64_t>(reinterpret_cast<uint8_t*>(shifts + i / 8)));
-    const VWide each = hn::TableLookupBytes(hn::BitCast(DWide(), four), hn::Load(DWide(), kFirst));
-    StorePoints(indices + i / 8, each, to.codes + i);
-  }
+  const auto each = [&](size_t part, size_t i) DEQUANT_ATTR {
+    const int16_t* four = shifts + 4 * part + i / 8;
+    const auto all = hn::Set(D64Wide(), LoadAs<uint64_t>(reinterpret_cast<const uint8_t*>(four)));
+    return hn::TableLookupBytes(hn::BitCast(DWide(), all), hn::Load(DWide(), kFirst));
+  };
+  StorePoints(indices, each, to.codes);
 }
 
 }  // namespace dequant::HWY_NAMESPACE
