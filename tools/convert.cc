@@ -15,6 +15,7 @@
 #include "tools/files.h"
 #include "tools/inspect_folded.h"
 #include "tools/memory.h"
+#include "tools/names_option.h"
 #include "tools/table.h"
 
 namespace dequant::tools {
@@ -38,6 +39,7 @@ struct Options {
   std::optional<std::string> clip;
   bool assume_const = false;
   bool external_data = false;
+  NamesOption names;
   bool no_checksum = false;
   bool keep_unknown = false;
   std::optional<std::string> others;
@@ -200,6 +202,7 @@ int run(Options& o) {
   own.set_if(o.assume_const, "assume-const");
   own.set_if(o.external_data, "external-data");
   own.set_if(o.no_checksum, "no-checksum");
+  o.names.set(o.convert.open);
   own.set_if(o.keep_unknown, "keep-unknown");
   if (o.others) own.set("others", *o.others);
   if (o.max_shard_size) own.set("max-shard-size", *o.max_shard_size);
@@ -275,6 +278,7 @@ void add_convert(const Command& app, int& exit_code) {
              "Write nothing and exit with 4 where anything stays quantized");
   c.add_flag("--no-checksum", o->no_checksum,
              "Do not verify external data by the checksums that the model gives");
+  o->names.add_to(c);
   c.add_option(
        "--others", o->others,
        "Checkpoints, GGUF: tensors that are not quantized keep their type, or get that of the "
@@ -311,6 +315,7 @@ void add_convert(const Command& app, int& exit_code) {
       "  dequant convert quantized.onnx -o float.onnx --strip-qdq\n"
       "  dequant convert quantized.onnx -o half.onnx --dtype float16\n"
       "  dequant convert DeepSeek-V3 -o DeepSeek-V3-bf16 --dtype bfloat16\n"
+      "  dequant convert model-Q4_K_M.gguf -o model --names hf --dtype bfloat16\n"
       "  dequant convert quantized.onnx -o float.onnx --include '*weight*' --dry-run\n"
       "\n"
       "A node that cannot be folded stays as it was and is listed with the reason; that is an "

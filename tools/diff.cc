@@ -11,6 +11,7 @@
 #include "tools/common.h"
 #include "tools/diff_report.h"
 #include "tools/memory.h"
+#include "tools/names_option.h"
 
 namespace dequant::tools {
 namespace {
@@ -24,6 +25,7 @@ struct Options {
   std::optional<int64_t> axis;
   int worst = 5;
   bool skip_mismatches = false;
+  NamesOption names;
   bool no_checksum = false;
   bool json = false;
   bool quiet = false;
@@ -34,6 +36,7 @@ Result<std::unique_ptr<format::ModelFile>> open(const std::string& path, const O
   at_work_on(path);
   format::OpenOptions options{o.resources.structure_memory(), {}};
   options.own.set_if(o.no_checksum, "no-checksum");
+  o.names.set_where_known(options);
   return format::open_model(format::formats(), path, options);
 }
 
@@ -56,6 +59,7 @@ Status warn_of_others(format::ModelFile& file) {
 Result<int> run(Options& o) {
   DEQUANT_TRY(const auto a, open(o.report.a, o));
   DEQUANT_TRY(const auto b, open(o.report.b, o));
+  DEQUANT_CHECK(o.names.check(*a, *b));
   for (const auto& file : {a.get(), b.get()}) DEQUANT_CHECK(warn_of_others(*file));
   format::DiffOptions options;
   options.axis = o.axis;
@@ -111,6 +115,7 @@ void add_diff(const Command& app, int& exit_code) {
                "Tensors with no element more steps (ULP) apart are no difference");
   c.add_option("--min-sqnr", o->report.limits.min_sqnr,
                "Tensors with at least this signal-to-noise ratio in dB are no difference");
+  o->names.add_to(c);
   c.add_flag("--no-checksum", o->no_checksum,
              "Do not hold external data against the checksums that tensors name");
   c.add_flag("-q,--quiet", o->quiet, "Print nothing but errors and warnings");
@@ -122,6 +127,7 @@ void add_diff(const Command& app, int& exit_code) {
       "  dequant diff float.onnx quantized.onnx --axis 0 --worst 3\n"
       "  dequant diff quantized.onnx converted.onnx --json\n"
       "  dequant diff float.onnx half.onnx --min-sqnr 60\n"
+      "  dequant diff original/ model-Q4_K_M.gguf --names hf\n"
       "\n"
       "Quantized tensors are dequantized, floats compared as they are stored. The exit code is 1 "
       "where\n"

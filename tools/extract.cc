@@ -11,6 +11,7 @@
 #include "tools/common.h"
 #include "tools/files.h"
 #include "tools/memory.h"
+#include "tools/names_option.h"
 #include "tools/table.h"
 
 namespace dequant::tools {
@@ -28,6 +29,7 @@ struct Options {
   bool raw = false;
   std::string dtype;
   bool force = false;
+  NamesOption names;
   bool no_checksum = false;
   Resources resources;
 };
@@ -83,6 +85,7 @@ Status run(Options& o) {
   const auto stream = o.resources.stream_options();
   format::OpenOptions open_options{o.resources.structure_memory(), {}};
   open_options.own.set_if(o.no_checksum, "no-checksum");
+  o.names.set(open_options);
   DEQUANT_TRY(auto file, format::open_model(format::formats(), o.model, open_options));
   DEQUANT_TRY(const auto extractor, Extractor::open(std::move(file)));
   Table table({{"tensor"}, {"type"}, {"shape"}, {"file"}});
@@ -127,6 +130,7 @@ void add_extract(const Command& app, int& exit_code) {
       .one_of({"float32", "float16", "bfloat16"})
       .excludes(c.get_option("--raw"));
   c.add_flag("-f,--force", o->force, "Replace files that exist");
+  o->names.add_to(c);
   c.add_flag("--no-checksum", o->no_checksum,
              "Do not verify external data by the checksums that the model gives");
   o->resources.add_to(c);

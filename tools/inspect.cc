@@ -18,6 +18,7 @@
 #include "tools/inspect_sinks.h"
 #include "tools/json_text.h"
 #include "tools/memory.h"
+#include "tools/names_option.h"
 
 namespace dequant::tools {
 namespace {
@@ -57,6 +58,7 @@ struct Options {
   std::optional<std::string> page;
   bool json = false;
   bool force = false;
+  NamesOption names;
   bool no_checksum = false;
   bool keep_unknown = false;
   bool all = false;
@@ -86,6 +88,7 @@ Status run(Options& o) {
   }
   format::OpenOptions open_options{o.resources.structure_memory(), {}};
   open_options.own.set_if(o.no_checksum, "no-checksum");
+  o.names.set(open_options);
   open_options.own.set_if(o.keep_unknown, "keep-unknown");
   DEQUANT_TRY(const auto file, format::open_model(format::formats(), o.model, open_options));
   if (file->format().words.folds && !o.all && !o.page) return show_structure(*file, o.json);
@@ -137,6 +140,7 @@ void add_inspect(const Command& app, int& exit_code) {
   command.add_flag("--keep-unknown", o->keep_unknown,
                    "Checkpoints: list quantized tensors that nothing says how to dequantize; else "
                    "that is an error");
+  o->names.add_to(command);
   command.add_flag("--no-checksum", o->no_checksum,
                    "Do not verify external data by the checksums that the model gives");
   o->resources.add_to(command);

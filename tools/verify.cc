@@ -13,6 +13,7 @@
 #include "tools/common.h"
 #include "tools/json_text.h"
 #include "tools/memory.h"
+#include "tools/names_option.h"
 #include "tools/table.h"
 
 namespace dequant::tools {
@@ -27,6 +28,7 @@ struct Options {
   std::string quantized;  ///< with --audit the float model
   std::optional<std::string> floats;
   std::optional<std::string> audit;
+  NamesOption names;
   bool keep_unknown = false;
   bool json = false;
   bool quiet = false;
@@ -116,6 +118,7 @@ Result<std::unique_ptr<format::ModelFile>> open(const std::string& path, const O
   at_work_on(path);
   format::OpenOptions options{o.resources.structure_memory(), {}};
   options.own.set_if(o.keep_unknown, "keep-unknown");
+  o.names.set_where_known(options);
   return format::open_model(format::formats(), path, options);
 }
 
@@ -149,6 +152,7 @@ Result<int> run(Options& o) {
     });
   }
   DEQUANT_TRY(const auto floats, open(*o.floats, o));
+  DEQUANT_CHECK(o.names.check(*quantized, *floats));
   return show(o, [&](const format::Progress& progress) {
     return format::verify(*quantized, *floats, {o.resources.stream_options(), progress});
   });
@@ -169,6 +173,7 @@ void add_verify(const Command& app, int& exit_code) {
        "Read the output of convert again, and compare it with the file that convert --audit "
        "wrote")
       .type_name("FILE");
+  o->names.add_to(c);
   c.add_flag("--keep-unknown", o->keep_unknown,
              "Compare the stored bytes of quantized tensors that nothing says how to dequantize");
   c.add_flag("-q,--quiet", o->quiet, "Print nothing but errors and warnings");

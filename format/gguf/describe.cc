@@ -116,7 +116,7 @@ int64_t parameters(const Parts& parts) {
   int64_t sum = 0;
   // Each has at least one bit in a file.
   for (const Entry& entry : parts.entries())
-    sum += entry.tensor->bytes / entry.type().bytes * entry.type().elements;
+    sum += entry.bytes() / entry.type().bytes * entry.type().elements;
   return sum;
 }
 

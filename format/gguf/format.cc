@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "format/dense/options.h"
 #include "format/gguf/gguf_file.h"
 
 namespace dequant::format::gguf {
@@ -29,6 +28,6 @@ constexpr Words kWords{
 
 }  // namespace
 
-const Format kFormat{"gguf", "GGUF files", kWords, dense::kOptions, &recognises, &GgufFile::open};
+const Format kFormat{"gguf", "GGUF files", kWords, kOptions, &recognises, &GgufFile::open};
 
 }  // namespace dequant::format::gguf

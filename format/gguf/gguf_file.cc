@@ -19,6 +19,10 @@ Result<std::unique_ptr<ModelFile>> GgufFile::open(const std::string& path,
                                                   const OpenOptions& options) {
   DEQUANT_TRY(Options own, read_options(options.own));
   DEQUANT_TRY(auto parts, Parts::open(path));
+  if (own.names == Names::transformers) {
+    if (auto renamed = rename_for_transformers(*parts); !renamed)
+      return in(escaped(path), std::move(renamed).error());
+  }
   auto uses = Uses::of(*parts);
   if (!uses) return in(escaped(path), std::move(uses).error());
   return std::unique_ptr<ModelFile>(
@@ -39,11 +43,14 @@ Headline GgufFile::headline() const {
 std::vector<Headline> GgufFile::details() const { return gguf::details(*parts_); }
 
 StoredTensor GgufFile::stored_tensor(const Entry& entry, Shape shape) const {
-  const Tensor& t = *entry.tensor;
-  const bool swapped = parts_->big_endian() && !t.type->block && t.type->bytes > 1;
+  const Type& type = entry.type();
+  const bool swapped = parts_->big_endian() && !type.block && type.bytes > 1;
   std::optional<Location> location;
-  if (!swapped) location = {parts_->part_of(entry).name, t.offset, t.bytes};
-  return {t.name, {t.type->element.value_or(Element::uint8), shape}, t.bytes, location, &t, &entry};
+  if (!swapped && entry.is_stored())
+    location = {parts_->part_of(entry).name, entry.offset(), entry.bytes()};
+  return {entry.name(),  {type.element.value_or(Element::uint8), shape},
+          entry.bytes(), location,
+          &entry,        &entry};
 }
 
 DenseTensor GgufFile::dense_tensor(const Blocks& blocks) const {
@@ -91,14 +98,13 @@ Status GgufFile::visit_floats(const TensorVisitor& visitor) {
 
 RestTensor GgufFile::rest_tensor(const Entry& entry, std::string_view dropped) const {
   const Part& part = parts_->part_of(entry);
-  const Tensor& t = *entry.tensor;
-  return {t.name,
-          t.type->name,
-          t.shape,
-          t.bytes,
+  return {entry.name(),
+          entry.type().name,
+          entry.shape(),
+          entry.bytes(),
           dropped,
-          Location{part.name, t.offset, t.bytes},
-          static_cast<int>(8 * t.type->bytes),
+          Location{part.name, entry.offset(), entry.bytes()},
+          static_cast<int>(8 * entry.type().bytes),
           &part.file};
 }
 

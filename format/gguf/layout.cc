@@ -86,7 +86,7 @@ class Planner {
     }
     out.type = entry.type().name;  // safetensors has the same names of plain types
     out.element = entry.type().element;
-    out.bytes = entry.tensor->bytes;
+    out.bytes = entry.bytes();
     const bool is_float = out.element && is_output(*out.element);
     if (own_.others_same && is_float && *out.element != dtype_) {
       out.from = out.element;
@@ -111,7 +111,12 @@ class Planner {
   }
 
   Status place_safetensors() {
-    if (target_ == Target::folder) dense::name_shards(layout_.shards);
+    if (target_ == Target::folder) {
+      dense::name_shards(layout_.shards);
+      if (own_.names == Names::transformers) {
+        DEQUANT_TRY(layout_.config, config_of(parts_, dtype_));
+      }
+    }
     DEQUANT_TRY(safetensors::NewMetadata metadata, texts(parts_));
     metadata.insert(metadata.begin(), {"format", "pt"});
     for (OutputShard& shard : layout_.shards) {
@@ -173,6 +178,9 @@ Result<Options> read_options(const FormatOptions& given) {
   Options options;
   DEQUANT_TRY(static_cast<dense::Options&>(options), dense::read_options(given));
   options.split = given.has("max-shard-size");
+  const std::string_view names = given.value("names", "gguf");
+  if (names != "gguf" && names != "hf") return dense::wrong_option("names", names, "gguf or hf");
+  if (names == "hf") options.names = Names::transformers;
   return options;
 }
 

@@ -1,11 +1,15 @@
 // The files of the dense model of a GGUF model: which tensors each has, and of which types.
 #pragma once
 
+#include <array>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "format/dense/layout.h"
 #include "format/dense/options.h"
+#include "format/gguf/names/config.h"
 #include "format/gguf/tensors.h"
 #include "format/model/write_options.h"
 
@@ -22,7 +26,12 @@ Target target_of(const std::string& output);
 
 struct Options : dense::Options {
   bool split = false;  ///< max-shard-size is given
+  Names names = Names::gguf;
 };
+
+/// The names of the options.
+inline constexpr std::array<std::string_view, 5> kOptions{"audit", "max-shard-size", "names",
+                                                          "others", "resume"};
 
 /// Fails with invalid_argument for an option with a wrong value.
 Result<Options> read_options(const FormatOptions& given);
@@ -38,6 +47,7 @@ inline const Entry& entry_of(const dense::OutputTensor& tensor) {
 struct Layout {
   std::vector<dense::OutputShard> shards;
   std::vector<const Blocks*> not_selected;  ///< blocks that are copied
+  std::optional<Config> config;             ///< of a folder with the names of transformers
 };
 
 /// Decides what the output has. The order of tensors is that of the input; a file ends before a

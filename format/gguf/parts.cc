@@ -52,7 +52,11 @@ std::string part_name(std::string_view model, int64_t number, int64_t count) {
 Result<std::unique_ptr<Parts>> Parts::open(const std::string& path) {
   std::unique_ptr<Parts> parts(new Parts);
   DEQUANT_CHECK(parts->open_all(path));
-  if (auto added = parts->add_entries(); !added) return in(escaped(path), std::move(added).error());
+  for (uint32_t i = 0; i < parts->files_.size(); ++i) {
+    for (const Tensor& tensor : parts->files_[i].header.tensors())
+      parts->entries_.push_back({&tensor, i});
+  }
+  if (auto added = parts->index_names(); !added) return in(escaped(path), std::move(added).error());
   return parts;
 }
 
@@ -91,14 +95,17 @@ Status Parts::open_all(const std::string& path) {
                  kSplitTensors, split->tensors, tensors);
 }
 
-Status Parts::add_entries() {
-  for (uint32_t i = 0; i < files_.size(); ++i) {
-    for (const Tensor& tensor : files_[i].header.tensors()) entries_.push_back({&tensor, i});
-  }
+Status Parts::set_entries(std::vector<Entry> entries, std::deque<View> views) {
+  entries_ = std::move(entries);
+  views_ = std::move(views);
+  return index_names();
+}
+
+Status Parts::index_names() {
   const auto name_of = [&](size_t i) { return entries_[i].name(); };
   names_ = safetensors::NameIndex(entries_.size(), name_of);
   if (const auto repeated = names_.repeated(name_of)) {
-    return failure(ErrorCode::malformed, "tensor \"{}\" is in two parts",
+    return failure(ErrorCode::malformed, "tensor \"{}\" is there twice",
                    escaped(name_of(*repeated)));
   }
   return {};

@@ -1,6 +1,7 @@
 // The files of a GGUF model, one or several, and their tensors by name.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <span>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "format/gguf/header.h"
+#include "format/gguf/view.h"
 #include "format/io/file.h"
 
 namespace dequant::format::gguf {
@@ -28,10 +30,15 @@ struct Part {
 struct Entry {
   const Tensor* tensor = nullptr;
   uint32_t part = 0;
+  const View* view = nullptr;  ///< null: the tensor as it is stored
 
-  std::string_view name() const { return tensor->name; }
+  std::string_view name() const { return view == nullptr ? tensor->name : view->name; }
   const Type& type() const { return *tensor->type; }
-  Shape shape() const { return tensor->shape; }
+  Shape shape() const { return view == nullptr ? tensor->shape : Shape(view->shape); }
+  int64_t bytes() const { return view == nullptr ? tensor->bytes : view->bytes; }
+  int64_t offset() const { return tensor->offset + (view == nullptr ? 0 : view->offset); }
+  /// True where the bytes of the tensor are those of the file from `offset` on.
+  bool is_stored() const { return view == nullptr || view->is_stored(); }
 };
 
 /// The name of a part of a model; `number` counts from 0.
@@ -55,6 +62,9 @@ class Parts {
   const Metadata& metadata() const { return files_[0].header.metadata(); }
   bool big_endian() const { return files_[0].header.big_endian(); }
 
+  /// Shows other entries of the same tensors. Fails with malformed where two have one name.
+  Status set_entries(std::vector<Entry> entries, std::deque<View> views);
+
   /// All tensors, in the order of the files and of the data within each file.
   std::span<const Entry> entries() const { return entries_; }
   /// The tensor of that name, or null.
@@ -68,9 +78,10 @@ class Parts {
  private:
   Parts() = default;
   Status open_all(const std::string& path);
-  Status add_entries();
+  Status index_names();
 
   std::vector<Part> files_;
+  std::deque<View> views_;
   std::vector<Entry> entries_;
   safetensors::NameIndex names_;
 };

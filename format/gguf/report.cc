@@ -17,8 +17,8 @@ Converted converted(const OutputTensor& tensor) {
   out.plan = plan_for(blocks.plan, {}, tensor.output);
   out.shape.assign(tensor.shape.begin(), tensor.shape.end());
   out.axis = static_cast<int64_t>(tensor.shape.size()) - 1;
-  out.bytes_before = blocks.entry->tensor->bytes;
-  if (blocks.scale != nullptr) out.bytes_before += blocks.scale->tensor->bytes;
+  out.bytes_before = blocks.entry->bytes();
+  if (blocks.scale != nullptr) out.bytes_before += blocks.scale->bytes();
   out.bytes_first = out.bytes_before;
   out.bytes_after = tensor.bytes;
   return out;
@@ -33,9 +33,21 @@ std::string sentence(const Parts& parts) {
       of.empty() ? "" : ", architecture ", escaped(of));
 }
 
+/// What an output with the names of transformers lacks.
+std::string sentence(const Layout& layout) {
+  if (!layout.config)
+    return "config.json and the tokenizer are not written: only a folder has them";
+  const std::string& missing = layout.config->missing;
+  return fmt::format(
+      "the tokenizer is not written, and config.json has what the metadata say{}{}: "
+      "the rest is in the folder of the original model",
+      missing.empty() ? "" : ", without ", missing);
+}
+
 }  // namespace
 
-ConvertReport report_of(const Parts& parts, const Uses& uses, const Layout& layout, Target target) {
+ConvertReport report_of(const Parts& parts, const Uses& uses, const Layout& layout, Target target,
+                        Names names) {
   ConvertReport report;
   report.bytes_in = parts.bytes();
   int64_t rounded = 0;
@@ -56,7 +68,11 @@ ConvertReport report_of(const Parts& parts, const Uses& uses, const Layout& layo
   }
   for (const Dropped& dropped : uses.dropped())
     report.dropped.push_back({std::string(dropped.entry->name()), std::string(dropped.reason)});
-  if (target != Target::gguf) report.warnings.push_back(sentence(parts));
+  if (names == Names::transformers) {
+    report.warnings.push_back(sentence(layout));
+  } else if (target != Target::gguf) {
+    report.warnings.push_back(sentence(parts));
+  }
   if (rounded > 0) {
     report.warnings.push_back(
         fmt::format("{} tensors that are not quantized are converted to {}, as --others same "

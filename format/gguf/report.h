@@ -7,6 +7,7 @@
 namespace dequant::format::gguf {
 
 /// What a conversion with this layout does.
-ConvertReport report_of(const Parts& parts, const Uses& uses, const Layout& layout, Target target);
+ConvertReport report_of(const Parts& parts, const Uses& uses, const Layout& layout, Target target,
+                        Names names);
 
 }  // namespace dequant::format::gguf

@@ -45,7 +45,7 @@ void PartSources::for_each_source(const OutputTensor& tensor,
                                   const std::function<void(const dense::Source&)>& visit) const {
   const auto pass = [&](const Entry& entry) {
     const Part& part = parts_.part_of(entry);
-    visit({entry.name(), part.name, &part.file, entry.tensor->offset, entry.tensor->bytes});
+    visit({entry.name(), part.name, &part.file, entry.offset(), entry.bytes()});
   };
   pass(tensor.computed ? *blocks_of(tensor).entry : entry_of(tensor));
   if (tensor.computed && blocks_of(tensor).scale != nullptr) pass(*blocks_of(tensor).scale);

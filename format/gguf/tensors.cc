@@ -46,6 +46,11 @@ Result<Uses> Uses::of(const Parts& parts) {
 }
 
 Status Uses::add(const Parts& parts, const Entry& entry) {
+  if (entry.view != nullptr && !entry.view->dropped.empty()) {
+    dropped_.push_back({&entry, entry.view->dropped});
+    uses_.emplace(&entry, nullptr);
+    return {};
+  }
   const Type& type = entry.type();
   if (parts.big_endian() && (type.block ? !has_no_order(*type.block) : type.name == "BF16")) {
     return failure(ErrorCode::unsupported,
@@ -80,10 +85,10 @@ Status Uses::add_factor(const Parts& parts, Blocks& blocks) {
   }
   const Entry* scale = parts.find(fmt::format("{}.scale", base));
   if (scale == nullptr) return {};
-  const int64_t count = scale->tensor->bytes / 4;
+  const int64_t count = scale->bytes() / 4;
   if (scale->type().element != Element::float32 || count == 0) {
     return failure(ErrorCode::malformed, "its factor \"{}\" has {} bytes of type {}, not a float32",
-                   escaped(scale->name()), scale->tensor->bytes, scale->type().name);
+                   escaped(scale->name()), scale->bytes(), scale->type().name);
   }
   const Shape shape = blocks.entry->shape();
   blocks.experts = shape.size() > 1 && count == shape[0] && count != 1;
@@ -100,26 +105,31 @@ Status Uses::add_factor(const Parts& parts, Blocks& blocks) {
 
 const Blocks* Uses::user_of(const Entry& entry) const {
   const auto found = uses_.find(&entry);
-  return found == uses_.end() || found->second->entry == &entry ? nullptr : found->second;
+  if (found == uses_.end() || found->second == nullptr) return nullptr;
+  return found->second->entry == &entry ? nullptr : found->second;
 }
 
 const Blocks* Uses::blocks_of(const Entry& entry) const {
   const auto found = uses_.find(&entry);
-  return found == uses_.end() || found->second->entry != &entry ? nullptr : found->second;
+  if (found == uses_.end() || found->second == nullptr) return nullptr;
+  return found->second->entry != &entry ? nullptr : found->second;
 }
 
 std::unique_ptr<StoredReader> open_entry(const Parts& parts, const Entry& entry) {
   const Type& type = entry.type();
   const InputFile& file = parts.part_of(entry).file;
-  const Tensor& tensor = *entry.tensor;
   const Element element = type.element.value_or(Element::uint8);
-  const int64_t count = type.element ? tensor.bytes / type.bytes : tensor.bytes;
-  std::string label = fmt::format("tensor \"{}\"", escaped(tensor.name));
+  const int64_t count = type.element ? entry.bytes() / type.bytes : entry.bytes();
+  std::string label = fmt::format("tensor \"{}\"", escaped(entry.name()));
+  std::unique_ptr<StoredReader> reader;
   if (parts.big_endian() && !type.block && type.bytes > 1) {
-    return std::make_unique<SwappedReader>(file, tensor.offset, element, count, std::move(label),
-                                           type.bytes);
+    reader = std::make_unique<SwappedReader>(file, entry.offset(), element, count, std::move(label),
+                                             type.bytes);
+  } else {
+    reader = std::make_unique<RegionReader>(file, entry.offset(), element, count, std::move(label));
   }
-  return std::make_unique<RegionReader>(file, tensor.offset, element, count, std::move(label));
+  if (entry.is_stored()) return reader;
+  return open_view(*entry.view, std::move(reader), count / entry.shape()[0]);
 }
 
 }  // namespace dequant::format::gguf

@@ -53,7 +53,8 @@ class Uses {
 
   std::deque<Blocks> blocks_;
   std::vector<Dropped> dropped_;
-  /// Of blocks themselves, and of the tensors that belong to them.
+  /// Of blocks themselves, and of the tensors that belong to them; null for tensors that are
+  /// dropped for another reason.
   std::unordered_map<const Entry*, const Blocks*> uses_;
 };
 

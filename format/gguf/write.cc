@@ -55,7 +55,7 @@ class Writer {
     auto layout = plan_layout(parts_, uses_, own_, output_, options_);
     if (!layout) return in(escaped(file_.path()), std::move(layout).error());
     layout_ = *std::move(layout);
-    ConvertReport report = report_of(parts_, uses_, layout_, target_);
+    ConvertReport report = report_of(parts_, uses_, layout_, target_, own_.names);
     if (options_.require_float && !report.left.empty()) {
       return failure(ErrorCode::unsupported, "{}: {} tensors would stay quantized, the first is {}",
                      escaped(file_.path()), report.left.size(), escaped(report.left[0].name));
@@ -74,6 +74,10 @@ class Writer {
     if (own_.resume && target_ != Target::folder) {
       return failure(ErrorCode::invalid_argument,
                      "resume is for folders: a file appears whole or not at all");
+    }
+    if (own_.names == Names::transformers && target_ == Target::gguf) {
+      return failure(ErrorCode::invalid_argument,
+                     "names hf is for safetensors: {} would be a GGUF file", escaped(output_));
     }
     if (own_.split && target_ == Target::safetensors) {
       return failure(ErrorCode::invalid_argument,
@@ -99,10 +103,13 @@ class Writer {
   Status write_folder(dense::TensorWriter& tensors) {
     const std::string input = hash_of_input(parts_);
     dense::OutputFolder folder(output_, input, layout_.shards, own_.resume, options_.overwrite);
-    DEQUANT_CHECK(folder.write_shards(tensors, 0));
+    const auto& config = layout_.config;
+    DEQUANT_CHECK(folder.write_shards(
+        tensors, config ? static_cast<int64_t>(config->text.size()) : int64_t{0}));
     DEQUANT_CHECK(parts_.check_unchanged());
     if (layout_.shards.size() > 1)
       DEQUANT_CHECK(folder.write_text(dense::index_name(), dense::index_text(layout_.shards)));
+    if (config) DEQUANT_CHECK(folder.write_text("config.json", config->text));
     return folder.finish();
   }
 

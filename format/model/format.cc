@@ -59,7 +59,11 @@ Result<std::unique_ptr<ModelFile>> open_model(Formats formats, const std::string
     return failure(ErrorCode::invalid_argument, "{}: {} is an option of {}, not of {}",
                    escaped(path), name, files_with(formats, name), format->files);
   }
-  return format->open(path, options);
+  OpenOptions all = options;
+  for (const auto& [name, value] : options.where_known.given()) {
+    if (reads(*format, name)) all.own.set(name, value);
+  }
+  return format->open(path, all);
 }
 
 }  // namespace dequant::format

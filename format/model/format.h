@@ -39,7 +39,8 @@ struct Format {
 /// Formats in the order in which recognises() is called. Not owned.
 using Formats = std::span<const Format* const>;
 
-/// Opens a model file with the first format that recognises it. Fails as Format::open() does; with
+/// Opens a model file with the first format that recognises it. Of OpenOptions::where_known it gets
+/// the options that it has. Fails as Format::open() does; with
 /// invalid_argument for an option that the format does not have, and with unsupported for a file
 /// that no format recognises.
 Result<std::unique_ptr<ModelFile>> open_model(Formats formats, const std::string& path,

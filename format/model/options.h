@@ -43,6 +43,8 @@ struct OpenOptions {
   /// where it is more than the limit of the format.
   int64_t memory = 0;
   FormatOptions own;  ///< of the format
+  /// Options of formats that have them: of two files that are compared, perhaps one has.
+  FormatOptions where_known = {};
 };
 
 }  // namespace dequant::format

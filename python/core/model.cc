@@ -53,9 +53,11 @@ Result<std::unique_ptr<Extractor>> open(const std::string& path,
 
 class ModelFile {
  public:
-  ModelFile(nb::handle path, nb::handle mem, bool checksum) {
+  ModelFile(nb::handle path, nb::handle mem, bool checksum, nb::handle names) {
     format::OpenOptions options{mem.is_none() ? 0 : integer("mem", mem), {}};
     options.own.set_if(!checksum, "no-checksum");
+    const std::string chosen = from_text("names", names);
+    if (chosen != "gguf") options.own.set("names", chosen);
     extractor_ = checked(open(path_of(path), options));
   }
 
@@ -199,7 +201,8 @@ std::string from_text(const char* parameter, nb::handle text) {
 
 void add_model(nb::module_& core) {
   nb::class_<ModelFile>(core, "ModelFile")
-      .def(nb::init<nb::handle, nb::handle, bool>(), "path"_a, "mem"_a.none(), "checksum"_a)
+      .def(nb::init<nb::handle, nb::handle, bool, nb::handle>(), "path"_a, "mem"_a.none(),
+           "checksum"_a, "names"_a)
       .def_prop_ro("format", &ModelFile::format)
       .def("tensors", &ModelFile::tensors)
       .def("kept", &ModelFile::kept)

@@ -20,6 +20,7 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
             require_float: bool = False, checksum: bool = True, clean_temp: bool = False,
             others: str = "keep", max_shard_size: int | str | None = None,
             shards: str | None = None, keep_unknown: bool = False, resume: bool = False,
+            names: str = "gguf",
             audit: str | os.PathLike[str] | None = None,
             threads: int | None = None, mem: int | None = None,
             progress: Callable[[int, int], object] | None = None) -> ConvertReport:
@@ -47,6 +48,7 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
     require_float  raises UnsupportedError and writes nothing if any part stays quantized
     checksum       compares external data with the checksums in the model; if False, a warning
                    reports that the checksums were not compared
+    names          of GGUF files: "hf" gives tensors the names and rows that transformers has
     others         of checkpoints: tensors that are not quantized "keep" their type, or get the
                    "same" type as the dequantized ones
     max_shard_size of checkpoints: bytes of each file of the output at most, as a number or as text
@@ -87,6 +89,8 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
         own["max-shard-size"] = str(max_shard_size)
     if shards is not None:
         own["shards"] = shards
+    if names != "gguf":
+        own["names"] = names
     if audit is not None:
         own["audit"] = os.fsdecode(audit)
     text = _core.convert(input, output, own, dtype, bool(clean_temp), _globs("include", include),

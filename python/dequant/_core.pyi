@@ -38,7 +38,9 @@ def convert(
 
 # An open model file; dequant.Model and dequant.Tensor are its interface for users.
 class ModelFile:
-    def __init__(self, path: str | PathLike[str], mem: int | None, checksum: bool) -> None: ...
+    def __init__(
+        self, path: str | PathLike[str], mem: int | None, checksum: bool, names: str
+    ) -> None: ...
     @property
     def format(self) -> str: ...
     # The dequantized tensors in the order of the file. The keys are the attributes of

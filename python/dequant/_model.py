@@ -16,7 +16,8 @@ from ._packed import Packed
 _Stored = tuple[Any, str, tuple[int, ...]]  # packed bytes, the name of their element, a shape
 
 
-def open(path: str | os.PathLike[str], *, mem: int | None = None, checksum: bool = True) -> Model:
+def open(path: str | os.PathLike[str], *, mem: int | None = None, checksum: bool = True,
+         names: str = "gguf") -> Model:
     """Opens a model file: a mapping from names to tensors, which are dequantized on access.
 
     >>> with dequant.open("quantized.onnx") as model:
@@ -30,6 +31,8 @@ def open(path: str | os.PathLike[str], *, mem: int | None = None, checksum: bool
     external data whose SHA-1 differs from the checksum in the model raises ValueError, unless
     `checksum` is False.
 
+    Tensors of GGUF files have the names and the rows that transformers has where `names` is "hf".
+
     The structure of the model (everything but tensor data) may occupy 32 MiB of memory plus 8 times
     its bytes in the file. A larger `mem` is the limit in bytes instead.
 
@@ -39,7 +42,7 @@ def open(path: str | os.PathLike[str], *, mem: int | None = None, checksum: bool
     # Raises FileNotFoundError with the file's name. Nonblocking: opening a pipe would otherwise
     # block until the pipe has a writer.
     os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY))
-    return Model(path, _core.ModelFile(path, mem, bool(checksum)))
+    return Model(path, _core.ModelFile(path, mem, bool(checksum), names))
 
 
 class Tensor:
