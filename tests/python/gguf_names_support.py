@@ -77,7 +77,8 @@ def model_of(kind, seed=0):
     if not kind.startswith("gemma"):
         shapes["lm_head.weight"] = (VOCABULARY, WIDTH)
     for n in range(LAYERS):
-        shapes |= {f"model.layers.{n}.{name}": shape for name, shape in layer_shapes(kind, n).items()}
+        shapes |= {f"model.layers.{n}.{name}": shape
+                   for name, shape in layer_shapes(kind, n).items()}
     random = numpy.random.default_rng(seed)
     return {name: random.standard_normal(shape).astype(numpy.float32)
             for name, shape in shapes.items()}
