@@ -71,12 +71,12 @@ def write(part):
     os.close(fd)
 
 
-def copy(source, sizes, target, threads):
-    """Reads all of `source` and writes files of these sizes. Seconds."""
+def copy(sources, sizes, target, threads):
+    """Reads these files and writes files of these sizes. Seconds."""
     target.mkdir()
     begin = time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(threads) as pool:
-        for path in sorted(source.glob("*.safetensors")):
+        for path in sources:
             list(pool.map(read, ranges(path, path.stat().st_size, threads)))
         for i, size in enumerate(sizes):
             path = target / str(i)
@@ -111,7 +111,7 @@ def main():
                 sizes = [path.stat().st_size for path in target.glob("*.safetensors")]
                 shutil.rmtree(target)
                 forget(source)
-                copies.append(copy(source, sizes, target, a.threads))
+                copies.append(copy(sorted(source.glob("*.safetensors")), sizes, target, a.threads))
                 shutil.rmtree(target)
             mine, copied = statistics.median(ours), statistics.median(copies)
             print(f"{scheme:8} convert {mine:6.2f} s  copy {copied:6.2f} s  "

@@ -129,7 +129,8 @@ std::unique_ptr<StoredReader> open_entry(const Parts& parts, const Entry& entry)
     reader = std::make_unique<RegionReader>(file, entry.offset(), element, count, std::move(label));
   }
   if (entry.is_stored()) return reader;
-  return open_view(*entry.view, std::move(reader), count / entry.shape()[0]);
+  const int64_t row = entry.view->head > 0 ? count / entry.shape()[0] : 0;
+  return open_view(*entry.view, std::move(reader), row);
 }
 
 }  // namespace dequant::format::gguf

@@ -13,9 +13,9 @@ namespace dequant::format::gguf {
 
 /// A tensor that is a part of a stored one, or all of it.
 struct View {
-  std::string name;
-  std::vector<int64_t> shape;  ///< as numpy has it
-  int64_t offset = 0;          ///< of its first byte, in the data of the stored tensor
+  std::string name = {};
+  std::vector<int64_t> shape = {};  ///< as numpy has it
+  int64_t offset = 0;               ///< of its first byte, in the data of the stored tensor
   int64_t bytes = 0;
   /// Rows of a head, a multiple of 2. The stored tensor has the first row of the head's second half
   /// behind the first row of its first half, then the second rows, and so on. 0: rows are in order.

@@ -1,0 +1,79 @@
+// Parts of stored tensors in another order: any range of them.
+#include "format/gguf/view.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <numeric>
+
+namespace dequant::format::gguf {
+namespace {
+
+/// Numbers in memory.
+class Numbers : public StoredReader {
+ public:
+  explicit Numbers(std::vector<float> values)
+      : StoredReader(Element::float32, static_cast<int64_t>(values.size())),
+        values_(std::move(values)) {}
+
+  bool seekable() const override { return true; }
+  Status read_at(Range elements, std::span<std::byte> out) const override {
+    EXPECT_EQ(out.size(), sizeof(float) * static_cast<size_t>(elements.end - elements.begin));
+    EXPECT_LE(elements.end, count());
+    std::memcpy(out.data(), values_.data() + elements.begin, out.size());
+    return {};
+  }
+  Status finish() override { return {}; }
+
+ private:
+  Status read_next(Range elements, std::span<std::byte> out) override {
+    return read_at(elements, out);
+  }
+  std::string label() const override { return "numbers"; }
+
+  std::vector<float> values_;
+};
+
+std::unique_ptr<StoredReader> numbers(size_t count) {
+  std::vector<float> values(count);
+  std::iota(values.begin(), values.end(), 0.0F);
+  return std::make_unique<Numbers>(std::move(values));
+}
+
+std::vector<float> read(const StoredReader& reader, Range range) {
+  std::vector<float> out(static_cast<size_t>(range.end - range.begin));
+  EXPECT_TRUE(reader.read_at(range, std::as_writable_bytes(std::span(out))));
+  return out;
+}
+
+TEST(GgufView, OfHeadsHasTheirFirstHalvesBeforeTheirSecond) {
+  // Two heads of four rows of three numbers; stored rows are 0 2 1 3 of each head.
+  const auto reader = open_view({.head = 4}, numbers(24), 3);
+  const std::vector<float> wanted{0,  1,  2,  6,  7,  8,  3,  4,  5,  9,  10, 11,
+                                  12, 13, 14, 18, 19, 20, 15, 16, 17, 21, 22, 23};
+  for (int64_t begin = 0; begin <= 24; ++begin) {
+    for (int64_t end = begin; end <= 24; ++end) {
+      EXPECT_EQ(read(*reader, {begin, end}),
+                std::vector<float>(wanted.begin() + begin, wanted.begin() + end))
+          << begin << " to " << end;
+    }
+  }
+}
+
+TEST(GgufView, LessOneRoundsOnce) {
+  const auto reader = open_view(
+      {.less_one = true},
+      std::make_unique<Numbers>(std::vector<float>{1.5F, 0x1p-25F, -0.0F, 16777216.0F}), 1);
+  EXPECT_EQ(read(*reader, {0, 4}), (std::vector<float>{0.5F, -1.0F, -1.0F, 16777215.0F}));
+}
+
+TEST(GgufView, IsReadFromFrontToBackToo) {
+  const auto reader = open_view({.head = 2, .less_one = true}, numbers(8), 2);
+  std::vector<float> out(8);
+  ASSERT_TRUE(reader->read(8, std::as_writable_bytes(std::span(out))));
+  EXPECT_EQ(out, (std::vector<float>{-1, 0, 1, 2, 3, 4, 5, 6}));
+  EXPECT_TRUE(reader->finish());
+}
+
+}  // namespace
+}  // namespace dequant::format::gguf
