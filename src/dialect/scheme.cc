@@ -117,12 +117,6 @@ Result<bool> SchemeArguments::flag(std::string_view option, bool otherwise) cons
   return i == 1;
 }
 
-Status check_output(Element output) {
-  if (is_output(output)) return {};
-  return invalid("output: element type ", name(output),
-                 " is not one of float32, float16, bfloat16");
-}
-
 std::span<const Scheme> schemes() noexcept {
   static const auto all = [] {
     std::array<Scheme, kEntries.size()> out;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dequant/scheme.h"
+#include "dialect/output.h"
 #include "text.h"
 
 namespace dequant {
@@ -48,9 +49,6 @@ struct SchemeEntry {
   Scheme scheme;
   Result<SchemePlan> (*plan)(const SchemeArguments& arguments);
 };
-
-/// Fails with invalid_argument for an element that is no type of results.
-Status check_output(Element output);
 
 // One for each file of a scheme.
 extern const SchemeEntry kAwqScheme;
