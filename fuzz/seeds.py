@@ -61,6 +61,29 @@ def safetensors(folder: pathlib.Path) -> None:
         write(folder, f"numbers{i}", bytes([i]) + rng.randbytes(16 << i % 5))
 
 
+def gguf(folder: pathlib.Path) -> None:
+    """A second byte under 128 is followed by numbers, a greater one by a whole file."""
+    def text(value: bytes) -> bytes:
+        return struct.pack("<Q", len(value)) + value
+    blocks = {2: (32, 18), 8: (32, 34), 12: (256, 144), 39: (32, 17), 40: (64, 36), 0: (1, 4),
+              30: (1, 2), 28: (1, 8)}
+    pairs = [text(b"general.architecture") + struct.pack("<I", 8) + text(b"llama"),
+             text(b"general.file_type") + struct.pack("<II", 4, 7),
+             text(b"tokens") + struct.pack("<IIQ", 9, 8, 2) + text(b"a") + text(b"")]
+    for version in (2, 3):
+        for kind, (elements, size) in blocks.items():
+            tensors = [text(b"a.weight") + struct.pack("<IQQIQ", 2, elements, 2, kind, 0),
+                       text(b"a.scale") + struct.pack("<IQIQ", 1, 1, 0, (2 * size + 31) // 32 * 32)]
+            head = b"GGUF" + struct.pack("<IQQ", version, 2, 3) + b"".join(pairs + tensors)
+            head += bytes(-len(head) % 32)
+            data = bytes(range(256)) * 2
+            data = data[:2 * size] + bytes(-2 * size % 32) + struct.pack("<f", 0.5)
+            write(folder, f"file{version}-{kind}", bytes([version & 1, 255]) + head + data)
+    rng = random.Random(3)
+    for i in range(32):
+        write(folder, f"numbers{i}", bytes([i, i]) + rng.randbytes(16 << i % 5))
+
+
 def field(number: int, value: int | bytes) -> bytes:
     """A field of a protobuf message: a varint, or bytes with their length."""
     def varint(n: int) -> bytes:
@@ -174,6 +197,7 @@ def main() -> None:
     numbers(corpus)
     npy(corpus / "npy")
     safetensors(corpus / "safetensors")
+    gguf(corpus / "gguf")
     onnx(corpus)
     checkpoints(corpus)
     descriptions(corpus / "directml_json")

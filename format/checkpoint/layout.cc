@@ -44,7 +44,8 @@ class Planner {
       if (!tensor) continue;
       const bool full =
           own_.shards_as_input ? entry.shard != file : tensor->bytes > own_.max_shard_bytes - bytes;
-      if (layout_.shards.empty() || (full && !layout_.shards.back().tensors.empty())) {
+      const bool several = groups_.shards().is_folder();  // a file becomes a file
+      if (layout_.shards.empty() || (several && full && !layout_.shards.back().tensors.empty())) {
         layout_.shards.emplace_back();
         if (own_.shards_as_input) layout_.shards.back().name = groups_.shards().file_of(entry).name;
         bytes = 0;

@@ -25,8 +25,9 @@ def open(path: str | os.PathLike[str], *, mem: int | None = None, checksum: bool
     ...         print(name, tensor.dtype, tensor.shape, tensor.axis)
     ...     weight = model["conv1.weight"].to_numpy()
 
-    The file is an ONNX model; its external data is read from the files beside it. Every
-    DequantizeLinear whose inputs are constants is a tensor. open() reads the structure of the model
+    The file is an ONNX model, whose external data is read from the files beside it, a checkpoint
+    folder, a .safetensors file or a GGUF file. Of an ONNX model every DequantizeLinear whose inputs
+    are constants is a tensor, of others every quantized weight. open() reads the structure of the model
     and checks the location and size of all tensor data. Tensor data is read on access. Reading
     external data whose SHA-1 differs from the checksum in the model raises ValueError, unless
     `checksum` is False.
@@ -57,7 +58,7 @@ class Tensor:
     opset         imported version of the domain
     shape         shape of the dequantized tensor
     dtype         type of the result: "float32", "float16" or "bfloat16"
-    stored_dtype  element type of the stored codes, such as "int4"
+    stored_dtype  element type of the stored codes, such as "int4", or block type, such as "Q4_K"
     granularity   "per_tensor", "per_axis" or "blocked"
     axis          the axis along which the scales change, from the front; None for one scale
     block_size    elements in a block; 0 unless granularity is "blocked"
@@ -113,12 +114,14 @@ class Tensor:
         return Packed(*self._file.codes(self._index))
 
     @property
-    def scale(self) -> np.ndarray[Any, Any] | Packed:
+    def scale(self) -> np.ndarray[Any, Any] | Packed | None:
         """The stored scale: an array of float32, float16 or a dtype of ml_dtypes.
 
-        A dequant.Packed if neither numpy nor ml_dtypes has a dtype for its elements.
+        A dequant.Packed if neither numpy nor ml_dtypes has a dtype for its elements. None if the
+        scales are in the blocks of `codes`, as of GGUF.
         """
-        return _as_array(self._file.scale(self._index))
+        stored = self._file.scale(self._index)
+        return None if stored is None else _as_array(stored)
 
     @property
     def zero_point(self) -> np.ndarray[Any, Any] | Packed | None:

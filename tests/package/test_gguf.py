@@ -157,3 +157,43 @@ def test_the_tensors_of_a_reader_fit(tmp_path, rng):
 
 def test_the_function_is_pickled_by_name():
     assert pickle.loads(pickle.dumps(dequant.gguf.dequantize)) is dequant.gguf.dequantize
+
+
+@pytest.fixture
+def file(tmp_path, rng):
+    """A GGUF file of a matrix of blocks and a norm, and the bytes of the blocks."""
+    rows = gguf.quants.quantize(rng.normal(size=(3, 64)).astype(np.float32),
+                                gguf.GGMLQuantizationType.Q8_0)
+    writer = gguf.GGUFWriter(tmp_path / "m.gguf", "llama")
+    writer.add_tensor("a.weight", rows, raw_dtype=gguf.GGMLQuantizationType.Q8_0)
+    writer.add_tensor("norm", np.ones(7, np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return tmp_path / "m.gguf", rows
+
+
+def test_a_file_is_a_mapping_of_its_blocks(file):
+    path, rows = file
+    with dequant.open(path) as model:
+        assert model.format == "gguf" and list(model) == ["a.weight"]
+        tensor = model["a.weight"]
+        assert (tensor.stored_dtype, tensor.domain) == ("Q8_0", "Q8_0")
+        assert (tensor.shape, tensor.granularity, tensor.axis, tensor.block_size) \
+            == ((3, 64), "blocked", 1, 32)
+        assert tensor.scale is None and tensor.zero_point is None
+        assert tensor.nbytes == rows.size
+        same_bits(tensor.codes.to_numpy(), rows)
+        same_bits(tensor.to_numpy(),
+                  gguf.quants.dequantize(rows, gguf.GGMLQuantizationType.Q8_0))
+        with pytest.raises(KeyError, match="stored as it is"):
+            model["norm"]
+
+
+def test_a_file_becomes_floats(file, tmp_path):
+    path, rows = file
+    report = dequant.convert(path, tmp_path / "out.gguf", dtype="bfloat16")
+    assert report["converted"][0]["type"] == "Q8_0"
+    found = {t.name: t.tensor_type.name for t in gguf.GGUFReader(tmp_path / "out.gguf").tensors}
+    assert found == {"a.weight": "BF16", "norm": "F32"}

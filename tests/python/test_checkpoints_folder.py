@@ -250,6 +250,14 @@ def test_files_are_no_larger_than_asked_for(folder):
     assert sorted(p.name for p in folder.out.glob("*.safetensors")) == names
 
 
+def test_one_file_becomes_one_file_of_any_size(shared, tmp_path):
+    source = shared / "checkpoints" / "bnb_nf4" / "model.safetensors"
+    dequant("convert", source, "-o", tmp_path / "small.safetensors", "--max-shard-size", "1K")
+    dequant("convert", source, "-o", tmp_path / "large.safetensors")
+    assert tmp_path.joinpath("small.safetensors").read_bytes() == \
+        tmp_path.joinpath("large.safetensors").read_bytes()
+
+
 def test_files_may_be_those_of_the_input(folder):
     folder.file(weight("a"), "x.safetensors")
     folder.file(weight("b"), "y.safetensors")

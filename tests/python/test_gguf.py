@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
+import gguf_mutations
 import gguf_support
 from gguf_support import dequantized, quantized, write
 from support import dequant
@@ -264,3 +265,8 @@ def test_parts_that_are_missing_or_of_another_model_are_named(small, tmp_path):
     other = tmp_path / "other.gguf"
     (tmp_path / "n-00001-of-00003.gguf").rename(other)
     assert "does not end with" in dequant("inspect", other, code=3).stderr
+
+
+def test_what_gguf_py_does_not_read_is_refused(tmp_path):
+    counts = gguf_mutations.run(60)
+    assert counts["both read it"] > 4 and counts["both refuse it"] > 4
