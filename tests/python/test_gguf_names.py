@@ -100,3 +100,15 @@ def test_what_the_table_does_not_know_is_refused(tmp_path):
             code=3)
     refused("deepseek2", {"blk.0.attn_k_b.weight": rows}, "kv_b_proj", "transposed")
     refused("gemma", {"output_norm.weight": rows[0].astype(numpy.float16)}, "F16", "taken back")
+
+
+def test_a_small_file_with_very_many_experts_is_refused(tmp_path):
+    writer = gguf.GGUFWriter(tmp_path / "m.gguf", "qwen2moe")
+    for n in range(64):
+        writer.add_tensor(f"blk.{n}.ffn_up_exps.weight", numpy.zeros((1 << 13, 1, 0), "f4"))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    done = dequant("inspect", tmp_path / "m.gguf", "--names", "hf", code=3)
+    assert "experts more than 262144 tensors" in done.stderr

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::string_view kLayer = "blk.";
 constexpr std::string_view kPlace = "{}";
-/// More experts than any model has.
-constexpr int64_t kMostExperts = 65'536;
+/// Tensors of experts, of which the largest models have 50,000: a small file may claim any number.
+constexpr int64_t kMostExperts = 262'144;
 
 /// A name of GGUF: of "blk.12.attn_q.weight" the layer "12", "blk.{}.attn_q" and ".weight".
 struct NameParts {
@@ -116,12 +116,15 @@ class Renaming {
 
   Status add_experts(const Entry& entry, const std::string& name) {
     const Shape shape = entry.shape();
-    if (shape.empty() || shape[0] < 1 || shape[0] > kMostExperts) {
-      return failure(ErrorCode::unsupported,
-                     "names hf: its first dimension is not a number of experts from 1 to {}",
-                     kMostExperts);
+    if (shape.empty() || shape[0] < 1) {
+      return failure(ErrorCode::malformed, "names hf: it has no dimension of experts");
     }
     const int64_t experts = shape[0];
+    if (experts > kMostExperts - experts_) {
+      return failure(ErrorCode::limit, "names hf: with its {} experts more than {} tensors of such",
+                     experts, kMostExperts);
+    }
+    experts_ += experts;
     const int64_t bytes = entry.tensor->bytes / experts;
     for (int64_t expert = 0; expert < experts; ++expert) {
       View& view = new_view(entry, with(name, std::to_string(expert)));
@@ -167,6 +170,7 @@ class Renaming {
 
   const Parts& parts_;
   const Architecture& architecture_;
+  int64_t experts_ = 0;  ///< tensors of experts so far
 };
 
 }  // namespace

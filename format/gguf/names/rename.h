@@ -14,8 +14,8 @@ enum class Names : uint8_t {
 
 /// Replaces the entries of the model by those of transformers, in the order of the file: a stack of
 /// experts becomes an entry for each expert. Fails with unsupported for kinds of models and tensors
-/// that the table does not have, with malformed where shapes and metadata do not agree, and with
-/// io.
+/// that the table does not have, with malformed where shapes and metadata do not agree, with limit
+/// beyond 262,144 tensors of experts, and with io.
 Status rename_for_transformers(Parts& parts);
 
 /// The kind of the model. Fails with unsupported where the table does not have it, and with io.
