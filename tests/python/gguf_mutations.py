@@ -32,8 +32,8 @@ STRICTER = [
     r"array of arrays", r"rows of \d+ elements", r"more than 2\^63", r"was removed from GGUF",
     r"\d+ is no type of GGUF", r"pairs of metadata in a file", r"an array of \d+ elements",
     r"overflow|do not fit|too many", r"no part of a model", r"cannot be found",
-    r"not a whole number from 0", r"in a big-endian file", r"no type of a value", r"more than 65535",
-    r"has -?\d+ bytes of type|has \d+ numbers", r"rank",
+    r"not a whole number from 0", r"in a big-endian file", r"no type of a value",
+    r"more than 65535", r"has -?\d+ bytes of type|has \d+ numbers", r"rank",
 ]
 EXTREMES = [0, 1, 2**31, 2**32 - 1, 2**63, 2**63 - 1, 2**64 - 1, 2**61, 2**32, 7, 8, 9, 13, 255]
 
