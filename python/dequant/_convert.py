@@ -96,8 +96,8 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
     text = _core.convert(input, output, own, dtype, bool(clean_temp), _globs("include", include),
                          _globs("exclude", exclude), bool(overwrite), bool(dry_run),
                          bool(require_float), threads, mem, progress)
-    names = {"input": os.fsdecode(input), "output": os.fsdecode(output), "dry_run": bool(dry_run)}
-    return ConvertReport(names | json.loads(text))
+    paths = {"input": os.fsdecode(input), "output": os.fsdecode(output), "dry_run": bool(dry_run)}
+    return ConvertReport(paths | json.loads(text))
 
 
 def _is_negative(number: Any) -> bool:

@@ -194,6 +194,6 @@ def test_a_file_is_a_mapping_of_its_blocks(file):
 def test_a_file_becomes_floats(file, tmp_path):
     path, rows = file
     report = dequant.convert(path, tmp_path / "out.gguf", dtype="bfloat16")
-    assert report["converted"][0]["type"] == "Q8_0"
+    assert report.converted[0]["type"] == "Q8_0"
     found = {t.name: t.tensor_type.name for t in gguf.GGUFReader(tmp_path / "out.gguf").tensors}
     assert found == {"a.weight": "BF16", "norm": "F32"}
