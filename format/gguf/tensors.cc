@@ -74,15 +74,15 @@ Status Uses::add(const Parts& parts, const Entry& entry) {
 
 /// The scales of NVFP4 blocks may have a factor in a tensor of their own, or one for each expert of
 /// a stack: of "a.weight" it is "a.scale". That of its input, "a.input_scale", is not needed by
-/// floats.
+/// floats; of another type than float32 it is a tensor like any other.
 Status Uses::add_factor(const Parts& parts, Blocks& blocks) {
   const std::string_view name = blocks.entry->name();
   const std::string base(name.ends_with(kWeight) ? name.substr(0, name.size() - kWeight.size())
                                                  : name);
-  if (const Entry* input = parts.find(fmt::format("{}.input_scale", base))) {
+  const Entry* input = parts.find(fmt::format("{}.input_scale", base));
+  if (input != nullptr && input->type().element == Element::float32 &&
+      uses_.emplace(input, &blocks).second)
     dropped_.push_back({input, "the scale of an activation"});
-    uses_.emplace(input, &blocks);
-  }
   const Entry* scale = parts.find(fmt::format("{}.scale", base));
   if (scale == nullptr) return {};
   const int64_t count = scale->bytes() / 4;
@@ -98,8 +98,13 @@ Status Uses::add_factor(const Parts& parts, Blocks& blocks) {
                    "first dimension",
                    escaped(scale->name()), count);
   }
+  if (const Blocks* other = uses_.emplace(scale, &blocks).first->second; other != &blocks) {
+    return failure(ErrorCode::malformed, "its factor \"{}\" is {}", escaped(scale->name()),
+                   other == nullptr ? "dropped"
+                                    : fmt::format("also that of tensor \"{}\"",
+                                                  escaped(other->entry->name())));
+  }
   blocks.scale = scale;
-  uses_.emplace(scale, &blocks);
   return {};
 }
 

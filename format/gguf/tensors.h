@@ -33,7 +33,8 @@ class Uses {
  public:
   /// The parts must outlive the object. Fails with unsupported for blocks of a big-endian file that
   /// have numbers of several bytes, as writers of such files differ on their order, and for an
-  /// NVFP4 tensor with other factors; with malformed for a factor that is no float32.
+  /// NVFP4 tensor with other factors; with malformed for a factor that is no float32, or that
+  /// two tensors have.
   static Result<Uses> of(const Parts& parts);
 
   const std::deque<Blocks>& blocks() const { return blocks_; }

@@ -177,6 +177,24 @@ def test_stacked_experts_have_factors_of_their_own(tmp_path, rng, options):
     assert found["a.weight"][2].tobytes() == (floats * factors[:, None, None]).tobytes()
 
 
+def test_blocks_with_the_name_of_an_input_scale_are_not_lost(tmp_path, rng):
+    blocks = rng.integers(0, 256, (2, 72)).astype(np.uint8)
+    source = write(tmp_path / "n.gguf", {"a.weight": ("NVFP4", blocks),
+                                         "a.input_scale": ("NVFP4", blocks)})
+    report = json.loads(dequant("convert", source, "-o", tmp_path / "out.gguf", "--json").stdout)
+    _, found = gguf_support.read(tmp_path / "out.gguf")
+    assert set(found) == {"a.weight", "a.input_scale"} and report["dropped"] == []
+    assert found["a.input_scale"][2].tobytes() == dequantized("NVFP4", [2, 128], blocks).tobytes()
+
+
+def test_a_factor_of_two_tensors_is_refused(tmp_path):
+    blocks = np.zeros((2, 36), np.uint8)
+    source = write(tmp_path / "n.gguf", {"a": ("NVFP4", blocks), "a.weight": ("NVFP4", blocks),
+                                         "a.scale": np.ones(1, np.float32)})
+    error = dequant("convert", source, "-o", tmp_path / "out.gguf", code=3).stderr
+    assert 'tensor "a.weight": its factor "a.scale" is also that of tensor "a"' in error
+
+
 def test_other_factors_are_refused(tmp_path):
     blocks = np.zeros((3, 2, 36), np.uint8)
     source = write(tmp_path / "n.gguf", {"a.weight": ("NVFP4", blocks),
