@@ -81,16 +81,11 @@ HWY_INLINE VWide Table16(const std::array<int8_t, 16>& table) {
   return hn::LoadDup128(DWide(), reinterpret_cast<const uint8_t*>(table.data()));
 }
 
-/// 0xFF for each of the lowest bits that is set, 0 for the others.
-HWY_INLINE VWide MaskOfBits(uint32_t bits) {
-  alignas(32) static constexpr uint8_t kByte[] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1,
-                                                  2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3};
-  const hn::Repartition<uint32_t, DWide> d32;
-  const hn::Repartition<uint64_t, DWide> d64;
-  const VWide bytes =
-      hn::TableLookupBytes(hn::BitCast(DWide(), hn::Set(d32, bits)), hn::Load(DWide(), kByte));
-  const VWide bit = hn::BitCast(DWide(), hn::Set(d64, 0x8040201008040201));
-  return hn::VecFromMask(DWide(), hn::Eq(hn::And(bytes, bit), bit));
+/// The lanes of which the bit of the same number is set.
+HWY_INLINE hn::Mask<DWide> MaskOfBits(uint32_t bits) {
+  uint8_t bytes[8] = {};  // LoadMaskBits reads eight
+  std::memcpy(bytes, &bits, sizeof bits);
+  return hn::LoadMaskBits(DWide(), bytes);
 }
 
 template <class T>
@@ -155,8 +150,9 @@ template <int kZero>
 HWY_INLINE void Nibbles5(const uint8_t* from, const uint8_t* high, int8_t* to) {
   const auto bits = LoadAs<uint32_t>(high);
   for (size_t i = 0; i < 32; i += kWide) {
-    const VWide set = MaskOfBits(bits >> i);
-    const VWide upper = kZero == 0 ? hn::And(set, SetWide(16)) : hn::AndNot(set, SetWide(-16));
+    const auto set = MaskOfBits(bits >> i);
+    const VWide upper =
+        kZero == 0 ? hn::IfThenElseZero(set, SetWide(16)) : hn::IfThenZeroElse(set, SetWide(-16));
     StoreCodes(hn::Or(NibblesAt(from, i), upper), to + i);
   }
 }

@@ -107,7 +107,7 @@ template <class Magnitudes, class Signs>
 HWY_INLINE void StoreParts(int8_t* codes, const Magnitudes& magnitudes, const Signs& signs) {
   for (size_t part = 0; part < 8; ++part, codes += 32) {
     for (size_t i = 0; i < 32; i += kWide) {
-      const VWide mask = MaskOfBits(signs(part) >> i);
+      const VWide mask = hn::VecFromMask(DWide(), MaskOfBits(signs(part) >> i));
       StoreCodes(hn::Sub(hn::Xor(magnitudes(part, i), mask), mask), codes + i);
     }
   }

@@ -80,8 +80,8 @@ HWY_INLINE void UnpackIQ4_NL(const uint8_t* block, const UnpackedBlocks& to) {
 HWY_INLINE void UnpackQ1_0(const uint8_t* block, const UnpackedBlocks& to) {
   *to.scales = Half(block);
   for (size_t i = 0; i < 128; i += kWide) {
-    const VWide mask = MaskOfBits(LoadAs<uint32_t>(block + 2 + i / 32 * 4) >> i % 32);
-    StoreCodes(hn::IfVecThenElse(mask, SetWide(1), SetWide(-1)), to.codes + i);
+    const auto mask = MaskOfBits(LoadAs<uint32_t>(block + 2 + i / 32 * 4) >> i % 32);
+    StoreCodes(hn::IfThenElse(mask, SetWide(1), SetWide(-1)), to.codes + i);
   }
 }
 
