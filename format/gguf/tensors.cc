@@ -100,9 +100,9 @@ Status Uses::add_factor(const Parts& parts, Blocks& blocks) {
   }
   if (const Blocks* other = uses_.emplace(scale, &blocks).first->second; other != &blocks) {
     return failure(ErrorCode::malformed, "its factor \"{}\" is {}", escaped(scale->name()),
-                   other == nullptr ? "dropped"
-                                    : fmt::format("also that of tensor \"{}\"",
-                                                  escaped(other->entry->name())));
+                   other == nullptr
+                       ? "dropped"
+                       : fmt::format("also that of tensor \"{}\"", escaped(other->entry->name())));
   }
   blocks.scale = scale;
   return {};
