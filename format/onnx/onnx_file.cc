@@ -83,6 +83,11 @@ Status OnnxFile::check_output(const std::string& output) const {
 }
 
 Result<ConvertReport> OnnxFile::write(const std::string& output, const WriteOptions& options) {
+  if (output.ends_with(".safetensors") || output.ends_with(".gguf")) {
+    return failure(ErrorCode::invalid_argument,
+                   "{}: an ONNX model becomes an ONNX model, not a file of another format",
+                   escaped(output));
+  }
   return convert(*model_, files_, scopes_, own_, output, options);
 }
 

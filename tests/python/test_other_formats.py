@@ -85,6 +85,13 @@ def test_every_command_that_reads_models_says_so(arguments, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["model.tflite"]
 
 
+@pytest.mark.parametrize("name", ["o.safetensors", "o.gguf"])
+def test_an_onnx_model_is_not_written_under_the_name_of_another_format(name, tmp_path):
+    (tmp_path / "m.onnx").write_bytes(MODEL)
+    error = dequant("convert", tmp_path / "m.onnx", "-o", tmp_path / name, code=2).stderr
+    assert "an ONNX model becomes an ONNX model" in error and not (tmp_path / name).exists()
+
+
 def test_a_pointer_of_git_lfs_comes_with_what_fetches_the_file(tmp_path):
     (tmp_path / "m.onnx").write_bytes(LFS)
     assert "git lfs pull" in dequant("convert", tmp_path / "m.onnx", "-o", tmp_path / "o",
