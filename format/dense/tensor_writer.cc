@@ -167,7 +167,7 @@ Status TensorWriter::copy(const OutputTensor& tensor, const OffsetSink& sink) {
 }
 
 /// A file accepts one write at a time. Threads that wait in the file system may spin on processors
-/// that are needed to dequantize, so they wait here.
+/// that are needed to dequantize, so they wait here, where they yield.
 Status TensorWriter::write_at(OutputFile& out, int64_t at, std::span<const std::byte> bytes) {
   const auto size = static_cast<int64_t>(bytes.size());
   {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "format/dense/sources.h"
+#include "format/io/writing_mutex.h"
 #include "format/model/audit.h"
 #include "format/model/stream.h"
 #include "format/model/write_options.h"
@@ -62,7 +63,7 @@ class TensorWriter {
   AuditWriter* audit_;
   std::vector<float> floats_;
   std::vector<std::byte> rounded_;
-  std::mutex writing_;  ///< held while a chunk is written and the caller's progress is called
+  WritingMutex writing_;  ///< held while a chunk is written and the caller's progress is called
 };
 
 }  // namespace dequant::format::dense

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "format/io/errors.h"
+#include "format/io/writing_mutex.h"
 #include "format/onnx/constant_reader.h"
 #include "format/onnx/encode.h"
 #include "format/onnx/external_size.h"
@@ -366,7 +367,7 @@ class Saver {
   bool has_data_ = false;
   Scatter scatter_;
   std::vector<std::byte> buffer_;
-  std::mutex writing_;            ///< held while a chunk is written and progress is called
+  WritingMutex writing_;          ///< held while a chunk is written and progress is called
   std::optional<Error> stopped_;  ///< the error that progress returned
   int64_t done_ = 0;
   int64_t total_ = 0;
