@@ -56,6 +56,9 @@ ALLOWED = {
                           "format/safetensors/", "format/checkpoint/", "fmt/", "nlohmann/", "re2/"),
     "format/gguf": ("dequant/", "format/dense/", "format/io/", "format/json/", "format/model/",
                     "format/safetensors/", "format/gguf/", "fmt/", "nlohmann/"),
+    "format/tflite": ("dequant/", "format/dense/", "format/io/", "format/model/",
+                      "format/profile/", "format/safetensors/", "format/tflite/", "flatbuffers/",
+                      "fmt/", "nlohmann/"),
     "format/diff": ("dequant/", "format/diff/", "format/io/", "format/model/"),
     # A format includes the common interface, and no other format.
     "format/onnx": ("dequant/", "format/io/", "format/model/", "format/profile/", "format/onnx/",

@@ -40,7 +40,6 @@ LFS = (b"version https://git-lfs.github.com/spec/v1\n"
 MODEL = (EXAMPLES / "digits_qdq_int4.onnx").read_bytes()
 
 FORMATS = {
-    "model.tflite": (struct.pack("<I", 28) + b"TFL3" + bytes(40), "a TensorFlow Lite model"),
     "model.ort": (struct.pack("<I", 28) + b"ORTM" + bytes(40),
                   "an ONNX Runtime (ORT format) model"),
     "model.zip": (zipped(**{"model.onnx": MODEL}), "a zip archive"),

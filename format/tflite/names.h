@@ -1,0 +1,37 @@
+// Names of constants: TFLite's tensors may have none, or that of another tensor.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "format/tflite/model.h"
+
+namespace dequant::format::tflite {
+
+/// Gives each constant a name of its own. The subgraphs must outlive it.
+class Names {
+ public:
+  /// True where an earlier constant is the same: subgraphs share their weights so.
+  bool is_known(const Subgraph& graph, const Tensor& tensor) const;
+
+  /// The name of a tensor: that of the file, or "name@place" where it is empty, no UTF-8, that of
+  /// an earlier tensor, or reserved in safetensors files. Fails with limit where all names together
+  /// are too long: many tensors may have one long name.
+  Result<std::string> add(const Subgraph& graph, const Tensor& tensor, const std::string& place);
+
+ private:
+  struct Place {
+    const Subgraph* graph;
+    const Tensor* tensor;
+  };
+
+  static constexpr size_t kMostBytes = size_t{64} << 20;
+
+  std::unordered_map<std::string_view, Place> first_;  ///< by the names of the file
+  std::unordered_set<std::string> given_;
+  size_t bytes_ = 0;
+};
+
+}  // namespace dequant::format::tflite
