@@ -1,7 +1,6 @@
 // The constant tensors of a TFLite model, and what becomes of each.
 #include "format/tflite/constants.h"
 
-#include <algorithm>
 #include <unordered_set>
 
 #include "dequant/onnx.h"
@@ -37,6 +36,7 @@ class Decisions {
       const uint32_t buffer = found_[i].tensor->buffer;
       if (constant.use == Use::copied && scales_.contains(buffer)) constant.use = Use::parameter;
       constant.shared = uses_[buffer] > 1;
+      out_.by_name.emplace(constant.name, &constant);
     }
     if (!model_.buffers.empty() && model_.buffers[0].size > 0) {
       out_.warnings.add(fmt::format(
@@ -64,13 +64,16 @@ class Decisions {
       if (!is_constant(tensor)) {
         const Type* type = find_type(tensor.type);
         const bool codes = type != nullptr && type->meaning == Meaning::quantized;
-        if (codes && !tensor.quantization.scale.empty())
-          out_.activations.push_back({&tensor, tensor.name});
+        if (!codes || tensor.quantization.scale.empty()) continue;
+        DEQUANT_CHECK(model_.flatbuffer->take(sizeof(Activation)));
+        out_.activations.push_back({&tensor, tensor.name});
         continue;
       }
       if (names_.is_known(graph, tensor)) continue;
+      // The name, and the same once more in a table of names.
+      DEQUANT_CHECK(model_.flatbuffer->take(sizeof(Constant) + 2 * tensor.name.size()));
       Constant& constant = out_.all.emplace_back();
-      DEQUANT_TRY(constant.name, names_.add(graph, tensor, fmt::format("{}.{}", index, i)));
+      constant.name = names_.add(graph, tensor, fmt::format("{}.{}", index, i));
       ++uses_[tensor.buffer];
       found_.push_back({&graph, &tensor});
     }
@@ -254,12 +257,6 @@ class Decisions {
 };
 
 }  // namespace
-
-const Constant* Constants::find(std::string_view name) const {
-  const auto found = std::find_if(all.begin(), all.end(),
-                                  [&](const Constant& constant) { return constant.name == name; });
-  return found == all.end() ? nullptr : &*found;
-}
 
 Result<Constants> constants_of(const InputFile& file, const Model& model) {
   return Decisions(file, model).decide();

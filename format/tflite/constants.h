@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "dequant/plan.h"
@@ -68,8 +69,7 @@ struct Constants {
   std::vector<Activation> activations;
   Warnings warnings;
 
-  /// The constant of a name, or null.
-  const Constant* find(std::string_view name) const;
+  std::unordered_map<std::string_view, const Constant*> by_name;
 };
 
 /// Decides on every tensor. The file and the model must outlive the result. Tensors of several

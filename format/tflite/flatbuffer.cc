@@ -15,13 +15,13 @@ flatbuffers::voffset_t voffset(uint16_t field) {
 
 }  // namespace
 
-Flatbuffer::Flatbuffer(const InputFile& file, std::unique_ptr<uint8_t, Free> memory, size_t size,
-                       size_t most)
+Flatbuffer::Flatbuffer(const InputFile& file, std::unique_ptr<uint8_t, Free> bytes, size_t size,
+                       size_t memory)
     : file_(file),
-      memory_(std::move(memory)),
+      bytes_(std::move(bytes)),
       size_(size),
-      most_(most),
-      verifier_(memory_.get(), size_, 64, kMostTables),
+      memory_(memory),
+      verifier_(bytes_.get(), size_, 64, kMostTables),
       pages_(size_ / kPage + 1) {}
 
 Result<std::unique_ptr<Flatbuffer>> Flatbuffer::open(const InputFile& file, int64_t memory) {
@@ -50,22 +50,29 @@ Status Flatbuffer::load(size_t place, size_t size) {
     for (; next <= last && !pages_[next]; ++next) pages_[next] = true;
     const size_t begin = page * kPage;
     const size_t bytes = std::min(next * kPage, size_) - begin;
-    if (bytes > most_ - read_) {
-      return failure(ErrorCode::limit,
-                     "the structure of the model takes more than {} bytes, which --memory raises",
-                     most_);
-    }
     read_ += bytes;
+    DEQUANT_CHECK(take(bytes));
     DEQUANT_CHECK(file_.read(static_cast<int64_t>(begin),
-                             std::as_writable_bytes(std::span(memory_.get() + begin, bytes))));
+                             std::as_writable_bytes(std::span(bytes_.get() + begin, bytes))));
   }
   return {};
+}
+
+Status Flatbuffer::take(size_t bytes) {
+  constexpr size_t kLeast = size_t{32} << 20;
+  constexpr size_t kTimes = 8;
+  taken_ += bytes;
+  const size_t most = std::max(memory_, kLeast + kTimes * read_);
+  if (taken_ <= most) return {};
+  return failure(ErrorCode::limit,
+                 "the structure of the model needs more than {} bytes of memory; mem allows more",
+                 most);
 }
 
 Result<Table> Flatbuffer::root(std::string_view identifier) {
   constexpr size_t kOffset = sizeof(flatbuffers::uoffset_t);
   DEQUANT_CHECK(load(0, std::min(size_, 2 * kOffset)));
-  const auto* identified = reinterpret_cast<const char*>(memory_.get()) + kOffset;
+  const auto* identified = reinterpret_cast<const char*>(bytes_.get()) + kOffset;
   if (size_ < 2 * kOffset || std::string_view(identified, identifier.size()) != identifier)
     return malformed(kOffset, "the identifier of a model is not there");
   const size_t offset = verifier_.VerifyOffset(size_t{0});
@@ -86,14 +93,14 @@ Result<Table> Flatbuffer::table_at(size_t place) {
     if (has(vtable, sizeof(flatbuffers::voffset_t)))
       DEQUANT_CHECK(load(vtable, loaded<flatbuffers::voffset_t>(vtable)));
   }
-  const bool good = verifier_.VerifyTableStart(memory_.get() + place);
+  const bool good = verifier_.VerifyTableStart(bytes_.get() + place);
   verifier_.EndTable();  // the depth is that of the schema, whatever the file has
   if (!good) return malformed(place, "a table, or its vtable, leads out of the file");
   return Table(*this, place);
 }
 
 const flatbuffers::Table& Table::verified() const {
-  return *reinterpret_cast<const flatbuffers::Table*>(file_->memory_.get() + place_);
+  return *reinterpret_cast<const flatbuffers::Table*>(file_->bytes_.get() + place_);
 }
 
 size_t Table::place_of(uint16_t field) const {
@@ -133,7 +140,7 @@ Result<std::pair<size_t, size_t>> Table::vector(uint16_t field, size_t bytes_of_
   DEQUANT_TRY(const size_t place, target(field));
   if (place == 0) return std::pair(size_t{0}, size_t{0});
   DEQUANT_CHECK(file_->load(place, kLength));
-  if (!file_->verifier_.VerifyVectorOrString(file_->memory_.get() + place, bytes_of_element))
+  if (!file_->verifier_.VerifyVectorOrString(file_->bytes_.get() + place, bytes_of_element))
     return Flatbuffer::malformed(place, "a vector or a text is longer than the file");
   const size_t size = file_->loaded<flatbuffers::uoffset_t>(place);
   const size_t bytes = kLength + size * bytes_of_element;
@@ -148,7 +155,7 @@ Result<std::string_view> Table::text(uint16_t field) const {
   if (place == 0) return std::string_view();
   const size_t begin = place + sizeof(flatbuffers::uoffset_t);
   DEQUANT_CHECK(file_->load(begin + size, 1));
-  const uint8_t* bytes = file_->memory_.get();
+  const uint8_t* bytes = file_->bytes_.get();
   if (!file_->verifier_.VerifyString(reinterpret_cast<const flatbuffers::String*>(bytes + place)))
     return Flatbuffer::malformed(place, "a text does not end with a zero byte");
   return std::string_view(reinterpret_cast<const char*>(bytes) + begin, size);
@@ -160,7 +167,7 @@ Result<Numbers<T>> Table::numbers(uint16_t field) const {
   const auto [place, size] = found;
   if (place == 0) return Numbers<T>();
   const size_t begin = place + sizeof(flatbuffers::uoffset_t);
-  return Numbers<T>(file_->memory_.get() + begin, size, static_cast<int64_t>(begin));
+  return Numbers<T>(file_->bytes_.get() + begin, size, static_cast<int64_t>(begin));
 }
 
 template Result<Numbers<int32_t>> Table::numbers(uint16_t) const;

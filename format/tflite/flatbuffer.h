@@ -110,8 +110,8 @@ class Tables {
 
 class Flatbuffer {
  public:
-  /// The file must outlive this object. Its structure may need `memory` bytes. Fails with
-  /// out_of_memory.
+  /// The file must outlive this object. The structure of the model may take 32 MiB and 8 times its
+  /// bytes in the file, or `memory` bytes if these are more. Fails with out_of_memory.
   static Result<std::unique_ptr<Flatbuffer>> open(const InputFile& file, int64_t memory);
 
   /// The root table. Fails with malformed where the file does not have this identifier, and as the
@@ -120,6 +120,10 @@ class Flatbuffer {
 
   /// Where the last byte of all that was verified ends.
   int64_t end() const { return static_cast<int64_t>(end_); }
+
+  /// Counts memory that the reader of the structure takes: what tables share, it has for each.
+  /// Fails with limit.
+  Status take(size_t bytes);
 
  private:
   friend class Table;
@@ -134,27 +138,28 @@ class Flatbuffer {
   static constexpr size_t kMostTables = 1'000'000;
   static constexpr size_t kPage = 4096;
 
-  Flatbuffer(const InputFile& file, std::unique_ptr<uint8_t, Free> memory, size_t size,
-             size_t most);
+  Flatbuffer(const InputFile& file, std::unique_ptr<uint8_t, Free> bytes, size_t size,
+             size_t memory);
   /// Reads a range, if the file has all of it. Must come before the verifier looks at the range.
   Status load(size_t place, size_t size);
   Result<Table> table_at(size_t place);
   template <class T>
   T loaded(size_t place) const {
     T number{};
-    std::memcpy(&number, memory_.get() + place, sizeof(T));
+    std::memcpy(&number, bytes_.get() + place, sizeof(T));
     return number;
   }
   bool has(size_t place, size_t size) const { return place <= size_ && size <= size_ - place; }
   static Error malformed(size_t place, const char* what);
 
   const InputFile& file_;
-  const std::unique_ptr<uint8_t, Free> memory_;  ///< untouched but for pages that were read
+  const std::unique_ptr<uint8_t, Free> bytes_;  ///< untouched but for pages that were read
   const size_t size_;
-  const size_t most_;  ///< bytes of pages
+  const size_t memory_;  ///< that the caller allows
   flatbuffers::Verifier verifier_;
   std::vector<bool> pages_;
-  size_t read_ = 0;  ///< bytes of pages that were read
+  size_t read_ = 0;   ///< bytes of pages that were read
+  size_t taken_ = 0;  ///< bytes of memory, pages included
   size_t end_ = 0;
   size_t tables_ = 0;
 };

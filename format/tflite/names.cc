@@ -1,7 +1,8 @@
 // Names of constants.
 #include "format/tflite/names.h"
 
-#include "format/io/errors.h"
+#include <fmt/format.h>
+
 #include "format/io/utf8.h"
 
 namespace dequant::format::tflite {
@@ -41,8 +42,7 @@ bool Names::is_known(const Subgraph& graph, const Tensor& tensor) const {
          same(graph, tensor.quantization, *found->second.graph, first.quantization);
 }
 
-Result<std::string> Names::add(const Subgraph& graph, const Tensor& tensor,
-                               const std::string& place) {
+std::string Names::add(const Subgraph& graph, const Tensor& tensor, const std::string& place) {
   const bool is_new = first_.try_emplace(tensor.name, Place{&graph, &tensor}).second;
   std::string name = as_utf8(tensor.name);
   if (name.empty() || name != tensor.name || name == kReserved || !is_new ||
@@ -50,9 +50,6 @@ Result<std::string> Names::add(const Subgraph& graph, const Tensor& tensor,
     name += fmt::format("@{}", place);
     while (given_.contains(name)) name += '@';
   }
-  bytes_ += name.size();
-  if (bytes_ > kMostBytes)
-    return failure(ErrorCode::limit, "names of tensors of more than {} bytes", kMostBytes);
   given_.insert(name);
   return name;
 }

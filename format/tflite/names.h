@@ -17,9 +17,8 @@ class Names {
   bool is_known(const Subgraph& graph, const Tensor& tensor) const;
 
   /// The name of a tensor: that of the file, or "name@place" where it is empty, no UTF-8, that of
-  /// an earlier tensor, or reserved in safetensors files. Fails with limit where all names together
-  /// are too long: many tensors may have one long name.
-  Result<std::string> add(const Subgraph& graph, const Tensor& tensor, const std::string& place);
+  /// an earlier tensor, or reserved in safetensors files.
+  std::string add(const Subgraph& graph, const Tensor& tensor, const std::string& place);
 
  private:
   struct Place {
@@ -27,11 +26,8 @@ class Names {
     const Tensor* tensor;
   };
 
-  static constexpr size_t kMostBytes = size_t{64} << 20;
-
   std::unordered_map<std::string_view, Place> first_;  ///< by the names of the file
   std::unordered_set<std::string> given_;
-  size_t bytes_ = 0;
 };
 
 }  // namespace dequant::format::tflite

@@ -59,7 +59,7 @@ class Reader {
             outside_.push_back(i);
           }
           model_.buffers.push_back(data);
-          return {};
+          return model_.flatbuffer->take(sizeof(Bytes));
         });
   }
 
@@ -109,6 +109,7 @@ class Reader {
     DEQUANT_TRY(const std::string_view name, table.text(field::metadata::name));
     DEQUANT_TRY(const uint32_t buffer, table.number<uint32_t>(field::metadata::buffer, 0));
     model_.metadata.push_back(name);
+    DEQUANT_CHECK(model_.flatbuffer->take(sizeof name));
     return check_buffer(buffer);
   }
 
@@ -118,6 +119,7 @@ class Reader {
   }
 
   Status read_subgraph(const Table& table) {
+    DEQUANT_CHECK(model_.flatbuffer->take(sizeof(Subgraph)));
     Subgraph& graph = model_.subgraphs.emplace_back();
     DEQUANT_TRY(graph.name, table.text(field::subgraph::name));
     DEQUANT_CHECK(for_each(table, field::subgraph::tensors, "tensor",
@@ -131,6 +133,7 @@ class Reader {
   }
 
   Status read_tensor(const Table& table, Subgraph& graph) {
+    DEQUANT_CHECK(model_.flatbuffer->take(sizeof(Tensor)));
     Tensor& tensor = graph.tensors.emplace_back();
     DEQUANT_TRY(tensor.name, table.text(field::tensor::name));
     const auto named = [&](Status status) {

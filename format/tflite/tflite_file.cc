@@ -12,9 +12,6 @@
 namespace dequant::format::tflite {
 namespace {
 
-/// Bytes of pages with the structure of a model, unless the caller allows more.
-constexpr int64_t kStructure = int64_t{256} << 20;
-
 /// Identifies bytes of the file: an address of nothing.
 const void* identity_of(const Bytes& data) { return reinterpret_cast<const void*>(data.offset); }
 
@@ -59,7 +56,7 @@ Result<std::unique_ptr<ModelFile>> TfliteFile::open(const std::string& path,
   DEQUANT_TRY(dense::Options own, dense::read_options(options.own));
   DEQUANT_TRY(InputFile input, InputFile::open(path));
   std::unique_ptr<TfliteFile> file(new TfliteFile(path, std::move(input), std::move(own)));
-  auto model = read_model(file->file_, std::max(kStructure, options.memory));
+  auto model = read_model(file->file_, options.memory);
   if (!model) return in(escaped(path), std::move(model).error());
   file->model_ = *std::move(model);
   auto constants = constants_of(file->file_, file->model_);
@@ -189,8 +186,9 @@ Status TfliteFile::visit_rest(const std::function<Status(const RestTensor&)>& vi
 }
 
 Result<std::optional<DenseTensor>> TfliteFile::stored(const std::string& name) {
-  const Constant* constant = constants_.find(name);
-  if (constant == nullptr) return std::optional<DenseTensor>();
+  const auto found = constants_.by_name.find(name);
+  if (found == constants_.by_name.end()) return std::optional<DenseTensor>();
+  const Constant* constant = found->second;
   if (constant->use == Use::left) {
     return failure(ErrorCode::unsupported, "tensor \"{}\": {}", escaped(name), constant->reason);
   }

@@ -77,11 +77,12 @@ def test_a_file_of_another_format_is_named_not_its_first_broken_byte(name, tmp_p
     ["inspect"], ["inspect", "--json"], ["convert", "-o", "out"], ["extract", "--all", "-o", "out"],
     ["extract", "x", "-o", "out"], ["run", "-o", "out"]])
 def test_every_command_that_reads_models_says_so(arguments, tmp_path):
-    source = tmp_path / "model.tflite"
-    source.write_bytes(FORMATS["model.tflite"][0])
+    source = tmp_path / "model.ort"
+    source.write_bytes(FORMATS["model.ort"][0])
     command, *rest = [tmp_path / a if a == "out" else a for a in arguments]
-    assert "looks like a TensorFlow Lite model" in dequant(command, source, *rest, code=4).stderr
-    assert [p.name for p in tmp_path.iterdir()] == ["model.tflite"]
+    assert "looks like an ONNX Runtime (ORT format) model" in dequant(
+        command, source, *rest, code=4).stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["model.ort"]
 
 
 def test_a_pointer_of_git_lfs_comes_with_what_fetches_the_file(tmp_path):

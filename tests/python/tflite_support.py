@@ -142,9 +142,10 @@ def operator(m, kind, inputs, outputs, graph=0):
     m.subgraphs[graph].operators.append(one)
 
 
-def assembled(tensors, data=b""):
+def assembled(tensors, data=b"", codes=0):
     """A model of one subgraph and one buffer. `tensors` gets the builder, and returns the tables of
-    the subgraph's tensors: these may share what a ModelT has for each."""
+    the subgraph's tensors: these may share what a ModelT has for each. `codes` operator codes are
+    one table."""
     b = flatbuffers.Builder(1 << 20)
 
     def offsets(start, items):
@@ -157,6 +158,8 @@ def assembled(tensors, data=b""):
     schema.BufferAddData(b, bytes_of_buffer)
     buffers = offsets(schema.ModelStartBuffersVector, [schema.BufferEnd(b)])
     made = offsets(schema.SubGraphStartTensorsVector, tensors(b))
+    schema.OperatorCodeStart(b)
+    codes = offsets(schema.ModelStartOperatorCodesVector, [schema.OperatorCodeEnd(b)] * codes)
     schema.SubGraphStart(b)
     schema.SubGraphAddTensors(b, made)
     graphs = offsets(schema.ModelStartSubgraphsVector, [schema.SubGraphEnd(b)])
@@ -164,6 +167,7 @@ def assembled(tensors, data=b""):
     schema.ModelAddVersion(b, 3)
     schema.ModelAddSubgraphs(b, graphs)
     schema.ModelAddBuffers(b, buffers)
+    schema.ModelAddOperatorCodes(b, codes)
     b.Finish(schema.ModelEnd(b), b"TFL3")
     return bytes(b.Output())
 
