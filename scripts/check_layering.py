@@ -80,7 +80,8 @@ ALLOWED = {
     "tools/run.cc": (*TOOLS, "format/onnx/evaluate.h"),
     "python/core": ("dequant/", *FORMATS, "conformance/directml/", "python/core/", "nanobind/"),
     # Fuzz targets include entry points for external data, not the functions behind these.
-    "fuzz": ("dequant.h", "dequant/", "format/", "conformance/", "fuzz/"),
+    "fuzz": ("dequant.h", "dequant/", "format/", "conformance/", "fuzz/", "flatbuffers/",
+             "fmt/"),
 }
 SYSTEM = re.compile(r"^([\w.]+|(sys|linux)/\w+\.h)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')

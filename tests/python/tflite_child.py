@@ -1,7 +1,7 @@
 """Models by TensorFlow's own converter, and the floats of its own DEQUANTIZE, for
-test_tflite_converter.py: a process of its own, as TensorFlow prints much. Arguments: a folder, which
-gets a MODE.tflite and a MODE.npz for each mode of quantization, with the floats of each constant of
-the model that DEQUANTIZE takes, and the values of the others."""
+test_tflite_converter.py: a process of its own, as TensorFlow prints much. Its argument is a folder,
+which gets a MODE.tflite and a MODE.npz for each mode of quantization, with the floats of each
+constant of the model that DEQUANTIZE takes, and the values of the others."""
 
 import os
 import pathlib
