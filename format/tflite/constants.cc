@@ -33,9 +33,9 @@ class Decisions {
     }
     for (size_t i = 0; i < found_.size(); ++i) {
       Constant& constant = out_.all[i];
-      const uint32_t buffer = found_[i].tensor->buffer;
-      if (constant.use == Use::copied && scales_.contains(buffer)) constant.use = Use::parameter;
-      constant.shared = uses_[buffer] > 1;
+      if (constant.use == Use::copied && scales_.contains(found_[i].tensor))
+        constant.use = Use::parameter;
+      constant.shared = uses_[found_[i].tensor->buffer] > 1;
       out_.by_name.emplace(constant.name, &constant);
     }
     if (!model_.buffers.empty() && model_.buffers[0].size > 0) {
@@ -69,7 +69,7 @@ class Decisions {
         out_.activations.push_back({&tensor, tensor.name});
         continue;
       }
-      if (names_.is_known(graph, tensor)) continue;
+      if (names_.known(graph, tensor) != nullptr) continue;
       // The name, and the same once more in a table of names.
       DEQUANT_CHECK(model_.flatbuffer->take(sizeof(Constant) + 2 * tensor.name.size()));
       Constant& constant = out_.all.emplace_back();
@@ -84,7 +84,6 @@ class Decisions {
   Status decide(const Subgraph& graph, const Tensor& tensor, Constant& out) {
     out.data = data_of(tensor);
     out.type = find_type(tensor.type);
-    out.type_name = out.type == nullptr ? "unknown" : out.type->name;
     for (size_t i = 0; i < tensor.shape.size(); ++i) out.shape.push_back(tensor.shape[i]);
     const auto count = element_count(out.shape);
     if (!count) return Error{ErrorCode::malformed, count.error().message};
@@ -194,7 +193,8 @@ class Decisions {
     if (blocks.zero_points >= 0) DEQUANT_CHECK(check_zero_points(graph, blocks, count));
     computed.axis = static_cast<int64_t>(out.shape.size()) - 1;
     DEQUANT_CHECK(set_plan(out.shape, computed, blocks.block_size));
-    scales_.insert(scales->buffer);
+    const Tensor* const known = names_.known(graph, *scales);
+    scales_.insert(known == nullptr ? scales : known);
     return {};
   }
 
@@ -250,9 +250,9 @@ class Decisions {
   const Model& model_;
   Statistics statistics_;
   Names names_;
-  std::vector<Found> found_;             ///< as Constants::all
-  std::vector<int> uses_;                ///< of each buffer
-  std::unordered_set<uint32_t> scales_;  ///< the buffers of scales of blocks
+  std::vector<Found> found_;                  ///< as Constants::all
+  std::vector<int> uses_;                     ///< of each buffer
+  std::unordered_set<const Tensor*> scales_;  ///< of blocks
   Constants out_;
 };
 

@@ -48,7 +48,6 @@ enum class Use : uint8_t {
 struct Constant {
   std::string name;            ///< of no other constant
   const Type* type = nullptr;  ///< null: not known, and left
-  std::string_view type_name;
   std::vector<int64_t> shape;
   Bytes data;
   Use use = Use::copied;

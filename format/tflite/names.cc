@@ -32,14 +32,15 @@ bool same(const Subgraph& graph_a, const Quantization& a, const Subgraph& graph_
 
 }  // namespace
 
-bool Names::is_known(const Subgraph& graph, const Tensor& tensor) const {
+const Tensor* Names::known(const Subgraph& graph, const Tensor& tensor) const {
   const auto found = first_.find(tensor.name);
-  if (found == first_.end()) return false;
+  if (found == first_.end()) return nullptr;
   const Tensor& first = *found->second.tensor;
-  return tensor.buffer == first.buffer && tensor.external_buffer == first.external_buffer &&
-         tensor.type == first.type && tensor.sparse == first.sparse &&
-         tensor.shape == first.shape &&
-         same(graph, tensor.quantization, *found->second.graph, first.quantization);
+  const bool is_same =
+      tensor.buffer == first.buffer && tensor.external_buffer == first.external_buffer &&
+      tensor.type == first.type && tensor.sparse == first.sparse && tensor.shape == first.shape &&
+      same(graph, tensor.quantization, *found->second.graph, first.quantization);
+  return is_same ? &first : nullptr;
 }
 
 std::string Names::add(const Subgraph& graph, const Tensor& tensor, const std::string& place) {

@@ -13,8 +13,9 @@ namespace dequant::format::tflite {
 /// Gives each constant a name of its own. The subgraphs must outlive it.
 class Names {
  public:
-  /// True where an earlier constant is the same: subgraphs share their weights so.
-  bool is_known(const Subgraph& graph, const Tensor& tensor) const;
+  /// The tensor with that name that was added, where it is the same constant: subgraphs share their
+  /// weights so. Null: there is none.
+  const Tensor* known(const Subgraph& graph, const Tensor& tensor) const;
 
   /// The name of a tensor: that of the file, or "name@place" where it is empty, no UTF-8, that of
   /// an earlier tensor, or reserved in safetensors files.

@@ -193,6 +193,32 @@ def beyond(data):
     return bytes(out)
 
 
+def test_a_float_tensor_with_the_buffer_of_scales_is_copied(tmp_path):
+    """Writers store equal data once."""
+    def share(m):
+        m.subgraphs[0].tensors[2].buffer = m.subgraphs[0].tensors[1].buffer
+    got, _ = converted(saved(tmp_path, [
+        Tensor("w", "INT8", np.ones((2, 8)), block=(1, -1, 4)),
+        Tensor("s", "FLOAT32", [[1, 2], [3, 4]]), Tensor("f", "FLOAT32", np.zeros(4))],
+        change=share))
+    assert set(got) == {"w", "f"} and got["f"].tolist() == [1, 2, 3, 4]
+
+
+def test_data_behind_two_gibibytes_are_read(tmp_path):
+    """A flatbuffer has less than 2 GiB; what lies behind it may be anywhere in the file."""
+    def far(m):
+        m.buffers[1].data = None
+        m.buffers[1].offset, m.buffers[1].size = 3 << 30, 4
+    source = saved(tmp_path, [Tensor("w", "INT8", [1, -2, 3, 4], [0.5], [1])], change=far)
+    with open(source, "r+b") as file:  # the file has a hole, and takes little room
+        file.seek(3 << 30)
+        file.write(bytes([1, 254, 3, 4]))
+    got, _ = converted(source)
+    assert got["w"].tolist() == [0, -1.5, 1, 1.5]
+    if "DEQUANT_SANITIZED" not in os.environ:
+        assert peak_memory(tmp_path, "inspect", source) < 32 << 20
+
+
 def test_data_behind_the_flatbuffer_are_read(tmp_path, rng):
     codes = random_codes(rng, "INT8", (9, 5))
     source = saved(tmp_path, [Tensor("w", "INT8", codes, rng.random(5), np.arange(5), 1),
