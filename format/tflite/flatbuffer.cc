@@ -145,7 +145,9 @@ Result<std::pair<size_t, size_t>> Table::vector(uint16_t field, size_t bytes_of_
   const size_t size = file_->loaded<flatbuffers::uoffset_t>(place);
   const size_t bytes = kLength + size * bytes_of_element;
   file_->end_ = std::max(file_->end_, place + bytes);
-  if (load) DEQUANT_CHECK(file_->load(place, bytes));
+  // Many tables may have one long vector, whose pages are looked at once.
+  const bool is_known = bytes > 16 * Flatbuffer::kPage && !file_->long_.insert(place).second;
+  if (load && !is_known) DEQUANT_CHECK(file_->load(place, bytes));
   return std::pair(place, size);
 }
 

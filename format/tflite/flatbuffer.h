@@ -12,6 +12,8 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "dequant/status.h"
@@ -43,9 +45,9 @@ class Numbers {
     std::memcpy(&number, data_ + i * sizeof(T), sizeof(T));
     return number;
   }
-  friend bool operator==(const Numbers& a, const Numbers& b) {
-    return a.size_ == b.size_ && (a.size_ == 0 || a.data_ == b.data_ ||
-                                  std::memcmp(a.data_, b.data_, a.size_ * sizeof(T)) == 0);
+  /// The bytes of all numbers, as a key.
+  std::string_view bytes() const {
+    return {reinterpret_cast<const char*>(data_), size_ * sizeof(T)};
   }
 
  private:
@@ -158,8 +160,9 @@ class Flatbuffer {
   const size_t memory_;  ///< that the caller allows
   flatbuffers::Verifier verifier_;
   std::vector<bool> pages_;
-  size_t read_ = 0;   ///< bytes of pages that were read
-  size_t taken_ = 0;  ///< bytes of memory, pages included
+  std::unordered_set<size_t> long_;  ///< places of vectors of many pages that were read
+  size_t read_ = 0;                  ///< bytes of pages that were read
+  size_t taken_ = 0;                 ///< bytes of memory, pages included
   size_t end_ = 0;
   size_t tables_ = 0;
 };

@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kReserved = "__metadata__";
 
 /// True for two indices that stand for the same data.
-bool same(const Subgraph& a, int32_t of_a, const Subgraph& b, int32_t of_b) {
+bool same_data(const Subgraph& a, int32_t of_a, const Subgraph& b, int32_t of_b) {
   const auto has = [](const Subgraph& graph, int32_t index) {
     return index >= 0 && index < static_cast<int64_t>(graph.tensors.size());
   };
@@ -22,29 +22,39 @@ bool same(const Subgraph& a, int32_t of_a, const Subgraph& b, int32_t of_b) {
   return tensor.buffer == other.buffer && tensor.type == other.type;
 }
 
-bool same(const Subgraph& graph_a, const Quantization& a, const Subgraph& graph_b,
-          const Quantization& b) {
-  return a.scale == b.scale && a.zero_point == b.zero_point && a.dimension == b.dimension &&
-         a.details == b.details && a.blockwise.block_size == b.blockwise.block_size &&
-         same(graph_a, a.blockwise.scales, graph_b, b.blockwise.scales) &&
-         same(graph_a, a.blockwise.zero_points, graph_b, b.blockwise.zero_points);
-}
-
 }  // namespace
 
-const Tensor* Names::known(const Subgraph& graph, const Tensor& tensor) const {
-  const auto found = first_.find(tensor.name);
-  if (found == first_.end()) return nullptr;
-  const Tensor& first = *found->second.tensor;
-  const bool is_same =
-      tensor.buffer == first.buffer && tensor.external_buffer == first.external_buffer &&
-      tensor.type == first.type && tensor.sparse == first.sparse && tensor.shape == first.shape &&
-      same(graph, tensor.quantization, *found->second.graph, first.quantization);
-  return is_same ? &first : nullptr;
+size_t Interned::number_of(std::string_view bytes) {
+  const auto [found, is_new] = ranges_.try_emplace({bytes.data(), bytes.size()});
+  if (is_new) found->second = contents_.try_emplace(bytes, contents_.size()).first->second;
+  return found->second;
+}
+
+bool Names::same(const Place& a, const Place& b) {
+  const Tensor& s = *a.tensor;
+  const Tensor& t = *b.tensor;
+  const Quantization& p = s.quantization;
+  const Quantization& q = t.quantization;
+  const auto equal = [&](const auto& numbers, const auto& others) {
+    return bytes_.number_of(numbers.bytes()) == bytes_.number_of(others.bytes());
+  };
+  return s.buffer == t.buffer && s.external_buffer == t.external_buffer && s.type == t.type &&
+         s.sparse == t.sparse && p.dimension == q.dimension && p.details == q.details &&
+         p.blockwise.block_size == q.blockwise.block_size && equal(s.shape, t.shape) &&
+         equal(p.scale, q.scale) && equal(p.zero_point, q.zero_point) &&
+         same_data(*a.graph, p.blockwise.scales, *b.graph, q.blockwise.scales) &&
+         same_data(*a.graph, p.blockwise.zero_points, *b.graph, q.blockwise.zero_points);
+}
+
+const Tensor* Names::known(const Subgraph& graph, const Tensor& tensor) {
+  const auto found = first_.find(bytes_.number_of(tensor.name));
+  if (found == first_.end() || !same({&graph, &tensor}, found->second)) return nullptr;
+  return found->second.tensor;
 }
 
 std::string Names::add(const Subgraph& graph, const Tensor& tensor, const std::string& place) {
-  const bool is_new = first_.try_emplace(tensor.name, Place{&graph, &tensor}).second;
+  const size_t number = bytes_.number_of(tensor.name);
+  const bool is_new = first_.try_emplace(number, Place{&graph, &tensor}).second;
   std::string name = as_utf8(tensor.name);
   if (name.empty() || name != tensor.name || name == kReserved || !is_new ||
       given_.contains(name)) {

@@ -1,5 +1,6 @@
 // Reading the structure of a TFLite model.
 #include <algorithm>
+#include <unordered_map>
 
 #include "format/io/errors.h"
 #include "format/safetensors/header.h"
@@ -169,13 +170,18 @@ class Reader {
   }
 
   /// -1 stands for an optional tensor that is not there.
-  static Status check_indices(const Numbers<int32_t>& indices, const Subgraph& graph) {
+  Status check_indices(const Numbers<int32_t>& indices, const Subgraph& graph) {
     const auto tensors = static_cast<int64_t>(graph.tensors.size());
-    for (size_t i = 0; i < indices.size(); ++i) {
-      if (indices[i] < -1 || indices[i] >= tensors)
-        return failure(ErrorCode::malformed, "tensor {} of {} tensors", indices[i], tensors);
+    // Many operators may have one long vector, which is read once.
+    const auto [known, is_new] = indices_.try_emplace(indices.offset());
+    auto& [least, greatest] = known->second;
+    for (size_t i = 0; is_new && i < indices.size(); ++i) {
+      least = std::min(least, indices[i]);
+      greatest = std::max(greatest, indices[i]);
     }
-    return {};
+    const int32_t wrong = least < -1 ? least : greatest;
+    if (least >= -1 && greatest < tensors) return {};
+    return failure(ErrorCode::malformed, "tensor {} of {} tensors", wrong, tensors);
   }
 
   Status read_operator(const Table& table, Subgraph& graph) {
@@ -197,10 +203,17 @@ class Reader {
     return {};
   }
 
+  struct Indices {
+    int32_t least = -1;
+    int32_t greatest = -1;
+  };
+
   const InputFile& file_;
   Model& model_;
   std::vector<size_t> outside_;  ///< the buffers whose data are behind the flatbuffer
   std::vector<int32_t> codes_;   ///< of operators
+  /// The least and the greatest index of vectors, by offsets in the file.
+  std::unordered_map<int64_t, Indices> indices_;
 };
 
 }  // namespace

@@ -142,10 +142,10 @@ def operator(m, kind, inputs, outputs, graph=0):
     m.subgraphs[graph].operators.append(one)
 
 
-def assembled(tensors, data=b"", codes=0):
+def assembled(tensors, data=b"", codes=0, operators=None):
     """A model of one subgraph and one buffer. `tensors` gets the builder, and returns the tables of
     the subgraph's tensors: these may share what a ModelT has for each. `codes` operator codes are
-    one table."""
+    one table; `operators` is like `tensors`."""
     b = flatbuffers.Builder(1 << 20)
 
     def offsets(start, items):
@@ -158,10 +158,14 @@ def assembled(tensors, data=b"", codes=0):
     schema.BufferAddData(b, bytes_of_buffer)
     buffers = offsets(schema.ModelStartBuffersVector, [schema.BufferEnd(b)])
     made = offsets(schema.SubGraphStartTensorsVector, tensors(b))
+    if operators is not None:
+        operators = offsets(schema.SubGraphStartOperatorsVector, operators(b))
     schema.OperatorCodeStart(b)
     codes = offsets(schema.ModelStartOperatorCodesVector, [schema.OperatorCodeEnd(b)] * codes)
     schema.SubGraphStart(b)
     schema.SubGraphAddTensors(b, made)
+    if operators is not None:
+        schema.SubGraphAddOperators(b, operators)
     graphs = offsets(schema.ModelStartSubgraphsVector, [schema.SubGraphEnd(b)])
     schema.ModelStart(b)
     schema.ModelAddVersion(b, 3)
