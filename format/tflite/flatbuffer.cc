@@ -108,8 +108,6 @@ size_t Table::place_of(uint16_t field) const {
   return offset == 0 ? 0 : place_ + offset;
 }
 
-Result<bool> Table::has(uint16_t field) const { return place_of(field) != 0; }
-
 template <class T>
 Result<T> Table::number(uint16_t field, T otherwise) const {
   const size_t place = place_of(field);

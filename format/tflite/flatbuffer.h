@@ -1,5 +1,5 @@
 // A flatbuffer in a file. FlatBuffers' own verifier checks every table, field, text and vector
-// before its first access. Only the pages with what is read so are in memory, not the data of
+// before its first access. Of the file only the pages with these are in memory, not the data of
 // tensors.
 #pragma once
 
@@ -59,12 +59,13 @@ class Numbers {
 class Flatbuffer;
 class Tables;
 
-/// A table whose start is verified. All functions verify the field first, and fail with malformed
-/// where it is not within the file, with limit where the structure needs too much memory, and with
-/// io. Fields are given by their numbers. What they return is valid as long as the Flatbuffer.
+/// A table whose start is verified. Functions that return a Result verify the field first, and fail
+/// with malformed where it is not within the file, with limit where the structure needs too much
+/// memory, and with io. Fields are given by their numbers. What is returned is valid as long as the
+/// Flatbuffer.
 class Table {
  public:
-  Result<bool> has(uint16_t field) const;
+  bool has(uint16_t field) const { return place_of(field) != 0; }
   template <class T>
   Result<T> number(uint16_t field, T otherwise) const;
   /// Empty where the table does not have the field; likewise below.

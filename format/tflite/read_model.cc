@@ -144,7 +144,7 @@ class Reader {
     DEQUANT_TRY(tensor.type, table.number<uint8_t>(field::tensor::type, 0));
     DEQUANT_TRY(tensor.buffer, table.number<uint32_t>(field::tensor::buffer, 0));
     DEQUANT_TRY(tensor.external_buffer, table.number<uint32_t>(field::tensor::external_buffer, 0));
-    DEQUANT_TRY(tensor.sparse, table.has(field::tensor::sparsity));
+    tensor.sparse = table.has(field::tensor::sparsity);
     DEQUANT_CHECK(named(check_buffer(tensor.buffer)));
     if (tensor.shape.size() > safetensors::kMaxRank) {
       return named(failure(ErrorCode::limit, "{} dimensions, more than {}", tensor.shape.size(),
