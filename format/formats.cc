@@ -6,12 +6,13 @@
 #include "format/checkpoint/format.h"
 #include "format/gguf/format.h"
 #include "format/onnx/format.h"
+#include "format/tflite/format.h"
 
 namespace dequant::format {
 
 Formats formats() {
-  static constexpr std::array<const Format*, 3> kFormats{
-      &gguf::kFormat, &checkpoint::kFormat,
+  static constexpr std::array<const Format*, 4> kFormats{
+      &gguf::kFormat, &tflite::kFormat, &checkpoint::kFormat,
       &onnx::kFormat,  // last: it recognises every file, as ONNX files have no magic number
   };
   return kFormats;

@@ -28,7 +28,8 @@ export ASAN_OPTIONS=quarantine_size_mb=8:malloc_context_size=3
 one() {
   local target=$1 length=256 dict=() count=$runs
   case $target in
-    cases | directml_json | onnx_model | onnx_tensor | npy | safetensors | gguf) length=2048 ;;
+    cases | directml_json | onnx_model | onnx_tensor | npy | safetensors | gguf | \
+      tflite) length=2048 ;;
     checkpoint_config | checkpoint_index) length=1024 ;;
   esac
   case $target in # a folder is written, and read several times

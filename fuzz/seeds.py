@@ -84,6 +84,15 @@ def gguf(folder: pathlib.Path) -> None:
         write(folder, f"numbers{i}", bytes([i, i]) + rng.randbytes(16 << i % 5))
 
 
+def tflite(folder: pathlib.Path) -> None:
+    """A first byte under 128 is followed by numbers, a greater one by a whole file. What is rare
+    takes a byte of 248 and more: half of the seeds have none."""
+    rng = random.Random(4)
+    for i in range(64):
+        data = rng.randbytes(16 << i % 6)
+        write(folder, f"numbers{i}", bytes([i]) + (bytes(b % 248 for b in data) if i % 2 else data))
+
+
 def field(number: int, value: int | bytes) -> bytes:
     """A field of a protobuf message: a varint, or bytes with their length."""
     def varint(n: int) -> bytes:
@@ -198,6 +207,7 @@ def main() -> None:
     npy(corpus / "npy")
     safetensors(corpus / "safetensors")
     gguf(corpus / "gguf")
+    tflite(corpus / "tflite")
     onnx(corpus)
     checkpoints(corpus)
     descriptions(corpus / "directml_json")

@@ -56,6 +56,9 @@ ALLOWED = {
                           "format/safetensors/", "format/checkpoint/", "fmt/", "nlohmann/", "re2/"),
     "format/gguf": ("dequant/", "format/dense/", "format/io/", "format/json/", "format/model/",
                     "format/safetensors/", "format/gguf/", "fmt/", "nlohmann/"),
+    "format/tflite": ("dequant/", "format/dense/", "format/io/", "format/model/",
+                      "format/profile/", "format/safetensors/", "format/tflite/", "flatbuffers/",
+                      "fmt/", "nlohmann/"),
     "format/diff": ("dequant/", "format/diff/", "format/io/", "format/model/"),
     # A format includes the common interface, and no other format.
     "format/onnx": ("dequant/", "format/io/", "format/model/", "format/profile/", "format/onnx/",
@@ -77,7 +80,8 @@ ALLOWED = {
     "tools/run.cc": (*TOOLS, "format/onnx/evaluate.h"),
     "python/core": ("dequant/", *FORMATS, "conformance/directml/", "python/core/", "nanobind/"),
     # Fuzz targets include entry points for external data, not the functions behind these.
-    "fuzz": ("dequant.h", "dequant/", "format/", "conformance/", "fuzz/"),
+    "fuzz": ("dequant.h", "dequant/", "format/", "conformance/", "fuzz/", "flatbuffers/",
+             "fmt/"),
 }
 SYSTEM = re.compile(r"^([\w.]+|(sys|linux)/\w+\.h)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')

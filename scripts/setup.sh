@@ -8,7 +8,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 packages_build=(g++ cmake ninja-build libhwy-dev libfmt-dev libcli11-dev nlohmann-json3-dev
-                libprotozero-dev libre2-dev libxxhash-dev nettle-dev pkg-config python3)
+                libflatbuffers-dev libprotozero-dev libre2-dev libxxhash-dev nettle-dev pkg-config
+                python3)
 packages_test=(libgtest-dev libgmock-dev libbenchmark-dev binutils python3-dev python3-venv)
 packages_ci=(clang clang-format-14 libclang-rt-14-dev g++-aarch64-linux-gnu qemu-user git
              valgrind chromium)

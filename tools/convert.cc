@@ -241,13 +241,13 @@ int run(Options& o) {
 void add_convert(const Command& app, int& exit_code) {
   auto o = std::make_shared<Options>();
   const Command c = app.add_subcommand("convert", "Turn a quantized model into a float one");
-  c.add_option(
-      "MODEL", o->input,
-      "ONNX model, checkpoint folder, .safetensors or GGUF file to read; may be left out with "
-      "--clean-temp");
+  c.add_option("MODEL", o->input,
+               "ONNX model, checkpoint folder, .safetensors file, GGUF file or TFLite model to "
+               "read; may be left out with "
+               "--clean-temp");
   c.add_option("-o,--output", o->output,
                "Model to write: a folder where MODEL is a folder; of a GGUF file a .gguf or "
-               ".safetensors file, or a folder")
+               ".safetensors file, or a folder; of a TFLite model a .safetensors file")
       .required()
       .check(not_standard_output);
   c.add_flag("--strip-qdq", o->strip_qdq,
@@ -279,10 +279,10 @@ void add_convert(const Command& app, int& exit_code) {
   c.add_flag("--no-checksum", o->no_checksum,
              "Do not verify external data by the checksums that the model gives");
   o->names.add_to(c);
-  c.add_option(
-       "--others", o->others,
-       "Checkpoints, GGUF: tensors that are not quantized keep their type, or get that of the "
-       "dequantized ones; default keep")
+  c.add_option("--others", o->others,
+               "Checkpoints, GGUF, TFLite: tensors that are not quantized keep their type, or get "
+               "that of the "
+               "dequantized ones; default keep")
       .one_of({"keep", "same"});
   c.add_option("--max-shard-size", o->max_shard_size,
                "Checkpoints, GGUF: bytes of a file of the output at most, such as 5G; default 5G")
@@ -290,10 +290,10 @@ void add_convert(const Command& app, int& exit_code) {
   c.add_option("--shards", o->shards,
                "Checkpoints: the files of the output have the names and tensors of the input's")
       .one_of({"as-input"});
-  c.add_option(
-       "--audit", o->audit,
-       "Checkpoints, GGUF: also write a file with a JSON line for each tensor: where it comes "
-       "from, the hashes of its bytes, counts of its values; verify --audit reads it")
+  c.add_option("--audit", o->audit,
+               "Checkpoints, GGUF, TFLite: also write a file with a JSON line for each tensor: "
+               "where it comes "
+               "from, the hashes of its bytes, counts of its values; verify --audit reads it")
       .type_name("FILE")
       .check(not_standard_output);
   c.add_flag("--resume", o->resume,

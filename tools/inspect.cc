@@ -123,7 +123,9 @@ void add_inspect(const Command& app, int& exit_code) {
   auto o = std::make_shared<Options>();
   const Command command =
       app.add_subcommand("inspect", "Show what the quantized tensors of a model hold");
-  command.add_option("MODEL", o->model, "ONNX model, checkpoint folder, .safetensors or GGUF file")
+  command
+      .add_option("MODEL", o->model,
+                  "ONNX model, checkpoint folder, .safetensors file, GGUF file or TFLite model")
       .required();
   command.add_flag("--json", o->json, "Print one JSON object instead of tables");
   command
@@ -133,10 +135,10 @@ void add_inspect(const Command& app, int& exit_code) {
       .check(not_standard_output);
   command.add_flag("-f,--force", o->force, "Replace the page if it exists")
       .needs(command.get_option("--html"));
-  command.add_flag(
-      "--all", o->all,
-      "Checkpoints, GGUF: read all tensors, and show each with the ranges of its scales and "
-      "values; else only what there is, with names that differ in numbers folded");
+  command.add_flag("--all", o->all,
+                   "Checkpoints, GGUF, TFLite: read all tensors, and show each with the ranges of "
+                   "its scales and "
+                   "values; else only what there is, with names that differ in numbers folded");
   command.add_flag("--keep-unknown", o->keep_unknown,
                    "Checkpoints: list quantized tensors that nothing says how to dequantize; else "
                    "that is an error");

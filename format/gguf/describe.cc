@@ -41,21 +41,6 @@ std::string text_of(Number number) {
                                            : fmt::format("{}", number.real());
 }
 
-/// The text with the bytes that are no UTF-8 as escapes.
-std::string utf8(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size();) {
-    const size_t length = utf8_length(text, i);
-    if (length == 0) {
-      fmt::format_to(std::back_inserter(out), "\\x{:02x}", static_cast<unsigned char>(text[i]));
-    } else {
-      out += text.substr(i, length);
-    }
-    i += std::max<size_t>(length, 1);
-  }
-  return out;
-}
-
 std::string shortened(std::string_view text, bool whole) {
   return fmt::format("{}{}", escaped(text), whole && text.size() <= kMostText ? "" : "...");
 }
@@ -148,13 +133,13 @@ Result<std::vector<std::pair<std::string, std::string>>> texts(const Parts& part
     std::string& text = all.emplace_back(std::string(pair.key), "").second;
     if (pair.type == ValueType::text) {
       DEQUANT_TRY(text, text_of(file, pair, INT64_MAX));
-      text = utf8(text);
+      text = as_utf8(text);
     } else if (pair.type == ValueType::array) {
       ordered_json list = ordered_json::array();
       DEQUANT_CHECK(visit_elements(
           file, parts.big_endian(), pair, pair.number,
           [&](Number number) { list.push_back(json_of(number)); },
-          [&](std::string_view element) { list.push_back(utf8(element)); }));
+          [&](std::string_view element) { list.push_back(as_utf8(element)); }));
       text = list.dump();
     } else {
       text = text_of(Number{pair.type, pair.number});

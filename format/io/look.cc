@@ -31,7 +31,6 @@ struct Mark {
 
 /// Magic numbers at the start of files. Where one is a prefix of another, the longer comes first.
 constexpr std::array kMarks{
-    Mark{4, "TFL3"sv, {"a TensorFlow Lite model"}},
     Mark{4, "ORTM"sv, {"an ONNX Runtime (ORT format) model"}},
     Mark{0, "\x93NUMPY"sv, {"a NumPy array"}},
     Mark{0, "\x89HDF\r\n\x1a\n"sv, {"an HDF5 file"}},

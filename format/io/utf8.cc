@@ -1,5 +1,10 @@
-// UTF-8: reading and writing one character.
+// UTF-8: reading and writing characters.
 #include "format/io/utf8.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
 
 namespace dequant::format {
 
@@ -42,6 +47,20 @@ void append_utf8(std::string& text, uint32_t character) {
     text += continuation(6);
     text += continuation(0);
   }
+}
+
+std::string as_utf8(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size();) {
+    const size_t length = utf8_length(text, i);
+    if (length == 0) {
+      fmt::format_to(std::back_inserter(out), "\\x{:02x}", static_cast<unsigned char>(text[i]));
+    } else {
+      out += text.substr(i, length);
+    }
+    i += std::max<size_t>(length, 1);
+  }
+  return out;
 }
 
 }  // namespace dequant::format

@@ -26,9 +26,10 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
             progress: Callable[[int, int], object] | None = None) -> ConvertReport:
     """Writes a float model: every DequantizeLinear of constants becomes a float initializer.
 
-    A checkpoint (a folder, or a .safetensors file) becomes a dense checkpoint.
+    A checkpoint (a folder, or a .safetensors file) becomes a dense checkpoint, a TFLite model a
+    .safetensors file.
 
-    input, output  paths of models of the same format; a file appears complete or not at all
+    input, output  paths of models; a file appears complete or not at all
     assume_const   an initializer that is also a graph input counts as constant, although callers
                    of the model could override it
     strip_qdq      also removes QuantizeLinear and DequantizeLinear nodes from activations, inputs

@@ -26,11 +26,11 @@ def open(path: str | os.PathLike[str], *, mem: int | None = None, checksum: bool
     ...     weight = model["conv1.weight"].to_numpy()
 
     The file is an ONNX model, whose external data is read from the files beside it, a checkpoint
-    folder, a .safetensors file or a GGUF file. Of an ONNX model every DequantizeLinear whose inputs
-    are constants is a tensor, of others every quantized weight. open() reads the structure of the
-    model and checks the location and size of all tensor data. Tensor data is read on access.
-    Reading external data whose SHA-1 differs from the checksum in the model raises ValueError,
-    unless `checksum` is False.
+    folder, a .safetensors file, a GGUF file or a TFLite model. Of an ONNX model every
+    DequantizeLinear whose inputs are constants is a tensor, of others every quantized weight.
+    open() reads the structure of the model and checks the location and size of all tensor data.
+    Tensor data is read on access. Reading external data whose SHA-1 differs from the checksum in
+    the model raises ValueError, unless `checksum` is False.
 
     Tensors of GGUF files have the names and the rows that transformers has where `names` is "hf".
 

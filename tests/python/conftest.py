@@ -23,8 +23,10 @@ if os.environ.get("DEQUANT_SANITIZED"):
                "test_checkpoints_refused_tables.py", "test_checkpoints_unclaimed.py",
                "test_convert_external.py", "test_convert_graph.py", "test_extract.py",
                "test_hostile_checkpoints.py", "test_hostile_external.py", "test_hostile_graph.py",
-               "test_hostile_tensor.py", "test_hostile_wire.py", "test_inspect.py",
-               "test_inspect_page.py", "test_inspect_truth.py", "test_safetensors.py"}
+               "test_hostile_tensor.py", "test_hostile_tflite.py",
+               "test_hostile_tflite_tensors.py", "test_hostile_wire.py", "test_inspect.py",
+               "test_inspect_page.py", "test_inspect_truth.py", "test_safetensors.py",
+               "test_tflite.py"}
     collect_ignore = [path.name for path in pathlib.Path(__file__).parent.glob("test_*.py")
                       if path.name not in READERS]
 

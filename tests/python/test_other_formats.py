@@ -40,7 +40,6 @@ LFS = (b"version https://git-lfs.github.com/spec/v1\n"
 MODEL = (EXAMPLES / "digits_qdq_int4.onnx").read_bytes()
 
 FORMATS = {
-    "model.tflite": (struct.pack("<I", 28) + b"TFL3" + bytes(40), "a TensorFlow Lite model"),
     "model.ort": (struct.pack("<I", 28) + b"ORTM" + bytes(40),
                   "an ONNX Runtime (ORT format) model"),
     "model.zip": (zipped(**{"model.onnx": MODEL}), "a zip archive"),
@@ -78,11 +77,12 @@ def test_a_file_of_another_format_is_named_not_its_first_broken_byte(name, tmp_p
     ["inspect"], ["inspect", "--json"], ["convert", "-o", "out"], ["extract", "--all", "-o", "out"],
     ["extract", "x", "-o", "out"], ["run", "-o", "out"]])
 def test_every_command_that_reads_models_says_so(arguments, tmp_path):
-    source = tmp_path / "model.tflite"
-    source.write_bytes(FORMATS["model.tflite"][0])
+    source = tmp_path / "model.ort"
+    source.write_bytes(FORMATS["model.ort"][0])
     command, *rest = [tmp_path / a if a == "out" else a for a in arguments]
-    assert "looks like a TensorFlow Lite model" in dequant(command, source, *rest, code=4).stderr
-    assert [p.name for p in tmp_path.iterdir()] == ["model.tflite"]
+    assert "looks like an ONNX Runtime (ORT format) model" in dequant(
+        command, source, *rest, code=4).stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["model.ort"]
 
 
 @pytest.mark.parametrize("name", ["o.safetensors", "o.gguf"])

@@ -48,5 +48,12 @@ TEST(Utf8Test, NumbersAboveTheLastCharacterAreNotValid) {
   EXPECT_EQ(utf8_length("\xF5\x80\x80\x80", 0), 0U);
 }
 
+TEST(AsUtf8, BytesThatAreNoUtf8BecomeEscapes) {
+  EXPECT_EQ(as_utf8("a\xC3\xB6\n"), "a\xC3\xB6\n");
+  EXPECT_EQ(as_utf8("\xFFz\xC3"), "\\xffz\\xc3");
+  EXPECT_EQ(as_utf8("\xED\xA0\x80"), "\\xed\\xa0\\x80");  // a surrogate
+  EXPECT_EQ(as_utf8(""), "");
+}
+
 }  // namespace
 }  // namespace dequant::format

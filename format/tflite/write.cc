@@ -1,0 +1,179 @@
+// Writing the dense tensors of a TFLite model.
+#include "format/tflite/write.h"
+
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <unordered_set>
+
+#include "format/dense/tensor_writer.h"
+#include "format/io/errors.h"
+#include "format/tflite/options.h"
+#include "format/tflite/sources.h"
+
+namespace dequant::format::tflite {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using dense::OutputTensor;
+
+constexpr std::string_view kSafetensors = ".safetensors";
+constexpr const char* kNotSelected = "not selected by include and exclude";
+
+/// What is true of every such output, though nothing in it says so.
+constexpr const char* kSentence =
+    "the tensors are those of TFLite, by names and layouts, not those of the model that was "
+    "converted to it: kernels of convolutions are [out, height, width, in], matrices [out, in], "
+    "and several operators may have become one";
+
+double seconds(int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
+
+class Writer {
+ public:
+  Writer(ModelFile& file, const InputFile& input, const Constants& constants,
+         const dense::Options& own, const std::string& output, const WriteOptions& options)
+      : file_(file),
+        input_(input),
+        constants_(constants),
+        own_(own),
+        output_(output),
+        options_(options),
+        dtype_(options.dtype.value_or(Element::float32)),
+        stream_(options.stream) {
+    stream_.phases = &phases_;
+  }
+
+  Result<ConvertReport> write() {
+    const auto started = Clock::now();
+    DEQUANT_CHECK(check_output());
+    for (const Constant& constant : constants_.all) DEQUANT_CHECK(add(constant));
+    DEQUANT_CHECK(dense::place(shard_, {{"format", "pt"}}));
+    report_.bytes_in = input_.size();
+    report_.bytes_out = shard_.bytes;
+    report_.warnings = constants_.warnings.sentences();
+    report_.warnings.emplace_back(kSentence);
+    report_.seconds.decide = std::chrono::duration<double>(Clock::now() - started).count();
+    if (!options_.dry_run) DEQUANT_CHECK(write_all());
+    report_.seconds.read = seconds(phases_.read);
+    report_.seconds.dequantize = seconds(phases_.dequantize);
+    report_.seconds.write = seconds(phases_.write);
+    report_.seconds.flush = seconds(phases_.flush);
+    return std::move(report_);
+  }
+
+ private:
+  Status check_output() const {
+    if (output_.ends_with(kSafetensors)) return {};
+    return failure(ErrorCode::invalid_argument,
+                   "{}: {}the floats of a TFLite model become a file whose name ends with {}",
+                   escaped(output_),
+                   output_.ends_with(kEnding) ? "dequant writes no TFLite models; " : "",
+                   kSafetensors);
+  }
+
+  /// Adds the tensor of a constant to the output, and what becomes of it to the report.
+  Status add(const Constant& constant) {
+    if (constant.use == Use::parameter) return {};
+    const bool wanted = options_.selection.wants({constant.name.c_str()});
+    if (constant.use == Use::left && wanted) {
+      return failure(ErrorCode::unsupported,
+                     "{}: tensor \"{}\": {}; a conversion that excludes the tensor leaves it out",
+                     escaped(file_.path()), escaped(constant.name), constant.reason);
+    }
+    if (constant.use == Use::dropped) {
+      report_.dropped.push_back({constant.name, constant.reason});
+    } else if (constant.use == Use::copied) {
+      return copy(constant);
+    } else if (wanted) {
+      return compute(constant);
+    } else {
+      report_.dropped.push_back({constant.name, kNotSelected});
+    }
+    return {};
+  }
+
+  Status copy(const Constant& constant) {
+    OutputTensor out = output_of(constant);
+    out.type = constant.type->dtype;
+    out.element = constant.type->element;
+    out.bytes = constant.data.size;
+    const bool is_float = out.element && is_output(*out.element);
+    if (own_.others_same && is_float && *out.element != dtype_) {
+      out.from = out.element;
+      DEQUANT_CHECK(set_output(out));
+    }
+    shard_.tensors.push_back(out);
+    return {};
+  }
+
+  Status compute(const Constant& constant) {
+    const Computed& computed = *constant.computed;
+    OutputTensor out = output_of(constant);
+    out.computed = true;
+    DEQUANT_CHECK(set_output(out));
+    shard_.tensors.push_back(out);
+    Converted& converted = report_.converted.emplace_back();
+    converted.scheme = computed.scheme;
+    converted.name = converted.constant = converted.source = constant.name;
+    converted.plan = plan_for(computed.plan, {}, dtype_);
+    converted.axis = computed.axis;
+    converted.shape = constant.shape;
+    const int64_t parameters =
+        computed.scale.data.size + (computed.zero_point ? computed.zero_point->data.size : 0);
+    converted.bytes_before = constant.data.size + parameters;
+    converted.bytes_first = (known_.insert(constant.data.offset).second ? constant.data.size : 0) +
+                            (known_.insert(computed.scale.data.offset).second ? parameters : 0);
+    converted.bytes_after = out.bytes;
+    return {};
+  }
+
+  static OutputTensor output_of(const Constant& constant) {
+    return {.name = constant.name, .origin = &constant, .shape = constant.shape};
+  }
+
+  Status set_output(OutputTensor& out) const {
+    out.output = dtype_;
+    dense::set_type(out, *safetensors::dtype_of(dtype_));
+    DEQUANT_TRY(const int64_t count, element_count(out.shape));
+    DEQUANT_TRY(out.bytes, packed_bytes(dtype_, count));
+    return {};
+  }
+
+  Status write_all() {
+    dense::Done done(options_.progress, report_.bytes_out);
+    std::optional<AuditWriter> audit;
+    if (!own_.audit.empty()) {
+      DEQUANT_TRY(AuditWriter created, AuditWriter::create(own_.audit, options_.overwrite));
+      audit.emplace(std::move(created));
+    }
+    shard_.name = std::filesystem::path(output_).filename().string();
+    ConstantSources sources(input_, std::filesystem::path(file_.path()).filename().string());
+    dense::TensorWriter tensors(sources, stream_, done, audit ? &*audit : nullptr);
+    DEQUANT_CHECK(tensors.write(shard_, output_, options_.overwrite));
+    DEQUANT_CHECK(input_.check_unchanged());
+    return audit ? audit->commit() : Status();
+  }
+
+  ModelFile& file_;
+  const InputFile& input_;
+  const Constants& constants_;
+  const dense::Options& own_;
+  const std::string& output_;
+  const WriteOptions& options_;
+  const Element dtype_;
+  Phases phases_;
+  StreamOptions stream_;
+  dense::OutputShard shard_;
+  ConvertReport report_;
+  std::unordered_set<int64_t> known_;  ///< offsets of what earlier tensors are computed from
+};
+
+}  // namespace
+
+Result<ConvertReport> write(ModelFile& file, const InputFile& input, const Constants& constants,
+                            const dense::Options& own, const std::string& output,
+                            const WriteOptions& options) {
+  return Writer(file, input, constants, own, output, options).write();
+}
+
+}  // namespace dequant::format::tflite

@@ -1,0 +1,61 @@
+// Conversions of model files that become files of dense tensors.
+#include "fuzz/support/conversion.h"
+
+#include <filesystem>
+
+#include "format/formats.h"
+#include "format/model/convert.h"
+#include "format/model/model_file.h"
+#include "fuzz/support/check.h"
+
+namespace dequant::fuzz {
+namespace {
+
+constexpr int64_t kMostConverted = 1 << 20;  ///< bytes of files that are written
+
+/// Every tensor of the output has the floats that reading the input gives.
+void check_output(const std::string& input, const std::string& output) {
+  const auto before = open_model(format::formats(), input, {});
+  format::OpenOptions options;  // integers with the name of a weight are copied
+  options.where_known.set("keep-unknown");
+  const auto after = open_model(format::formats(), output, options);
+  require(accepted(before) && accepted(after), "what is written cannot be read");
+  const auto same = [&](const format::DenseTensor& tensor) -> Status {
+    const auto found = (*after)->stored(std::string(tensor.name));
+    require(accepted(found) && found->has_value(), "a tensor is not there");
+    std::vector<std::byte> floats;
+    std::vector<std::byte> stored;
+    DEQUANT_CHECK(stream(**before, tensor, {}, [&](auto part) {
+      floats.insert(floats.end(), part.begin(), part.end());
+      return Status();
+    }));
+    DEQUANT_CHECK(stream(**after, **found, {}, [&](auto part) {
+      stored.insert(stored.end(), part.begin(), part.end());
+      return Status();
+    }));
+    require(floats == stored, "other floats");
+    return {};
+  };
+  const auto left = [](const format::LeftTensor&) { return Status(); };
+  require(accepted((*before)->visit({same, left})), "a tensor cannot be read");
+}
+
+}  // namespace
+
+bool check_conversion(const std::string& input, const std::string& output) {
+  format::ConvertOptions options;
+  options.write.overwrite = format::Overwrite::replace;
+  options.write.dry_run = true;
+  const auto dry = format::convert(format::formats(), input, output, options);
+  if (!accepted(dry)) return false;
+  if (dry->bytes_out > kMostConverted) return true;
+  options.write.dry_run = false;
+  require(accepted(format::convert(format::formats(), input, output, options)),
+          "a dry run promised more");
+  require(static_cast<int64_t>(std::filesystem::file_size(output)) == dry->bytes_out,
+          "another size than the report says");
+  check_output(input, output);
+  return true;
+}
+
+}  // namespace dequant::fuzz
