@@ -35,7 +35,10 @@ def test_codes_of_nf4(tmp_path, seed):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_codes_of_fp4(tmp_path, seed):
-    codes_of_4_bits(tmp_path, Draw(seed), "fp4", lambda n: 2 * n)
+    """The kernel of bitsandbytes for AVX-512 has +0 for code 8, its other kernels have -0."""
+    avx512 = torch.backends.cpu.get_cpu_capability() == "AVX512"
+    codes_of_4_bits(tmp_path, Draw(seed), "fp4", lambda n: 2 * n,
+                    torch.equal if avx512 else same_bits)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -76,11 +76,17 @@ def bits(tensor):
     return tensor.view(torch.int16) if tensor.itemsize == 2 else tensor
 
 
-def differing(got, want):
+def differing(got, want, view=bits):
     """Names of tensors that are not the same, or not in both."""
     return [name for name in sorted(got.keys() | want.keys())
             if name not in got or name not in want or got[name].dtype != want[name].dtype
-            or not torch.equal(bits(got[name]), bits(want[name]))]
+            or not torch.equal(view(got[name]), view(want[name]))]
+
+
+def view_of(tool):
+    """What is compared: numbers for fp4 of bitsandbytes on AVX-512, whose code 8 is +0 there."""
+    avx512 = torch.backends.cpu.get_cpu_capability() == "AVX512"
+    return (lambda tensor: tensor) if avx512 and tool == "bitsandbytes-fp4" else bits
 
 
 @pytest.mark.parametrize(("kind", "tool"), CASES)
@@ -98,5 +104,5 @@ def test_a_converted_model_computes_what_the_producer_says(kind, tool, dense, tm
     assert not problems
     assert not [line for line in said if "RoPE" not in line]
     want = reference(source, pathlib.Path(tmp_path / "reference"))
-    assert differing(model.state_dict(), want.state_dict()) == []
+    assert differing(model.state_dict(), want.state_dict(), view_of(tool)) == []
     assert torch.equal(bits(models.logits(model)), bits(models.logits(want)))
