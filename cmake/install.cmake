@@ -18,10 +18,19 @@ if(TARGET dequant_cli)
   set_target_properties(dequant_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${to_library}")
 endif()
 
+# Whoever needs the core alone needs none of what the library of model files needs: that library is
+# a component of its own.
+if(TARGET dequant_model)
+  install(TARGETS dequant_model EXPORT dequantModelTargets)
+  install(EXPORT dequantModelTargets NAMESPACE dequant:: DESTINATION ${package_dir})
+endif()
+
 # A shared library brings what it needs; a static one leaves it to whoever links.
 set(private_dependencies "")
+set(model_dependencies "")
 if(library_type STREQUAL "STATIC_LIBRARY")
   set(private_dependencies "find_dependency(Threads)")
+  set(model_dependencies "find_dependency(fmt)")
 endif()
 configure_package_config_file(cmake/dequantConfig.cmake.in ${generated}/dequantConfig.cmake
                               INSTALL_DESTINATION ${package_dir})
@@ -40,3 +49,9 @@ cmake_path(APPEND pc_libdir "\${prefix}" ${CMAKE_INSTALL_LIBDIR})
 cmake_path(APPEND pc_includedir "\${prefix}" ${CMAKE_INSTALL_INCLUDEDIR})
 configure_file(cmake/dequant.pc.in ${generated}/dequant.pc @ONLY)
 install(FILES ${generated}/dequant.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+if(TARGET dequant_model)
+  set(pc_model_requires "fmt re2 nettle")
+  configure_file(cmake/dequant-model.pc.in ${generated}/dequant-model.pc @ONLY)
+  install(FILES ${generated}/dequant-model.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()

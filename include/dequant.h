@@ -370,6 +370,151 @@ DEQUANT_EXPORT dequant_code dequant_run_scheme(const dequant_plan* plan,
                                                const dequant_options* options,
                                                dequant_error* error);
 
+/* ---- Model files ----------------------------------------------------------------------------- */
+
+/* These functions are in libdequant_model (CMake: dequant::model; pkg-config: dequant-model). */
+
+/* An open model file: its list of tensors, and its files, which must not change while it is open.
+ * Any number of threads may use one at the same time. */
+typedef struct dequant_model dequant_model;
+
+/* An option of one format, by its name on the command line without dashes: {"names", "hf"} of GGUF,
+ * {"strip-qdq", NULL} of ONNX. The value of a flag is NULL or empty. */
+typedef struct dequant_model_option {
+  const char* name;
+  const char* value;
+} dequant_model_option;
+
+/* How a model file is opened. A NULL pointer in place of it means all zero. */
+typedef struct dequant_model_open_options {
+  size_t struct_size;
+  const dequant_model_option* options;
+  size_t option_count;
+  int64_t structure_memory; /* bytes for all but tensor data, where more than the format's limit */
+} dequant_model_open_options;
+
+/* Opens a file or a folder of any format that dequant reads and sets *model, which the caller
+ * closes with dequant_model_close. On failure *model is NULL: DEQUANT_IO, DEQUANT_MALFORMED,
+ * DEQUANT_LIMIT, DEQUANT_UNSUPPORTED, DEQUANT_OUT_OF_MEMORY, or DEQUANT_INVALID_ARGUMENT for an
+ * option that the format does not have, or a wrong value. */
+DEQUANT_EXPORT dequant_code dequant_model_open(const char* path,
+                                               const dequant_model_open_options* options,
+                                               dequant_model** model, dequant_error* error);
+
+/* Closes a model; NULL does nothing. The model and its texts must not be used afterwards. */
+DEQUANT_EXPORT void dequant_model_close(dequant_model* model);
+
+/* The key of the format, "onnx", "checkpoint", "gguf" or "tflite", valid until the process ends; ""
+ * for NULL. */
+DEQUANT_EXPORT const char* dequant_model_format(const dequant_model* model);
+
+/* How many tensors the float model has; 0 for NULL. The quantized ones come first, in the order of
+ * the file, then those that are stored as floats. */
+DEQUANT_EXPORT size_t dequant_model_tensor_count(const dequant_model* model);
+/* How many tensors cannot be read as floats; 0 for NULL. */
+DEQUANT_EXPORT size_t dequant_model_left_count(const dequant_model* model);
+
+/* A tensor of a model. Texts and shape are valid until the model is closed; a text that the tensor
+ * does not have is "". A NUL within a name ends it here. */
+typedef struct dequant_model_tensor {
+  size_t struct_size;
+  const char* name;        /* of the dense tensor */
+  const char* codes;       /* the name of the stored tensor that has its codes */
+  const char* node;        /* the node that dequantizes it, in formats with a graph */
+  const char* scheme;      /* a domain of ONNX, "gptq", a block type */
+  const char* stored;      /* the type of the codes, "uint4" or "Q4_K"; of floats their type */
+  const char* reason;      /* of a tensor that cannot be read: why, a sentence */
+  dequant_element element; /* the float type that the specification gives */
+  size_t rank;
+  const int64_t* shape;  /* outermost dimension first */
+  uint64_t bytes;        /* of the dense tensor of that type, packed */
+  uint64_t stored_bytes; /* in files, of its codes and their parameters */
+  int quantized;         /* 0: stored as floats */
+} dequant_model_tensor;
+
+/* Fills *tensor, whose struct_size the caller has set, with tensor i. Fails with
+ * DEQUANT_INVALID_ARGUMENT if i is dequant_model_tensor_count() or more. */
+DEQUANT_EXPORT dequant_code dequant_model_tensor_at(const dequant_model* model, size_t i,
+                                                    dequant_model_tensor* tensor,
+                                                    dequant_error* error);
+/* The same for the tensors that cannot be read: name, node, scheme and reason, the rest zero or
+ * empty. */
+DEQUANT_EXPORT dequant_code dequant_model_left_at(const dequant_model* model, size_t i,
+                                                  dequant_model_tensor* tensor,
+                                                  dequant_error* error);
+
+/* Sets *i to the tensor with that name, or whose node or codes have it. Fails with
+ * DEQUANT_INVALID_ARGUMENT where none or several have it. */
+DEQUANT_EXPORT dequant_code dequant_model_find(const dequant_model* model, const char* name,
+                                               size_t* i, dequant_error* error);
+
+/* How a dense tensor is read. A NULL pointer in place of it means all zero. Neither memory nor
+ * threads change a bit of it. */
+typedef struct dequant_model_read_options {
+  size_t struct_size;
+  dequant_element output; /* float32, float16 or bfloat16; 0: the element of the tensor */
+  int threads;            /* at most so many, the calling one included; 0: one for each processor */
+  int64_t memory;         /* bytes of buffers at most; 0: 2^30; never less than about 2^23 */
+} dequant_model_read_options;
+
+/* Reads tensor i into y, row-major and packed, little-endian, at any alignment. y_bytes must be
+ * exactly its bytes as that output. Fails with DEQUANT_INVALID_ARGUMENT before the first write;
+ * with DEQUANT_IO, DEQUANT_MALFORMED, DEQUANT_LIMIT, DEQUANT_UNSUPPORTED or DEQUANT_OUT_OF_MEMORY,
+ * when y is incomplete. */
+DEQUANT_EXPORT dequant_code dequant_model_read(const dequant_model* model, size_t i, void* y,
+                                               uint64_t y_bytes,
+                                               const dequant_model_read_options* options,
+                                               dequant_error* error);
+
+/* Receives the bytes [offset, offset + count) of a dense tensor, whole elements. Any number but 0
+ * ends the read. It must not leave by longjmp. */
+typedef int (*dequant_model_band)(void* self, uint64_t offset, const void* bytes, uint64_t count);
+
+/* Reads tensor i in bands of bounded memory, which follow one another from front to back; `band` is
+ * called on the calling thread. Fails as dequant_model_read does, and with DEQUANT_INVALID_ARGUMENT
+ * if `band` is NULL, returns another number than 0, or throws a C++ exception. */
+DEQUANT_EXPORT dequant_code dequant_model_read_bands(const dequant_model* model, size_t i,
+                                                     dequant_model_band band, void* self,
+                                                     const dequant_model_read_options* options,
+                                                     dequant_error* error);
+
+/* Called with the bytes of output that are done and their total, on any thread, one call at a time.
+ * Any number but 0 ends the conversion. It must not leave by longjmp. */
+typedef int (*dequant_model_progress)(void* self, int64_t done, int64_t total);
+
+/* How a model file is converted. A NULL pointer in place of it means all zero. Globs select the
+ * tensors that are dequantized, by their names. */
+typedef struct dequant_model_convert_options {
+  size_t struct_size;
+  const dequant_model_option* options;
+  size_t option_count;
+  const char* const* include; /* none: all tensors */
+  size_t include_count;
+  const char* const* exclude;
+  size_t exclude_count;
+  dequant_element dtype;    /* float32, float16 or bfloat16; 0: as each tensor says */
+  int require_float;        /* fail with DEQUANT_UNSUPPORTED where anything stays quantized */
+  int dry_run;              /* check everything, write nothing */
+  int overwrite;            /* replace an output that is there; else fail with DEQUANT_IO */
+  int threads;              /* as in dequant_model_read_options */
+  int64_t memory;           /* likewise */
+  int64_t structure_memory; /* as in dequant_model_open_options */
+  dequant_model_progress progress; /* NULL: none */
+  void* self;                      /* handed to progress unchanged */
+} dequant_model_convert_options;
+
+/* Converts the model file `input` to the float model `output`, which appears whole or not at all.
+ * If `report` is not NULL, *report becomes the report as `dequant convert --json` prints it without
+ * the paths, NULL on failure; the caller frees it with dequant_text_free. Fails as
+ * dequant_model_open does, with DEQUANT_IO where the output is there or cannot be written, and with
+ * DEQUANT_INVALID_ARGUMENT if `progress` ends the conversion. */
+DEQUANT_EXPORT dequant_code dequant_model_convert(const char* input, const char* output,
+                                                  const dequant_model_convert_options* options,
+                                                  char** report, dequant_error* error);
+
+/* Frees a text that a function has made for the caller; NULL does nothing. */
+DEQUANT_EXPORT void dequant_text_free(char* text);
+
 /* ---- Targets --------------------------------------------------------------------------------- */
 
 /* A target is an instruction set that the kernels are compiled for. All give the same bits. */

@@ -43,7 +43,8 @@ void Extractor::add(const DenseTensor& tensor) {
 /// Where several tensors have the name, the message has the reason of the first.
 void Extractor::add(const LeftTensor& tensor) {
   for (const std::string_view name : {tensor.node, tensor.name, tensor.source})
-    reasons_.try_emplace(name, tensor.reason);
+    left_by_name_.try_emplace(name, left_.size());
+  left_.push_back({tensor, tensor.reason});
 }
 
 std::vector<size_t> Extractor::named(const std::string& name) const {
@@ -63,10 +64,10 @@ Error Extractor::several(const std::string& name, const std::vector<size_t>& fou
 
 Error Extractor::missing(const std::string& name) const {
   const Words& words = file_->format().words;
-  const auto reason = reasons_.find(name);
-  if (reason != reasons_.end() && !name.empty()) {
+  const auto left = left_by_name_.find(name);
+  if (left != left_by_name_.end() && !name.empty()) {
     return failure(ErrorCode::invalid_argument, "{}: {}: {}", escaped(name), words.stays_quantized,
-                   reason->second);
+                   left_[left->second].reason);
   }
   return failure(ErrorCode::invalid_argument, "{}: {} {}", escaped(name), escaped(file_->path()),
                  words.none_of_name);

@@ -11,6 +11,11 @@
 
 namespace dequant::format {
 
+/// The names of a tensor that stays quantized, valid as long as the file is open, and why.
+struct LeftFacts : TensorFacts {
+  std::string reason;
+};
+
 /// The tensors of an open model file. Any number of threads may use it after open().
 class Extractor {
  public:
@@ -21,6 +26,9 @@ class Extractor {
 
   /// All tensors that a recipe computes, in the order of the file.
   const std::vector<DenseTensor>& tensors() const { return tensors_; }
+
+  /// All tensors that stay quantized, in the order of the file.
+  const std::vector<LeftFacts>& left() const { return left_; }
 
   /// The index in tensors() of the tensor whose name, node or source is `name`. Fails with
   /// invalid_argument where no tensor or more than one has the name, and where the tensor is stored
@@ -58,11 +66,12 @@ class Extractor {
 
   std::unique_ptr<ModelFile> file_;
   std::vector<DenseTensor> tensors_;
+  std::vector<LeftFacts> left_;
   Index by_name_;
   Index by_node_;
   Index by_source_;
-  /// Why a tensor stays quantized, by each of its names.
-  std::unordered_map<std::string_view, std::string> reasons_;
+  /// Indices of left_ by each of the names.
+  std::unordered_map<std::string_view, size_t> left_by_name_;
 };
 
 }  // namespace dequant::format

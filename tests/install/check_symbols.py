@@ -1,6 +1,6 @@
-"""The shared library shows what the public headers mark with DEQUANT_EXPORT, and nothing else.
+"""The shared libraries show what the public headers mark with DEQUANT_EXPORT, and nothing else.
 
-    check_symbols.py INCLUDE_DIR LIBRARY
+    check_symbols.py INCLUDE_DIR LIBRARY LIBRARY_OF_MODEL_FILES
 """
 
 import pathlib
@@ -18,10 +18,14 @@ FOREIGN = re.compile(
 )
 
 
-def promised(headers: pathlib.Path) -> tuple[set[str], set[str]]:
+#: Functions of dequant.h in the library of model files.
+OF_MODELS = re.compile(r"^dequant_(model_\w+|text_free)$")
+
+
+def promised(headers: list[pathlib.Path]) -> tuple[set[str], set[str]]:
     """The functions and the classes that the headers mark, with their namespaces; C has none."""
     functions, classes = set(), set()
-    for header in (headers / "dequant.h", *sorted(headers.glob("dequant/*.h"))):
+    for header in headers:
         namespace = ""
         for line in header.read_text().splitlines():
             if match := NAMESPACE.match(line):
@@ -42,9 +46,9 @@ def shown(library: str) -> set[str]:
     return {re.sub(r"(\[abi:\w+\])?(\(.*)?(@.*)?$", "", name) for _, _, name in lines}
 
 
-def main() -> int:
-    functions, classes = promised(pathlib.Path(sys.argv[1]))
-    names = shown(sys.argv[2])
+def differences(functions: set[str], classes: set[str], library: str) -> bool:
+    """Prints what a library lacks of these, and what it shows beside them."""
+    names = shown(library)
     missing = functions - names
     surplus = {
         name
@@ -59,7 +63,19 @@ def main() -> int:
     both = {"::" in name for name in functions} == {True, False}
     if not both:
         print("no DEQUANT_EXPORT found in the headers of C, or of C++")
-    return 1 if missing or surplus or not both else 0
+    return bool(missing or surplus or not both)
+
+
+def main() -> int:
+    headers = pathlib.Path(sys.argv[1])
+    model = headers / "dequant/model.h"
+    others = [h for h in sorted(headers.glob("dequant/*.h")) if h != model]
+    in_c, _ = promised([headers / "dequant.h"])
+    in_core, classes = promised(others)
+    in_model, model_classes = promised([model])
+    of_models = {name for name in in_c if OF_MODELS.match(name)}
+    core = differences(in_core | in_c - of_models, classes, sys.argv[2])
+    return 1 if differences(in_model | of_models, model_classes, sys.argv[3]) or core else 0
 
 
 if __name__ == "__main__":

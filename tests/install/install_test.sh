@@ -62,9 +62,61 @@ consume_by_pkg_config() {
   LD_LIBRARY_PATH=$libdir "$out"
 }
 
+# One tensor "q" of type Q8_0: the codes 0 to 31 with a scale of 0.5.
+write_gguf() {
+  python3 - "$1" <<'EOF'
+import struct, sys
+header = b"GGUF" + struct.pack("<IQQ", 3, 1, 0)
+tensor = struct.pack("<Q", 1) + b"q" + struct.pack("<IQIQ", 1, 32, 8, 0)
+block = struct.pack("<e", 0.5) + bytes(range(32))
+open(sys.argv[1], "wb").write((header + tensor).ljust(64, b"\0") + block.ljust(64, b"\0"))
+EOF
+}
+
+# The library of model files, from C++ and from C, by CMake and by pkg-config.
+consume_models() {
+  local prefix=$1 out=$work/models_$2 libdir program
+  shift 2
+  libdir=$(dirname "$(find_in "$prefix" 'libdequant.*')")
+  write_gguf "$work/q.gguf"
+  quiet cmake -S "$here/model_consumer" -B "$out" "-DCMAKE_PREFIX_PATH=$prefix" \
+    "-DDEQUANT_VERSION=${version%.*}"
+  quiet cmake --build "$out"
+  export PKG_CONFIG_PATH=$libdir/pkgconfig
+  # shellcheck disable=SC2046
+  cc -std=c11 -Wall -Wextra -pedantic -Werror -c "$here/model_consumer/main.c" \
+    -o "$out/c_by_pkg_config.o" $(pkg-config --cflags dequant-model)
+  # shellcheck disable=SC2046,SC2086
+  "$CXX" $flags "$out/c_by_pkg_config.o" -o "$out/c_by_pkg_config" \
+    $(pkg-config "$@" --libs dequant-model)
+  # shellcheck disable=SC2046,SC2086
+  "$CXX" $flags -std=c++20 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror \
+    "$here/model_consumer/main.cc" -o "$out/by_pkg_config" \
+    $(pkg-config "$@" --cflags --libs dequant-model)
+  for program in model_consumer c_model_consumer c_by_pkg_config by_pkg_config; do
+    LD_LIBRARY_PATH=$libdir "$out/$program" "$work/q.gguf" "$work/q_float.gguf"
+  done
+}
+
+# The lines of the README's C++ example of that number.
+cpp_of_readme() {
+  awk -v n="$1" '/^```cpp$/ { on = ++i == n; next } /^```$/ { on = 0 } on' "$source_dir/README.md"
+}
+
+# The lines about model files compile within a function.
+readme_model_example() {
+  { printf '#include <cstdio>\n#include <span>\n#include <vector>\n#include <dequant/model.h>\n'
+    printf 'int main() {\n'
+    cpp_of_readme 2 | grep -F 'Model::open' -A 99
+    printf '}\n'; } >"$work/readme_model.cc"
+  # shellcheck disable=SC2086
+  "$CXX" $flags -std=c++20 -Wall -Wextra -Wno-unused-result -Werror -fsyntax-only -I"$1/include" \
+    "$work/readme_model.cc"
+}
+
 # The C++ example of the README builds as it stands there and prints what its comment says.
 readme_example() {
-  awk '/^```cpp$/ { on = 1; next } /^```$/ { on = 0 } on' "$source_dir/README.md" >"$work/readme.cc"
+  cpp_of_readme 1 >"$work/readme.cc"
   local libdir said
   libdir=$(dirname "$(find_in "$1" 'libdequant.*')")
   # shellcheck disable=SC2046,SC2086
@@ -83,7 +135,7 @@ check_headers() {
   done
 }
 
-rm -rf "$work"/{static,shared,log,by_*,c_by_*}
+rm -rf "$work"/{static,shared,log,by_*,c_by_*,models_*}
 mkdir -p "$work"
 
 say "static, as built"
@@ -103,20 +155,25 @@ consume_by_cmake "$work/static" static
 consume_by_pkg_config "$work/static" static --static
 consume_by_cmake_in_c "$work/static" static
 consume_by_pkg_config_in_c "$work/static" static --static
+consume_models "$work/static" static --static
 readme_example "$work/static"
+readme_model_example "$work/static"
 
 say "shared, without AVX-512, built within another project that is careless with floats"
+quiet cmake -S "$here/embedded" -B "$work/embedded_plain" "-DDEQUANT_SOURCE_DIR=$source_dir"
 quiet cmake -S "$here/embedded" -B "$work/embedded" "-DDEQUANT_SOURCE_DIR=$source_dir" \
-  "-DCMAKE_CXX_FLAGS=$flags -O1 -ffast-math" -DDEQUANT_AVX512=OFF
+  "-DCMAKE_CXX_FLAGS=$flags -O1 -ffast-math" -DDEQUANT_AVX512=OFF -DDEQUANT_MODEL=ON
 quiet cmake --build "$work/embedded"
 "$work/embedded/consumer"
 quiet cmake --install "$work/embedded" --prefix "$work/shared"
 library=$(find_in "$work/shared" "libdequant.so.$version")
 # Until 1.0 the minor version counts.
 readelf -d "$library" | grep -F "[libdequant.so.${version%.*}]" >/dev/null
-python3 "$here/check_symbols.py" "$work/shared/include" "$library"
+python3 "$here/check_symbols.py" "$work/shared/include" "$library" \
+  "$(find_in "$work/shared" "libdequant_model.so.$version")"
 consume_by_cmake "$work/shared" shared
 consume_by_pkg_config "$work/shared" shared
 consume_by_cmake_in_c "$work/shared" shared
 consume_by_pkg_config_in_c "$work/shared" shared
+consume_models "$work/shared" shared
 say "all consumers work"
