@@ -340,11 +340,38 @@ def test_pair_of_several_scales_goes_where_nothing_is_cut_off(before, options, t
     assert (clips(stripped), report["left"]) == (0, [])
 
 
-@pytest.mark.parametrize("scale, reason", [
-    (np.nan, "its scale is not finite"), (np.inf, "its scale is not finite")])
-def test_range_that_is_not_known_leaves_the_pair(scale, reason, tmp_path):
-    _, report = strip(tmp_path, [NEG], scale=floats(scale))
-    assert reasons(report)["dq"] == f"the range to keep is not known: {reason}"
+DEGENERATE = [(np.nan, "NaN"), (np.inf, "infinite"), (-np.inf, "infinite"), (0.0, "zero"),
+              (-0.0, "zero")]
+
+
+@pytest.mark.parametrize("clip", ["needed", "always", "never"])
+@pytest.mark.parametrize("scale, word", DEGENERATE)
+def test_pair_whose_scale_is_no_scale_stays_and_is_named(scale, word, clip, tmp_path):
+    """With --clip never the pair went, with a scale of zero also otherwise: zeros became other
+    numbers."""
+    _, report = strip(tmp_path, [NEG], scale=floats(scale), options=["--clip", clip])
+    reason = f"its scale is {word}, so the pair turns numbers into zeros, infinities or NaN"
+    assert reasons(report) == {"dq": reason, "q": f"dq, which dequantizes it, stays: {reason}"}
+    assert (tmp_path / "out.onnx").read_bytes() == (tmp_path / "in.onnx").read_bytes()
+
+
+@pytest.mark.parametrize("scale, word", DEGENERATE)
+def test_pair_with_one_such_scale_of_several_stays(scale, word, tmp_path):
+    several = {**SEVERAL, "scale": floats([0.5, scale])}
+    _, report = strip(tmp_path, [NEG], **several, options=["--clip", "never"])
+    assert reasons(report)["dq"].startswith(f"one of its scales is {word}, ")
+
+
+@pytest.mark.parametrize("scale, word", DEGENERATE)
+def test_input_and_output_whose_scale_is_no_scale_stay_quantized(scale, word, tmp_path):
+    nodes = [dq("in s low", "a"), node("Neg", "a", "b"), q("b s low", "out")]
+    proto = model(nodes, [value("in", "uint8")], [value("out", "uint8")],
+                  [floats(scale).tensor("s"), codes("uint8", 0).tensor("low")])
+    source = save(proto, tmp_path / "in.onnx")
+    _, report = convert(source, "--strip-qdq", "--clip", "never")
+    reason = f"its scale is {word}, so the pair turns numbers into zeros, infinities or NaN"
+    assert reasons(report) == {"dq": reason, "q": reason}
+    assert (tmp_path / "out.onnx").read_bytes() == source.read_bytes()
 
 
 def test_scale_that_is_computed_leaves_the_pair(tmp_path):
