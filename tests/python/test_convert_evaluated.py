@@ -2,6 +2,8 @@
 through nodes that move numbers, convert their type, or multiply them once. What the converted
 model has is what ONNX Runtime, or ONNX's reference, computes from the original."""
 
+import json
+
 import numpy as np
 import onnx
 import onnxruntime
@@ -40,10 +42,19 @@ def computed(proto):
     return runtime.run(None, {})[0]
 
 
+def with_shape(proto, shape):
+    """The model, whose output has this shape."""
+    proto.graph.output[0].CopyFrom(
+        helper.make_tensor_value_info("y", proto.graph.output[0].type.tensor_type.elem_type, shape))
+    return proto
+
+
 def folds(nodes, tensors, tmp_path, *options, opset=21, kind="float32"):
     """All nodes become one constant y, with the bits of those who run the model."""
-    proto = model(nodes, [], [value("y", kind, None)], tensors, opset=opset, ir_version=10)
-    expected = computed(proto)
+    outline = model(nodes, [], [value("y", kind, None)], tensors, opset=opset,
+                    ir_version=13 if opset > 21 else 10)
+    expected = computed(outline)
+    proto = with_shape(outline, expected.shape)
     converted, report = convert(save(proto, tmp_path / "in.onnx"), *options)
     assert (op_types(converted), names(converted), report["left"]) == ([], ["y"], [])
     made = initializer(converted, "y")
@@ -56,8 +67,7 @@ def stays(nodes, tensors, reason, tmp_path, opset=21):
     proto = model(nodes, [], [value("y", shape=None)], tensors, opset=opset, ir_version=10)
     source = save(proto, tmp_path / "in.onnx")
     target = tmp_path / "out.onnx"
-    dequant("convert", source, "-o", target, "--json")
-    _, report = convert(source, "--force")
+    report = json.loads(dequant("convert", source, "-o", target, "--json").stdout)
     assert reasons(report) == {"dq": reason}
     assert target.read_bytes() == source.read_bytes()
 
@@ -70,7 +80,7 @@ MOVES = {
     "Flatten": (node("Flatten", "w", "x"), []),
     "Flatten from the back": (node("Flatten", "w", "x", axis=-1), []),
     "Flatten all": (node("Flatten", "w", "x", axis=0), []),
-    "Reshape": (node("Reshape", "w shape", "x"), [ints("shape", [4, 6])]),
+    "Reshape": (node("Reshape", "w shape", "x"), [ints("shape", [-1, 6])]),
     "Reshape with 0 and -1": (node("Reshape", "w shape", "x"), [ints("shape", [0, -1])]),
     "Unsqueeze": (node("Unsqueeze", "w axes", "x"), [ints("axes", [0, -1])]),
     "Unsqueeze in any order": (node("Unsqueeze", "w axes", "x"), [ints("axes", [3, 1])]),
@@ -146,7 +156,7 @@ def test_large_weight_through_a_transpose(tmp_path):
     [folded] = report["folded"]
     assert (folded["bytes"], folded["shape"], folded["axis"]) == (1500 * 700 + 1500 * 4,
                                                                   [700, 1500], 1)
-    assert report["totals"]["removed_nodes"] == 1
+    assert report["totals"]["removed_nodes"] == 2
 
 
 def test_chain_of_moves_and_pairs(tmp_path):
@@ -187,7 +197,7 @@ def test_wide_types_in_external_data(tmp_path):
     expected = computed(model(nodes, [], [value("y", shape=None)], [w.tensor("x"), tensor]))
     onnx.external_data_helper.set_external_data(tensor, "wide.bin")
     tensor.ClearField("raw_data")
-    source = save(model(nodes, [], [value("y", shape=None)], [w.tensor("x"), tensor]),
+    source = save(model(nodes, [], [value("y", shape=[2, 3, 2])], [w.tensor("x"), tensor]),
                   tmp_path / "in.onnx")
     convert(source)
     data = onnx.load(tmp_path / "out.onnx")
@@ -297,7 +307,7 @@ def test_inspect_and_extract_see_computed_constants(tmp_path):
 
 def test_nodes_that_others_read_stay(tmp_path):
     nodes = [node("Transpose", "w", "x", perm=[2, 0, 1]), dq(), node("Cast", "x", "z", to=1)]
-    proto = model(nodes, [], [value("y", shape=None), value("z", shape=None)],
+    proto = model(nodes, [], [value("y", shape=[4, 2, 3]), value("z", shape=[4, 2, 3])],
                   [WIDE.tensor("w"), *FIXED])
     converted, _ = convert(save(proto, tmp_path / "in.onnx"))
     assert (op_types(converted), names(converted)) == (["Transpose", "Cast"], ["w", "y"])
@@ -363,7 +373,7 @@ def refused(proto, tmp_path, options=()):
     (node("ConstantOfShape", "shape", "x", value=codes("int8", [1]).tensor("v")),
      [ints("shape", [2**20, 2**20])], "bytes, over 64 MiB"),
     (node("ConstantOfShape", "shape", "x", value=codes("int8", [1]).tensor("v")),
-     [ints("shape", [2**40, 2**40])], "int64"),
+     [ints("shape", [2**40, 2**40])], "more than 2^63 - 1 elements"),
     (node("ConstantOfShape", "shape", "x", value=codes("int8", [1]).tensor("v")),
      [ints("shape", [-1])], "negative"),
     (node("Reshape", "w shape", "x"), [ints("shape", [2**32, 2**32])], "x is computed by Reshape"),
