@@ -3,7 +3,10 @@
 
 #include <algorithm>
 
+#include "format/io/errors.h"
+#include "format/model/bytes_reader.h"
 #include "format/onnx/computed_reader.h"
+#include "format/onnx/evaluation/evaluation.h"
 #include "format/onnx/tensor_reader.h"
 
 namespace dequant::format::onnx {
@@ -39,6 +42,14 @@ class LiteralReader : public StoredReader {
 Result<std::unique_ptr<StoredReader>> open_constant(const Model& model, ExternalFiles& files,
                                                     const Constant& constant, int64_t memory) {
   if (constant.computed) return ComputedReader::open(model, files, *constant.computed, memory);
+  if (constant.evaluated) {
+    DEQUANT_TRY(Array array, array_of(model, files, constant, kMostEvaluated));
+    DEQUANT_TRY(const int64_t count, count_of(array.type));
+    auto bytes = std::make_shared<const std::vector<std::byte>>(std::move(array.bytes));
+    return std::unique_ptr<StoredReader>(std::make_unique<BytesReader>(
+        std::move(bytes), constant.type().element, count,
+        fmt::format("the output of {}", escaped(constant.evaluated->node->label()))));
+  }
   if (constant.literal) {
     DEQUANT_TRY(const int64_t count, element_count(constant.literal->shape));
     return std::unique_ptr<StoredReader>(new LiteralReader(*constant.literal, count));
@@ -66,7 +77,6 @@ Result<ParameterReader> open_parameters(const Model& model, ExternalFiles& files
 
 Result<TensorData> read_constant(const Model& model, ExternalFiles& files, const Constant& constant,
                                  int64_t most) {
-  if (constant.literal) return *constant.literal;
   DEQUANT_TRY(const auto reader, open_constant(model, files, constant, most));
   const TensorType type = constant.type();
   TensorData data{type.element, {type.shape.begin(), type.shape.end()}, {}};

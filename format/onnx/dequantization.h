@@ -10,6 +10,7 @@
 #include "dequant/plan.h"
 #include "format/io/tensor_data.h"
 #include "format/model/tensor.h"
+#include "format/onnx/evaluation/array.h"
 #include "format/onnx/external.h"
 #include "format/onnx/model.h"
 #include "format/onnx/scope.h"
@@ -17,16 +18,32 @@
 namespace dequant::format::onnx {
 
 struct Computation;
+struct Evaluation;
 
-/// A constant: a tensor of the model, floats in an attribute of a Constant node, or the output of a
-/// QuantizeLinear or DequantizeLinear whose inputs are constant.
+/// A constant: a tensor of the model, numbers in an attribute of a Constant node, the output of a
+/// QuantizeLinear or DequantizeLinear whose inputs are constant, or of another node between
+/// constants.
 struct Constant {
   const Tensor* tensor = nullptr;
-  std::optional<TensorData> literal;
+  std::optional<TensorData> literal = std::nullopt;
   const Attribute* attribute = nullptr;  ///< has the literal
   std::shared_ptr<const Computation> computed = nullptr;
+  std::shared_ptr<const Evaluation> evaluated = nullptr;
+  /// The shape that a Reshape or the like gives these bytes; null: their own.
+  std::shared_ptr<const std::vector<int64_t>> shape = nullptr;
 
+  /// The type; of a constant that is not readable() float32 stands for its element type.
   TensorType type() const;
+
+  /// The type, which may be one that no Element has.
+  ArrayType array_type() const;
+
+  /// True where its type is an Element.
+  bool readable() const { return element_from_onnx(data_type()).has_value(); }
+  int32_t data_type() const;  ///< TensorProto.DataType
+
+  /// Nodes that must be computed for it.
+  int nodes() const;
 
   /// Equal for constants of the same tensor, attribute or computation.
   const void* identity() const;
@@ -42,7 +59,8 @@ struct Resolved {
   std::optional<Constant> constant;
   std::string reason;
   Definition* computed = nullptr;  ///< the output of a node other than Constant
-  bool varies = false;  ///< computed or an input; false for constants that dequant cannot use
+  bool varies = false;    ///< computed or an input; false for constants that dequant cannot use
+  bool of_input = false;  ///< the reason is about an input of the node that computes it
 };
 
 /// The output of a Constant node.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "format/onnx/encode.h"
+#include "format/onnx/evaluation/evaluation.h"
 
 namespace dequant::format::onnx {
 
@@ -103,10 +104,11 @@ void Rewire::let_go(const Graph& graph, std::string_view name) {
       if (!d->overridable || assume_const_) drop(*d, text);
       continue;
     }
-    // Only Constant and Identity nodes are removed.
+    // Only nodes that constants may come through are removed.
     if (d->kind != Definition::Kind::node || removed(*d->node)) continue;
     Node& node = *d->node;
-    if (!node.is("Constant") && !node.is("Identity")) continue;
+    const bool passes = node.is("Constant") || node.is("Identity") || evaluated_operator(node);
+    if (!passes || node.outputs.size() != 1) continue;
     removed_nodes_.insert(&node);
     edit_.remove(frame_around(node), model_.whole(node));
     gone_.insert({d->graph, node.outputs[0].text});
