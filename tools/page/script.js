@@ -14,8 +14,8 @@ function cellOf(kind, next) {
   return `<td class='n' data-v='${more}'${title}>${text}</td>`;
 }
 
-// Appends the rows that the page has as data. An empty line is that of the row before, a space is an
-// empty one; names lack as many characters of the name before as the number in front says.
+// Appends the rows that the page has as data. An empty line is that of the row before, a space is
+// an empty one; names lack as many characters of the name before as the number in front says.
 function unpack(table) {
   const data = document.getElementById('rest');
   if (!data) return;
