@@ -46,13 +46,27 @@ install(FILES ${generated}/dequantConfig.cmake ${generated}/dequantConfigVersion
 
 file(RELATIVE_PATH pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" pc_to_prefix ${pc_to_prefix})
+# What a static library needs is in Libs: Libs.private is for --static alone, which nobody gives who
+# has but this library as a static one. The C++ runtime is for C programs.
+set(pc_libs "")
+if(library_type STREQUAL "STATIC_LIBRARY")
+  set(pc_libs " -pthread")
+  foreach(runtime stdc++ c++ m)
+    if(runtime IN_LIST CMAKE_CXX_IMPLICIT_LINK_LIBRARIES)
+      string(APPEND pc_libs " -l${runtime}")
+    endif()
+  endforeach()
+endif()
 cmake_path(APPEND pc_libdir "\${prefix}" ${CMAKE_INSTALL_LIBDIR})
 cmake_path(APPEND pc_includedir "\${prefix}" ${CMAKE_INSTALL_INCLUDEDIR})
 configure_file(cmake/dequant.pc.in ${generated}/dequant.pc @ONLY)
 install(FILES ${generated}/dequant.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 if(TARGET dequant_model)
-  set(pc_model_requires "fmt re2 nettle")
+  set(pc_model_requires "")
+  if(library_type STREQUAL "STATIC_LIBRARY")
+    set(pc_model_requires ", fmt, re2, nettle")
+  endif()
   configure_file(cmake/dequant-model.pc.in ${generated}/dequant-model.pc @ONLY)
   install(FILES ${generated}/dequant-model.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()

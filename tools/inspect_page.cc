@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cctype>
+#include <filesystem>
 
 #include "dequant/version.h"
 #include "format/model/plan_words.h"
@@ -75,6 +76,14 @@ std::string capital(std::string words) {
   return words;
 }
 
+/// The last name in a path, which may end with slashes; that of the folder itself for ".".
+std::string last_name(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path whole = std::filesystem::absolute(path, error).lexically_normal();
+  const std::filesystem::path name = whole.has_filename() ? whole : whole.parent_path();
+  return error || name.filename().empty() ? path : name.filename().string();
+}
+
 /// The row of a tensor that stays quantized.
 std::string left_row(const TensorInfo& n) {
   const Parameters p = n.parameters.value_or(Parameters{});
@@ -110,7 +119,8 @@ Status Page::tensor(const TensorInfo& n) {
   sum.elements += element_count(n.plan);
   sum.bytes += n.bytes_first;
   sum.remarked += remarks(n).empty() ? 0 : 1;
-  if (tensors_ < kMostRows) tensor_rows_.add(tensor_rows(n, words_, tensors_));
+  if (tensors_ < kMostDetails) tensor_rows_.push_back(tensor_rows(n, words_, tensors_));
+  if (tensors_ < kMostRows) packed_rows_.add(packed_row(n, words_));
   ++tensors_;
   return {};
 }
@@ -177,15 +187,31 @@ std::string Page::metadata() const {
          "</tbody></table></div></details>\n";
 }
 
+size_t Page::details() const {
+  if (tensors_ <= kMostDetails) return tensors_;
+  size_t bytes = packed_rows_.block(0).size();
+  size_t count = 0;
+  for (const std::string& row : tensor_rows_) {
+    bytes += row.size();
+    if (bytes > kMostRowBytes && count >= kLeastDetails) break;
+    ++count;
+  }
+  return count;
+}
+
 Status Page::write_tensors() {
   const size_t all = tensors_;
   if (all == 0) return out_.write(fmt::format("<p>No {}.</p>\n", words_.dense_title));
+  const size_t unfold = details();
   std::string text = left_out(all);
   if (all > kMostRows) text += "<p class='note'>Remarks are of these only.</p>\n";
-  if (all > kMostDetails) {
+  if (all > unfold) {
     text += fmt::format(
-        "<p class='note'>The first {} can be unfolded; the others have their row only.</p>\n",
-        grouped(kMostDetails));
+        "<p class='note'>The first {0} can be unfolded and have pictures; the others have their "
+        "row "
+        "only.</p>\n<noscript><p class='note'>Without its script this page shows the first {0} "
+        "only.</p></noscript>\n",
+        grouped(static_cast<int64_t>(unfold)));
   }
   text += fmt::format(page::controls_html, fmt::arg("step", kFirstRows));
   text +=
@@ -212,8 +238,8 @@ Status Page::write_tensors() {
            {"NaN, inf", "values that are no finite number"},
            {"Bytes", "of codes, scales and zero points"}});
   DEQUANT_CHECK(out_.write(text));
-  DEQUANT_CHECK(tensor_rows_.write(out_));
-  return out_.write(kCloseTable);
+  for (size_t i = 0; i < unfold; ++i) DEQUANT_CHECK(out_.write(tensor_rows_[i]));
+  return out_.write(std::string(kCloseTable) + packed_rows_.block(unfold));
 }
 
 Status Page::write_left() {
@@ -251,11 +277,11 @@ Status Page::write_others() {
 }
 
 Status Page::end(const InspectTotals& totals) {
-  const std::string& path = file_.path();
-  const std::string title = html(path.substr(path.find_last_of('/') + 1));
+  const std::string title = html(last_name(file_.path()));
   DEQUANT_CHECK(out_.write(page_head(title + " – dequant inspect") + "<header>\n<h1><bdi>" + title +
-                           "</bdi></h1>\n" + summary(totals) + kinds() + metadata() +
-                           "</header>\n<main>\n<h2>" + words_.dense_title + "</h2>\n"));
+                           "</bdi> <small>dequant inspect</small></h1>\n" + summary(totals) +
+                           kinds() + metadata() + "</header>\n<main>\n<h2>" + words_.dense_title +
+                           "</h2>\n"));
   DEQUANT_CHECK(write_tensors());
   DEQUANT_CHECK(write_left());
   DEQUANT_CHECK(write_others());

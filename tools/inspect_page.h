@@ -16,8 +16,12 @@ namespace dequant::tools {
 inline constexpr size_t kMostRows = 20'000;
 /// Rows of tensors that are visible before a click; without the script all are visible.
 inline constexpr size_t kFirstRows = 500;
-/// Tensors with details; further tensors only have a row.
+/// Tensors with details and pictures; further tensors only have a row, which the script makes.
 inline constexpr size_t kMostDetails = 1'000;
+/// Where there are more, fewer have details, so that all rows of tensors have so many bytes at
+/// most; kLeastDetails have them whatever their bytes are.
+inline constexpr size_t kMostRowBytes = 9'500'000;
+inline constexpr size_t kLeastDetails = 100;
 
 /// A growing text, as a list of strings: a single string would be copied when it grows.
 class Rows {
@@ -27,6 +31,27 @@ class Rows {
 
  private:
   std::vector<std::string> parts_;
+};
+
+/// A row without details, as data of the script: lines of HTML text.
+struct PackedRow {
+  std::string kinds;  ///< a letter for each cell behind the name; the same for all rows
+  std::string lines;  ///< of each cell, without a newline at the end
+};
+
+/// Rows as data of the script. A line that is the same as in the row before is left empty, and an
+/// empty one is a space. Of the first two lines, which are names, those characters are left out
+/// that the row before begins with as well; their number, in base 36, is in front of the line.
+class PackedRows {
+ public:
+  void add(PackedRow row);
+  size_t size() const { return rows_.size(); }
+  /// The data block of the rows from `first` on; empty if there are none.
+  std::string block(size_t first) const;
+
+ private:
+  std::string kinds_;
+  std::vector<std::string> rows_;
 };
 
 /// The page about a model file. Rows are kept as text. The summary above them is known last, so all
@@ -54,6 +79,8 @@ class Page : public format::InspectSink {
   std::string summary(const format::InspectTotals& totals) const;
   std::string kinds() const;
   std::string metadata() const;
+  /// How many of the tensors have details.
+  size_t details() const;
   Status write_tensors();
   Status write_left();
   Status write_others();
@@ -65,7 +92,8 @@ class Page : public format::InspectSink {
   size_t tensors_ = 0;
   size_t left_ = 0;
   size_t others_ = 0;
-  Rows tensor_rows_;
+  std::vector<std::string> tensor_rows_;  ///< with details
+  PackedRows packed_rows_;                ///< of all tensors
   Rows left_rows_;
   Rows other_rows_;
 };
@@ -73,7 +101,8 @@ class Page : public format::InspectSink {
 // Parts of the page:
 
 /// The page up to the start of the body: title, style sheets, and the script that sorts, filters
-/// and shows counts. Browsers run no other script. Without scripts the page has all its contents.
+/// and shows counts. Browsers run no other script. Without scripts the page has all its contents
+/// but packed rows.
 std::string page_head(const std::string& title);
 
 /// A cell with the least or the greatest of some numbers, which is also its sort key.
@@ -84,6 +113,9 @@ std::string zero_point_cell(const format::Extent& e);
 
 /// The row of a tensor that becomes floats, and the row of its details.
 std::string tensor_rows(const format::TensorInfo& info, const format::Words& words, size_t index);
+
+/// The row as data of the script, without details and pictures.
+PackedRow packed_row(const format::TensorInfo& info, const format::Words& words);
 
 /// The details of a tensor.
 std::string tensor_details(const format::TensorInfo& info, size_t index);

@@ -1,5 +1,6 @@
 // One tensor of the page: its row, and the row of its details.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 
@@ -17,36 +18,75 @@ using format::CodeProfile;
 using format::Extent;
 using format::ScaleProfile;
 
-// Cells of the row.
+// Cells of the row behind that of the name.
 
-std::string cell(const std::string& text) { return fmt::format("<td>{}</td>", text); }
+/// What a cell has. In the script of the page the letter is the kind of a column.
+enum class Kind : char {
+  words = 'w',    ///< a text, and a small one below it
+  number = 'n',   ///< a text, and the number by which it is sorted
+  extent = 'e',   ///< the same; under the pointer is the number with all digits
+  picture = 'p',  ///< the number alone, and a chart where there is room for it
+};
 
-/// A cell with a number as its sort key.
-std::string number_cell(double key, const std::string& text) {
-  return fmt::format("<td class='n' data-v='{}'>{}</td>", exact(key), text);
+struct Cell {
+  Kind kind = Kind::words;
+  std::string text;
+  std::string more;  ///< the small text, or the number
+};
+
+Cell words_cell(std::string text, std::string more) {
+  return {Kind::words, std::move(text), std::move(more)};
 }
 
-std::string empty_cell() { return "<td class='n' data-v=''>–</td>"; }
+Cell number_cell(double key, std::string text) {
+  return {Kind::number, std::move(text), exact(key)};
+}
 
-std::string share_cell(int64_t part, int64_t whole) {
+Cell empty_cell() { return {Kind::number, "–", ""}; }
+
+Cell share_cell(int64_t part, int64_t whole) {
   if (whole == 0) return empty_cell();
   return number_cell(static_cast<double>(part) / static_cast<double>(whole), share(part, whole));
 }
 
-double largest(const Extent& e) { return std::max(std::abs(e.least), std::abs(e.greatest)); }
-
-std::string scales_cell(const format::TensorInfo& n, size_t index) {
-  const Extent& e = n.scale.extent;
-  if (e.numbers < 2) return fmt::format("<td data-v='{}'></td>", e.numbers);
-  const double ratio = n.scale.least.empty() ? 0 : std::abs(e.greatest / e.least);
-  return fmt::format("<td data-v='{}'>{}</td>", exact(ratio),
-                     small_chart(scale_bars(n.scale), fmt::format("s{}", index)));
+Cell extent_cell(const Extent& e, double end) {
+  if (e.numbers == 0) return {Kind::extent, "–", ""};
+  return {Kind::extent, brief(end), exact(end)};
 }
 
-std::string codes_cell(const CodeProfile& c) {
+Cell zero_points_cell(const Extent& e) {
+  if (e.numbers == 0) return empty_cell();
+  return number_cell(e.least, e.least == e.greatest
+                                  ? brief(e.least)
+                                  : fmt::format("{} … {}", brief(e.least), brief(e.greatest)));
+}
+
+double largest(const Extent& e) { return std::max(std::abs(e.least), std::abs(e.greatest)); }
+
+Cell values_cell(const format::TensorInfo& n) {
+  return {Kind::picture, "", exact(largest(n.profile.values.extent))};
+}
+
+Cell scales_cell(const format::TensorInfo& n) {
+  const Extent& e = n.scale.extent;
+  if (e.numbers < 2) return {Kind::picture, "", fmt::format("{}", e.numbers)};
+  return {Kind::picture, "", exact(n.scale.least.empty() ? 0 : std::abs(e.greatest / e.least))};
+}
+
+Cell codes_cell(const CodeProfile& c) {
   if (!c.used || c.elements == 0) return empty_cell();  // codes with a layout are not counted
   return number_cell(static_cast<double>(*c.used) / static_cast<double>(c.possible),
                      fmt::format("{} of {}", grouped(*c.used), grouped(c.possible)));
+}
+
+/// The cell as HTML; a picture has `chart`. The script makes the same of the rows in its data.
+std::string to_html(const Cell& cell, const std::string& chart = "") {
+  const auto& [kind, text, more] = cell;
+  if (kind == Kind::picture) return fmt::format("<td data-v='{}'>{}</td>", more, chart);
+  if (kind == Kind::words) return fmt::format("<td>{}<small>{}</small></td>", text, more);
+  const bool cut = kind == Kind::extent && !more.empty() && more != text;
+  return fmt::format("<td class='n' data-v='{}'{}>{}</td>", more,
+                     cut ? fmt::format(" title='{}'", more) : "", text);
 }
 
 std::string name_cell(const format::TensorInfo& n, bool unfolds) {
@@ -84,18 +124,9 @@ int64_t saturated(const format::TensorInfo& n) {
 
 }  // namespace
 
-std::string end_cell(const Extent& e, double end) {
-  if (e.numbers == 0) return empty_cell();
-  return fmt::format("<td class='n' data-v='{}'{}>{}</td>", exact(end), exact_title(end),
-                     brief(end));
-}
+std::string end_cell(const Extent& e, double end) { return to_html(extent_cell(e, end)); }
 
-std::string zero_point_cell(const Extent& e) {
-  if (e.numbers == 0) return empty_cell();
-  return number_cell(e.least, e.least == e.greatest
-                                  ? brief(e.least)
-                                  : fmt::format("{} … {}", brief(e.least), brief(e.greatest)));
-}
+std::string zero_point_cell(const Extent& e) { return to_html(zero_points_cell(e)); }
 
 std::vector<std::string> remarks(const format::TensorInfo& n) {
   std::vector<std::string> out;
@@ -125,40 +156,72 @@ std::vector<std::string> remarks(const format::TensorInfo& n) {
   return out;
 }
 
-std::string tensor_rows(const format::TensorInfo& n, const format::Words& words, size_t index) {
+namespace {
+
+std::vector<Cell> cells(const format::TensorInfo& n, const format::Words& words) {
   const auto& values = n.profile.values;
   const auto& codes = n.profile.codes;
   const Extent& scale = n.scale.extent;
   const int64_t elements = element_count(n.plan);
   const int64_t odd = values.extent.nans + values.infinities;
-  const bool unfolds = index < kMostDetails;
-  std::string out = fmt::format("<tbody class='{}{}'>\n<tr>", remarks(n).empty() ? "" : "odd ",
-                                index < kFirstRows ? "" : "late");
-  out += name_cell(n, unfolds);
-  out += cell(fmt::format("{} → {}<small>{}</small>", format::codes_text(n.plan),
-                          name(n.plan.output), scheme_text(n, words)));
-  out += number_cell(static_cast<double>(elements), shape_text(n.shape));
   const std::string scales =
       n.plan.parameters.x_blocks
           ? "in the blocks"
           : fmt::format("{} {}", grouped(scale_count(n.plan)), name(n.plan.scale));
-  out +=
-      cell(fmt::format("{}<small>{}</small>", granularity_text(n.plan, n.axis, n.shape), scales));
-  out += fmt::format("<td data-v='{}'>{}</td>", exact(largest(values.extent)),
-                     small_chart(value_bars(n), fmt::format("v{}", index)));
-  out += end_cell(values.extent, values.extent.least) +
-         end_cell(values.extent, values.extent.greatest);
-  out += scales_cell(n, index) + end_cell(scale, scale.least) + end_cell(scale, scale.greatest);
-  out += zero_point_cell(n.zero_point) + codes_cell(codes);
-  out += share_cell(codes.at_least, codes.elements) + share_cell(codes.at_greatest, codes.elements);
-  out += share_cell(values.zeros, elements);
-  out += number_cell(static_cast<double>(odd), grouped(odd));
-  out += number_cell(static_cast<double>(n.bytes), grouped(n.bytes)) + "</tr>\n";
-  if (unfolds) {
-    out +=
-        fmt::format("<tr class='more'><td colspan='17'>{}</td></tr>\n", tensor_details(n, index));
+  return {
+      words_cell(fmt::format("{} → {}", format::codes_text(n.plan), name(n.plan.output)),
+                 scheme_text(n, words)),
+      number_cell(static_cast<double>(elements), shape_text(n.shape)),
+      words_cell(granularity_text(n.plan, n.axis, n.shape), scales),
+      values_cell(n),
+      extent_cell(values.extent, values.extent.least),
+      extent_cell(values.extent, values.extent.greatest),
+      scales_cell(n),
+      extent_cell(scale, scale.least),
+      extent_cell(scale, scale.greatest),
+      zero_points_cell(n.zero_point),
+      codes_cell(codes),
+      share_cell(codes.at_least, codes.elements),
+      share_cell(codes.at_greatest, codes.elements),
+      share_cell(values.zeros, elements),
+      number_cell(static_cast<double>(odd), grouped(odd)),
+      number_cell(static_cast<double>(n.bytes), grouped(n.bytes)),
+  };
+}
+
+/// The names of a row as lines: that of the tensor, its source, the remarks.
+std::string name_lines(const format::TensorInfo& n) {
+  const std::string name =
+      n.graph.empty() ? std::string(n.name) : fmt::format("{}/{}", n.graph, n.name);
+  return fmt::format("{}\n{}\n{}", html(name), html(n.source), fmt::join(remarks(n), "; "));
+}
+
+}  // namespace
+
+std::string tensor_rows(const format::TensorInfo& n, const format::Words& words, size_t index) {
+  std::string out = fmt::format("<tbody class='{}{}'>\n<tr>", remarks(n).empty() ? "" : "odd ",
+                                index < kFirstRows ? "" : "late");
+  out += name_cell(n, true);
+  const std::string charts[]{small_chart(value_bars(n), fmt::format("v{}", index)),
+                             n.scale.extent.numbers < 2
+                                 ? ""
+                                 : small_chart(scale_bars(n.scale), fmt::format("s{}", index))};
+  size_t pictures = 0;
+  for (const Cell& cell : cells(n, words)) {
+    out += cell.kind == Kind::picture ? to_html(cell, charts[pictures++]) : to_html(cell);
   }
-  return out + "</tbody>\n";
+  return out + fmt::format("</tr>\n<tr class='more'><td colspan='17'>{}</td></tr>\n</tbody>\n",
+                           tensor_details(n, index));
+}
+
+PackedRow packed_row(const format::TensorInfo& n, const format::Words& words) {
+  PackedRow row{"", name_lines(n)};
+  for (const Cell& cell : cells(n, words)) {
+    row.kinds += static_cast<char>(cell.kind);
+    if (cell.kind != Kind::picture) row.lines += "\n" + cell.text;
+    row.lines += "\n" + cell.more;
+  }
+  return row;
 }
 
 }  // namespace dequant::tools

@@ -34,7 +34,8 @@ consume_by_cmake_in_c() {
   "$out/c_consumer"
 }
 
-# By the C compiler alone for a shared library; a static one leaves the C++ runtime to the link.
+# By the C compiler alone: what a static library needs beside it is in dequant.pc. Sanitizers need
+# the compiler that has them.
 consume_by_pkg_config_in_c() {
   local prefix=$1 out=$work/c_by_pkg_config_$2 libdir link=cc
   libdir=$(dirname "$(find_in "$prefix" 'libdequant.*')")
@@ -42,23 +43,21 @@ consume_by_pkg_config_in_c() {
   # shellcheck disable=SC2046
   cc -std=c11 -O1 -Wall -Wextra -pedantic -Wconversion -Wstrict-prototypes -Werror \
     -c "$here/c_consumer/main.c" -o "$out.o" $(pkg-config --cflags dequant)
-  shift 2
-  [ $# -eq 0 ] || link="$CXX $flags"
+  [ -z "$flags" ] || link="$CXX $flags"
   # shellcheck disable=SC2046,SC2086
-  $link "$out.o" -o "$out" $(pkg-config "$@" --libs dequant)
+  $link "$out.o" -o "$out" $(pkg-config --libs dequant)
   LD_LIBRARY_PATH=$libdir "$out"
 }
 
 # The headers must be clean under the warnings of others, which an include by CMake would hide.
 consume_by_pkg_config() {
   local prefix=$1 out=$work/by_pkg_config_$2 libdir
-  shift 2
   libdir=$(dirname "$(find_in "$prefix" 'libdequant.*')")
   export PKG_CONFIG_PATH=$libdir/pkgconfig
   [ "$(pkg-config --modversion dequant)" = "$version" ]
   # shellcheck disable=SC2046,SC2086
   "$CXX" $flags -std=c++20 -O1 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror \
-    "$here/consumer/main.cc" -o "$out" $(pkg-config "$@" --cflags --libs dequant)
+    "$here/consumer/main.cc" -o "$out" $(pkg-config --cflags --libs dequant)
   LD_LIBRARY_PATH=$libdir "$out"
 }
 
@@ -76,7 +75,6 @@ EOF
 # The library of model files, from C++ and from C, by CMake and by pkg-config.
 consume_models() {
   local prefix=$1 out=$work/models_$2 libdir program
-  shift 2
   libdir=$(dirname "$(find_in "$prefix" 'libdequant.*')")
   write_gguf "$work/q.gguf"
   quiet cmake -S "$here/model_consumer" -B "$out" "-DCMAKE_PREFIX_PATH=$prefix" \
@@ -88,11 +86,11 @@ consume_models() {
     -o "$out/c_by_pkg_config.o" $(pkg-config --cflags dequant-model)
   # shellcheck disable=SC2046,SC2086
   "$CXX" $flags "$out/c_by_pkg_config.o" -o "$out/c_by_pkg_config" \
-    $(pkg-config "$@" --libs dequant-model)
+    $(pkg-config --libs dequant-model)
   # shellcheck disable=SC2046,SC2086
   "$CXX" $flags -std=c++20 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror \
     "$here/model_consumer/main.cc" -o "$out/by_pkg_config" \
-    $(pkg-config "$@" --cflags --libs dequant-model)
+    $(pkg-config --cflags --libs dequant-model)
   for program in model_consumer c_model_consumer c_by_pkg_config by_pkg_config; do
     LD_LIBRARY_PATH=$libdir "$out/$program" "$work/q.gguf" "$work/q_float.gguf"
   done
@@ -121,7 +119,7 @@ readme_example() {
   libdir=$(dirname "$(find_in "$1" 'libdequant.*')")
   # shellcheck disable=SC2046,SC2086
   "$CXX" $flags -std=c++20 -Wall -Wextra -Werror "$work/readme.cc" -o "$work/readme" \
-    $(PKG_CONFIG_PATH=$libdir/pkgconfig pkg-config --static --cflags --libs dequant)
+    $(PKG_CONFIG_PATH=$libdir/pkgconfig pkg-config --cflags --libs dequant)
   said=$(sed -n 's|.*printf("%g ", v);  // ||p' "$work/readme.cc")
   [ -n "$said" ] && [ "$("$work/readme")" = "$said " ]
 }
@@ -155,10 +153,10 @@ for schema in cases results; do
   cmp "$source_dir/docs/$schema.schema.json" "$work/static/share/doc/dequant/$schema.schema.json"
 done
 consume_by_cmake "$work/static" static
-consume_by_pkg_config "$work/static" static --static
+consume_by_pkg_config "$work/static" static
 consume_by_cmake_in_c "$work/static" static
-consume_by_pkg_config_in_c "$work/static" static --static
-consume_models "$work/static" static --static
+consume_by_pkg_config_in_c "$work/static" static
+consume_models "$work/static" static
 readme_example "$work/static"
 readme_model_example "$work/static"
 
@@ -167,6 +165,8 @@ quiet cmake -S "$here/embedded" -B "$work/embedded_plain" "-DDEQUANT_SOURCE_DIR=
 quiet cmake -S "$here/embedded" -B "$work/embedded" "-DDEQUANT_SOURCE_DIR=$source_dir" \
   "-DCMAKE_CXX_FLAGS=$flags -O1 -ffast-math" -DDEQUANT_AVX512=OFF -DDEQUANT_MODEL=ON
 quiet cmake --build "$work/embedded"
+grep -qF "own/hwy/highway.h" "$work/embedded/.ninja_deps" ||
+  { say "the Highway of the host is not the one that was compiled"; exit 1; }
 "$work/embedded/consumer"
 quiet cmake --install "$work/embedded" --prefix "$work/shared"
 library=$(find_in "$work/shared" "libdequant.so.$version")

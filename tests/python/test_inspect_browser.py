@@ -77,6 +77,45 @@ def test_titles_sort_and_sort_back(page):
         assert names(p, 3) == ["w0", "w1", "w2"]  # by their numbers
 
 
+def test_lines_of_rows_are_whole_pixels_in_every_column(page):
+    """Otherwise the layer of the sticky column, which has pixels of its own, hides some of them."""
+    for width in (1400, 420):
+        with Page(page, width=width) as p:
+            assert p.value(f"""[...document.querySelectorAll('{FIRST} > tr:first-child')].every(r =>
+                [...r.cells].every(c => getComputedStyle(c).borderTopWidth === '1px' &&
+                    getComputedStyle(c).borderBottomWidth === '0px') &&
+                r.getBoundingClientRect().height % 1 === 0)""")
+
+
+def test_rows_that_are_data_are_as_those_that_are_written_in_full(tmp_path):
+    rng = np.random.default_rng(2)
+    nodes, tensors = [], []
+    for i in range(1200):
+        x = rng.integers(-128, 128, (2, 8))
+        if i == 1100:
+            x[1] = 0
+        tensors += [codes("int8", x).tensor(f"x<b>/{i}"),
+                    floats(rng.random(2 if i % 3 else 1)).tensor(f"s{i}")]
+        nodes.append(dq(f"x<b>/{i} s{i}", f"w/é/{i}.a", axis=0))
+
+    def rows_of(part, file):
+        made = save(model(nodes[part], [], [nodes[part][0].output[0]], tensors), tmp_path / file)
+        dequant("inspect", made, "--html", tmp_path / "p.html", "--force")
+        with Page(tmp_path / "p.html") as p:
+            assert p.messages == []
+            assert p.value("document.getElementById('rest')") is None
+            return p.value("""[...document.querySelectorAll('#tensors > tbody')].map(b => {
+                const row = b.rows[0];
+                for (const s of row.querySelectorAll('svg')) s.remove();
+                for (const d of row.querySelectorAll('details'))
+                    d.replaceWith(...d.firstChild.childNodes);
+                return row.outerHTML; })""")
+    written = rows_of(slice(300, 1200), "some.onnx")
+    both = rows_of(slice(0, 1200), "all.onnx")
+    assert len(both) == 1200 and "<em>all values 0 in 1 of 2 channels</em>" in both[1100]
+    assert both[300:] == written
+
+
 def test_filter_and_remarks_choose_rows(page):
     with Page(page) as p:
         assert shown(p) == 500

@@ -5,6 +5,8 @@ import base64
 import hashlib
 import json
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -266,6 +268,54 @@ def test_page_of_many_tensors_says_what_it_leaves_out(tmp_path):
     nodes = [node("DequantizeLinear", "x scale zero", f"y{i}") for i in range(count)]
     text = page_of(save(model(nodes, [], ["y0"], TENSORS), tmp_path / "many.onnx"))
     assert "The first 20,000 of 20,003 are shown" in text
-    assert "The first 1,000 can be unfolded" in text
-    assert text.count("<details>") == 1000 and text.count("<tbody class=") == 20_000
-    assert "20,003" in text and f"y{count - 4}" in text
+    assert "The first 1,000 can be unfolded and have pictures" in text
+    assert "Without its script this page shows the first 1,000 only" in text
+    assert text.count("<details>") == text.count("\n<tbody class=") == 1000
+    rows = unpacked(text)
+    assert [row[0] for row in rows] == [f"y{i}" for i in range(1000, 20_000)]
+    assert "20,003" in text and f"y{count - 4}" not in text  # but for what it begins with
+
+
+def unpacked(text):
+    """The rows that the page has as data, each a list of lines."""
+    kinds, data = re.search("id='rest' data-kinds='([a-z]+)'>\n(.*?)</script>", text, re.S).groups()
+    lines = data.split("\n")
+    width = 3 + sum(1 if kind == "p" else 2 for kind in kinds)
+    assert len(lines) % width == 0
+    rows, row = [], [""] * width
+    for at in range(0, len(lines), width):
+        row = [old[:int(line[:2], 36)] + line[2:] if i < 2 else line.strip() if line else old
+               for i, (old, line) in enumerate(zip(row, lines[at:at + width], strict=True))]
+        rows.append(row)
+    return rows
+
+
+def test_20000_tensors_are_10_megabytes_at_most(tmp_path):
+    """Of tensors that have nothing in common, under names as exporters give them."""
+    rng = np.random.default_rng(7)
+    nodes, tensors = [], []
+    name = "/model/decoder/layers.{}/self_attn/q_proj/MatMul_{}.weight".format
+    for i in range(20_000):
+        tensors += [codes("int8", rng.integers(-128, 128, (3, 40))).tensor(name(i, "quantized")),
+                    floats(rng.random(3) / 64 + 1e-3).tensor(f"s{i}"),
+                    codes("int8", rng.integers(-9, 9, 3)).tensor(f"z{i}")]
+        nodes.append(dq(f"{name(i, 'quantized')} s{i} z{i}", name(i, "<dequantized>"), axis=0))
+    source = save(model(nodes, [], [name(0, "<dequantized>")], tensors), tmp_path / "big.onnx")
+    text = page_of(source)
+    assert len(text.encode()) <= 10_000_000
+    full = text.count("<details>")
+    assert full >= 100 and f"The first {full} can be unfolded" in text
+    rows = unpacked(text)
+    assert [r[:2] for r in rows] == [[name(i, "&lt;dequantized&gt;"), name(i, "quantized")]
+                                     for i in range(full, 20_000)]
+
+
+def test_the_title_is_that_of_a_folder_however_it_is_named(tmp_path):
+    folder = tmp_path / "a & b"
+    subprocess.run([sys.executable, EXAMPLES / "make_fp8_checkpoint.py", folder], check=True)
+    for path, cwd in ((f"{folder}//", None), (".", folder)):
+        page = tmp_path / "p.html"
+        dequant("inspect", path, "--html", page, "--force", cwd=cwd)
+        text = page.read_text()
+        assert "<title>a &amp; b – dequant inspect</title>" in text
+        assert "<h1><bdi>a &amp; b</bdi> <small>dequant inspect</small></h1>" in text

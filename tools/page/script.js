@@ -4,6 +4,44 @@ document.documentElement.classList.add('js');
 // What is sorted: of the tensors their pairs of rows, of other tables rows.
 const itemsOf = table => table.id === 'tensors' ? [...table.tBodies] : [...table.tBodies[0].rows];
 
+// A cell as in the rows that are written in full. Its lines are text of HTML.
+function cellOf(kind, next) {
+  const text = next();
+  if (kind === 'p') return `<td data-v='${text}'></td>`;
+  const more = next();
+  if (kind === 'w') return `<td>${text}<small>${more}</small></td>`;
+  const title = kind === 'e' && more && more !== text ? ` title='${more}'` : '';
+  return `<td class='n' data-v='${more}'${title}>${text}</td>`;
+}
+
+// Appends the rows that the page has as data. An empty line is that of the row before, a space is
+// an empty one; names lack as many characters of the name before as the number in front says.
+function unpack(table) {
+  const data = document.getElementById('rest');
+  if (!data) return;
+  const {kinds} = data.dataset;
+  const lines = data.textContent.split('\n').slice(1);
+  const broken = name => `<bdi>${name.replace(/[/._](?!$)/g, '$&<wbr>')}</bdi>`;
+  const width = 3 + [...kinds].reduce((sum, kind) => sum + (kind === 'p' ? 1 : 2), 0);
+  const rows = [];
+  let row = Array(width).fill('');
+  for (let at = 0; at < lines.length; at += width) {
+    row = row.map((before, i) => {
+      const line = lines[at + i];
+      if (i < 2) return before.slice(0, parseInt(line.slice(0, 2), 36)) + line.slice(2);
+      return line === '' ? before : line === ' ' ? '' : line;
+    });
+    const [name, source, remarks] = row;
+    let column = 3;
+    const cells = [...kinds].map(kind => cellOf(kind, () => row[column++])).join('');
+    const notes = remarks && remarks.split('; ').map(note => `<em>${note}</em>`).join('');
+    rows.push(`<tbody class='${remarks && 'odd '}late'><tr><th scope='row'>${broken(name)}` +
+      `<small>${broken(source)}</small>${notes}</th>${cells}</tr></tbody>`);
+  }
+  data.remove();
+  table.insertAdjacentHTML('beforeend', rows.join(''));
+}
+
 // Names by the numbers in them: w2 before w10.
 const names = new Intl.Collator('en', {numeric: true});
 
@@ -114,6 +152,7 @@ function tellBar(event) {
 
 document.addEventListener('DOMContentLoaded', () => {
   for (const table of document.querySelectorAll('table.sort')) {
+    if (table.id === 'tensors') unpack(table);
     makeSortable(table, table.id === 'tensors' ? makeFilter(table) : () => {});
   }
   document.addEventListener('toggle', event => {
