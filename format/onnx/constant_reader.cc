@@ -34,6 +34,30 @@ class LiteralReader : public StoredReader {
   const TensorData& data_;
 };
 
+/// Reads the bytes of another reader as packed codes.
+class PackedReader : public StoredReader {
+ public:
+  PackedReader(Element element, std::unique_ptr<StoredReader> bytes)
+      : StoredReader(element, bytes->count() * 8 / bits(element)), bytes_(std::move(bytes)) {}
+
+  bool seekable() const override { return bytes_->seekable(); }
+
+  Status read_at(Range elements, std::span<std::byte> out) const override {
+    return bytes_->read_at(bytes_of(element_, elements), out);
+  }
+
+  Status finish() override { return bytes_->finish(); }
+
+ private:
+  Status read_next(Range elements, std::span<std::byte> out) override {
+    const Range bytes = bytes_of(element_, elements);
+    return bytes_->read(bytes.end - bytes.begin, out);
+  }
+  std::string label() const override { return "packed codes"; }
+
+  std::unique_ptr<StoredReader> bytes_;
+};
+
 }  // namespace
 
 Result<std::unique_ptr<StoredReader>> open_constant(const Model& model, ExternalFiles& files,
@@ -43,8 +67,10 @@ Result<std::unique_ptr<StoredReader>> open_constant(const Model& model, External
     DEQUANT_TRY(const int64_t count, element_count(constant.literal->shape));
     return std::unique_ptr<StoredReader>(new LiteralReader(*constant.literal, count));
   }
-  DEQUANT_TRY(TensorReader reader, TensorReader::open(model.source, files, *constant.tensor));
-  return std::unique_ptr<StoredReader>(new TensorReader(std::move(reader)));
+  DEQUANT_TRY(TensorReader tensor, TensorReader::open(model.source, files, *constant.tensor));
+  std::unique_ptr<StoredReader> reader(new TensorReader(std::move(tensor)));
+  if (constant.packed) reader = std::make_unique<PackedReader>(*constant.packed, std::move(reader));
+  return reader;
 }
 
 Result<RecipeReaders> open_inputs(const Model& model, ExternalFiles& files, const Dequantization& d,
@@ -54,6 +80,12 @@ Result<RecipeReaders> open_inputs(const Model& model, ExternalFiles& files, cons
   DEQUANT_TRY(readers.scale, open_constant(model, files, d.scale, memory));
   if (d.zero_point) {
     DEQUANT_TRY(readers.zero_point, open_constant(model, files, *d.zero_point, memory));
+  }
+  if (d.group_index) {
+    DEQUANT_TRY(readers.group_index, open_constant(model, files, *d.group_index, memory));
+  }
+  if (d.codebook) {
+    DEQUANT_TRY(readers.codebook, open_constant(model, files, *d.codebook, memory));
   }
   return readers;
 }

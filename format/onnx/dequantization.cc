@@ -43,7 +43,7 @@ Status for_each_int_attribute(
 TensorType Constant::type() const {
   if (computed) return computed->type();
   if (literal) return literal->type();
-  return {tensor->element().value_or(Element::float32), tensor->dims};
+  return {packed.value_or(tensor->element().value_or(Element::float32)), tensor->dims};
 }
 
 const void* Constant::identity() const {
@@ -55,13 +55,15 @@ int64_t stored_bytes(const Constant& constant) {
   if (constant.computed) return stored_bytes(constant.computed->inputs);
   if (constant.literal) return static_cast<int64_t>(constant.literal->bytes.size());
   const auto count = element_count(constant.tensor->dims);
-  const auto bytes = packed_bytes(constant.type().element, count ? *count : 0);
+  const Element element = constant.packed ? Element::uint8 : constant.type().element;
+  const auto bytes = packed_bytes(element, count ? *count : 0);
   return bytes ? *bytes : 0;
 }
 
 int64_t stored_bytes(const Dequantization& d) {
-  return stored_bytes(d.x) + stored_bytes(d.scale) +
-         (d.zero_point ? stored_bytes(*d.zero_point) : 0);
+  int64_t bytes = stored_bytes(d.x);
+  d.for_each_parameter([&](const Constant& c) { bytes += stored_bytes(c); });
+  return bytes;
 }
 
 void for_each_source(const Constant& constant, const SourceVisitor& visitor) {
@@ -71,8 +73,7 @@ void for_each_source(const Constant& constant, const SourceVisitor& visitor) {
 
 void for_each_source(const Dequantization& d, const SourceVisitor& visitor) {
   for_each_source(d.x, visitor);
-  for_each_source(d.scale, visitor);
-  if (d.zero_point) for_each_source(*d.zero_point, visitor);
+  d.for_each_parameter([&](const Constant& c) { for_each_source(c, visitor); });
 }
 
 Resolved constant_of(const Node& node) {

@@ -1,4 +1,5 @@
-// DequantizeLinear and QuantizeLinear nodes whose inputs are constant: their plans and inputs.
+// Nodes that dequantize constants, DequantizeLinear first of all, and QuantizeLinear nodes of
+// constants: their plans and inputs.
 #pragma once
 
 #include <functional>
@@ -25,7 +26,10 @@ struct Constant {
   std::optional<TensorData> literal;
   const Attribute* attribute = nullptr;  ///< has the literal
   std::shared_ptr<const Computation> computed = nullptr;
+  /// The constant has uint8 bytes that hold packed codes of this element; null: its own elements.
+  std::optional<Element> packed = {};
 
+  /// Of packed codes the element, with the shape of the bytes.
   TensorType type() const;
 
   /// Equal for constants of the same tensor, attribute or computation.
@@ -53,7 +57,8 @@ Resolved constant_of(const Node& node);
 Resolved resolve_constant(const Scopes& scopes, const Graph& graph, std::string_view name,
                           bool assume_const);
 
-/// A DequantizeLinear node with a plan and constant inputs.
+/// A DequantizeLinear node with a plan and constant inputs, or the weight of an operator that
+/// dequantizes it (MatMulNBits ...).
 struct Dequantization {
   Graph* graph = nullptr;
   Node* node = nullptr;
@@ -62,6 +67,24 @@ struct Dequantization {
   Constant x;
   Constant scale;
   std::optional<Constant> zero_point;
+  std::optional<Constant> group_index = {};
+  std::optional<Constant> codebook = {};
+  std::vector<int64_t> dense = {};  ///< the shape of the floats of a weight
+
+  /// The shape of the floats.
+  std::vector<int64_t> shape() const {
+    if (!dense.empty()) return dense;
+    const TensorType type = x.type();
+    return {type.shape.begin(), type.shape.end()};
+  }
+
+  /// Calls visit(const Constant&) for the constants other than x.
+  template <class Visit>
+  void for_each_parameter(Visit visit) const {
+    visit(scale);
+    for (const auto* c : {&zero_point, &group_index, &codebook})
+      if (*c) visit(**c);
+  }
 };
 
 /// A QuantizeLinear or DequantizeLinear with constant inputs, whose output so is a constant.
