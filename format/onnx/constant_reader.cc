@@ -3,7 +3,10 @@
 
 #include <algorithm>
 
+#include "format/io/errors.h"
+#include "format/model/bytes_reader.h"
 #include "format/onnx/computed_reader.h"
+#include "format/onnx/evaluation/evaluation.h"
 #include "format/onnx/tensor_reader.h"
 
 namespace dequant::format::onnx {
@@ -62,15 +65,27 @@ class PackedReader : public StoredReader {
 
 Result<std::unique_ptr<StoredReader>> open_constant(const Model& model, ExternalFiles& files,
                                                     const Constant& constant, int64_t memory) {
+  if (constant.packed) {
+    Constant bytes = constant;  // which shares all that a reader needs
+    bytes.packed.reset();
+    DEQUANT_TRY(auto reader, open_constant(model, files, bytes, memory));
+    return std::unique_ptr<StoredReader>(new PackedReader(*constant.packed, std::move(reader)));
+  }
   if (constant.computed) return ComputedReader::open(model, files, *constant.computed, memory);
+  if (constant.evaluated) {
+    DEQUANT_TRY(Array array, array_of(model, files, constant, kMostEvaluated));
+    DEQUANT_TRY(const int64_t count, count_of(array.type));
+    auto bytes = std::make_shared<const std::vector<std::byte>>(std::move(array.bytes));
+    return std::unique_ptr<StoredReader>(std::make_unique<BytesReader>(
+        std::move(bytes), constant.type().element, count,
+        fmt::format("the output of {}", escaped(constant.evaluated->node->label()))));
+  }
   if (constant.literal) {
     DEQUANT_TRY(const int64_t count, element_count(constant.literal->shape));
     return std::unique_ptr<StoredReader>(new LiteralReader(*constant.literal, count));
   }
-  DEQUANT_TRY(TensorReader tensor, TensorReader::open(model.source, files, *constant.tensor));
-  std::unique_ptr<StoredReader> reader(new TensorReader(std::move(tensor)));
-  if (constant.packed) reader = std::make_unique<PackedReader>(*constant.packed, std::move(reader));
-  return reader;
+  DEQUANT_TRY(TensorReader reader, TensorReader::open(model.source, files, *constant.tensor));
+  return std::unique_ptr<StoredReader>(new TensorReader(std::move(reader)));
 }
 
 Result<RecipeReaders> open_inputs(const Model& model, ExternalFiles& files, const Dequantization& d,
@@ -98,7 +113,6 @@ Result<ParameterReader> open_parameters(const Model& model, ExternalFiles& files
 
 Result<TensorData> read_constant(const Model& model, ExternalFiles& files, const Constant& constant,
                                  int64_t most) {
-  if (constant.literal) return *constant.literal;
   DEQUANT_TRY(const auto reader, open_constant(model, files, constant, most));
   const TensorType type = constant.type();
   TensorData data{type.element, {type.shape.begin(), type.shape.end()}, {}};

@@ -1,6 +1,8 @@
 // Finding the constants of a model.
 #include "format/onnx/constants.h"
 
+#include <algorithm>
+
 #include "format/io/errors.h"
 #include "format/model/ranges.h"
 #include "format/onnx/constant_reader.h"
@@ -21,14 +23,7 @@ constexpr size_t kMostRemembered = size_t{1} << 14;
 constexpr int64_t kStep = int64_t{1} << 16;
 
 int count_computed(const Dequantization& d) {
-  int nodes = 1;
-  const auto add = [&](const Constant& c) {
-    if (c.computed) nodes += c.computed->nodes;
-  };
-  add(d.x);
-  add(d.scale);
-  if (d.zero_point) add(*d.zero_point);
-  return nodes;
+  return 1 + d.x.nodes() + d.scale.nodes() + (d.zero_point ? d.zero_point->nodes() : 0);
 }
 
 }  // namespace
@@ -44,9 +39,8 @@ Result<Resolved> Constants::resolve(const Graph& graph, std::string_view name, i
 Result<Resolved> Constants::resolve_computed(std::string_view name, Definition& definition,
                                              Resolved not_computed, int depth) {
   Node& node = *definition.node;
-  const Attribute* to = node.attribute("to");
-  const bool casts = node.is("Cast") && node.inputs.size() == 1 && to != nullptr;
-  if (!casts && !node.is_quantize() && !node.is_dequantize()) return not_computed;
+  const EvaluatedOperator* op = evaluated_operator(node);
+  if (op == nullptr && !node.is_quantize() && !node.is_dequantize()) return not_computed;
   if (depth == kMostComputed) {
     return Resolved{
         {}, fmt::format("{} is computed by more than {} nodes", escaped(name), kMostComputed)};
@@ -56,12 +50,18 @@ Result<Resolved> Constants::resolve_computed(std::string_view name, Definition& 
         {},
         fmt::format("{} is computed by {}: {}", escaped(name), escaped(node.op_type()), reason)};
   };
-  if (casts) {  // a Cast to the type that the value already has, as in exported models
-    DEQUANT_TRY(Resolved r, resolve(*definition.graph, node.input(0), depth + 1));
-    if (!r.constant) return r.varies ? std::move(not_computed) : std::move(r);
-    const bool same = (r.constant->tensor == nullptr || r.constant->tensor->element()) &&
-                      to->i == onnx_code(r.constant->type().element);
-    return same ? std::move(r) : std::move(not_computed);
+  if (op != nullptr) {
+    if (is_redefined(node)) return not_computed;
+    Resolved r;
+    if (const auto it = evaluated_.find(&node); it != evaluated_.end()) {
+      r = it->second;
+    } else {
+      DEQUANT_TRY(r, evaluate(*definition.graph, node, *op, depth));
+      if (evaluated_.size() == kMostRemembered) evaluated_.clear();
+      evaluated_.emplace(&node, r);
+    }
+    if (r.constant || (!r.varies && r.of_input)) return r;
+    return r.varies ? std::move(not_computed) : by(r.reason);
   }
   std::shared_ptr<const Computation> known;
   if (const auto it = computed_.find(&node); it != computed_.end()) known = it->second;
@@ -81,6 +81,49 @@ Result<Resolved> Constants::resolve_computed(std::string_view name, Definition& 
   return Resolved{Constant{nullptr, {}, nullptr, known}, {}};
 }
 
+/// The output of a node of the table of operators. A reason lacks the name of the output.
+Result<Resolved> Constants::evaluate(Graph& graph, Node& node, const EvaluatedOperator& op,
+                                     int depth) {
+  Call call{model_, files_, node, graph.opsets.onnx.value_or(0), {}, 0};
+  int nodes = 1;
+  for (size_t i = 0; i < std::min(node.inputs.size(), op.constant_inputs); ++i) {
+    auto& input = call.inputs.emplace_back();
+    if (node.input(i).empty()) continue;
+    DEQUANT_TRY(Resolved r, resolve(graph, node.input(i), depth + 1));
+    if (!r.constant) {
+      r.of_input = true;
+      r.computed = nullptr;
+      return r;
+    }
+    if (r.constant->tensor != nullptr)
+      DEQUANT_CHECK(check_stored(model_, files_, *r.constant->tensor));
+    nodes += r.constant->nodes();
+    if (nodes > kMostComputed) return Resolved{{}, fmt::format("of {} nodes and more", nodes)};
+    input = *std::move(r.constant);
+  }
+  if (op.constant_inputs < op.inputs) {  // of the second input only the type matters
+    DEQUANT_TRY(const Resolved like, resolve(graph, node.input(1), depth + 1));
+    const Definition* d = scopes_.find(graph, node.input(1));
+    if (like.constant) {
+      call.like = like.constant->data_type();
+    } else if (d != nullptr && d->value() != nullptr) {
+      call.like = d->value()->elem_type;
+    }
+  }
+  auto constant = plan_evaluation(op, call);
+  if (constant) return Resolved{*std::move(constant), {}};
+  Error error = std::move(constant).error();
+  if (error.code == ErrorCode::malformed || error.code == ErrorCode::io) return error;
+  return Resolved{{}, std::move(error.message)};
+}
+
+/// True where the model has a function of that name, which its runtime may call instead.
+bool Constants::is_redefined(const Node& node) const {
+  return std::any_of(model_.functions.begin(), model_.functions.end(), [&](const Graph& f) {
+    return f.name == node.op_type() && (f.domain.empty() || f.domain == "ai.onnx");
+  });
+}
+
 /// The constant inputs of a QuantizeLinear or DequantizeLinear, without a plan.
 Result<Decision> Constants::inputs_of(Graph& graph, Node& node, int depth) {
   const auto stay = [](std::string reason) { return Decision{{}, std::move(reason)}; };
@@ -94,9 +137,9 @@ Result<Decision> Constants::inputs_of(Graph& graph, Node& node, int depth) {
     if (node.input(i).empty()) continue;
     DEQUANT_TRY(Resolved r, resolve(graph, node.input(i), depth));
     if (!r.constant) return Decision{{}, std::move(r.reason), r.varies, true};
-    if (r.constant->tensor != nullptr && !r.constant->tensor->element()) {
+    if (!r.constant->readable()) {
       return stay(fmt::format("{} has data type {}, which dequant does not read",
-                              escaped(node.input(i)), r.constant->tensor->data_type));
+                              escaped(node.input(i)), r.constant->data_type()));
     }
     if (i == 0) d.x = *std::move(r.constant);
     if (i == 1) d.scale = *std::move(r.constant);

@@ -1,5 +1,4 @@
-// Finding the constants of a model: stored ones, and those that QuantizeLinear and DequantizeLinear
-// nodes compute from constants.
+// Finding the constants of a model: stored ones, and those that nodes compute from constants.
 #pragma once
 
 #include <memory>
@@ -7,6 +6,7 @@
 #include <unordered_map>
 
 #include "format/onnx/dequantization.h"
+#include "format/onnx/evaluation/evaluation.h"
 
 namespace dequant::format::onnx {
 
@@ -40,6 +40,8 @@ class Constants {
   Result<Resolved> resolve(const Graph& graph, std::string_view name, int depth);
   Result<Resolved> resolve_computed(std::string_view name, Definition& definition,
                                     Resolved not_computed, int depth);
+  Result<Resolved> evaluate(Graph& graph, Node& node, const EvaluatedOperator& op, int depth);
+  bool is_redefined(const Node& node) const;
   Result<Decision> inputs_of(Graph& graph, Node& node, int depth);
   Status plan_dequantize(Dequantization& d) const;
   Result<std::string> plan_quantize(Dequantization& d) const;
@@ -50,6 +52,8 @@ class Constants {
   const Scopes& scopes_;
   const bool assume_const_;
   std::unordered_map<const Node*, std::shared_ptr<const Computation>> computed_;
+  /// Of nodes that are neither QuantizeLinear nor DequantizeLinear; `reason` lacks the name.
+  std::unordered_map<const Node*, Resolved> evaluated_;
 };
 
 }  // namespace dequant::format::onnx

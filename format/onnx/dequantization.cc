@@ -6,6 +6,7 @@
 #include "dequant/microsoft.h"
 #include "dequant/onnx.h"
 #include "format/io/errors.h"
+#include "format/onnx/evaluation/evaluation.h"
 #include "format/onnx/tensor_reader.h"
 
 namespace dequant::format::onnx {
@@ -17,6 +18,15 @@ TensorData floats(std::span<const float> values, bool scalar) {
   data.bytes.resize(values.size_bytes());
   std::memcpy(data.bytes.data(), values.data(), data.bytes.size());
   return data;
+}
+
+/// What an input of a graph is, as a part of a reason.
+std::string_view which_input(const Graph& graph) {
+  if (graph.is_function) {
+    return "an input of its function, which each call may give another value "
+           "(onnx.inliner.inline_local_functions gives each call nodes of its own)";
+  }
+  return graph.owner == nullptr ? "an input of the graph" : "an input of its subgraph";
 }
 
 }  // namespace
@@ -40,23 +50,51 @@ Status for_each_int_attribute(
   return {};
 }
 
+int32_t Constant::data_type() const {
+  if (evaluated) return evaluated->type.data_type;
+  if (computed) return onnx_code(computed->type().element);
+  return literal ? onnx_code(literal->element) : tensor->data_type;
+}
+
 TensorType Constant::type() const {
-  if (computed) return computed->type();
-  if (literal) return literal->type();
-  return {packed.value_or(tensor->element().value_or(Element::float32)), tensor->dims};
+  TensorType type{element_from_onnx(data_type()).value_or(Element::float32), {}};
+  if (shape) {
+    type.shape = *shape;
+  } else if (evaluated) {
+    type.shape = evaluated->type.shape;
+  } else if (computed) {
+    type.shape = computed->type().shape;
+  } else {
+    type.shape = literal ? Shape(literal->shape) : Shape(tensor->dims);
+  }
+  if (packed) type.element = *packed;
+  return type;
+}
+
+ArrayType Constant::array_type() const {
+  const Shape sizes = type().shape;
+  return {data_type(), {sizes.begin(), sizes.end()}};
+}
+
+int Constant::nodes() const {
+  if (evaluated) return evaluated->nodes;
+  return computed ? computed->nodes : 0;
 }
 
 const void* Constant::identity() const {
+  if (evaluated) return evaluated->node;
   if (computed) return computed->inputs.node;
   return literal ? static_cast<const void*>(attribute) : static_cast<const void*>(tensor);
 }
 
 int64_t stored_bytes(const Constant& constant) {
   if (constant.computed) return stored_bytes(constant.computed->inputs);
-  if (constant.literal) return static_cast<int64_t>(constant.literal->bytes.size());
-  const auto count = element_count(constant.tensor->dims);
-  const Element element = constant.packed ? Element::uint8 : constant.type().element;
-  const auto bytes = packed_bytes(element, count ? *count : 0);
+  int64_t sum = 0;
+  if (constant.evaluated) {
+    for (const Constant& input : constant.evaluated->inputs) sum += stored_bytes(input);
+    return sum;
+  }
+  const auto bytes = bytes_of(constant.array_type());
   return bytes ? *bytes : 0;
 }
 
@@ -68,6 +106,10 @@ int64_t stored_bytes(const Dequantization& d) {
 
 void for_each_source(const Constant& constant, const SourceVisitor& visitor) {
   if (constant.computed) return for_each_source(constant.computed->inputs, visitor);
+  if (constant.evaluated) {
+    for (const Constant& input : constant.evaluated->inputs) for_each_source(input, visitor);
+    return;
+  }
   visitor(constant.identity(), stored_bytes(constant));
 }
 
@@ -108,13 +150,7 @@ Resolved resolve_constant(const Scopes& scopes, const Graph& graph, std::string_
       case Definition::Kind::sparse_initializer:
         return {{}, fmt::format("{} is a sparse initializer", escaped(name))};
       case Definition::Kind::input:
-        return {{},
-                fmt::format("{} is an input of {}", escaped(name),
-                            d->graph->is_function        ? "its function"
-                            : d->graph->owner == nullptr ? "the graph"
-                                                         : "its subgraph"),
-                nullptr,
-                true};
+        return {{}, fmt::format("{} is {}", escaped(name), which_input(*d->graph)), nullptr, true};
       case Definition::Kind::node: break;
     }
     // Rewire may have changed the input of the last Identity, so the loop goes on from there.
@@ -129,7 +165,10 @@ Resolved resolve_constant(const Scopes& scopes, const Graph& graph, std::string_
           {}, fmt::format("{} is computed by {}", escaped(name), escaped(node.op_type())), d, true};
     }
     Resolved r = constant_of(node);
-    if (!r.constant) r.reason = fmt::format("{} {}", escaped(name), r.reason);
+    if (r.constant) return r;
+    r.reason = fmt::format("{} {}", escaped(name), r.reason);
+    const bool integers = node.attribute("value_int") || node.attribute("value_ints");
+    if (integers) r.computed = d;
     return r;
   }
 }

@@ -11,6 +11,7 @@
 #include "dequant/plan.h"
 #include "format/io/tensor_data.h"
 #include "format/model/tensor.h"
+#include "format/onnx/evaluation/array.h"
 #include "format/onnx/external.h"
 #include "format/onnx/model.h"
 #include "format/onnx/scope.h"
@@ -18,19 +19,36 @@
 namespace dequant::format::onnx {
 
 struct Computation;
+struct Evaluation;
 
-/// A constant: a tensor of the model, floats in an attribute of a Constant node, or the output of a
-/// QuantizeLinear or DequantizeLinear whose inputs are constant.
+/// A constant: a tensor of the model, numbers in an attribute of a Constant node, the output of a
+/// QuantizeLinear or DequantizeLinear whose inputs are constant, or of another node between
+/// constants.
 struct Constant {
   const Tensor* tensor = nullptr;
-  std::optional<TensorData> literal;
+  std::optional<TensorData> literal = std::nullopt;
   const Attribute* attribute = nullptr;  ///< has the literal
   std::shared_ptr<const Computation> computed = nullptr;
-  /// The constant has uint8 bytes that hold packed codes of this element; null: its own elements.
-  std::optional<Element> packed = {};
+  std::shared_ptr<const Evaluation> evaluated = nullptr;
+  /// The shape that a Reshape or the like gives these bytes; null: their own.
+  std::shared_ptr<const std::vector<int64_t>> shape = nullptr;
 
-  /// Of packed codes the element, with the shape of the bytes.
+  /// The constant has uint8 bytes that hold packed codes of this element; null: its own elements.
+  std::optional<Element> packed = std::nullopt;
+
+  /// The type; of a constant that is not readable() float32 stands for its element type. Of packed
+  /// codes their element, with the shape of the bytes.
   TensorType type() const;
+
+  /// The type, which may be one that no Element has.
+  ArrayType array_type() const;
+
+  /// True where its type is an Element.
+  bool readable() const { return element_from_onnx(data_type()).has_value(); }
+  int32_t data_type() const;  ///< TensorProto.DataType
+
+  /// Nodes that must be computed for it.
+  int nodes() const;
 
   /// Equal for constants of the same tensor, attribute or computation.
   const void* identity() const;
@@ -46,7 +64,8 @@ struct Resolved {
   std::optional<Constant> constant;
   std::string reason;
   Definition* computed = nullptr;  ///< the output of a node other than Constant
-  bool varies = false;  ///< computed or an input; false for constants that dequant cannot use
+  bool varies = false;    ///< computed or an input; false for constants that dequant cannot use
+  bool of_input = false;  ///< the reason is about an input of the node that computes it
 };
 
 /// The output of a Constant node.

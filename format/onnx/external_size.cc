@@ -9,8 +9,9 @@ namespace {
 
 constexpr int64_t kTexts = 8;  // TensorProto.STRING
 
-/// Bits of an element of a TensorProto.DataType; 0 where the type is unknown or has no fixed width.
-int width(int64_t data_type) {
+}  // namespace
+
+int element_bits(int64_t data_type) {
   if (const auto element = element_from_onnx(data_type)) return bits(*element);
   switch (data_type) {    // types that dequant copies but does not dequantize
     case 7: return 64;    // INT64
@@ -23,11 +24,9 @@ int width(int64_t data_type) {
   }
 }
 
-}  // namespace
-
 Result<int64_t> raw_bytes(const Tensor& tensor) {
   if (tensor.data_type == kTexts) return failure(ErrorCode::malformed, "texts in external data");
-  const int64_t one = width(tensor.data_type);
+  const int64_t one = element_bits(tensor.data_type);
   if (one == 0) {
     return failure(ErrorCode::unsupported,
                    "data type {} has no known size, and its external data no length",

@@ -7,6 +7,9 @@
 
 namespace dequant::format::onnx {
 
+/// Bits of an element of a TensorProto.DataType; 0 where the type is unknown or has no fixed width.
+int element_bits(int64_t data_type);
+
 /// The bytes of a tensor's data as raw_data, by its shape and type. Fails with malformed for
 /// strings, which raw_data cannot have, and with unsupported for a type of unknown width.
 Result<int64_t> raw_bytes(const Tensor& tensor);

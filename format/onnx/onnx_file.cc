@@ -207,9 +207,9 @@ DenseTensor OnnxFile::copied_tensor(std::shared_ptr<const Constant> constant) {
 Result<std::optional<DenseTensor>> OnnxFile::stored(const std::string& name) {
   DEQUANT_TRY(auto found, constant(name));
   if (!found) return std::optional<DenseTensor>();
-  if (found->tensor != nullptr && !found->tensor->element()) {
+  if (!found->readable()) {
     return failure(ErrorCode::unsupported, "{}: data type {} is not one dequant reads",
-                   escaped(name), found->tensor->data_type);
+                   escaped(name), found->data_type());
   }
   DenseTensor tensor = copied_tensor(std::make_shared<const Constant>(*std::move(found)));
   tensor.name = model_->store.find(name);

@@ -34,9 +34,11 @@ bool is_inside(const ValueRange& value, const PairRange& range) {
 
 Result<PairReplacement> PairReplacements::of_pair(const Graph& graph, const Node& q,
                                                   Element output) {
+  PairReplacement replacement;
+  DEQUANT_TRY(replacement.stays, facts_.degenerate_scale(graph, q));
+  if (!replacement.stays.empty()) return replacement;
   DEQUANT_TRY(const ValueRange value, ranges_.of(graph, q.input(0)));
   if (!value.constant) return choose(graph, q, facts_.quantized_type(graph, q), output, value);
-  PairReplacement replacement;
   DEQUANT_TRY(const bool same, is_quantized_already(graph, q));
   if (!same) {
     replacement.stays = fmt::format("{} is computed from constants, and quantized would be others",
@@ -47,7 +49,9 @@ Result<PairReplacement> PairReplacements::of_pair(const Graph& graph, const Node
 
 Result<PairReplacement> PairReplacements::of_input(const Graph& graph, const Node& d,
                                                    Element quantized, Element output) {
-  return choose(graph, d, quantized, output, {});
+  PairReplacement replacement;
+  DEQUANT_TRY(replacement.stays, facts_.degenerate_scale(graph, d));
+  return replacement.stays.empty() ? choose(graph, d, quantized, output, {}) : replacement;
 }
 
 Result<PairReplacement> PairReplacements::choose(const Graph& graph, const Node& node,

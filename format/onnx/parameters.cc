@@ -71,8 +71,7 @@ Result<std::optional<Element>> ParameterFinder::type_of_x(const Graph& graph, co
   if (x->node == nullptr || !x->node->is_quantize()) return none;
   if (x->node->input(2).empty()) return std::optional(attribute_type(*x->node, Element::uint8));
   DEQUANT_TRY(const Resolved zero, constants_.resolve(*x->graph, x->node->input(2)));
-  if (!zero.constant || zero.constant->literal) return none;
-  if (zero.constant->tensor != nullptr) return zero.constant->tensor->element();
+  if (!zero.constant || zero.constant->literal || !zero.constant->readable()) return none;
   return std::optional(zero.constant->type().element);
 }
 
@@ -85,9 +84,7 @@ Result<std::optional<Parameters>> ParameterFinder::find(const Graph& graph, cons
   if (has_zero_point) {
     DEQUANT_TRY(zero_point, constants_.resolve(graph, node.input(2)));
   }
-  const auto readable = [](const Resolved& r) {
-    return r.constant && (r.constant->tensor == nullptr || r.constant->tensor->element());
-  };
+  const auto readable = [](const Resolved& r) { return r.constant && r.constant->readable(); };
   if (!readable(scale) || (has_zero_point && !readable(zero_point))) return none;
 
   Parameters p;

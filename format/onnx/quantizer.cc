@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "format/io/errors.h"
 #include "format/io/numbers.h"
 #include "format/onnx/constant_reader.h"
 #include "format/profile/code_ends.h"
@@ -29,9 +30,7 @@ int64_t int_attribute(const Node& node, std::string_view name, int64_t otherwise
 Result<std::optional<TensorData>> QuantizerFacts::data_of(const Graph& graph,
                                                           std::string_view name) {
   DEQUANT_TRY(const Resolved r, constants_.resolve(graph, name));
-  if (!r.constant || (r.constant->tensor != nullptr && !r.constant->tensor->element())) {
-    return std::optional<TensorData>();
-  }
+  if (!r.constant || !r.constant->readable()) return std::optional<TensorData>();
   DEQUANT_TRY(TensorData data, read_constant(model_, files_, *r.constant, kMostParameterBytes));
   return std::optional(std::move(data));
 }
@@ -48,9 +47,9 @@ Result<bool> QuantizerFacts::same_constant(const Graph& ga, std::string_view a, 
   if (da != nullptr && da == scopes_.find(gb, b)) return true;
   const Resolved ca = resolve_constant(scopes_, ga, a, true);
   const Resolved cb = resolve_constant(scopes_, gb, b, true);
-  if (!ca.constant || !cb.constant) return false;
   // The same tensor is equal to itself, also where a caller may override it.
-  if (ca.constant->tensor != nullptr && ca.constant->tensor == cb.constant->tensor) return true;
+  const Tensor* tensor = ca.constant ? ca.constant->tensor : nullptr;
+  if (tensor != nullptr && cb.constant && tensor == cb.constant->tensor) return true;
   DEQUANT_TRY(const auto x, data_of(ga, a));
   DEQUANT_TRY(const auto y, data_of(gb, b));
   if (!x || !y || x->element != y->element || x->bytes != y->bytes) return false;
@@ -64,13 +63,20 @@ Result<bool> QuantizerFacts::same_parameters(const Graph& qg, const Node& q, con
     DEQUANT_TRY(const bool same, same_constant(qg, q.input(input), dg, d.input(input)));
     if (!same) return false;
   }
-  const Resolved scale = resolve_constant(scopes_, dg, d.input(1), true);
-  if (scale.constant) {
-    const auto scales = element_count(scale.constant->type().shape);
-    if (scales && *scales == 1) return true;  // per tensor: the axis has no meaning
-  }
+  DEQUANT_TRY(const bool single, is_per_tensor(dg, d));
+  if (single) return true;  // the axis has no meaning
   return int_attribute(q, "axis", 1) == int_attribute(d, "axis", 1) &&
          int_attribute(q, "block_size", 0) == int_attribute(d, "block_size", 0);
+}
+
+/// The type of a constant, also of one that a caller may override.
+std::optional<Element> QuantizerFacts::constant_type(const Graph& graph,
+                                                     std::string_view name) const {
+  const Resolved stored = resolve_constant(scopes_, graph, name, true);
+  if (stored.constant) return stored.constant->type().element;
+  const auto r = constants_.resolve(graph, name);
+  return r && r->constant && r->constant->readable() ? std::optional(r->constant->type().element)
+                                                     : std::nullopt;
 }
 
 std::optional<Element> QuantizerFacts::type_of(const Graph& graph, std::string_view name) const {
@@ -90,15 +96,13 @@ Element QuantizerFacts::output_type(const Graph& graph, const Node& d) const {
   if (const int64_t code = int_attribute(d, "output_dtype", 0); code != 0) {
     return element_from_onnx(code).value_or(Element::float32);
   }
-  const Resolved scale = resolve_constant(scopes_, graph, d.input(1), true);
-  if (scale.constant) return scale.constant->type().element;
+  if (const auto scale = constant_type(graph, d.input(1))) return *scale;
   return type_of(graph, d.input(1)).value_or(Element::float32);
 }
 
 Element QuantizerFacts::quantized_type(const Graph& graph, const Node& q) const {
   if (!q.input(2).empty()) {
-    const Resolved zero = resolve_constant(scopes_, graph, q.input(2), true);
-    if (zero.constant) return zero.constant->type().element;
+    if (const auto zero = constant_type(graph, q.input(2))) return *zero;
     return type_of(graph, q.input(2)).value_or(Element::uint8);
   }
   const int64_t code = int_attribute(q, "output_dtype", 0);
@@ -107,10 +111,8 @@ Element QuantizerFacts::quantized_type(const Graph& graph, const Node& q) const 
 
 std::optional<Element> QuantizerFacts::source_type(const Graph& graph, const Node& q) const {
   if (const auto type = type_of(graph, q.input(0))) return type;
-  const Resolved scale = resolve_constant(scopes_, graph, q.input(1), true);
-  if (scale.constant && is_output(scale.constant->type().element))
-    return scale.constant->type().element;
-  return std::nullopt;
+  const auto scale = constant_type(graph, q.input(1));
+  return scale && is_output(*scale) ? scale : std::nullopt;
 }
 
 Result<bool> QuantizerFacts::is_per_tensor(const Graph& graph, const Node& node) {
@@ -118,6 +120,25 @@ Result<bool> QuantizerFacts::is_per_tensor(const Graph& graph, const Node& node)
   if (!scale.constant) return false;
   const auto count = element_count(scale.constant->type().shape);
   return count && *count == 1;
+}
+
+Result<std::string> QuantizerFacts::degenerate_scale(const Graph& graph, const Node& node) {
+  DEQUANT_TRY(const auto scales, data_of(graph, node.input(1)));
+  if (!scales || !(is_output(scales->element) || scales->element == Element::float8e8m0)) {
+    return std::string();
+  }
+  DEQUANT_TRY(const int64_t count, element_count(scales->shape));
+  std::string_view what;
+  for_each_number(
+      scales->element, scales->bytes,
+      [&](double s) {
+        if (!what.empty() || (std::isfinite(s) && s != 0)) return;
+        what = std::isnan(s) ? "NaN" : s == 0 ? "zero" : "infinite";
+      },
+      count);
+  if (what.empty()) return std::string();
+  return fmt::format("{} is {}, so the pair turns numbers into zeros, infinities or NaN",
+                     count == 1 ? "its scale" : "one of its scales", what);
 }
 
 Result<PairRange> QuantizerFacts::range(const Graph& graph, const Node& node, Element quantized,
@@ -149,15 +170,9 @@ Result<PairRange> QuantizerFacts::range(const Graph& graph, const Node& node, El
   range.single = count == 1;
   range.low = -std::numeric_limits<double>::infinity();
   range.high = range.step = std::numeric_limits<double>::infinity();
-  bool finite = true;
   for_each_number(
       scales->element, scales->bytes,
-      [&](double s) {
-        range.step = std::min(range.step, std::abs(s));
-        finite = finite && std::isfinite(s);
-      },
-      count);
-  if (!finite) return unknown("its scale is not finite");
+      [&](double s) { range.step = std::min(range.step, std::abs(s)); }, count);
   const auto add = [&](const Ends& e) {
     const size_t size = e.bytes.size() / 2;
     const bool ascends = e.first <= e.second;  // false with a negative scale

@@ -37,6 +37,11 @@ class QuantizerFacts {
   /// True if the node has one scale, which is constant.
   Result<bool> is_per_tensor(const Graph& graph, const Node& node);
 
+  /// Why no Clip has the effect of a pair with the scales of this node: a scale is NaN, infinite or
+  /// zero, which turns all numbers into NaN, infinities or zeros. Empty for other scales, and for
+  /// scales that are not constant.
+  Result<std::string> degenerate_scale(const Graph& graph, const Node& node);
+
   /// The element type of a name, if the model has it: for inputs, constants and value_info.
   std::optional<Element> type_of(const Graph& graph, std::string_view name) const;
 
@@ -57,6 +62,7 @@ class QuantizerFacts {
 
  private:
   Result<std::optional<TensorData>> data_of(const Graph& graph, std::string_view name);
+  std::optional<Element> constant_type(const Graph& graph, std::string_view name) const;
   Result<bool> same_constant(const Graph& ga, std::string_view a, const Graph& gb,
                              std::string_view b);
 

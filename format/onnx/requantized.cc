@@ -61,7 +61,7 @@ class Finder {
     DEQUANT_TRY(const Resolved r, constants_.resolve(graph, name));
     if (!r.constant) return false;
     if (r.constant->computed && is_left(*r.constant->computed->inputs.node)) return false;
-    if (r.constant->tensor != nullptr && !r.constant->tensor->element()) return false;
+    if (r.constant->evaluated || !r.constant->readable()) return false;
     const TensorType type = r.constant->type();
     return type.element == Element::float32 && (rank == 0 || type.shape.size() == rank);
   }

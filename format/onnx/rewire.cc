@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "format/onnx/encode.h"
+#include "format/onnx/evaluation/evaluation.h"
 
 namespace dequant::format::onnx {
 namespace {
@@ -199,10 +200,11 @@ void Rewire::let_go(const Graph& graph, std::string_view name) {
       if (!d->overridable || assume_const_) drop(*d, text);
       continue;
     }
-    // Only Constant and Identity nodes are removed.
+    // Only nodes that constants may come through are removed.
     if (d->kind != Definition::Kind::node || removed(*d->node)) continue;
     Node& node = *d->node;
-    if (!node.is("Constant") && !node.is("Identity")) continue;
+    const bool passes = node.is("Constant") || node.is("Identity") || evaluated_operator(node);
+    if (!passes || node.outputs.size() != 1) continue;
     mark_removed(node);
     gone_.insert({d->graph, node.outputs[0].text});
     for (const Name& input : node.inputs) todo.emplace_back(d->graph, input.text);

@@ -302,8 +302,7 @@ Result<ValueRange> ValueRanges::of_dequantized(Graph& graph, Node& node) {
 }
 
 Result<ValueRange> ValueRanges::measured(const Constant& constant) {
-  if (constant.tensor != nullptr && !constant.tensor->element()) return unknown();
-  if (!is_output(constant.type().element)) return unknown();
+  if (!constant.readable() || !is_output(constant.type().element)) return unknown();
   DEQUANT_TRY(const auto reader, open_constant(model_, files_, constant, kMemory));
   Extent extent;
   while (reader->left() > 0) {

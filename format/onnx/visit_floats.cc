@@ -7,8 +7,6 @@
 namespace dequant::format::onnx {
 namespace {
 
-constexpr int64_t kDouble = 11;  ///< TensorProto.DOUBLE, which is no Element
-
 /// The only node that reads a name, if that is a Cast to a float type; else null.
 const Node* only_cast(const Scopes& scopes, const Graph& graph, std::string_view name) {
   const Definition* d = scopes.find(graph, name);

@@ -3,11 +3,11 @@
 import numpy as np
 import onnx
 import pytest
-from onnx import helper, numpy_helper
+from onnx import helper, inliner, numpy_helper
 
-from arithmetic import assert_same, codes, codes_of, dequantized, random_codes
+from arithmetic import assert_same, codes, codes_of, dequantized, floats, random_codes
 from support import (SCALE, TENSORS, X, Y, ZERO, assert_same_outputs, constant, convert, dequant,
-                     dq, model, names, node, reasons, save, value)
+                     dq, model, names, node, reasons, save, session, value)
 
 FLAG = helper.make_tensor_value_info("flag", onnx.TensorProto.BOOL, [])
 
@@ -164,8 +164,31 @@ def test_input_of_a_function_is_not_constant(tmp_path):
     source = save(calling(function([dq()], ["x", "scale", "zero"]), "x scale zero"),
                   tmp_path / "in.onnx")
     _, report = convert(source)
-    assert reasons(report) == {"dq": "x is an input of its function"}
+    assert reasons(report) == {
+        "dq": "x is an input of its function, which each call may give another value "
+              "(onnx.inliner.inline_local_functions gives each call nodes of its own)"}
     assert (tmp_path / "out.onnx").read_bytes() == source.read_bytes()
+
+
+@pytest.mark.parametrize("options", [[], ["--strip-qdq"]])
+def test_functions_that_the_reason_says_to_inline_are_folded_for_each_call(options, tmp_path):
+    """What the reason of the test above says helps."""
+    scales = [floats(0.3), floats(0.25)]
+    calls = [node("Weights", f"x scale{i} zero", f"out{i}", f"call{i}", "test.domain")
+             for i in (0, 1)]
+    body_ = function([dq()], ["x", "scale", "zero"])
+    proto = model(calls, [], [value("out0"), value("out1")],
+                  [X.tensor("x"), ZERO.tensor("zero"),
+                   *(s.tensor(f"scale{i}") for i, s in enumerate(scales))],
+                  functions=[body_], domains=["test.domain"])
+    _, report = convert(save(proto, tmp_path / "in.onnx"), *options)
+    assert len(report["left"]) == 1
+    inlined = inliner.inline_local_functions(proto)
+    converted, report = convert(save(inlined, tmp_path / "inlined.onnx"), *options, "--force")
+    assert report["left"] == []
+    for i, s in enumerate(scales):
+        [made] = session(tmp_path / "out.onnx").run([f"out{i}"], {})
+        assert_same(codes_of(made), dequantized(X, s, ZERO))
 
 
 def test_attribute_of_a_function_is_not_constant(tmp_path):

@@ -190,7 +190,9 @@ def test_sparse_initializer_is_left(tmp_path):
 
 def test_constant_of_another_kind_is_left(tmp_path):
     assert left(tmp_path, [node("Constant", "", "x", value_int=3), dq()], TENSORS[1:]) == (
-        "x comes from a Constant node with value_int, which is no tensor")
+        "x has data type 7, which dequant does not read")
+    assert left(tmp_path, [node("Constant", "", "x", value_string="3"), dq()], TENSORS[1:]) == (
+        "x comes from a Constant node with value_string, which is no tensor")
 
 
 def test_same_name_in_another_domain_is_another_operator(tmp_path):

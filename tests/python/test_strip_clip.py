@@ -106,7 +106,7 @@ def test_clip_in_a_function(tmp_path):
     (codes("uint8", 1), 0.5, -0.5, 127), (codes("uint8", 128), 0.5, -64, 63.5),
     (codes("uint8", 255), 0.5, -127.5, 0), (codes("int8", 0), 0.5, -64, 63.5),
     (codes("int8", 0), -0.5, -63.5, 64), (codes("int4", 3), 0.5, -5.5, 2),
-    (codes("float8e4m3fn", 0), 0.5, -224, 224), (codes("uint8", 7), 0, 0, 0)])
+    (codes("float8e4m3fn", 0), 0.5, -224, 224)])
 def test_clip_keeps_both_sides(zero, scale, low, high, tmp_path):
     """Only a zero point of the lowest code had a Clip."""
     stripped, report = strip(tmp_path, [NEG], low=zero, scale=floats(scale))
@@ -294,24 +294,29 @@ def test_clip_is_for_strip_alone(tmp_path):
 def test_constant_that_was_computed_stays_quantized(tmp_path):
     """Strip gave it back as it was before quantization."""
     more = [floats([[1.3, 2], [3, 4], [5, 6]]).tensor("w")]
-    nodes = [node("Transpose", "w", "a"), q("a s low", "aq"), dq("aq s low", "b"),
+    nodes = [node("Abs", "w", "a"), q("a s low", "aq"), dq("aq s low", "b"),
              node("Add", "b in", "out")]
-    proto = model(nodes, ["in"], ["out"],
+    proto = model(nodes, [value("in", shape=[3, 2])], [value("out", shape=[3, 2])],
                   [SCALE.tensor("s"), codes("uint8", 0).tensor("low"), *more])
     _, report = convert(save(proto, tmp_path / "in.onnx"), "--strip-qdq")
     assert reasons(report)["dq"] == "a is computed from constants, and quantized would be others"
     assert (tmp_path / "out.onnx").read_bytes() == (tmp_path / "in.onnx").read_bytes()
 
 
-def test_weight_that_was_quantized_before_it_was_moved_loses_the_second_pair(tmp_path):
+@pytest.mark.parametrize("move, left", [
+    (node("Transpose", "d", "a"), ["Add"]),  # is evaluated
+    (node("Tile", "d times", "a"), ["Tile", "Add"])])
+def test_weight_that_was_quantized_before_it_was_moved_loses_the_second_pair(move, left, tmp_path):
     """As ONNX Runtime's quantizer writes a transposed weight."""
-    more = [codes("int8", [[1, 2], [3, -4], [5, -128]]).tensor("w"), codes("int8", 0).tensor("z")]
-    nodes = [dq("w s z", "d", "dq_w"), node("Transpose", "d", "a"), q("a s z", "aq"),
-             dq("aq s z", "b"),
+    more = [codes("int8", [[1, 2], [3, -4], [5, -128]]).tensor("w"), codes("int8", 0).tensor("z"),
+            numpy_helper.from_array(np.array([1, 1]), "times")]
+    nodes = [dq("w s z", "d", "dq_w"), move, q("a s z", "aq"), dq("aq s z", "b"),
              node("Add", "b in", "out")]
-    proto = model(nodes, ["in"], ["out"], [SCALE.tensor("s"), *more])
+    shape = [2, 3] if move.op_type == "Transpose" else [3, 2]
+    proto = model(nodes, [value("in", shape=shape)], [value("out", shape=shape)],
+                  [SCALE.tensor("s"), *more])
     stripped, report = convert(save(proto, tmp_path / "in.onnx"), "--strip-qdq")
-    assert (op_types(stripped), report["left"]) == (["Transpose", "Add"], [])
+    assert (op_types(stripped), report["left"]) == (left, [])
 
 
 def test_input_of_a_body_may_be_negative(tmp_path):
@@ -340,11 +345,38 @@ def test_pair_of_several_scales_goes_where_nothing_is_cut_off(before, options, t
     assert (clips(stripped), report["left"]) == (0, [])
 
 
-@pytest.mark.parametrize("scale, reason", [
-    (np.nan, "its scale is not finite"), (np.inf, "its scale is not finite")])
-def test_range_that_is_not_known_leaves_the_pair(scale, reason, tmp_path):
-    _, report = strip(tmp_path, [NEG], scale=floats(scale))
-    assert reasons(report)["dq"] == f"the range to keep is not known: {reason}"
+DEGENERATE = [(np.nan, "NaN"), (np.inf, "infinite"), (-np.inf, "infinite"), (0.0, "zero"),
+              (-0.0, "zero")]
+
+
+@pytest.mark.parametrize("clip", ["needed", "always", "never"])
+@pytest.mark.parametrize("scale, word", DEGENERATE)
+def test_pair_whose_scale_is_no_scale_stays_and_is_named(scale, word, clip, tmp_path):
+    """With --clip never the pair went, with a scale of zero also otherwise: zeros became other
+    numbers."""
+    _, report = strip(tmp_path, [NEG], scale=floats(scale), options=["--clip", clip])
+    reason = f"its scale is {word}, so the pair turns numbers into zeros, infinities or NaN"
+    assert reasons(report) == {"dq": reason, "q": f"dq, which dequantizes it, stays: {reason}"}
+    assert (tmp_path / "out.onnx").read_bytes() == (tmp_path / "in.onnx").read_bytes()
+
+
+@pytest.mark.parametrize("scale, word", DEGENERATE)
+def test_pair_with_one_such_scale_of_several_stays(scale, word, tmp_path):
+    several = {**SEVERAL, "scale": floats([0.5, scale])}
+    _, report = strip(tmp_path, [NEG], **several, options=["--clip", "never"])
+    assert reasons(report)["dq"].startswith(f"one of its scales is {word}, ")
+
+
+@pytest.mark.parametrize("scale, word", DEGENERATE)
+def test_input_and_output_whose_scale_is_no_scale_stay_quantized(scale, word, tmp_path):
+    nodes = [dq("in s low", "a"), node("Neg", "a", "b"), q("b s low", "out")]
+    proto = model(nodes, [value("in", "uint8")], [value("out", "uint8")],
+                  [floats(scale).tensor("s"), codes("uint8", 0).tensor("low")])
+    source = save(proto, tmp_path / "in.onnx")
+    _, report = convert(source, "--strip-qdq", "--clip", "never")
+    reason = f"its scale is {word}, so the pair turns numbers into zeros, infinities or NaN"
+    assert reasons(report) == {"dq": reason, "q": reason}
+    assert (tmp_path / "out.onnx").read_bytes() == source.read_bytes()
 
 
 def test_scale_that_is_computed_leaves_the_pair(tmp_path):

@@ -26,9 +26,9 @@ Result<std::optional<Constant>> Operands::constant(size_t input) {
     refuse(std::move(r.reason));
     return none;
   }
-  if (r.constant->tensor != nullptr && !r.constant->tensor->element()) {
+  if (!r.constant->readable()) {
     refuse(fmt::format("{} has data type {}, which dequant does not read",
-                       escaped(node_.input(input)), r.constant->tensor->data_type));
+                       escaped(node_.input(input)), r.constant->data_type()));
     return none;
   }
   DEQUANT_TRY(const auto reader, open_constant(model_, files_, *r.constant, kMostBytes));
