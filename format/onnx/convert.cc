@@ -10,6 +10,7 @@
 #include "format/onnx/constants.h"
 #include "format/onnx/external_entries.h"
 #include "format/onnx/operators/arithmetic.h"
+#include "format/onnx/operators/dynamic.h"
 #include "format/onnx/operators/weights.h"
 #include "format/onnx/opset_imports.h"
 #include "format/onnx/quantized.h"
@@ -151,8 +152,9 @@ class Converter {
   Status expand_operators() {
     for (Graph* graph : scopes_.graphs()) {
       for (Node& node : graph->nodes) {
-        const ArithmeticOperator* op = arithmetic_operator(node);
-        if (op == nullptr || rewire_.made(node)) continue;
+        const ArithmeticOperator* product = integer_product(node);
+        const ArithmeticOperator* op = product != nullptr ? product : arithmetic_operator(node);
+        if (op == nullptr || rewire_.made(node) || rewire_.removed(node)) continue;
         if (options_.progress) DEQUANT_CHECK(options_.progress(0, 0));
         DEQUANT_CHECK(model_.take(kExpandMemory));
         if (!wanted(options_, node)) {
@@ -160,7 +162,8 @@ class Converter {
           continue;
         }
         Operands operands(model_, files_, constants_, *graph, node);
-        auto made = expand(*op, operands, constants_, rewire_);
+        auto made = product != nullptr ? expand_product(*op, operands, files_, constants_, rewire_)
+                                       : expand(*op, operands, constants_, rewire_);
         if (!made) {
           return in(fmt::format("{}: node {}", escaped(model_.path), escaped(node.label())),
                     std::move(made).error());
@@ -198,9 +201,8 @@ class Converter {
     if (!rewire_.made(node) && !wanted(options_, node)) {
       return node.is_quantize() ? Status() : stay(kNotSelected);
     }
-    Operands operands(model_, files_, constants_, graph, node);
-    auto decision =
-        op == nullptr ? constants_.consider(graph, node) : consider_weight(*op, operands);
+    if (op != nullptr) return decide_weights(graph, node, *op);
+    auto decision = constants_.consider(graph, node);
     if (!decision) {
       return in(fmt::format("{}: node {}", escaped(model_.path), escaped(node.label())),
                 std::move(decision).error());
@@ -211,9 +213,27 @@ class Converter {
     }
     if (node.is_quantize()) return {};  // computed as an input of folded nodes
     Fold& fold = folds_.emplace_back(Fold{*std::move(decision->dequantization)});
-    if (op != nullptr) return model_.take(kFoldMemory + kExpandMemory);
     DEQUANT_CHECK(complete(fold));
     return model_.take(kFoldMemory);
+  }
+
+  /// Decides on an operator that dequantizes its weights itself.
+  Status decide_weights(Graph& graph, Node& node, const WeightOperator& op) {
+    DEQUANT_CHECK(model_.take(kExpandMemory));
+    Operands operands(model_, files_, constants_, graph, node);
+    if (op.quantizes_activations && !own_.strip_qdq) operands.refuse(kArithmetic);
+    auto weights = consider_weights(op, operands);
+    if (!weights) {
+      return in(fmt::format("{}: node {}", escaped(model_.path), escaped(node.label())),
+                std::move(weights).error());
+    }
+    if (weights->empty()) reasons_[&node] = operands.reason();
+    for (Weight& w : *weights) {
+      DEQUANT_CHECK(model_.take(kFoldMemory));
+      folds_.push_back(Fold{std::move(w.dequantization)});
+      codes_.push_back(w.codes);
+    }
+    return {};
   }
 
   /// Sets the type and the size of the constant.
@@ -226,15 +246,33 @@ class Converter {
 
   /// Puts float nodes in the places of the operators whose weights are folded.
   Status replace_operators() {
-    for (Fold& fold : folds_) {
-      Dequantization& d = fold.dequantization;
+    size_t codes = 0;
+    for (size_t i = 0; i < folds_.size();) {
+      const Dequantization& d = folds_[i].dequantization;
       const WeightOperator* op = weight_operator(*d.node);
-      if (op == nullptr) continue;
-      Operands operands(model_, files_, constants_, *d.graph, *d.node);
-      DEQUANT_TRY(const std::vector<Node*> made, replace_by_float(*op, operands, rewire_));
-      report_.stripped.push_back({std::string(d.node->label()), d.node->op_type().str(),
-                                  types_of(std::span(made).subspan(1))});
-      d.node = made.front();
+      size_t end = i + 1;
+      while (op != nullptr && end < folds_.size() && folds_[end].dequantization.node == d.node)
+        ++end;
+      if (op != nullptr) {
+        DEQUANT_CHECK(replace_operator(*op, i, std::span(codes_).subspan(codes, end - i)));
+        codes += end - i;
+      }
+      i = end;
+    }
+    return {};
+  }
+
+  /// `first` is the fold of the first of its weights, whose codes are these inputs.
+  Status replace_operator(const WeightOperator& op, size_t first, std::span<const size_t> codes) {
+    const Dequantization& d = folds_[first].dequantization;
+    const Node& node = *d.node;
+    Operands operands(model_, files_, constants_, *d.graph, *d.node);
+    DEQUANT_TRY(const std::vector<Node*> made, replace_by_float(op, operands, codes, rewire_));
+    report_.stripped.push_back({std::string(node.label()), node.op_type().str(),
+                                types_of(std::span(made).subspan(codes.size()))});
+    for (size_t k = 0; k < codes.size(); ++k) {
+      Fold& fold = folds_[first + k];
+      fold.dequantization.node = made[k];
       DEQUANT_CHECK(complete(fold));
     }
     return {};
@@ -334,6 +372,7 @@ class Converter {
   Constants constants_;
   Rewire rewire_;
   std::deque<Fold> folds_;
+  std::vector<size_t> codes_;  ///< of the weights of operators, in the order of their folds
   Reasons reasons_;
   OperatorCounts pairs_;      ///< of the nodes that stay, QuantizeLinear and DequantizeLinear
   OperatorCounts operators_;  ///< of the nodes that stay, all others

@@ -97,11 +97,12 @@ struct Dequantization {
     return {type.shape.begin(), type.shape.end()};
   }
 
-  /// Calls visit(const Constant&) for the constants other than x.
+  /// Calls visit(const Constant&) for the constants of the model other than x: not for a codebook,
+  /// which is the operator's own.
   template <class Visit>
   void for_each_parameter(Visit visit) const {
     visit(scale);
-    for (const auto* c : {&zero_point, &group_index, &codebook})
+    for (const auto* c : {&zero_point, &group_index})
       if (*c) visit(**c);
   }
 };

@@ -8,6 +8,7 @@
 
 #include "format/io/errors.h"
 #include "format/onnx/operators/arithmetic.h"
+#include "format/onnx/operators/dynamic.h"
 #include "format/onnx/operators/weights.h"
 
 namespace dequant::format::onnx {
@@ -100,8 +101,7 @@ std::string_view QuantizedOperators::reason(const Node& node) const {
                      (says_quantized(node.op_type()) && !calls_function(node));
   if (!known) return "";
   if (weight_operator(node) != nullptr) return "its weight is quantized";
-  if (arithmetic_operator(node) != nullptr)
-    return "its arithmetic is quantized (strip-qdq replaces it)";
+  if (arithmetic_operator(node) != nullptr || integer_product(node) != nullptr) return kArithmetic;
   return "a quantized operator, which dequant does not rewrite";
 }
 

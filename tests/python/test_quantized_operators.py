@@ -15,7 +15,7 @@ from support import (EXAMPLES, TENSORS, constant, convert, dequant, dq, model, n
 
 QUANTIZED = "a quantized operator, which dequant does not rewrite"
 ARITHMETIC = "its arithmetic is quantized (strip-qdq replaces it)"
-WEIGHTS = ["MatMulNBits"]  # become float without an option; those here are not sound
+WEIGHTS = ["MatMulNBits", "GatherBlockQuantized", "MatMulBnb4"]  # float without an option; unsound here
 
 
 def bits(kind):

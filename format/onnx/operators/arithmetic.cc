@@ -7,6 +7,7 @@
 
 #include "format/io/errors.h"
 #include "format/io/numbers.h"
+#include "format/onnx/operators/attention.h"
 #include "format/onnx/operators/linear.h"
 #include "format/onnx/original_name.h"
 
@@ -38,13 +39,15 @@ std::vector<FloatInput> inputs_of(const ArithmeticOperator& op, const Node& node
 
 class Expander {
  public:
-  Expander(const ArithmeticOperator& op, Operands& in, Constants& constants, Rewire& rewire)
-      : op_(op), in_(in), constants_(constants), rewire_(rewire) {}
+  Expander(const ArithmeticOperator& op, Operands& in, Constants& constants, Rewire& rewire,
+           Node& place)
+      : op_(op), in_(in), constants_(constants), rewire_(rewire), place_(place) {}
 
   Result<std::vector<Node*>> run() {
     DEQUANT_CHECK(check());
     if (!in_.reason().empty()) return std::vector<Node*>();
-    MadeNode made{.op_type = op_.becomes, .domain = op_.becomes_domain};
+    MadeNode made{
+        .op_type = op_.becomes, .domain = op_.becomes_domain, .name = in_.node().name.str()};
     for (const FloatInput& input : inputs_of(op_, in_.node())) {
       DEQUANT_TRY(std::string name, take(input));
       if (!in_.reason().empty()) return std::vector<Node*>();
@@ -56,7 +59,7 @@ class Expander {
     }
     DEQUANT_CHECK(put(std::move(made)));
     if (!in_.reason().empty()) return std::vector<Node*>();
-    return rewire_.expand(in_.graph(), in_.node(), nodes_);
+    return rewire_.expand(in_.graph(), place_, nodes_);
   }
 
  private:
@@ -70,8 +73,9 @@ class Expander {
                              opset() == 0 ? std::string("none") : std::to_string(opset())));
     }
     if (in_.model().has_training) in_.refuse("the model has training information");
-    if (in_.node().outputs.size() != 1 || in_.node().output(0).empty())
-      in_.refuse(fmt::format("{} outputs, where 1 is allowed", in_.node().outputs.size()));
+    const size_t outputs = in_.node().outputs.size();
+    if (outputs < 1 || in_.node().output(0).empty() || (op_.output && outputs > 1))
+      in_.refuse(fmt::format("{} outputs, where 1 is allowed", outputs));
     return op_.check == nullptr || !in_.reason().empty() ? Status() : op_.check(in_);
   }
 
@@ -230,7 +234,14 @@ class Expander {
   Status put(MadeNode made) {
     const std::string y = in_.node().output(0).str();
     const bool quantizes = op_.output && (!op_.output->optional || in_.has(op_.output->scale));
-    made.outputs = {quantizes ? rewire_.fresh_name(y + "_float") : y};
+    for (const Name& output : in_.node().outputs) made.outputs.push_back(output.text.str());
+    if (quantizes) made.outputs = {rewire_.fresh_name(y + "_float")};
+    if (op_.plus > 0 && in_.has(op_.plus)) {
+      MadeNode sum{.op_type = "Add", .outputs = made.outputs, .name = label("Add")};
+      made.outputs = {rewire_.fresh_name(y + "_product")};
+      sum.inputs = {made.outputs[0], in_.name(op_.plus)};
+      nodes_.push_back(std::exchange(made, std::move(sum)));
+    }
     nodes_.push_back(made);
     if (!quantizes) return {};
     DEQUANT_CHECK(check_pair(op_.output->scale, op_.output->zero_point));
@@ -247,13 +258,14 @@ class Expander {
   Operands& in_;
   Constants& constants_;
   Rewire& rewire_;
+  Node& place_;
   std::vector<MadeNode> nodes_;
 };
 
 }  // namespace
 
 const ArithmeticOperator* arithmetic_operator(const Node& node) {
-  for (const auto& table : {linear_operators()}) {
+  for (const auto& table : {linear_operators(), attention_operators()}) {
     for (const ArithmeticOperator& op : table) {
       if (node.op_type() == op.type && standard(node.domain()) == op.domain) return &op;
     }
@@ -262,8 +274,8 @@ const ArithmeticOperator* arithmetic_operator(const Node& node) {
 }
 
 Result<std::vector<Node*>> expand(const ArithmeticOperator& op, Operands& in, Constants& constants,
-                                  Rewire& rewire) {
-  return Expander(op, in, constants, rewire).run();
+                                  Rewire& rewire, Node* place) {
+  return Expander(op, in, constants, rewire, place == nullptr ? in.node() : *place).run();
 }
 
 }  // namespace dequant::format::onnx

@@ -64,14 +64,20 @@ struct ArithmeticOperator {
   std::span<const std::string_view> attributes = {};  ///< that the float operator gets
   /// Refuses, by Operands::refuse(), what the float operator does not do. May be null.
   Status (*check)(Operands& in) = nullptr;
+  size_t plus = 0;  ///< above 0: an input that an Add behind the float operator adds, if present
 };
+
+/// The attributes of Conv, which its quantized forms have too.
+inline constexpr std::string_view kConvAttributes[] = {"auto_pad",     "dilations", "group",
+                                                       "kernel_shape", "pads",      "strides"};
 
 /// The row of a node's operator, or null.
 const ArithmeticOperator* arithmetic_operator(const Node& node);
 
-/// Replaces an operator by its nodes, which are returned; or sets Operands::reason(). Fails with
-/// malformed, limit or io.
+/// Replaces an operator by its nodes, which are returned; or sets Operands::reason(). The nodes
+/// take the place of `place`, or of the operator's node where that is null. Fails with malformed,
+/// limit or io.
 Result<std::vector<Node*>> expand(const ArithmeticOperator& op, Operands& in, Constants& constants,
-                                  Rewire& rewire);
+                                  Rewire& rewire, Node* place = nullptr);
 
 }  // namespace dequant::format::onnx

@@ -11,9 +11,6 @@ constexpr FloatInput bias(size_t codes, size_t scale, size_t other_scale) {
 constexpr FloatInput kMatMul[] = {FloatInput::three(0), FloatInput::three(3, -1)};
 
 constexpr FloatInput kConv[] = {FloatInput::three(0), FloatInput::three(3, 0), bias(8, 1, 4)};
-constexpr std::string_view kConvAttributes[] = {"auto_pad",     "dilations", "group",
-                                                "kernel_shape", "pads",      "strides"};
-
 constexpr ArithmeticOperator kOperators[] = {
     {"", "QLinearMatMul", "MatMul", "", 10, kMatMul, 0, QuantizedOutput{6, 7}},
     {"", "QLinearConv", "Conv", "", 10, kConv, 0, QuantizedOutput{6, 7}, kConvAttributes},

@@ -103,13 +103,14 @@ Status set_group_index(Operands& in, const Sizes& s, Dequantization& d) {
   return {};
 }
 
-Result<Dequantization> plan_weight(Operands& in) {
-  Dequantization d;
+Result<std::vector<Weight>> plan_weights(Operands& in) {
+  std::vector<Weight> weights{{kB, {}}};
+  Dequantization& d = weights[0].dequantization;
   const Sizes s = sizes_of(in);
-  if (!in.reason().empty()) return d;
+  if (!in.reason().empty()) return weights;
   DEQUANT_TRY(const auto codes, in.constant(kB));
   DEQUANT_TRY(const auto scales, in.constant(kScales));
-  if (!in.reason().empty()) return d;
+  if (!in.reason().empty()) return weights;
   d.x = *codes;
   d.scale = *scales;
   check(in, kB, d.x, uint8, std::array{s.n, s.blocks, s.blob}, std::array{s.n, s.blocks * s.blob});
@@ -118,7 +119,7 @@ Result<Dequantization> plan_weight(Operands& in) {
   if (!is_output(plan.scale))
     in.refuse(fmt::format("{}: {} is no float type", escaped(in.name(kScales)), name(plan.scale)));
   check(in, kScales, d.scale, plan.scale, std::array{s.n, s.blocks}, std::array{s.n * s.blocks});
-  if (!in.reason().empty()) return d;
+  if (!in.reason().empty()) return weights;
 
   const int64_t row = s.blocks * s.block;
   if (s.bits != 8)
@@ -135,12 +136,13 @@ Result<Dequantization> plan_weight(Operands& in) {
     in.refuse(fmt::format("its bias needs an Add of opset 7; the model imports {}", opset));
   if (plan.output == bfloat16 && opset < 13)
     in.refuse(fmt::format("a MatMul of bfloat16 needs opset 13; the model imports {}", opset));
-  return d;
+  return weights;
 }
 
-Result<std::vector<MadeNode>> float_nodes(Operands& in, const std::string& weight, Rewire& rewire) {
+Result<std::vector<MadeNode>> float_nodes(Operands& in, std::span<const std::string> weights,
+                                          Rewire& rewire) {
   const std::string y = in.node().output(0).str();
-  MadeNode product{.op_type = "MatMul", .inputs = {in.name(kA), weight}, .outputs = {y}};
+  MadeNode product{.op_type = "MatMul", .inputs = {in.name(kA), weights[0]}, .outputs = {y}};
   if (!in.has(kBias)) return std::vector<MadeNode>{product};
   product.outputs = {rewire.fresh_name(y + "_MatMul")};
   MadeNode sum{.op_type = "Add",
@@ -152,6 +154,6 @@ Result<std::vector<MadeNode>> float_nodes(Operands& in, const std::string& weigh
 
 }  // namespace
 
-const WeightOperator kMatMulNBits{"com.microsoft", "MatMulNBits", kB, plan_weight, float_nodes};
+const WeightOperator kMatMulNBits{"com.microsoft", "MatMulNBits", kB, plan_weights, float_nodes};
 
 }  // namespace dequant::format::onnx

@@ -7,7 +7,8 @@
 namespace dequant::format::onnx {
 namespace {
 
-constexpr const WeightOperator* kOperators[] = {&kMatMulNBits};
+constexpr const WeightOperator* kOperators[] = {&kMatMulNBits, &kGatherBlockQuantized, &kMatMulBnb4,
+                                                &kDynamicQuantizeLstm};
 
 /// The name that the weight had before it was quantized, or one made from that of its codes.
 std::string weight_name(const Operands& in, size_t codes, Rewire& rewire) {
@@ -25,33 +26,44 @@ const WeightOperator* weight_operator(const Node& node) {
   return nullptr;
 }
 
-Result<Decision> consider_weight(const WeightOperator& op, Operands& in) {
-  if (in.node().outputs.size() != 1 || in.node().output(0).empty())
-    in.refuse(fmt::format("{} outputs, where 1 is allowed", in.node().outputs.size()));
+Result<std::vector<Weight>> consider_weights(const WeightOperator& op, Operands& in) {
+  const size_t outputs = in.node().outputs.size();
+  const bool single = op.outputs == 1;
+  if (outputs < 1 || outputs > op.outputs || (single && in.node().output(0).empty()))
+    in.refuse(fmt::format("{} outputs, where {} is allowed", outputs, op.outputs));
   if (!in.graph().opsets.onnx) in.refuse("the model imports no ai.onnx operator set");
-  if (!in.reason().empty()) return Decision{{}, in.reason()};
-  DEQUANT_TRY(Dequantization d, op.plan(in));
-  if (!in.reason().empty()) return Decision{{}, in.reason()};
-  d.graph = &in.graph();
-  d.node = &in.node();
-  // Checks the plan, as no element is computed.
-  if (auto status = run_range(d.plan, {0, 0}, {}); !status)
-    return Decision{{}, std::string(status.error().message)};
-  return Decision{std::move(d), {}};
+  std::vector<Weight> weights;
+  if (in.reason().empty()) {
+    DEQUANT_TRY(weights, op.plan(in));
+  }
+  for (Weight& w : weights) {
+    w.dequantization.graph = &in.graph();
+    w.dequantization.node = &in.node();
+    if (!in.reason().empty()) break;
+    // Checks the plan, as no element is computed.
+    if (auto status = run_range(w.dequantization.plan, {0, 0}, {}); !status)
+      in.refuse(std::string(status.error().message));
+  }
+  if (!in.reason().empty()) weights.clear();
+  return weights;
 }
 
 Result<std::vector<Node*>> replace_by_float(const WeightOperator& op, Operands& in,
-                                            Rewire& rewire) {
-  const std::string weight = weight_name(in, op.codes, rewire);
+                                            std::span<const size_t> codes, Rewire& rewire) {
   Node& node = in.node();
-  // The node of the weight reads all constants, so that they go where nothing else reads them.
-  MadeNode dequantize{.op_type = node.op_type(),
-                      .outputs = {weight},
-                      .domain = node.domain(),
-                      .name = rewire.label(node, "weight")};
-  for (const Name& input : node.inputs) dequantize.inputs.push_back(input.text.str());
-  DEQUANT_TRY(std::vector<MadeNode> nodes, op.nodes(in, weight, rewire));
-  nodes.insert(nodes.begin(), std::move(dequantize));
+  std::vector<MadeNode> nodes;
+  std::vector<std::string> weights;
+  for (const size_t input : codes) {
+    weights.push_back(weight_name(in, input, rewire));
+    // The node of a weight reads all constants, so that they go where nothing else reads them.
+    nodes.push_back({.op_type = node.op_type(),
+                     .outputs = {weights.back()},
+                     .domain = node.domain(),
+                     .name = rewire.label(node, "weight")});
+    for (const Name& name : node.inputs) nodes.back().inputs.push_back(name.text.str());
+  }
+  DEQUANT_TRY(std::vector<MadeNode> floats, op.nodes(in, weights, rewire));
+  for (MadeNode& made : floats) nodes.push_back(std::move(made));
   return rewire.expand(in.graph(), node, nodes);
 }
 
