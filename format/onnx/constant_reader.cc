@@ -37,10 +37,40 @@ class LiteralReader : public StoredReader {
   const TensorData& data_;
 };
 
+/// Reads the bytes of another reader as packed codes.
+class PackedReader : public StoredReader {
+ public:
+  PackedReader(Element element, std::unique_ptr<StoredReader> bytes)
+      : StoredReader(element, bytes->count() * 8 / bits(element)), bytes_(std::move(bytes)) {}
+
+  bool seekable() const override { return bytes_->seekable(); }
+
+  Status read_at(Range elements, std::span<std::byte> out) const override {
+    return bytes_->read_at(bytes_of(element_, elements), out);
+  }
+
+  Status finish() override { return bytes_->finish(); }
+
+ private:
+  Status read_next(Range elements, std::span<std::byte> out) override {
+    const Range bytes = bytes_of(element_, elements);
+    return bytes_->read(bytes.end - bytes.begin, out);
+  }
+  std::string label() const override { return "packed codes"; }
+
+  std::unique_ptr<StoredReader> bytes_;
+};
+
 }  // namespace
 
 Result<std::unique_ptr<StoredReader>> open_constant(const Model& model, ExternalFiles& files,
                                                     const Constant& constant, int64_t memory) {
+  if (constant.packed) {
+    Constant bytes = constant;  // which shares all that a reader needs
+    bytes.packed.reset();
+    DEQUANT_TRY(auto reader, open_constant(model, files, bytes, memory));
+    return std::unique_ptr<StoredReader>(new PackedReader(*constant.packed, std::move(reader)));
+  }
   if (constant.computed) return ComputedReader::open(model, files, *constant.computed, memory);
   if (constant.evaluated) {
     DEQUANT_TRY(Array array, array_of(model, files, constant, kMostEvaluated));
@@ -65,6 +95,12 @@ Result<RecipeReaders> open_inputs(const Model& model, ExternalFiles& files, cons
   DEQUANT_TRY(readers.scale, open_constant(model, files, d.scale, memory));
   if (d.zero_point) {
     DEQUANT_TRY(readers.zero_point, open_constant(model, files, *d.zero_point, memory));
+  }
+  if (d.group_index) {
+    DEQUANT_TRY(readers.group_index, open_constant(model, files, *d.group_index, memory));
+  }
+  if (d.codebook) {
+    DEQUANT_TRY(readers.codebook, open_constant(model, files, *d.codebook, memory));
   }
   return readers;
 }

@@ -14,7 +14,7 @@ namespace dequant::format::onnx {
 Result<std::unique_ptr<StoredReader>> open_constant(const Model& model, ExternalFiles& files,
                                                     const Constant& constant, int64_t memory);
 
-/// Readers of x, scale and zero point of a dequantization, each with `memory` as above.
+/// Readers of x and all parameters of a dequantization, each with `memory` as above.
 Result<RecipeReaders> open_inputs(const Model& model, ExternalFiles& files, const Dequantization& d,
                                   int64_t memory);
 

@@ -9,6 +9,9 @@
 #include "format/model/distinct_bytes.h"
 #include "format/onnx/constants.h"
 #include "format/onnx/external_entries.h"
+#include "format/onnx/operators/arithmetic.h"
+#include "format/onnx/operators/dynamic.h"
+#include "format/onnx/operators/weights.h"
 #include "format/onnx/opset_imports.h"
 #include "format/onnx/quantized.h"
 #include "format/onnx/requantized.h"
@@ -23,29 +26,31 @@ namespace {
 constexpr int64_t kFoldMemory = 1600;
 constexpr int64_t kCastMemory = 1024;
 constexpr int64_t kLeftMemory = 512;
+/// What the nodes take that replace an operator.
+constexpr int64_t kExpandMemory = 4096;
 
 constexpr const char* kNotSelected = "not selected by include and exclude";
 
 /// The names that the globs of --include and --exclude are matched with: of the node, of its
-/// output, and of x.
+/// output, and of its codes.
 bool wanted(const WriteOptions& options, const Node& node) {
-  return options.selection.wants(
-      {node.name.c_str(), node.output(0).c_str(), node.input(0).c_str()});
+  const WeightOperator* op = weight_operator(node);
+  return options.selection.wants({node.name.c_str(), node.output(0).c_str(),
+                                  node.input(op == nullptr ? 0 : op->codes).c_str()});
 }
 
 /// `first` counts bytes of stored tensors that no earlier node has.
-Converted describe(const Fold& fold, int64_t first) {
+Converted describe(const Fold& fold, const Rewire& rewire, int64_t first) {
   const Dequantization& d = fold.dequantization;
-  const TensorType x = d.x.type();
   const std::string_view own = d.x.name();
-  return {d.node->name.str(),
+  return {rewire.original(*d.node).name.str(),
           d.node->domain().str(),
           d.node->output(0).str(),
           fold.cast_to ? fold.constant : d.node->output(0).str(),
           own.empty() ? d.node->input(0).str() : std::string(own),
           d.plan,
           d.axis,
-          {x.shape.begin(), x.shape.end()},
+          d.shape(),
           stored_bytes(d),
           first,
           fold.bytes};
@@ -100,17 +105,19 @@ class Converter {
     DEQUANT_CHECK(check_external_entries(model_, scopes_, files_, tick));
     report_.warnings = model_.warnings.sentences();
     if (options_.overwrite == Overwrite::replace) warn_of_left_data(output, report_.warnings);
+    if (own_.strip_qdq) DEQUANT_CHECK(expand_operators());
     DEQUANT_CHECK(decide());
     // The graph is changed only after all decisions, which are about the unchanged model.
+    DEQUANT_CHECK(replace_operators());
     for (const Fold& f : folds_)
       rewire_.remove_node(*f.dequantization.graph, *f.dequantization.node);
     release();
     if (own_.strip_qdq) {
-      const auto touch = [this](const Node& n) { return wanted(options_, n); };
+      const auto touch = [this](const Node& n) { return rewire_.made(n) || wanted(options_, n); };
       StripReport stripped;
       DEQUANT_CHECK(
           strip(model_, files_, constants_, rewire_, {own_.clips, touch}, stripped, reasons_));
-      report_.stripped = std::move(stripped.stripped);
+      for (Stripped& s : stripped.stripped) report_.stripped.push_back(std::move(s));
       report_.inputs_changed = std::move(stripped.inputs);
       report_.outputs_changed = std::move(stripped.outputs);
     }
@@ -141,41 +148,141 @@ class Converter {
   }
 
  private:
-  Status decide() {
+  /// Puts pairs and a float operator in the places of operators of quantized arithmetic.
+  Status expand_operators() {
     for (Graph* graph : scopes_.graphs()) {
       for (Node& node : graph->nodes) {
-        if (!node.is_dequantize() && !node.is_quantize()) continue;
+        const ArithmeticOperator* product = integer_product(node);
+        const ArithmeticOperator* op = product != nullptr ? product : arithmetic_operator(node);
+        if (op == nullptr || rewire_.made(node) || rewire_.removed(node)) continue;
         if (options_.progress) DEQUANT_CHECK(options_.progress(0, 0));
-        DEQUANT_CHECK(decide(*graph, node));
+        DEQUANT_CHECK(model_.take(kExpandMemory));
+        if (!wanted(options_, node)) {
+          reasons_[&node] = kNotSelected;
+          continue;
+        }
+        Operands operands(model_, files_, constants_, *graph, node);
+        auto made = product != nullptr ? expand_product(*op, operands, files_, constants_, rewire_)
+                                       : expand(*op, operands, constants_, rewire_);
+        if (!made) {
+          return in(fmt::format("{}: node {}", escaped(model_.path), escaped(node.label())),
+                    std::move(made).error());
+        }
+        if (operands.reason().empty()) {
+          report_.stripped.push_back(
+              {std::string(node.label()), node.op_type().str(), std::string(op->becomes)});
+        } else {
+          reasons_[&node] = operands.reason();
+        }
       }
     }
     return {};
   }
 
-  Status decide(Graph& graph, Node& node) {
+  Status decide() {
+    for (Graph* graph : scopes_.graphs()) {
+      for (Node& node : graph->nodes) {
+        if (rewire_.removed(node)) continue;
+        const WeightOperator* op = weight_operator(node);
+        if (op == nullptr && !node.is_dequantize() && !node.is_quantize()) continue;
+        if (options_.progress) DEQUANT_CHECK(options_.progress(0, 0));
+        DEQUANT_CHECK(decide(*graph, node, op));
+      }
+    }
+    return {};
+  }
+
+  /// `op` is null for a QuantizeLinear or DequantizeLinear.
+  Status decide(Graph& graph, Node& node, const WeightOperator* op) {
     const auto stay = [&](std::string reason) -> Status {
       reasons_[&node] = std::move(reason);
       return model_.take(kLeftMemory);
     };
-    if (!wanted(options_, node)) {
-      return node.is_dequantize() ? stay(kNotSelected) : Status();
+    if (!rewire_.made(node) && !wanted(options_, node)) {
+      return node.is_quantize() ? Status() : stay(kNotSelected);
     }
+    if (op != nullptr) return decide_weights(graph, node, *op);
     auto decision = constants_.consider(graph, node);
     if (!decision) {
       return in(fmt::format("{}: node {}", escaped(model_.path), escaped(node.label())),
                 std::move(decision).error());
     }
     if (!decision->dequantization) {
-      if (!node.is_dequantize() && decision->varies) return {};
+      if (node.is_quantize() && decision->varies) return {};
       return stay(std::move(decision->reason));
     }
     if (node.is_quantize()) return {};  // computed as an input of folded nodes
-    Fold fold{*std::move(decision->dequantization)};
+    Fold& fold = folds_.emplace_back(Fold{*std::move(decision->dequantization)});
+    DEQUANT_CHECK(complete(fold));
+    return model_.take(kFoldMemory);
+  }
+
+  /// Decides on an operator that dequantizes its weights itself.
+  Status decide_weights(Graph& graph, Node& node, const WeightOperator& op) {
+    DEQUANT_CHECK(model_.take(kExpandMemory));
+    Operands operands(model_, files_, constants_, graph, node);
+    if (op.quantizes_activations && !own_.strip_qdq) operands.refuse(kArithmetic);
+    auto weights = consider_weights(op, operands);
+    if (!weights) {
+      return in(fmt::format("{}: node {}", escaped(model_.path), escaped(node.label())),
+                std::move(weights).error());
+    }
+    if (weights->empty()) reasons_[&node] = operands.reason();
+    for (Weight& w : *weights) {
+      DEQUANT_CHECK(model_.take(kFoldMemory));
+      folds_.push_back(Fold{std::move(w.dequantization)});
+      codes_.push_back(w.codes);
+    }
+    return {};
+  }
+
+  /// Sets the type and the size of the constant.
+  Status complete(Fold& fold) {
     if (options_.dtype) DEQUANT_CHECK(set_type(fold, *options_.dtype));
     DEQUANT_TRY(fold.bytes, packed_bytes(fold.dequantization.plan.output,
                                          element_count(fold.dequantization.plan)));
-    folds_.push_back(std::move(fold));
-    return model_.take(kFoldMemory);
+    return {};
+  }
+
+  /// Puts float nodes in the places of the operators whose weights are folded.
+  Status replace_operators() {
+    size_t codes = 0;
+    for (size_t i = 0; i < folds_.size();) {
+      const Dequantization& d = folds_[i].dequantization;
+      const WeightOperator* op = weight_operator(*d.node);
+      size_t end = i + 1;
+      while (op != nullptr && end < folds_.size() && folds_[end].dequantization.node == d.node)
+        ++end;
+      if (op != nullptr) {
+        DEQUANT_CHECK(replace_operator(*op, i, std::span(codes_).subspan(codes, end - i)));
+        codes += end - i;
+      }
+      i = end;
+    }
+    return {};
+  }
+
+  /// `first` is the fold of the first of its weights, whose codes are these inputs.
+  Status replace_operator(const WeightOperator& op, size_t first, std::span<const size_t> codes) {
+    const Dequantization& d = folds_[first].dequantization;
+    const Node& node = *d.node;
+    Operands operands(model_, files_, constants_, *d.graph, *d.node);
+    DEQUANT_TRY(const std::vector<Node*> made, replace_by_float(op, operands, codes, rewire_));
+    report_.stripped.push_back({std::string(node.label()), node.op_type().str(),
+                                types_of(std::span(made).subspan(codes.size()))});
+    for (size_t k = 0; k < codes.size(); ++k) {
+      Fold& fold = folds_[first + k];
+      fold.dequantization.node = made[k];
+      DEQUANT_CHECK(complete(fold));
+    }
+    return {};
+  }
+
+  /// "MatMul, Add"
+  static std::string types_of(std::span<Node* const> nodes) {
+    std::string out;
+    for (const Node* n : nodes) out += (out.empty() ? "" : ", ") + n->op_type().str();
+    return out;
   }
 
   /// Gives the constant another type than the node's output, which a Cast then computes.
@@ -210,7 +317,7 @@ class Converter {
     }
     std::erase_if(folds_, [&](const Fold& f) { return released.contains(f.dequantization.node); });
     for (const Fold& f : folds_)
-      report_.converted.push_back(describe(f, first_bytes(f.dequantization)));
+      report_.converted.push_back(describe(f, rewire_, first_bytes(f.dequantization)));
   }
 
   /// Bytes of stored tensors that no earlier fold has.
@@ -232,7 +339,7 @@ class Converter {
         if (reason.empty()) continue;
         if (known == reasons_.end()) {
           DEQUANT_CHECK(model_.take(kLeftMemory));
-          if (n.is_quantize() && !wanted(options_, n)) reason = kNotSelected;
+          if (n.is_quantize() && !rewire_.made(n) && !wanted(options_, n)) reason = kNotSelected;
         }
         ++(n.is_quantize() || n.is_dequantize() ? pairs_ : operators_)[n.op_type().str()];
         report_.left.push_back({std::string(n.label()), n.op_type().str(), n.domain().str(),
@@ -265,6 +372,7 @@ class Converter {
   Constants constants_;
   Rewire rewire_;
   std::deque<Fold> folds_;
+  std::vector<size_t> codes_;  ///< of the weights of operators, in the order of their folds
   Reasons reasons_;
   OperatorCounts pairs_;      ///< of the nodes that stay, QuantizeLinear and DequantizeLinear
   OperatorCounts operators_;  ///< of the nodes that stay, all others

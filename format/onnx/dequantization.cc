@@ -67,6 +67,7 @@ TensorType Constant::type() const {
   } else {
     type.shape = literal ? Shape(literal->shape) : Shape(tensor->dims);
   }
+  if (packed) type.element = *packed;
   return type;
 }
 
@@ -98,8 +99,9 @@ int64_t stored_bytes(const Constant& constant) {
 }
 
 int64_t stored_bytes(const Dequantization& d) {
-  return stored_bytes(d.x) + stored_bytes(d.scale) +
-         (d.zero_point ? stored_bytes(*d.zero_point) : 0);
+  int64_t bytes = stored_bytes(d.x);
+  d.for_each_parameter([&](const Constant& c) { bytes += stored_bytes(c); });
+  return bytes;
 }
 
 void for_each_source(const Constant& constant, const SourceVisitor& visitor) {
@@ -113,8 +115,7 @@ void for_each_source(const Constant& constant, const SourceVisitor& visitor) {
 
 void for_each_source(const Dequantization& d, const SourceVisitor& visitor) {
   for_each_source(d.x, visitor);
-  for_each_source(d.scale, visitor);
-  if (d.zero_point) for_each_source(*d.zero_point, visitor);
+  d.for_each_parameter([&](const Constant& c) { for_each_source(c, visitor); });
 }
 
 Resolved constant_of(const Node& node) {

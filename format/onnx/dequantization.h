@@ -1,4 +1,5 @@
-// DequantizeLinear and QuantizeLinear nodes whose inputs are constant: their plans and inputs.
+// Nodes that dequantize constants, DequantizeLinear first of all, and QuantizeLinear nodes of
+// constants: their plans and inputs.
 #pragma once
 
 #include <functional>
@@ -32,7 +33,11 @@ struct Constant {
   /// The shape that a Reshape or the like gives these bytes; null: their own.
   std::shared_ptr<const std::vector<int64_t>> shape = nullptr;
 
-  /// The type; of a constant that is not readable() float32 stands for its element type.
+  /// The constant has uint8 bytes that hold packed codes of this element; null: its own elements.
+  std::optional<Element> packed = std::nullopt;
+
+  /// The type; of a constant that is not readable() float32 stands for its element type. Of packed
+  /// codes their element, with the shape of the bytes.
   TensorType type() const;
 
   /// The type, which may be one that no Element has.
@@ -71,7 +76,8 @@ Resolved constant_of(const Node& node);
 Resolved resolve_constant(const Scopes& scopes, const Graph& graph, std::string_view name,
                           bool assume_const);
 
-/// A DequantizeLinear node with a plan and constant inputs.
+/// A DequantizeLinear node with a plan and constant inputs, or the weight of an operator that
+/// dequantizes it (MatMulNBits ...).
 struct Dequantization {
   Graph* graph = nullptr;
   Node* node = nullptr;
@@ -80,6 +86,25 @@ struct Dequantization {
   Constant x;
   Constant scale;
   std::optional<Constant> zero_point;
+  std::optional<Constant> group_index = {};
+  std::optional<Constant> codebook = {};
+  std::vector<int64_t> dense = {};  ///< the shape of the floats of a weight
+
+  /// The shape of the floats.
+  std::vector<int64_t> shape() const {
+    if (!dense.empty()) return dense;
+    const TensorType type = x.type();
+    return {type.shape.begin(), type.shape.end()};
+  }
+
+  /// Calls visit(const Constant&) for the constants of the model other than x: not for a codebook,
+  /// which is the operator's own.
+  template <class Visit>
+  void for_each_parameter(Visit visit) const {
+    visit(scale);
+    for (const auto* c : {&zero_point, &group_index})
+      if (*c) visit(**c);
+  }
 };
 
 /// A QuantizeLinear or DequantizeLinear with constant inputs, whose output so is a constant.

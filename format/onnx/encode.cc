@@ -122,15 +122,23 @@ Pieces constant_node(std::string_view name, std::string_view output, Pieces tens
 
 std::string cast_node(std::string_view name, std::string_view input, std::string_view output,
                       Element to) {
-  return node_message(name, "Cast", {input}, output) +
-         attribute("to", AttributeType::int_, [&](protozero::pbf_writer& a) {
-           a.add_int64(field::attribute::i, onnx_code(to));
-         });
+  return node_message(name, "Cast", {input}, output) + int_attribute("to", onnx_code(to));
+}
+
+std::string int_attribute(std::string_view name, int64_t value) {
+  return attribute(name, AttributeType::int_,
+                   [&](protozero::pbf_writer& a) { a.add_int64(field::attribute::i, value); });
 }
 
 std::string float_attribute(std::string_view name, float value) {
   return attribute(name, AttributeType::float_,
                    [&](protozero::pbf_writer& a) { a.add_float(field::attribute::f, value); });
+}
+
+std::string floats_attribute(std::string_view name, std::span<const float> values) {
+  return attribute(name, AttributeType::floats, [&](protozero::pbf_writer& a) {
+    for (const float value : values) a.add_float(field::attribute::floats, value);
+  });
 }
 
 }  // namespace dequant::format::onnx

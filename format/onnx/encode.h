@@ -50,7 +50,13 @@ Pieces constant_node(std::string_view name, std::string_view output, Pieces tens
 std::string cast_node(std::string_view name, std::string_view input, std::string_view output,
                       Element to);
 
+/// An integer attribute, as a field of NodeProto.
+std::string int_attribute(std::string_view name, int64_t value);
+
 /// A float attribute, as a field of NodeProto.
 std::string float_attribute(std::string_view name, float value);
+
+/// An attribute that lists floats, as a field of NodeProto.
+std::string floats_attribute(std::string_view name, std::span<const float> values);
 
 }  // namespace dequant::format::onnx

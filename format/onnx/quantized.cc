@@ -7,6 +7,9 @@
 #include <vector>
 
 #include "format/io/errors.h"
+#include "format/onnx/operators/arithmetic.h"
+#include "format/onnx/operators/dynamic.h"
+#include "format/onnx/operators/weights.h"
 
 namespace dequant::format::onnx {
 namespace {
@@ -96,7 +99,10 @@ std::string_view QuantizedOperators::reason(const Node& node) const {
   const bool known = (onnx && is_in(kOnnx, node.op_type())) ||
                      (microsoft && is_in(kMicrosoft, node.op_type())) ||
                      (says_quantized(node.op_type()) && !calls_function(node));
-  return known ? "a quantized operator, which dequant does not rewrite" : "";
+  if (!known) return "";
+  if (weight_operator(node) != nullptr) return "its weight is quantized";
+  if (arithmetic_operator(node) != nullptr || integer_product(node) != nullptr) return kArithmetic;
+  return "a quantized operator, which dequant does not rewrite";
 }
 
 std::string counts_text(const OperatorCounts& counts) {

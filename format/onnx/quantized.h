@@ -11,6 +11,9 @@
 
 namespace dequant::format::onnx {
 
+/// Why an operator stays that --strip-qdq replaces.
+inline constexpr const char* kArithmetic = "its arithmetic is quantized (strip-qdq replaces it)";
+
 /// Recognises the quantized operators of a model: QuantizeLinear and DequantizeLinear, operators of
 /// ONNX and ONNX Runtime with quantized inputs or outputs (QLinearConv, MatMulNBits ...), and
 /// operators of other domains with such a name.

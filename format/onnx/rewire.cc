@@ -7,10 +7,29 @@
 #include "format/onnx/evaluation/evaluation.h"
 
 namespace dequant::format::onnx {
+namespace {
+
+/// The outputs, name and operator of a made node, as fields of NodeProto.
+std::string made_message(const Node& node) {
+  std::string message;
+  for (const Name& output : node.outputs) message += text_field(field::node::output, output.text);
+  if (!node.name.empty()) message += text_field(field::node::name, node.name);
+  message += text_field(field::node::op_type, node.op_type());
+  if (!node.domain().empty()) message += text_field(field::node::domain, node.domain());
+  return message;
+}
+
+}  // namespace
+
+bool Rewire::mark_removed(const Node& node) {
+  if (!removed_nodes_.insert(&node).second) return false;
+  if (!made(node)) ++removed_count_;
+  write(node);
+  return true;
+}
 
 void Rewire::remove_node(Graph& graph, Node& node) {
-  if (!removed_nodes_.insert(&node).second) return;
-  edit_.remove(frame_around(node), model_.whole(node));
+  if (!mark_removed(node)) return;
   for (const Name& input : node.inputs) let_go(graph, input.text);
 }
 
@@ -19,14 +38,94 @@ void Rewire::retire_node(Graph& graph, Node& node) {
   remove_node(graph, node);
 }
 
-void Rewire::write_replacement(const Node& node) {
-  const Replacement& replacement = replacements_.at(&node);
-  std::string message;
-  for (const Name& input : node.inputs) message += text_field(field::node::input, input.text);
-  Pieces pieces = replacement.before;
-  for (Piece& p : field_of(field_number(node), {message + replacement.message}))
+void Rewire::write(const Node& node) {
+  if (const auto made = made_.find(&node); made != made_.end()) {
+    const Expansion& e = *made->second.expansion;
+    edit_.replace(frame_around(node), model_.whole(*e.original), pieces_of(e, {}));
+  } else {
+    edit_.replace(frame_around(node), model_.whole(node), pieces_of(node));
+  }
+}
+
+/// The fields that are written for a node: of the file, if it was removed or replaced, or made.
+Pieces Rewire::pieces_of(const Node& node) const {
+  if (removed(node)) return {};
+  Pieces pieces;
+  std::string inputs;
+  for (const Name& input : node.inputs) inputs += text_field(field::node::input, input.text);
+  Pieces message{std::move(inputs)};
+  if (const auto known = replacements_.find(&node); known != replacements_.end()) {
+    pieces = known->second.before;
+    message.emplace_back(known->second.message);
+  } else {
+    message.emplace_back(made_message(node));
+    const Pieces& attributes = made_.at(&node).attributes;
+    message.insert(message.end(), attributes.begin(), attributes.end());
+  }
+  for (Piece& p : field_of(field_number(node), joined(std::move(message))))
     pieces.push_back(std::move(p));
-  edit_.replace(frame_around(node), model_.whole(node), std::move(pieces));
+  return pieces;
+}
+
+Pieces Rewire::pieces_of(const Expansion& expansion, const Substitutes& with) const {
+  Pieces pieces;
+  for (const Node* node : expansion.nodes) {
+    const auto other = with.find(node);
+    for (Piece& p : other == with.end() ? pieces_of(*node) : Pieces(other->second))
+      pieces.push_back(std::move(p));
+  }
+  return pieces;
+}
+
+void Rewire::substitute(Edit& edit, const Substitutes& with) const {
+  std::unordered_set<const Expansion*> changed;
+  for (const auto& [node, pieces] : with) changed.insert(made_.at(node).expansion);
+  for (const Expansion* e : changed)
+    edit.replace(frame_around(*e->original), model_.whole(*e->original), pieces_of(*e, with));
+}
+
+std::vector<Node*> Rewire::expand(Graph& graph, Node& node, const std::vector<MadeNode>& made) {
+  Expansion& expansion = expansions_.emplace_back(Expansion{&node, {}});
+  Node* last = &node;
+  for (const MadeNode& m : made) {
+    Node& n = *(last = &graph.nodes.insert_after(*last, model_.store));
+    expansion.nodes.push_back(&n);
+    fill(n, m, node);
+    Made& of_node = made_[&n];
+    of_node.expansion = &expansion;
+    for (const MadeAttribute& a : m.attributes) of_node.attributes.push_back(a.field);
+    scopes_.add_node(graph, n);
+  }
+  removed_nodes_.insert(&node);
+  write(*last);
+  for (const Name& input : node.inputs) let_go(graph, input.text);
+  return expansion.nodes;
+}
+
+Node& Rewire::unattached(const MadeNode& made, const Node& original) {
+  Node& node = model_.store.create<Node>();
+  fill(node, made, original);
+  return node;
+}
+
+void Rewire::fill(Node& node, const MadeNode& made, const Node& original) {
+  Operator& op = model_.store.create<Operator>();
+  op.type = model_.store.text(made.op_type);
+  op.domain = model_.store.text(made.domain);
+  node.op = &op;
+  node.name = made.name.empty() ? original.name : model_.store.text(made.name);
+  node.frame = original.frame;
+  node.inputs = stored_names(made.inputs);
+  node.outputs = stored_names(made.outputs);
+  std::vector<Attribute> attributes;
+  for (const MadeAttribute& a : made.attributes) attributes.push_back(a.read);
+  node.attributes = model_.store.array(std::span<const Attribute>(attributes));
+}
+
+std::span<Name> Rewire::stored_names(const std::vector<std::string>& texts) {
+  std::vector<Name> names;
+  for (const std::string& text : texts) names.push_back({model_.store.text(text)});
+  return model_.store.array(std::span<const Name>(names));
 }
 
 void Rewire::replace_node(Graph& graph, Node& node, std::string message,
@@ -38,11 +137,8 @@ void Rewire::replace_node(Graph& graph, Node& node, std::string message,
       ++d->live;
     }
   }
-  std::vector<Name> names;
-  for (const std::string& name : inputs) names.push_back({model_.store.text(name)});
-  const std::span<Name> old =
-      std::exchange(node.inputs, model_.store.array(std::span<const Name>(names)));
-  write_replacement(node);
+  const std::span<Name> old = std::exchange(node.inputs, stored_names(inputs));
+  write(node);
   for (const Name& input : old) let_go(graph, input.text);
 }
 
@@ -52,8 +148,8 @@ void Rewire::rename_input(Graph& graph, Node& node, size_t input, const std::str
     ++d->live;
   }
   const Text old = std::exchange(node.inputs[input].text, model_.store.text(name));
-  if (replaced(node)) {
-    write_replacement(node);
+  if (replaced(node) || made(node)) {
+    write(node);
   } else if (auto field = field_of_input(node, input); field) {
     edit_.replace(node.frame, *field, {text_field(field::node::input, name)});
   } else if (status_) {
@@ -109,8 +205,7 @@ void Rewire::let_go(const Graph& graph, std::string_view name) {
     Node& node = *d->node;
     const bool passes = node.is("Constant") || node.is("Identity") || evaluated_operator(node);
     if (!passes || node.outputs.size() != 1) continue;
-    removed_nodes_.insert(&node);
-    edit_.remove(frame_around(node), model_.whole(node));
+    mark_removed(node);
     gone_.insert({d->graph, node.outputs[0].text});
     for (const Name& input : node.inputs) todo.emplace_back(d->graph, input.text);
   }

@@ -2,6 +2,7 @@
 // that nothing uses after such a change are removed too.
 #pragma once
 
+#include <deque>
 #include <set>
 #include <string>
 #include <string_view>
@@ -10,9 +11,13 @@
 #include <vector>
 
 #include "format/onnx/edit.h"
+#include "format/onnx/made_node.h"
 #include "format/onnx/scope.h"
 
 namespace dequant::format::onnx {
+
+/// Fields that are written in place of made nodes.
+using Substitutes = std::unordered_map<const Node*, Pieces>;
 
 /// Collects changes of a model's graphs in an Edit.
 class Rewire {
@@ -41,6 +46,33 @@ class Rewire {
   void replace_node(Graph& graph, Node& node, std::string message,
                     const std::vector<std::string>& inputs, Pieces before = {});
 
+  /// Replaces a node of the file by made nodes, which are written at its place in this order. They
+  /// define all its outputs; names of their other outputs must be fresh. They get the name of the
+  /// node where they have none. Returns them, in order; they are in the graph from now on.
+  std::vector<Node*> expand(Graph& graph, Node& node, const std::vector<MadeNode>& made);
+
+  /// A node as expand() would make it in place of `original`, which is not in the graph.
+  Node& unattached(const MadeNode& made, const Node& original);
+
+  /// True for a node that expand() has made.
+  bool made(const Node& node) const { return made_.contains(&node); }
+
+  /// The node of the file that a made node replaces, maybe with others; of other nodes the node
+  /// itself.
+  const Node& original(const Node& node) const {
+    const auto made = made_.find(&node);
+    return made == made_.end() ? node : *made->second.expansion->original;
+  }
+
+  /// A name for a made node: that of `node`, which has one, with `what` appended; else empty.
+  std::string label(const Node& node, std::string_view what) {
+    return node.name.empty() ? std::string()
+                             : fresh_name(node.name.str() + "_" + std::string(what));
+  }
+
+  /// Writes `with` in place of made nodes.
+  void substitute(Edit& edit, const Substitutes& with) const;
+
   /// The field number of a node in its parent message.
   uint32_t field_number(const Node& node) const { return model_.frame(node.frame).number(); }
 
@@ -63,16 +95,30 @@ class Rewire {
   Status finish();
 
   size_t removed_initializers() const { return removed_tensors_.size(); }
-  size_t removed_nodes() const { return removed_nodes_.size(); }
+  /// Nodes of the file that are gone without a replacement.
+  size_t removed_nodes() const { return removed_count_; }
 
  private:
   using Key = std::pair<const Graph*, std::string_view>;
 
   /// The field of the file that has the name of an input.
   Result<Span> field_of_input(const Node& node, size_t input) const;
-  void write_replacement(const Node& node);
+  /// Nodes that replace another one.
+  struct Expansion {
+    const Node* original;
+    std::vector<Node*> nodes;
+  };
+
+  /// Marks a node as removed; its uses of inputs stay. False where it has been removed already.
+  bool mark_removed(const Node& node);
+  /// Enters the node, as it now is, in the edit.
+  void write(const Node& node);
+  Pieces pieces_of(const Node& node) const;
+  Pieces pieces_of(const Expansion& expansion, const Substitutes& with) const;
   void let_go(const Graph& graph, std::string_view name);
   void drop(Definition& d, std::string_view name);
+  void fill(Node& node, const MadeNode& made, const Node& original);
+  std::span<Name> stored_names(const std::vector<std::string>& texts);
   int frame_around(const Node& node) const { return model_.frame(node.frame).parent; }
 
   Model& model_;
@@ -87,6 +133,14 @@ class Rewire {
     std::string message;
   };
   std::unordered_map<const Node*, Replacement> replacements_;
+  std::deque<Expansion> expansions_;
+  /// Made nodes: their expansion, and their attributes as fields.
+  struct Made {
+    const Expansion* expansion;
+    Pieces attributes;
+  };
+  std::unordered_map<const Node*, Made> made_;
+  size_t removed_count_ = 0;
   std::unordered_set<const Tensor*> removed_tensors_;
   std::set<Key> gone_;
   Status status_;  ///< the first error, which finish() returns

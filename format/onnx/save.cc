@@ -157,7 +157,9 @@ class Saver {
   /// The edit with the results of the folds.
   Edit inserted() const {
     Edit edit = edit_;
-    for (size_t i = 0; i < folds_.size(); ++i) insert(edit, i);
+    Substitutes made;
+    for (size_t i = 0; i < folds_.size(); ++i) insert(edit, i, made);
+    rewire_.substitute(edit, made);
     return edit;
   }
 
@@ -167,13 +169,15 @@ class Saver {
     return edit.render();
   }
 
-  void insert(Edit& edit, size_t i) const {
+  /// Enters a constant in the edit, or nodes in place of a made node in `made`.
+  void insert(Edit& edit, size_t i, Substitutes& made) const {
     const Fold& fold = folds_[i];
     const Dequantization& d = fold.dequantization;
     const Frame& frame = model_.frame(d.node->frame);
     const std::string_view output = d.node->output(0);
     const std::string_view name = fold.cast_to ? std::string_view(fold.constant) : output;
-    const TensorType type{d.plan.output, d.x.type().shape};
+    const std::vector<int64_t> shape = d.shape();
+    const TensorType type{d.plan.output, shape};
     const Computed data{i, fold.bytes};
     Pieces nodes;  // that replace the folded one
     if (needs_node(fold)) {
@@ -186,7 +190,11 @@ class Saver {
            field_of(frame.number(), {cast_node(d.node->name, name, output, *fold.cast_to)}))
         nodes.push_back(std::move(p));
     }
-    if (!nodes.empty()) edit.replace(frame.parent, frame.whole, std::move(nodes));
+    if (!nodes.empty() && rewire_.made(*d.node)) {
+      made[d.node] = std::move(nodes);
+    } else if (!nodes.empty()) {
+      edit.replace(frame.parent, frame.whole, std::move(nodes));
+    }
     if (needs_node(fold)) return;
     Pieces tensor;
     if (ranges_[i]) {

@@ -108,23 +108,38 @@ Status Scopes::define(Graph& graph) {
   return {};
 }
 
+void Scopes::use(Graph& graph, Text name, const Use& use) {
+  Definition* d = find(graph, name);
+  if (d == nullptr) return;
+  add_use(*d, use);
+  ++d->live;
+}
+
+void Scopes::use_inputs(Graph& graph, Node& node) {
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i].text.empty()) continue;
+    use(graph, node.inputs[i].text, {&graph, &node, static_cast<uint32_t>(i)});
+  }
+}
+
 void Scopes::use(Graph& graph) {
-  const auto add = [&](Text name, const Use& use) {
-    Definition* d = find(graph, name);
-    if (d == nullptr) return;
-    add_use(*d, use);
-    ++d->live;
-  };
-  for (Node& node : graph.nodes) {
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i].text.empty()) continue;
-      add(node.inputs[i].text, {&graph, &node, static_cast<uint32_t>(i)});
-    }
-  }
-  for (const Value& v : graph.outputs) add(v.name, {&graph, nullptr, 0});
+  for (Node& node : graph.nodes) use_inputs(graph, node);
+  for (const Value& v : graph.outputs) use(graph, v.name, {&graph, nullptr, 0});
   for (const Annotation& a : graph.annotations) {
-    for (const Name& name : a.parameters) add(name.text, {&graph, nullptr, Use::kAnnotation});
+    for (const Name& name : a.parameters)
+      use(graph, name.text, {&graph, nullptr, Use::kAnnotation});
   }
+}
+
+void Scopes::add_node(Graph& graph, Node& node) {
+  for (const Name& output : node.outputs) {
+    if (output.text.empty()) continue;
+    Definition& d = *define(graph, output.text).first;
+    d.kind = Definition::Kind::node;
+    d.node = &node;
+    d.other_ = nullptr;
+  }
+  use_inputs(graph, node);
 }
 
 void Scopes::add_use(Definition& d, Use use) {

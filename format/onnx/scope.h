@@ -75,6 +75,9 @@ class Scopes {
   }
   void add_use(Definition& d, Use use);
 
+  /// Adds a node that was made: it defines its outputs from now on, and uses its inputs.
+  void add_node(Graph& graph, Node& node);
+
   /// For the output of an Identity: the definition at the start of the chain of Identity nodes that
   /// leads to it, an Identity too; maybe `d` itself.
   Definition* last(const Definition& d) const { return at(d.last_name_); }
@@ -105,6 +108,8 @@ class Scopes {
   std::pair<Definition*, bool> define(Graph& graph, Text name);
   Status define(Graph& graph);
   void use(Graph& graph);
+  void use_inputs(Graph& graph, Node& node);
+  void use(Graph& graph, Text name, const Use& use);
   Status check_order(Graph& graph) const;
   void follow_identities();
 

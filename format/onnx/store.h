@@ -129,6 +129,15 @@ class List {
     return *(last_ = &made);
   }
 
+  /// Adds an object behind `at`, which is in the list. Iterators stay valid.
+  T& insert_after(T& at, Store& store) {
+    if (&at == last_) return add(store);
+    T& made = store.create<T>();
+    made.next = std::exchange(at.next, &made);
+    ++size_;
+    return made;
+  }
+
  private:
   T* first_ = nullptr;
   T* last_ = nullptr;

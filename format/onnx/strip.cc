@@ -61,7 +61,9 @@ class Stripper {
 
   void done(const Node& n, std::string how) {
     reasons_.erase(&n);
-    report_.stripped.push_back({std::string(n.label()), n.op_type().str(), std::move(how)});
+    const bool trace = !rewire_.made(n) || how.starts_with("Clip");
+    if (trace)
+      report_.stripped.push_back({std::string(n.label()), n.op_type().str(), std::move(how)});
   }
 
   Status strip_dequantize(Graph& graph, Node& d) {
@@ -71,6 +73,7 @@ class Stripper {
         !x->graph->is_function) {
       return strip_input(graph, d, *x);
     }
+    if (is_dynamic(graph, *x, d)) return strip_dynamic(graph, d, *x);
     const Chain chain = chain_before(*x);
     if (chain.quantize == nullptr) return {};
     Graph& qg = *chain.graph;
@@ -94,6 +97,25 @@ class Stripper {
     if (!put(graph, d, replacement, qg, source, after, &q)) return {};
     for (const auto& [g, node] : chain.between) retire_if_unused(*g, *node, false);
     retire_if_unused(qg, q, true);
+    return {};
+  }
+
+  /// True where a DynamicQuantizeLinear quantizes x, and gives scale and zero point too.
+  bool is_dynamic(const Graph& graph, const Definition& x, const Node& d) const {
+    if (x.node == nullptr || !x.node->is("DynamicQuantizeLinear")) return false;
+    const Node& q = *x.node;
+    if (q.inputs.size() != 1 || q.outputs.size() != 3 || d.inputs.size() != 3) return false;
+    for (size_t i = 0; i < 3; ++i) {
+      const Definition* input = rewire_.scopes().find(graph, d.input(i));
+      if (q.output(i) != d.input(i) || input == nullptr || input->node != &q) return false;
+    }
+    return true;
+  }
+
+  /// The range of a DynamicQuantizeLinear is that of its input: nothing is lost.
+  Status strip_dynamic(Graph& graph, Node& d, const Definition& x) {
+    lead_around(graph, d, *x.graph, x.node->input(0).str());
+    retire_if_unused(*x.graph, *x.node, true);
     return {};
   }
 
@@ -193,7 +215,10 @@ class Stripper {
   }
 
   void retire_if_unused(Graph& graph, Node& node, bool tell) {
-    if (rewire_.removed(node) || !rewire_.uses_of(graph, node.outputs[0].text).empty()) return;
+    if (rewire_.removed(node)) return;
+    for (const Name& output : node.outputs) {
+      if (!rewire_.uses_of(graph, output.text).empty()) return;
+    }
     if (tell) done(node, "nothing");
     rewire_.retire_node(graph, node);
   }

@@ -1,0 +1,281 @@
+// Operators that read and write quantized activations.
+#include "format/onnx/operators/arithmetic.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "format/io/errors.h"
+#include "format/io/numbers.h"
+#include "format/onnx/operators/attention.h"
+#include "format/onnx/operators/linear.h"
+#include "format/onnx/original_name.h"
+
+namespace dequant::format::onnx {
+namespace {
+
+/// The first opset with DequantizeLinear and QuantizeLinear, and with several scales of these.
+constexpr int64_t kFirstOpset = 10;
+constexpr int64_t kFirstPerAxis = 13;
+/// The first opset in which they have float16.
+constexpr int64_t kFirstHalf = 19;
+
+std::string_view standard(std::string_view domain) { return domain == "ai.onnx" ? "" : domain; }
+
+/// The inputs of the float operator for this node, those that repeat included. Inputs at the end
+/// that the node does not have are left out.
+std::vector<FloatInput> inputs_of(const ArithmeticOperator& op, const Node& node) {
+  std::vector<FloatInput> inputs(op.inputs.begin(), op.inputs.end());
+  while (op.repeat > 0) {
+    FloatInput next = inputs.back();
+    for (size_t FloatInput::*i : {&FloatInput::codes, &FloatInput::scale, &FloatInput::zero_point})
+      next.*i += op.repeat;
+    if (next.scale >= node.inputs.size()) break;
+    inputs.push_back(next);
+  }
+  while (!inputs.empty() && node.input(inputs.back().codes).empty()) inputs.pop_back();
+  return inputs;
+}
+
+class Expander {
+ public:
+  Expander(const ArithmeticOperator& op, Operands& in, Constants& constants, Rewire& rewire,
+           Node& place)
+      : op_(op), in_(in), constants_(constants), rewire_(rewire), place_(place) {}
+
+  Result<std::vector<Node*>> run() {
+    DEQUANT_CHECK(check());
+    if (!in_.reason().empty()) return std::vector<Node*>();
+    MadeNode made{
+        .op_type = op_.becomes, .domain = op_.becomes_domain, .name = in_.node().name.str()};
+    for (const FloatInput& input : inputs_of(op_, in_.node())) {
+      DEQUANT_TRY(std::string name, take(input));
+      if (!in_.reason().empty()) return std::vector<Node*>();
+      made.inputs.push_back(std::move(name));
+    }
+    for (const std::string_view name : op_.attributes) {
+      DEQUANT_TRY(auto attribute, carried_attribute(in_.model(), in_.node(), name));
+      if (attribute) made.attributes.push_back(*std::move(attribute));
+    }
+    DEQUANT_CHECK(put(std::move(made)));
+    if (!in_.reason().empty()) return std::vector<Node*>();
+    return rewire_.expand(in_.graph(), place_, nodes_);
+  }
+
+ private:
+  int64_t opset() const { return in_.graph().opsets.onnx.value_or(0); }
+
+  Status check() {
+    const int64_t since = std::max(op_.since, kFirstOpset);
+    if (opset() < since) {
+      in_.refuse(fmt::format("{} and pairs need ai.onnx opset {}; the model imports {}",
+                             op_.becomes, since,
+                             opset() == 0 ? std::string("none") : std::to_string(opset())));
+    }
+    if (in_.model().has_training) in_.refuse("the model has training information");
+    const size_t outputs = in_.node().outputs.size();
+    if (outputs < 1 || in_.node().output(0).empty() || (op_.output && outputs > 1))
+      in_.refuse(fmt::format("{} outputs, where 1 is allowed", outputs));
+    return op_.check == nullptr || !in_.reason().empty() ? Status() : op_.check(in_);
+  }
+
+  std::string label(std::string_view what) const { return rewire_.label(in_.node(), what); }
+
+  /// The name of an input as the float operator reads it, whose nodes are added.
+  Result<std::string> take(const FloatInput& input) {
+    if (input.kind == FloatInput::Kind::same || !in_.has(input.codes)) return in_.name(input.codes);
+    if (input.kind == FloatInput::Kind::bias) return take_bias(input);
+    DEQUANT_TRY(const Resolved codes,
+                constants_.resolve(in_.graph(), in_.node().input(input.codes)));
+    MadeNode d = dequantize(input.codes, in_.name(input.scale), codes.constant.has_value());
+    if (in_.has(input.zero_point)) d.inputs.push_back(in_.name(input.zero_point));
+    if (codes.constant) {
+      DEQUANT_CHECK(check_constant(d, input));
+    } else if (!is_dynamic(input)) {
+      DEQUANT_CHECK(check_pair(input.scale, input.zero_point));
+    }
+    nodes_.push_back(d);
+    return d.outputs[0];
+  }
+
+  MadeNode dequantize(size_t codes, std::string scale, bool constant) {
+    const std::string stored = in_.name(codes);
+    const std::string_view original = constant ? original_name(stored) : std::string_view();
+    std::string name = original.empty() ? stored + "_dequantized" : std::string(original);
+    return {.op_type = "DequantizeLinear",
+            .inputs = {stored, std::move(scale)},
+            .outputs = {rewire_.fresh_name(std::move(name))},
+            .name = label(fmt::format("DequantizeLinear_{}", codes))};
+  }
+
+  /// True for codes of a DynamicQuantizeLinear with the scale and the zero point of the same node.
+  bool is_dynamic(const FloatInput& input) const {
+    const auto output_of = [&](size_t i) -> const Definition* {
+      const Definition* d = rewire_.scopes().find(in_.graph(), in_.node().input(i));
+      return d != nullptr && d->node != nullptr && d->node->is("DynamicQuantizeLinear") ? d
+                                                                                        : nullptr;
+    };
+    const Definition* codes = output_of(input.codes);
+    const Definition* scale = output_of(input.scale);
+    const Definition* zero = output_of(input.zero_point);
+    if (codes == nullptr || scale == nullptr || zero == nullptr) return false;
+    const Node& n = *codes->node;
+    return scale->node == &n && zero->node == &n && n.output(0) == in_.node().input(input.codes) &&
+           n.output(1) == in_.node().input(input.scale) &&
+           n.output(2) == in_.node().input(input.zero_point);
+  }
+
+  /// Codes that become floats: the made node must have a plan.
+  Status check_constant(MadeNode& d, const FloatInput& input) {
+    DEQUANT_TRY(const auto scale, in_.constant(input.scale));
+    if (!scale) return {};
+    const auto scales = element_count(scale->type().shape);
+    if (!scales || *scales != 1) {
+      if (!input.axis) {
+        in_.refuse(
+            fmt::format("{}: several scales where one is allowed", escaped(in_.name(input.scale))));
+        return {};
+      }
+      d.attributes = {int_attribute(in_.model().store, "axis", *input.axis)};
+      if (opset() < kFirstPerAxis) d.domain = "com.microsoft";
+    }
+    Node& probe = rewire_.unattached(d, in_.node());
+    DEQUANT_TRY(Decision decision, constants_.consider(in_.graph(), probe));
+    if (!decision.dequantization) in_.refuse(std::move(decision.reason));
+    return {};
+  }
+
+  /// The parameters of an activation: constant, one scale, finite and not zero.
+  Status check_pair(size_t scale_input, size_t zero_input) {
+    DEQUANT_TRY(const auto scale, in_.constant(scale_input));
+    if (!scale) return {};
+    const TensorType type = scale->type();
+    const auto count = element_count(type.shape);
+    if (!count || *count != 1 || type.shape.size() > 1) {
+      in_.refuse(fmt::format("{}: scales of shape {}, where an activation has one",
+                             escaped(in_.name(scale_input)), text_of(type.shape)));
+      return {};
+    }
+    const bool half = type.element == Element::float16 || type.element == Element::bfloat16;
+    if (type.element != Element::float32 && !(half && opset() >= kFirstHalf)) {
+      in_.refuse(fmt::format("{}: {} is no scale of opset {}", escaped(in_.name(scale_input)),
+                             name(type.element), opset()));
+      return {};
+    }
+    DEQUANT_TRY(const TensorData data, in_.data(*scale));
+    for_each_number(data.element, data.bytes, [&](double s) {
+      if (s == 0 || !std::isfinite(s))
+        in_.refuse(fmt::format("{}: a scale of {}", escaped(in_.name(scale_input)), s));
+    });
+    if (!in_.has(zero_input)) return {};
+    DEQUANT_TRY(const auto zero, in_.constant(zero_input));
+    if (!zero) return {};
+    const auto zeros = element_count(zero->type().shape);
+    if (!zeros || *zeros != 1 || zero->type().shape.size() > 1) {
+      in_.refuse(fmt::format("{}: zero points of shape {}, where an activation has one",
+                             escaped(in_.name(zero_input)), text_of(zero->type().shape)));
+    }
+    return {};
+  }
+
+  /// int32 codes, whose scales are products of two others.
+  Result<std::string> take_bias(const FloatInput& input) {
+    DEQUANT_TRY(const auto codes, in_.constant(input.codes));
+    DEQUANT_TRY(const auto one, in_.constant(input.scale));
+    DEQUANT_TRY(const auto other, in_.constant(input.other_scale));
+    if (!in_.reason().empty()) return std::string();
+    DEQUANT_TRY(const TensorData a, in_.data(*one));
+    DEQUANT_TRY(const TensorData b, in_.data(*other));
+    const TensorType type = codes->type();
+    const auto count = element_count(type.shape);
+    if (type.element != Element::int32 || a.element != Element::float32 ||
+        b.element != Element::float32 || type.shape.size() != 1) {
+      in_.refuse(fmt::format("{}: {}{} is no bias of int32 with scales of float32",
+                             escaped(in_.name(input.codes)), name(type.element),
+                             text_of(type.shape)));
+      return std::string();
+    }
+    const std::vector<float> scales = products(a, b);
+    if (scales.size() != 1 && static_cast<int64_t>(scales.size()) != *count) {
+      in_.refuse(fmt::format("{}: {} scales for {} numbers", escaped(in_.name(input.codes)),
+                             scales.size(), *count));
+      return std::string();
+    }
+    MadeNode constant{.op_type = "Constant",
+                      .outputs = {rewire_.fresh_name(in_.name(input.codes) + "_scale")},
+                      .attributes = {floats_attribute(in_.model().store, "value_floats", scales)},
+                      .name = label("Constant")};
+    MadeNode d = dequantize(input.codes, constant.outputs[0], true);
+    if (scales.size() > 1) {
+      d.attributes = {int_attribute(in_.model().store, "axis", 0)};
+      if (opset() < kFirstPerAxis) d.domain = "com.microsoft";
+    }
+    nodes_.push_back(std::move(constant));
+    nodes_.push_back(d);
+    return d.outputs[0];
+  }
+
+  /// The products of one number with each of others, as float32.
+  static std::vector<float> products(const TensorData& a, const TensorData& b) {
+    const auto floats = [](const TensorData& data) {
+      std::vector<float> out(data.bytes.size() / sizeof(float));
+      std::memcpy(out.data(), data.bytes.data(), out.size() * sizeof(float));
+      return out;
+    };
+    std::vector<float> x = floats(a);
+    std::vector<float> y = floats(b);
+    if (x.size() != 1) x.swap(y);
+    if (x.size() != 1) return {};
+    for (float& s : y) s *= x[0];
+    return y;
+  }
+
+  /// Adds the float operator, and what quantizes its output.
+  Status put(MadeNode made) {
+    const std::string y = in_.node().output(0).str();
+    const bool quantizes = op_.output && (!op_.output->optional || in_.has(op_.output->scale));
+    for (const Name& output : in_.node().outputs) made.outputs.push_back(output.text.str());
+    if (quantizes) made.outputs = {rewire_.fresh_name(y + "_float")};
+    if (op_.plus > 0 && in_.has(op_.plus)) {
+      MadeNode sum{.op_type = "Add", .outputs = made.outputs, .name = label("Add")};
+      made.outputs = {rewire_.fresh_name(y + "_product")};
+      sum.inputs = {made.outputs[0], in_.name(op_.plus)};
+      nodes_.push_back(std::exchange(made, std::move(sum)));
+    }
+    nodes_.push_back(made);
+    if (!quantizes) return {};
+    DEQUANT_CHECK(check_pair(op_.output->scale, op_.output->zero_point));
+    MadeNode q{.op_type = "QuantizeLinear",
+               .inputs = {made.outputs[0], in_.name(op_.output->scale)},
+               .outputs = {y},
+               .name = label("QuantizeLinear")};
+    if (in_.has(op_.output->zero_point)) q.inputs.push_back(in_.name(op_.output->zero_point));
+    nodes_.push_back(std::move(q));
+    return {};
+  }
+
+  const ArithmeticOperator& op_;
+  Operands& in_;
+  Constants& constants_;
+  Rewire& rewire_;
+  Node& place_;
+  std::vector<MadeNode> nodes_;
+};
+
+}  // namespace
+
+const ArithmeticOperator* arithmetic_operator(const Node& node) {
+  for (const auto& table : {linear_operators(), attention_operators()}) {
+    for (const ArithmeticOperator& op : table) {
+      if (node.op_type() == op.type && standard(node.domain()) == op.domain) return &op;
+    }
+  }
+  return nullptr;
+}
+
+Result<std::vector<Node*>> expand(const ArithmeticOperator& op, Operands& in, Constants& constants,
+                                  Rewire& rewire, Node* place) {
+  return Expander(op, in, constants, rewire, place == nullptr ? in.node() : *place).run();
+}
+
+}  // namespace dequant::format::onnx

@@ -1,0 +1,58 @@
+// The inputs and attributes of a quantized operator.
+#include "format/onnx/operators/operands.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "format/io/errors.h"
+#include "format/onnx/constant_reader.h"
+
+namespace dequant::format::onnx {
+namespace {
+
+constexpr int64_t kMostBytes = int64_t{64} << 20;
+
+}  // namespace
+
+Result<std::optional<Constant>> Operands::constant(size_t input) {
+  std::optional<Constant> none;
+  if (!has(input)) {
+    refuse(fmt::format("input {} is missing", input));
+    return none;
+  }
+  DEQUANT_TRY(Resolved r, constants_.resolve(graph_, node_.input(input)));
+  if (!r.constant) {
+    refuse(std::move(r.reason));
+    return none;
+  }
+  if (!r.constant->readable()) {
+    refuse(fmt::format("{} has data type {}, which dequant does not read",
+                       escaped(node_.input(input)), r.constant->data_type()));
+    return none;
+  }
+  DEQUANT_TRY(const auto reader, open_constant(model_, files_, *r.constant, kMostBytes));
+  return std::move(r.constant);
+}
+
+Result<TensorData> Operands::data(const Constant& constant) const {
+  return read_constant(model_, files_, constant, kMostBytes);
+}
+
+int64_t Operands::integer(std::string_view name, std::optional<int64_t> otherwise) {
+  const Attribute* a = node_.attribute(name);
+  if (a == nullptr) {
+    if (!otherwise) refuse(fmt::format("it has no attribute {}", name));
+    return otherwise.value_or(0);
+  }
+  if (!a->reference.empty()) refuse(fmt::format("{} is an attribute of its function", name));
+  const bool is_int = a->type == static_cast<int32_t>(AttributeType::int_) || a->type == 0;
+  if (!is_int) refuse(fmt::format("{} is not an integer", name));
+  return a->i;
+}
+
+std::string text_of(Shape shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+
+bool same_shape(Shape a, Shape b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+
+}  // namespace dequant::format::onnx

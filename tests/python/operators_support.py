@@ -1,0 +1,36 @@
+"""What the tests of quantized operators share: float models to quantize, and comparisons."""
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+from support import dequant, model, node, op_types, random_feeds, save, session, value
+
+
+def sqnr(exact, approximate):
+    """The signal-to-quantization-noise ratio in dB."""
+    noise = np.square(exact.astype("f8") - approximate.astype("f8")).sum()
+    return np.inf if noise == 0 else 10 * np.log10(np.square(exact.astype("f8")).sum() / noise)
+
+
+def outputs(path, feeds):
+    return session(path).run(None, feeds)
+
+
+def least_sqnr(original, other, runs=3, batch=4, seed=1):
+    """The least SQNR of the outputs of a model, measured with those of the float original."""
+    before, after = session(original), session(other)
+    rng = np.random.default_rng(seed)
+    worst = np.inf
+    for _ in range(runs):
+        feeds = random_feeds(before, rng, batch)
+        pairs = zip(before.run(None, feeds), after.run(None, feeds), strict=True)
+        worst = min(worst, *(sqnr(a, b) for a, b in pairs))
+    return worst
+
+
+def assert_not_worse(original, quantized, stripped):
+    """Without its quantized arithmetic a model is as near to the float original as with it."""
+    before, after = least_sqnr(original, quantized), least_sqnr(original, stripped)
+    assert before > 10, "the quantized model computes something else"
+    assert after >= before - 0.01
