@@ -10,7 +10,8 @@ install(TARGETS dequant EXPORT dequantTargets)
 install(DIRECTORY include/dequant DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES include/dequant.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT dequantTargets NAMESPACE dequant:: DESTINATION ${package_dir})
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE docs/cases.schema.json docs/results.schema.json
+        DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(TARGET dequant_cli)
   install(TARGETS dequant_cli)
   # From the directory of the command to that of the library, wherever both are put.

@@ -1,9 +1,11 @@
-// Conformance case files: any text, parsed; every case in it is run.
+// Conformance case files and result files: any text, parsed; every case in it is run, every result
+// judged.
 #include "conformance/cases/cases.h"
 
 #include <algorithm>
 #include <limits>
 
+#include "conformance/cases/results.h"
 #include "conformance/cases/run_case.h"
 #include "fuzz/support/check.h"
 
@@ -40,10 +42,28 @@ void fuzz(std::string_view text) {
   }
 }
 
+/// A result passes where it is what the case expects, unless its tensor is inconsistent.
+void fuzz_results(std::string_view text) {
+  const auto file = conformance::parse_results(text);
+  if (!accepted(file)) return;
+  for (const conformance::CaseResult& result : file->results) {
+    conformance::Case c;
+    c.name = result.name;
+    const auto* y = std::get_if<conformance::CaseTensor>(&result.what);
+    if (y != nullptr) c.expect = *y;
+    const auto outcome = conformance::judge_result(c, &result);
+    if (accepted(outcome)) {
+      require(outcome->verdict != conformance::Verdict::failed, "a result differs from itself");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace dequant::fuzz
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  dequant::fuzz::fuzz({reinterpret_cast<const char*>(data), size});
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  dequant::fuzz::fuzz(text);
+  dequant::fuzz::fuzz_results(text);
   return 0;
 }

@@ -173,6 +173,9 @@ def cases(folder: pathlib.Path, shared: pathlib.Path | None) -> None:
         for i, one in enumerate(listed):
             file = {"format": "dequant-cases", "version": 1, "cases": [one]}
             write(folder, f"{stem}-{i}", json.dumps(file, separators=(",", ":")).encode())
+    results = [{"name": "a", "y": x}, {"name": "b", "error": "no"}, {"name": "c", "skipped": "no"}]
+    file = {"format": "dequant-results", "version": 1, "results": results}
+    write(folder, "results", json.dumps(file, separators=(",", ":")).encode())
 
 
 def checkpoints(corpus: pathlib.Path) -> None:

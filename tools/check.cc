@@ -1,4 +1,5 @@
-// `dequant check`: runs conformance cases and reports outputs that differ from the expected ones.
+// `dequant check`: runs conformance cases, or takes the results of another implementation, and
+// reports outputs that differ from the expected ones.
 #include <fmt/format.h>
 #include <fnmatch.h>
 
@@ -11,6 +12,7 @@
 #include "conformance/cases/cases.h"
 #include "conformance/cases/find.h"
 #include "conformance/cases/node_dir.h"
+#include "conformance/cases/results.h"
 #include "conformance/cases/run_case.h"
 #include "format/io/errors.h"
 #include "tools/commands.h"
@@ -27,6 +29,7 @@ using nlohmann::ordered_json;
 
 struct Options {
   std::vector<std::string> paths;
+  std::string results;  ///< empty: the library's own
   std::vector<std::string> include;
   std::vector<std::string> exclude;
   bool json = false;
@@ -42,7 +45,7 @@ std::string_view name(Verdict verdict) {
   return "";
 }
 
-ordered_json to_json(const std::string& path, const Outcome& outcome) {
+ordered_json to_json(const std::string& path, const Outcome& outcome, const std::string& rule) {
   ordered_json difference;  // null
   if (const auto& d = outcome.difference) {
     const auto side = [&](uint32_t code) {
@@ -58,6 +61,7 @@ ordered_json to_json(const std::string& path, const Outcome& outcome) {
   }
   return {{"path", path},
           {"name", outcome.name},
+          {"rule", rule.empty() ? ordered_json() : ordered_json(rule)},
           {"verdict", name(outcome.verdict)},
           {"reason", outcome.reason},
           {"difference", difference}};
@@ -80,6 +84,32 @@ class Checker {
       }
       print_skipped(checkable.path);
     }
+  }
+
+  /// Judges a result file by the case file that it was made from.
+  void check_results(const std::string& path) {
+    at_work_on(path);
+    const auto file = conformance::read_cases(path);
+    if (!file) return add_error(path, file.error());
+    at_work_on(options_.results);
+    const auto results = conformance::read_results(options_.results);
+    if (!results) return add_error(options_.results, results.error());
+    std::map<std::string, const conformance::CaseResult*> by_name;
+    for (const auto& result : results->results) by_name.emplace(result.name, &result);
+    for (const conformance::Case& c : file->cases) {
+      const auto found = by_name.find(c.name);
+      const conformance::CaseResult* result = found == by_name.end() ? nullptr : found->second;
+      if (selected(c.name)) add(path, c, conformance::judge_result(c, result), options_.results);
+      if (result != nullptr) by_name.erase(found);
+    }
+    print_skipped(path);
+    if (by_name.empty()) return;
+    add_error(options_.results,
+              format::failure(ErrorCode::malformed,
+                              "{}: {} of the results have names that no case of {} has, such as "
+                              "\"{}\"",
+                              escaped(options_.results), by_name.size(), escaped(path),
+                              escaped(by_name.begin()->first)));
   }
 
   /// Prints the summary and returns the exit code. An error has priority over a difference, as
@@ -110,14 +140,7 @@ class Checker {
     const auto file = conformance::read_cases(path);
     if (!file) return add_error(path, file.error());
     for (const conformance::Case& c : file->cases) {
-      if (!selected(c.name)) continue;
-      auto outcome = conformance::run_case(c);
-      if (outcome) {
-        add(path, *outcome);
-      } else {
-        add_error(path, format::in(fmt::format("{}: case \"{}\"", escaped(path), escaped(c.name)),
-                                   std::move(outcome).error()));
-      }
+      if (selected(c.name)) add(path, c, conformance::run_case(c), path);
     }
   }
 
@@ -125,7 +148,7 @@ class Checker {
     const auto outcome = conformance::check_node_directory(path);
     if (!outcome) return add_error(path, outcome.error());
     for (const Outcome& set : outcome->sets) {
-      if (selected(set.name)) add(path, set);
+      if (selected(set.name)) add(path, set, {});
     }
   }
 
@@ -138,10 +161,18 @@ class Checker {
            std::none_of(out.begin(), out.end(), matches);
   }
 
-  void add(const std::string& path, const Outcome& outcome) {
+  /// Adds the outcome of a case, or an error in the file `culprit`.
+  void add(const std::string& path, const conformance::Case& c, Result<Outcome> outcome,
+           const std::string& culprit) {
+    if (outcome) return add(path, *outcome, c.rule);
+    const std::string where = fmt::format("{}: case \"{}\"", escaped(culprit), escaped(c.name));
+    add_error(culprit, format::in(where, std::move(outcome).error()));
+  }
+
+  void add(const std::string& path, const Outcome& outcome, const std::string& rule) {
     ++counts_[outcome.verdict];
     if (options_.json) {
-      cases_.push_back(to_json(path, outcome));
+      cases_.push_back(to_json(path, outcome, rule));
     } else if (options_.verbose || outcome.verdict == Verdict::failed) {
       fmt::print("{} {}: {}{}{}\n", name(outcome.verdict), escaped(path), escaped(outcome.name),
                  outcome.reason.empty() ? "" : ": ", outcome.reason);
@@ -191,6 +222,10 @@ void add_check(const Command& app, int& exit_code) {
                   "Case file (.json), ONNX node test (a directory with model.onnx and "
                   "test_data_set_*), or a directory to search for both")
       .required();
+  check
+      .add_option("--results", options->results,
+                  "Judge these results of another implementation of the cases of one case file")
+      .type_name("FILE");
   check.add_option("--include", options->include, "Only cases whose name matches this glob")
       .type_name("GLOB")
       .one_value();
@@ -204,13 +239,21 @@ void add_check(const Command& app, int& exit_code) {
       "  dequant check cases.json\n"
       "  dequant check -v onnx/backend/test/data/node/test_dequantizelinear_axis\n"
       "  dequant check --include 'reject/*' --json conformance/\n"
+      "  dequant check cases.json --results mine.json\n"
       "\n"
       "Exits with 0 when all cases pass, 1 when one fails, 3 when an input is malformed, 4 when "
       "all\n"
       "are skipped, 5 when one cannot be read.");
   check.callback([options, &exit_code] {
     Checker checker(*options);
-    for (const std::string& path : options->paths) checker.check(path);
+    const bool others = !options->results.empty();
+    if (others && options->paths.size() != 1) {
+      exit_code = report({ErrorCode::invalid_argument, "--results: give one case file as PATH"});
+      return;
+    }
+    for (const std::string& path : options->paths) {
+      others ? checker.check_results(path) : checker.check(path);
+    }
     exit_code = checker.finish();
   });
 }

@@ -40,8 +40,8 @@ struct Counts {
 Counts count(const std::vector<Vector>& vectors) {
   Counts counts;
   for (const Vector& v : vectors) {
-    if (!v.rule.empty()) {
-      ++counts.rules[v.rule];
+    if (!v.c.rule.empty()) {
+      ++counts.rules[v.c.rule];
       ++counts.refusals;
       continue;
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "conformance/cases/members.h"
 #include "dequant/scheme.h"
 #include "format/io/errors.h"
 #include "format/io/file.h"
@@ -16,7 +17,6 @@ using format::check_object;
 using format::escaped;
 using format::in;
 using format::integer;
-using format::integers;
 using format::integers_of;
 using format::member;
 using format::parse_json;
@@ -27,18 +27,6 @@ using format::text_member;
 namespace {
 
 using nlohmann::json;
-
-Result<CaseTensor> parse_tensor(const json& value) {
-  DEQUANT_CHECK(check_object(value, {"type", "shape", "bits", "strides"}));
-  CaseTensor tensor;
-  DEQUANT_TRY(tensor.type, text_member(value, "type"));
-  DEQUANT_TRY(tensor.shape, integers<int64_t>(value, "shape"));
-  DEQUANT_TRY(tensor.bits, integers<uint64_t>(value, "bits"));
-  if (value.contains("strides")) {
-    DEQUANT_TRY(tensor.strides, integers<int64_t>(value, "strides"));
-  }
-  return tensor;
-}
 
 Result<CaseAttribute> parse_attribute(const json& value) {
   if (value.is_boolean()) return CaseAttribute(value.get<bool>());
@@ -84,10 +72,15 @@ Status parse_expect(const json& value, Case& c) {
   const json* y = member(*expect, "y");
   const json* error = member(*expect, "error");
   if ((y == nullptr) == (error == nullptr)) return bad("expect: neither or both of y and error");
-  if (error != nullptr) {
-    if (*error == true) return {};
+  if (error != nullptr && *error != true) {
     return bad("expect.error: {} is not true", shown(*error));
   }
+  if (value.contains("rule")) {
+    DEQUANT_TRY(c.rule, text_member(value, "rule"));
+    if (c.rule.empty()) return bad("rule: it is empty");
+    if (y != nullptr) return bad("rule: only a case that expects an error has one");
+  }
+  if (error != nullptr) return {};
   auto tensor = parse_tensor(*y);
   if (!tensor) return in("expect.y", std::move(tensor).error());
   if (tensor->strides) return bad("expect.y: y has no strides");
@@ -129,7 +122,7 @@ Status check_dialect(const json& value, const Case& c) {
 
 Status parse_body(const json& value, Case& c) {
   DEQUANT_CHECK(check_object(value, {"name", "dialect", "version", "operator", "attributes",
-                                     "inputs", "expect", "ulp", "ignore_zero_sign"}));
+                                     "inputs", "expect", "rule", "ulp", "ignore_zero_sign"}));
   DEQUANT_TRY(c.dialect, text_member(value, "dialect"));
   DEQUANT_TRY(c.version, parse_version(value));
   DEQUANT_CHECK(parse_map(value, "attributes", parse_attribute, c.attributes));
@@ -158,22 +151,6 @@ Result<Case> parse_case(const json& value, size_t index) {
   return c;
 }
 
-/// Checks the format and the version of the file before all other keys.
-Status check_frame(const json& root) {
-  const json* format = root.is_object() ? member(root, "format") : nullptr;
-  if (format == nullptr || *format != "dequant-cases") {
-    return bad("not a case file: no \"format\": \"dequant-cases\"");
-  }
-  const json* version = member(root, "version");
-  if (version == nullptr || !version->is_number_unsigned() || *version != 1u) {
-    return bad("version: {} is not 1", version == nullptr ? "nothing" : shown(*version));
-  }
-  DEQUANT_CHECK(check_object(root, {"format", "version", "about", "cases"}));
-  const json* cases = member(root, "cases");
-  if (cases == nullptr || !cases->is_array()) return bad("there is no array \"cases\"");
-  return {};
-}
-
 }  // namespace
 
 std::vector<std::string> dialects() {
@@ -191,11 +168,9 @@ std::string_view codes_name(std::string_view dialect) {
 
 Result<CaseFile> parse_cases(std::string_view text) {
   DEQUANT_TRY(const json root, parse_json(text));
-  DEQUANT_CHECK(check_frame(root));
+  DEQUANT_CHECK(check_frame(root, "case file", "dequant-cases", "cases"));
   CaseFile file;
-  if (root.contains("about")) {
-    DEQUANT_TRY(file.about, text_member(root, "about"));
-  }
+  DEQUANT_TRY(file.about, parse_about(root));
   const json& cases = *member(root, "cases");
   std::set<std::string> names;
   for (size_t i = 0; i < cases.size(); ++i) {

@@ -34,6 +34,7 @@ struct Case {
   std::map<std::string, CaseAttribute> attributes;
   std::map<std::string, CaseTensor> inputs;
   std::optional<CaseTensor> expect;  ///< absent: the node must be refused
+  std::string rule;  ///< the rule that a node to be refused breaks, if the file says so
   int64_t ulp = 0;
   bool ignore_zero_sign = false;
 };

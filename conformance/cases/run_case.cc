@@ -153,11 +153,7 @@ Result<TensorData> room_for_y(const Case& c, const Planned& planned) {
 
 Result<Outcome> judged(const Case& c, const TensorData& y) {
   if (!c.expect) return Outcome{c.name, Verdict::failed, "not refused: y was computed", {}};
-  DEQUANT_TRY(const TensorType type, tensor_type("expect.y", *c.expect));
-  DEQUANT_TRY(const TensorData expected, materialize("expect.y", *c.expect, type.element));
-  Outcome outcome = judge("y", y, expected, {c.ulp, c.ignore_zero_sign});
-  outcome.name = c.name;
-  return outcome;
+  return judge_expected(c, y);
 }
 
 /// Runs the plan on the inputs of the case and compares the output.
@@ -178,6 +174,14 @@ Result<Outcome> run_node(const Case& c) {
 }
 
 }  // namespace
+
+Result<Outcome> judge_expected(const Case& c, const TensorData& y) {
+  DEQUANT_TRY(const TensorType type, tensor_type("expect.y", *c.expect));
+  DEQUANT_TRY(const TensorData expected, materialize("expect.y", *c.expect, type.element));
+  Outcome outcome = judge("y", y, expected, {c.ulp, c.ignore_zero_sign});
+  outcome.name = c.name;
+  return outcome;
+}
 
 Result<TensorData> compute_case(const Case& c) {
   DEQUANT_TRY(const Planned planned, plan_case(c));

@@ -30,12 +30,13 @@ void Collector::accept(Case c, std::string granularity) {
   std::string type = c.inputs.at(std::string(codes_name(c.dialect))).type;
   std::string output = y->type;
   c.expect = *std::move(y);
-  add({std::move(c), std::move(type), std::move(granularity), std::move(output), {}});
+  add({std::move(c), std::move(type), std::move(granularity), std::move(output)});
 }
 
 void Collector::refuse(Case c, const std::string& rule, std::string_view variant) {
   if (error_) return;
   c.name = fmt::format("reject/{}{}{}", rule, variant.empty() ? "" : "/", variant);
+  c.rule = rule;
   const auto y = compute(c);
   if (y) return fail(c, "must be refused, but is not", {ErrorCode::unsupported, "y was computed"});
   const ErrorCode code = y.error().code;
@@ -43,7 +44,7 @@ void Collector::refuse(Case c, const std::string& rule, std::string_view variant
     return fail(c, "must be refused by its dialect, but is not", y.error());
   }
   std::string type = c.inputs.at(std::string(codes_name(c.dialect))).type;
-  add({std::move(c), std::move(type), {}, {}, rule});
+  add({std::move(c), std::move(type), {}, {}});
 }
 
 void Collector::add(Vector vector) {

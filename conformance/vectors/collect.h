@@ -18,7 +18,6 @@ struct Vector {
   std::string type;         ///< of the codes
   std::string granularity;  ///< "per_tensor", "per_axis", "blocked", a layout, a form of groups
   std::string output;       ///< type of y; empty for a refusal
-  std::string rule;         ///< the rule that a refused node violates; else empty
 };
 
 /// Collects the cases of one version of a dialect. Only the first error is kept: a case that the

@@ -1,5 +1,4 @@
 // Writing cases as JSON, one line for each; conformance/cases/cases.cc reads them.
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "conformance/vectors/vectors.h"
@@ -21,18 +20,8 @@ ordered_json to_json(const CaseAttribute& attribute) {
   return std::visit([](const auto& value) { return ordered_json(value); }, attribute);
 }
 
-/// The version as a JSON number where it is a number.
-ordered_json version_of(const std::string& version) {
-  const bool digits =
-      std::all_of(version.begin(), version.end(), [](char c) { return c >= '0' && c <= '9'; });
-  // TensorFlow's versions are strings: "2" and "1.4".
-  if (digits) return std::stoi(version);
-  return version;
-}
-
 ordered_json to_json(const Case& c) {
-  ordered_json json{{"name", c.name}, {"dialect", c.dialect}};
-  json["version"] = c.dialect == "tensorflow" ? ordered_json(c.version) : version_of(c.version);
+  ordered_json json{{"name", c.name}, {"dialect", c.dialect}, {"version", c.version}};
   if (!c.operator_name.empty()) json["operator"] = c.operator_name;
   if (!c.attributes.empty()) {
     ordered_json& attributes = json["attributes"] = ordered_json::object();
@@ -45,6 +34,7 @@ ordered_json to_json(const Case& c) {
     expect["y"] = to_json(*c.expect);
   } else {
     expect["error"] = true;
+    json["rule"] = c.rule;
   }
   return json;
 }

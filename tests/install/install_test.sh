@@ -99,6 +99,9 @@ if grep -rE 'Werror|dequant_flags|dequant_objects' "$package"; then
 fi
 check_headers "$work/static"
 [ "$("$work/static/bin/dequant" --version)" = "dequant $version" ]
+for schema in cases results; do
+  cmp "$source_dir/docs/$schema.schema.json" "$work/static/share/doc/dequant/$schema.schema.json"
+done
 consume_by_cmake "$work/static" static
 consume_by_pkg_config "$work/static" static --static
 consume_by_cmake_in_c "$work/static" static

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import sys
 import tempfile
 
@@ -14,7 +15,7 @@ import pytest
 import tensorflow_support
 import vector_models
 from support import dequant
-from test_docs import ROOT, replay
+from test_docs import BLOCK, ROOT, replay
 
 VERSIONS = [("onnx", v) for v in ("10", "13", "19", "20", "21", "23", "24", "25", "28")] + [
     ("microsoft", "1"), ("tensorflow", "1.4"), ("tensorflow", "2"), ("webnn", "1")] + [
@@ -22,8 +23,17 @@ VERSIONS = [("onnx", v) for v in ("10", "13", "19", "20", "21", "23", "24", "25"
 DOCUMENT = ROOT / "docs" / "vectors.md"
 
 
-def program_of(page):
-    return re.search(r"As `agree.py`.*?```python\n(.*?)```", page, re.S)[1]
+# Of each runner of the page: its tool, its command, the cases, and code with a mistake for it.
+RUNNERS = {
+    "mine.js": ("node", "node mine.js {cases} > {results}", "webnn", "1",
+                "Math.fround(difference)", "difference"),
+    "mine.rs": ("rustc", "rustc -O mine.rs && ./mine {cases} > {results}", "onnx", "10",
+                "code as i8 as i64", "code as i64"),
+}
+
+
+def program_of(page, name="agree.py"):
+    return re.search(rf"As `{name}`.*?```\w+\n(.*?)```", page, re.S)[1]
 
 
 def vectors(folder, dialect, version, seed=1, n=100, name="v.json"):
@@ -146,11 +156,19 @@ def test_tensorflow_agrees_but_for_casts_that_it_leaves_undefined(tmp_path, vers
 def replayed_page(folder):
     """The page, and the page with the output that its commands really have."""
     text = DOCUMENT.read_text()
-    (folder / "agree.py").write_text(program_of(text))
+    for name in ("agree.py", *RUNNERS):
+        (folder / name).write_text(program_of(text, name))
+    missing = [f"$ {r[0]} " for r in RUNNERS.values() if shutil.which(r[0]) is None]
+
+    def block(match):
+        if any(tool in match[0] for tool in missing):
+            return match[0]  # test_check_results.py says that they are missing
+        return replay(match[0], folder, os.path.abspath(os.environ["DEQUANT_CLI"]))
+
     before = os.environ["PATH"]
     os.environ["PATH"] = f"{pathlib.Path(sys.executable).parent}:{before}"
     try:
-        return text, replay(text, folder, os.path.abspath(os.environ["DEQUANT_CLI"]))
+        return text, BLOCK.sub(block, text)
     finally:
         os.environ["PATH"] = before
 
@@ -158,6 +176,17 @@ def replayed_page(folder):
 def test_the_page_is_true(tmp_path):
     text, true = replayed_page(tmp_path)
     assert text == true
+
+
+def test_the_page_explains_every_rule(tmp_path):
+    explained = re.findall(r"`(\w+)`", " ".join(re.findall(
+        r"^\| (`.*?) \|", DOCUMENT.read_text().split("## Refusals")[1], re.M)))
+    dialects = dequant("vectors", "none", "-o", "v", code=2).stderr.split(" one of ")[1].split(", ")
+    versions = VERSIONS + [(d.strip(), "1") for d in dialects if (d.strip(), "1") not in VERSIONS
+                           and d.strip() not in ("onnx", "tensorflow", "directml")]
+    broken = {rule.split("/")[-1] for dialect, version in versions for rule in json.loads(dequant(
+        "vectors", dialect, "--version", version, "-n", 0, "--dry-run", "--json").stdout)["rules"]}
+    assert sorted(explained) == sorted(broken)
 
 
 def test_dry_run_counts_and_writes_nothing(tmp_path):

@@ -70,6 +70,20 @@ TEST(ParseCases, ARefusalExpectsNoTensor) {
   EXPECT_FALSE(file->cases[0].expect.has_value());
 }
 
+TEST(ParseCases, ARefusalMayNameItsRule) {
+  const std::string start(kCase.substr(0, kCase.find(R"("expect")")));
+  const auto refused = [&](std::string_view rule) {
+    return case_file(start + R"("rule": )" + std::string(rule) + R"(, "expect": {"error": true}})");
+  };
+  const auto file = parse_cases(refused(R"("axis")"));
+  ASSERT_TRUE(succeeds(file));
+  EXPECT_EQ(file->cases[0].rule, "axis");
+  EXPECT_TRUE(malformed(refused(R"("")"), "rule: it is empty"));
+  EXPECT_TRUE(malformed(refused("1"), "rule"));
+  EXPECT_TRUE(malformed(case_with(R"({"name")", R"({"rule": "axis", "name")"),
+                        "rule: only a case that expects an error has one"));
+}
+
 TEST(ParseCases, TruncatedAtEveryByteIsAnError) {
   const std::string text = case_file();
   for (size_t n = 0; n < text.size(); ++n) {

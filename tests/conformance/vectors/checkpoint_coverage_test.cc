@@ -29,7 +29,7 @@ TEST_P(EveryScheme, EveryTensorIsGivenAndLeftOutWhereItMayBe) {
   for (const SchemeInput& input : GetParam().inputs) {
     std::set<bool> given;
     for (const Vector& v : vectors()) {
-      if (v.rule.empty()) given.insert(v.c.inputs.contains(std::string(input.name)));
+      if (v.c.rule.empty()) given.insert(v.c.inputs.contains(std::string(input.name)));
     }
     EXPECT_EQ(given, input.required ? std::set<bool>{true} : (std::set<bool>{false, true}))
         << input.name;
@@ -39,7 +39,7 @@ TEST_P(EveryScheme, EveryTensorIsGivenAndLeftOutWhereItMayBe) {
 TEST_P(EveryScheme, EverySettingIsGiven) {
   for (const SchemeSetting& setting : GetParam().settings) {
     EXPECT_TRUE(std::ranges::any_of(vectors(), [&](const Vector& v) {
-      return v.rule.empty() && v.c.attributes.contains(std::string(setting.name));
+      return v.c.rule.empty() && v.c.attributes.contains(std::string(setting.name));
     })) << setting.name;
   }
 }
@@ -59,7 +59,7 @@ TEST_P(EveryScheme, EveryOutputAndTheCodesOfAllBytesAreThere) {
   std::set<std::string> outputs;
   std::set<uint64_t> bytes;
   for (const Vector& v : vectors()) {
-    if (!v.rule.empty()) continue;
+    if (!v.c.rule.empty()) continue;
     outputs.insert(v.output);
     for (uint64_t code : v.c.inputs.at(std::string(GetParam().inputs.front().name)).bits) {
       for (int i = 0; i < 4; ++i, code >>= 8) bytes.insert(code & 255);

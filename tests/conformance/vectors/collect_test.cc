@@ -44,7 +44,7 @@ TEST(Collector, NamesARefusalByItsRule) {
   const auto vectors = std::move(out).finish();
   ASSERT_TRUE(succeeds(vectors));
   EXPECT_EQ(vectors->front().c.name, "reject/no_such_attribute/axis");
-  EXPECT_EQ(vectors->front().rule, "no_such_attribute");
+  EXPECT_EQ(vectors->front().c.rule, "no_such_attribute");
   EXPECT_FALSE(vectors->front().c.expect.has_value());
   EXPECT_EQ(vectors->back().c.name, "reject/scale_type");
 }

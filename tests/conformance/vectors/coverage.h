@@ -16,7 +16,7 @@ using Names = std::vector<std::string>;
 inline std::set<std::string> combinations(const std::vector<Vector>& vectors) {
   std::set<std::string> found;
   for (const Vector& v : vectors) {
-    if (!v.rule.empty()) continue;
+    if (!v.c.rule.empty()) continue;
     const std::string prefix = v.c.operator_name.empty() ? "" : v.c.operator_name + " ";
     found.insert(prefix + v.type + " " + v.granularity + " " + v.output);
   }
@@ -37,7 +37,7 @@ inline std::set<std::string> product(const Names& a, const Names& b, const Names
 inline std::map<std::string, int> rules(const std::vector<Vector>& vectors) {
   std::map<std::string, int> counts;
   for (const Vector& v : vectors) {
-    if (!v.rule.empty()) ++counts[v.rule];
+    if (!v.c.rule.empty()) ++counts[v.c.rule];
   }
   return counts;
 }

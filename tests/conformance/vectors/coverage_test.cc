@@ -37,7 +37,7 @@ TEST(VectorsOfTensorflow, CoverEveryTypeModeDtypeAndSemantics) {
   for (const std::string version : {"1.4", "2"}) {
     std::set<std::string> found;
     for (const Vector& v : made({"tensorflow", version, 1, 0})) {
-      if (!v.rule.empty()) continue;
+      if (!v.c.rule.empty()) continue;
       const auto& a = v.c.attributes;
       found.insert(v.type + " " + std::get<std::string>(a.at("mode")) +
                    (a.contains("semantics")      ? " documented"
@@ -74,7 +74,7 @@ TEST(VectorsOfEveryDialect, HoldOddCountsScalarsAndWhereAllowedNoElements) {
     if (codes_name(dialect) != "x") continue;  // the shapes of schemes are those of their words
     std::set<size_t> counts, ranks;
     for (const Vector& v : made({dialect, version, 1, 0})) {
-      if (!v.rule.empty()) continue;
+      if (!v.c.rule.empty()) continue;
       counts.insert(v.c.expect->bits.size());
       ranks.insert(v.c.inputs.at("x").shape.size());
     }

@@ -51,7 +51,7 @@ TEST(VectorsOfDirectml, HaveRanksAndZeroPointsAsTheLevelDoes) {
     std::set<size_t> ranks;
     bool without_zero_point = false;
     for (const Vector& v : made({"directml", level.level, 1, 0})) {
-      if (!v.rule.empty() || v.c.operator_name == "DEQUANTIZE") continue;
+      if (!v.c.rule.empty() || v.c.operator_name == "DEQUANTIZE") continue;
       ranks.insert(v.c.inputs.at("x").shape.size());
       if (!v.c.inputs.contains("zero_point")) without_zero_point = true;
     }

@@ -98,7 +98,7 @@ TEST(VectorsOfOnnx, CoverEveryScaleWithEveryTypeAndOutput) {
   for (const OnnxVersion& v : onnx_versions()) {
     std::set<std::string> found;
     for (const Vector& vector : made({"onnx", v.version, 1, 0})) {
-      if (!vector.rule.empty()) continue;
+      if (!vector.c.rule.empty()) continue;
       found.insert(vector.type + " " + vector.c.inputs.at("scale").type + " " + vector.output);
     }
     // Before output_dtype the scale's type is that of the output.
