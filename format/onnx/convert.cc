@@ -115,11 +115,15 @@ class Converter {
     if (own_.strip_qdq) {
       const auto touch = [this](const Node& n) { return rewire_.made(n) || wanted(options_, n); };
       StripReport stripped;
-      DEQUANT_CHECK(
-          strip(model_, files_, constants_, rewire_, {own_.clips, touch}, stripped, reasons_));
-      for (Stripped& s : stripped.stripped) report_.stripped.push_back(std::move(s));
+      DEQUANT_CHECK(strip(model_, files_, constants_, rewire_, {own_.clips, touch, options_.dtype},
+                          stripped, reasons_));
+      for (Stripped& t : stripped.stripped) report_.stripped.push_back(std::move(t));
       report_.inputs_changed = std::move(stripped.inputs);
       report_.outputs_changed = std::move(stripped.outputs);
+      for (Fold& f : stripped.folds) {
+        report_.converted.push_back(describe(f, first_bytes(f.dequantization)));
+        folds_.push_back(std::move(f));
+      }
     }
     DEQUANT_CHECK(rewire_.finish());
     DEQUANT_CHECK(drop_imports(model_, rewire_));

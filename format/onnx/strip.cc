@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "format/io/errors.h"
 #include "format/onnx/clip.h"
 #include "format/onnx/encode.h"
+#include "format/onnx/moving.h"
+#include "format/onnx/region_plan.h"
 
 namespace dequant::format::onnx {
 namespace {
@@ -27,9 +30,18 @@ class Stripper {
         clips_(rewire),
         options_(options),
         report_(report),
-        reasons_(reasons) {}
+        reasons_(reasons),
+        regions_(model, constants, rewire, [this](const Node& n) { return is_open(n); }),
+        planner_(model, constants, rewire, facts_, replacements_, options.dtype) {}
 
   Status run() {
+    for (Graph* g : rewire_.scopes().graphs()) {
+      for (Node& n : g->nodes) {
+        if ((n.is_dequantize() || n.is_quantize()) && is_open(n))
+          DEQUANT_CHECK(strip_region(*g, n));
+      }
+    }
+    set_types();
     for (Graph* g : rewire_.scopes().graphs()) {
       for (Node& n : g->nodes) {
         if (n.is_dequantize() && is_open(n))
@@ -64,6 +76,80 @@ class Stripper {
     const bool trace = !rewire_.made(n) || how.starts_with("Clip");
     if (trace)
       report_.stripped.push_back({std::string(n.label()), n.op_type().str(), std::move(how)});
+  }
+
+  /// Makes a region float at once: nodes that moved codes then move floats.
+  Status strip_region(Graph& graph, Node& node) {
+    DEQUANT_TRY(const Region region, regions_.find(graph, node));
+    const bool moves = std::any_of(region.moves.begin(), region.moves.end(),
+                                   [](const Place& p) { return !p.node->is("Identity"); });
+    if (!moves || (region.quantize.empty() && region.dequantize.empty())) return {};
+    DEQUANT_CHECK(model_.take(kStripMemory * static_cast<int64_t>(region.nodes())));
+    DEQUANT_TRY(RegionPlan plan, planner_.plan(region));
+    if (plan.obstacle.empty()) return apply(region, plan);
+    for (const Place& d : region.dequantize) {
+      const Definition* x = rewire_.scopes().find(*d.graph, d.node->input(0));
+      if (x == nullptr || x->node == nullptr || moving_operator(*x->node) == nullptr) continue;
+      stay(*d.node, fmt::format("{} is computed by {}, and {}", escaped(d.node->input(0)),
+                                escaped(x->node->op_type()), plan.obstacle));
+    }
+    return {};
+  }
+
+  Status apply(const Region& region, RegionPlan& plan) {
+    for (const Place& p : region.moves) {
+      const bool pads = moving_operator(*p.node)->demand == Demand::padding;
+      if (pads && !p.node->input(2).empty()) rewire_.rename_input(*p.graph, *p.node, 2, "");
+    }
+    for (const MovedConstant& c : region.constants) {
+      const Definition* d =
+          rewire_.scopes().find(*c.place.graph, c.place.node->inputs[c.input].text);
+      rewire_.rename_input(*c.place.graph, *c.place.node, c.input, plan.names.at(d));
+    }
+    for (Fold& f : plan.folds) report_.folds.push_back(std::move(f));
+    const Place& one = region.one();
+    for (Value* v : region.inputs) {
+      changed_inputs_.emplace(v->name.str(),
+                              element_from_onnx(v->elem_type).value_or(Element::uint8));
+      DEQUANT_CHECK(note_change(*one.graph, *one.node, *v, plan.type, report_.inputs));
+      set_type(*v, plan.type);
+    }
+    for (Value* v : region.outputs) {
+      DEQUANT_CHECK(note_change(*one.graph, *one.node, *v, plan.type, report_.outputs));
+      set_type(*v, plan.type);
+    }
+    for (size_t i = 0; i < region.quantize.size(); ++i) {
+      const Place& q = region.quantize[i];
+      const std::string source(q.node->input(0));
+      put(*q.graph, *q.node, plan.quantize[i], *q.graph, source, plan.type, q.node);
+    }
+    for (const Place& d : region.dequantize) {
+      const std::string source(d.node->input(0));
+      const Definition* moved = rewire_.scopes().find(*d.graph, source);
+      put(*d.graph, *d.node, plan.input, *d.graph, source, plan.type, moved);
+    }
+    for (const auto& [graph, name] : region.values) {
+      retyped_.emplace(std::pair(graph, std::string_view(name)), plan.type);
+      ranges_.forget(*graph, name);
+    }
+    return {};
+  }
+
+  /// Gives the values of regions their new types, where the model tells types.
+  void set_types() {
+    for (Graph* g : rewire_.scopes().graphs()) {
+      for (Value& v : g->values) {
+        const auto type = retyped_.find({g, std::string_view(v.name)});
+        if (type == retyped_.end()) continue;
+        const Definition* d = rewire_.scopes().find(*g, v.name);
+        if (d != nullptr && d->node != nullptr && rewire_.removed(*d->node)) continue;
+        if (can_set_type(v)) {
+          set_type(v, type->second);
+        } else {
+          rewire_.edit().remove(v.frame, v.whole);
+        }
+      }
+    }
   }
 
   Status strip_dequantize(Graph& graph, Node& d) {
@@ -293,12 +379,19 @@ class Stripper {
   /// codes.
   std::string reason_of_readers(const Graph& graph, const std::string& output) const {
     std::vector<std::pair<const Graph*, std::string>> todo{{&graph, output}};
+    std::set<const Definition*> seen;
     const Node* dequantize = nullptr;
-    while (!todo.empty()) {  // terminates: there is no cycle
+    while (!todo.empty()) {
       const auto [g, text] = std::move(todo.back());
       todo.pop_back();
+      if (!seen.insert(rewire_.scopes().find(*g, text)).second) continue;
       for (const Use& u : rewire_.uses_of(*g, text)) {
         if (u.annotation()) continue;
+        const MovingOperator* op = u.node == nullptr ? nullptr : moving_operator(*u.node);
+        if (op != nullptr && carries_input(*op, u.input)) {
+          for (const Name& n : u.node->outputs) todo.emplace_back(u.graph, n.text.str());
+          continue;
+        }
         if (u.node != nullptr && passes(*u.node)) {
           todo.emplace_back(u.graph, u.node->output(0).str());
           continue;
@@ -329,8 +422,6 @@ class Stripper {
     return {};
   }
 
-  static bool can_set_type(const Value& value) { return value.elem_type_field.size() == 2; }
-
   void set_type(Value& value, Element type) {
     value.elem_type = onnx_code(type);
     // Both types are varints of one byte, so the lengths of the messages around do not change.
@@ -348,6 +439,10 @@ class Stripper {
   const StripOptions& options_;
   StripReport& report_;
   Reasons& reasons_;
+  RegionFinder regions_;
+  RegionPlanner planner_;
+  /// The types of values of regions that are float now, by their graphs and names.
+  std::map<std::pair<const Graph*, std::string_view>, Element> retyped_;
   /// Outputs of Clip nodes, by the QuantizeLinear or input that they clip.
   std::map<std::pair<const void*, const Graph*>, std::string> clipped_;
   std::map<std::string, Element, std::less<>> changed_inputs_;  ///< with their old types

@@ -34,6 +34,11 @@ class ValueRanges {
   /// constant cannot be read, and with limit where Model::room is too small.
   Result<ValueRange> of(const Graph& graph, std::string_view name);
 
+  /// Forgets the bounds of a value, which is computed from other values than before.
+  void forget(const Graph& graph, std::string_view name) {
+    known_.erase(scopes_.find(graph, name));
+  }
+
   /// Sets the range of a node's output, whatever its operator.
   void set(const Graph& graph, std::string_view output, const ValueRange& range);
 

@@ -188,11 +188,11 @@ def test_sparse_initializer_is_left(tmp_path):
     assert reason == "x is a sparse initializer"
 
 
-def test_constant_of_another_kind_is_left(tmp_path):
-    assert left(tmp_path, [node("Constant", "", "x", value_int=3), dq()], TENSORS[1:]) == (
-        "x has data type 7, which dequant does not read")
-    assert left(tmp_path, [node("Constant", "", "x", value_string="3"), dq()], TENSORS[1:]) == (
-        "x comes from a Constant node with value_string, which is no tensor")
+@pytest.mark.parametrize("value_, reason", [
+    ({"value_int": 3}, "x has data type 7, which dequant does not read"),
+    ({"value_string": "3"}, "x comes from a Constant node with value_string, which is no tensor")])
+def test_constant_of_another_kind_is_left(value_, reason, tmp_path):
+    assert left(tmp_path, [node("Constant", "", "x", **value_), dq()], TENSORS[1:]) == reason
 
 
 def test_same_name_in_another_domain_is_another_operator(tmp_path):

@@ -1,0 +1,49 @@
+// Operators that move quantized numbers and compute none: a DequantizeLinear may stand before or
+// behind them.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "format/onnx/model.h"
+
+namespace dequant::format::onnx {
+
+/// Which inputs and outputs of an operator have the numbers that it moves.
+enum class Carries : uint8_t { first, all, all_outputs, second_and_third };
+
+/// What must hold besides for float numbers to move as their codes do.
+enum class Demand : uint8_t {
+  nothing,
+  order,    ///< of MaxPool: greater codes are greater numbers, and no window is padding alone
+  padding,  ///< of Pad: the padding has the code of zero
+  nearest,  ///< of Resize: in mode nearest, without a number for what lies outside
+};
+
+/// A row of the table of operators.
+struct MovingOperator {
+  std::string_view name;
+  Carries carries;
+  Demand demand;
+};
+
+/// The row of a node's operator, or null.
+const MovingOperator* moving_operator(const Node& node);
+
+/// True where the input with this index has numbers that are moved.
+bool carries_input(const MovingOperator& op, size_t input);
+
+/// Scale and zero point of the quantized numbers, and their float type.
+struct MovedNumbers {
+  double scale = 0;
+  double zero_point = 0;
+  Element type = Element::float32;
+  int64_t opset = 0;  ///< of ai.onnx
+};
+
+/// Why a node moves floats otherwise than codes; empty where it does not. `padding` is the constant
+/// value of a Pad, if it is known. Fails with malformed or io.
+Result<std::string> moves_otherwise(const Model& model, const MovingOperator& op, const Node& node,
+                                    const MovedNumbers& numbers, std::optional<double> padding);
+
+}  // namespace dequant::format::onnx
