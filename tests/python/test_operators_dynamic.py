@@ -1,4 +1,4 @@
-"""`dequant convert --strip-qdq` on models that ONNX Runtime quantizes dynamically: MatMulInteger and
+"""`dequant convert --strip-qdq` on models that ONNX Runtime quantizes dynamically: MatMulInteger,
 ConvInteger with what is around them, QAttention, QEmbedLayerNormalization, DynamicQuantizeLSTM."""
 
 import logging

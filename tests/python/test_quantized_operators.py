@@ -15,7 +15,8 @@ from support import (EXAMPLES, TENSORS, constant, convert, dequant, dq, model, n
 
 QUANTIZED = "a quantized operator, which dequant does not rewrite"
 ARITHMETIC = "its arithmetic is quantized (strip-qdq replaces it)"
-WEIGHTS = ["MatMulNBits", "GatherBlockQuantized", "MatMulBnb4"]  # float without an option; unsound here
+# Float without an option, unless what the node has is unsound, as here.
+WEIGHTS = ["MatMulNBits", "GatherBlockQuantized", "MatMulBnb4"]
 
 
 def bits(kind):
