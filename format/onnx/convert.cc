@@ -121,7 +121,7 @@ class Converter {
       report_.inputs_changed = std::move(stripped.inputs);
       report_.outputs_changed = std::move(stripped.outputs);
       for (Fold& f : stripped.folds) {
-        report_.converted.push_back(describe(f, first_bytes(f.dequantization)));
+        report_.converted.push_back(describe(f, rewire_, first_bytes(f.dequantization)));
         folds_.push_back(std::move(f));
       }
     }
