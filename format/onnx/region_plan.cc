@@ -3,6 +3,7 @@
 
 #include "format/io/errors.h"
 #include "format/onnx/original_name.h"
+#include "format/onnx/type_changes.h"
 
 namespace dequant::format::onnx {
 

@@ -14,9 +14,6 @@
 
 namespace dequant::format::onnx {
 
-/// True for an input, output or inner value whose element type set_type() of strip() can change.
-inline bool can_set_type(const Value& value) { return value.elem_type_field.size() == 2; }
-
 /// The float type of a region and what replaces its nodes, or why it stays quantized.
 struct RegionPlan {
   std::string obstacle;  ///< empty: it becomes float

@@ -10,6 +10,7 @@
 #include "format/onnx/encode.h"
 #include "format/onnx/moving.h"
 #include "format/onnx/region_plan.h"
+#include "format/onnx/type_changes.h"
 
 namespace dequant::format::onnx {
 namespace {
@@ -32,7 +33,8 @@ class Stripper {
         report_(report),
         reasons_(reasons),
         regions_(model, constants, rewire, [this](const Node& n) { return is_open(n); }),
-        planner_(model, constants, rewire, facts_, replacements_, options.dtype) {}
+        planner_(model, constants, rewire, facts_, replacements_, options.dtype),
+        types_(rewire, facts_) {}
 
   Status run() {
     for (Graph* g : rewire_.scopes().graphs()) {
@@ -41,7 +43,7 @@ class Stripper {
           DEQUANT_CHECK(strip_region(*g, n));
       }
     }
-    set_types();
+    types_.apply();
     for (Graph* g : rewire_.scopes().graphs()) {
       for (Node& n : g->nodes) {
         if (n.is_dequantize() && is_open(n))
@@ -54,6 +56,7 @@ class Stripper {
           DEQUANT_CHECK(take_and(&Stripper::strip_quantize, *g, n));
       }
     }
+    types_.finish();
     return {};
   }
 
@@ -111,12 +114,10 @@ class Stripper {
     for (Value* v : region.inputs) {
       changed_inputs_.emplace(v->name.str(),
                               element_from_onnx(v->elem_type).value_or(Element::uint8));
-      DEQUANT_CHECK(note_change(*one.graph, *one.node, *v, plan.type, report_.inputs));
-      set_type(*v, plan.type);
+      DEQUANT_CHECK(types_.change(*one.graph, *one.node, *v, plan.type, report_.inputs));
     }
     for (Value* v : region.outputs) {
-      DEQUANT_CHECK(note_change(*one.graph, *one.node, *v, plan.type, report_.outputs));
-      set_type(*v, plan.type);
+      DEQUANT_CHECK(types_.change(*one.graph, *one.node, *v, plan.type, report_.outputs));
     }
     for (size_t i = 0; i < region.quantize.size(); ++i) {
       const Place& q = region.quantize[i];
@@ -129,27 +130,10 @@ class Stripper {
       put(*d.graph, *d.node, plan.input, *d.graph, source, plan.type, moved);
     }
     for (const auto& [graph, name] : region.values) {
-      retyped_.emplace(std::pair(graph, std::string_view(name)), plan.type);
+      types_.set_later(*graph, name, plan.type);
       ranges_.forget(*graph, name);
     }
     return {};
-  }
-
-  /// Gives the values of regions their new types, where the model tells types.
-  void set_types() {
-    for (Graph* g : rewire_.scopes().graphs()) {
-      for (Value& v : g->values) {
-        const auto type = retyped_.find({g, std::string_view(v.name)});
-        if (type == retyped_.end()) continue;
-        const Definition* d = rewire_.scopes().find(*g, v.name);
-        if (d != nullptr && d->node != nullptr && rewire_.removed(*d->node)) continue;
-        if (can_set_type(v)) {
-          set_type(v, type->second);
-        } else {
-          rewire_.edit().remove(v.frame, v.whole);
-        }
-      }
-    }
   }
 
   Status strip_dequantize(Graph& graph, Node& d) {
@@ -338,8 +322,7 @@ class Stripper {
                 replacements_.of_input(graph, d, input_type(graph, source), type));
     if (replacement.stays.empty() && !changed_inputs_.contains(source)) {
       changed_inputs_.emplace(source, input_type(graph, source));
-      DEQUANT_CHECK(note_change(graph, d, *value, type, report_.inputs));
-      set_type(*value, type);
+      DEQUANT_CHECK(types_.change(graph, d, *value, type, report_.inputs));
     }
     put(graph, d, replacement, *x.graph, source, type, &x);
     return {};
@@ -368,8 +351,7 @@ class Stripper {
     }
     DEQUANT_TRY(const PairReplacement replacement, replacements_.of_pair(graph, q, type));
     if (replacement.stays.empty()) {
-      DEQUANT_CHECK(note_change(graph, q, *value, type, report_.outputs));
-      set_type(*value, type);
+      DEQUANT_CHECK(types_.change(graph, q, *value, type, report_.outputs));
     }
     put(graph, q, replacement, graph, source, type, &q);
     return {};
@@ -407,28 +389,6 @@ class Stripper {
                        reason->second);
   }
 
-  Status note_change(const Graph& graph, const Node& node, const Value& value, Element to,
-                     std::vector<ChangedValue>& changed) {
-    ChangedValue c;
-    c.name = value.name.str();
-    c.from = element_from_onnx(value.elem_type).value_or(Element::uint8);
-    c.to = to;
-    DEQUANT_TRY(c.scale, facts_.listed(graph, node, 1));
-    DEQUANT_TRY(c.zero_point, facts_.listed(graph, node, 2));
-    DEQUANT_TRY(const bool single, facts_.is_per_tensor(graph, node));
-    const Attribute* axis = node.attribute("axis");
-    if (!single) c.axis = axis == nullptr ? 1 : axis->i;
-    changed.push_back(std::move(c));
-    return {};
-  }
-
-  void set_type(Value& value, Element type) {
-    value.elem_type = onnx_code(type);
-    // Both types are varints of one byte, so the lengths of the messages around do not change.
-    std::string field{'\x08', static_cast<char>(onnx_code(type))};
-    rewire_.edit().replace(value.frame, value.elem_type_field, {std::move(field)});
-  }
-
   Model& model_;
   Constants& constants_;
   Rewire& rewire_;
@@ -441,8 +401,7 @@ class Stripper {
   Reasons& reasons_;
   RegionFinder regions_;
   RegionPlanner planner_;
-  /// The types of values of regions that are float now, by their graphs and names.
-  std::map<std::pair<const Graph*, std::string_view>, Element> retyped_;
+  TypeChanges types_;
   /// Outputs of Clip nodes, by the QuantizeLinear or input that they clip.
   std::map<std::pair<const void*, const Graph*>, std::string> clipped_;
   std::map<std::string, Element, std::less<>> changed_inputs_;  ///< with their old types

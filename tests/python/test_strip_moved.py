@@ -17,6 +17,7 @@ RNG = np.random.default_rng(11)
 SCALE, ZERO = floats(0.5), codes("uint8", 100)
 PARAMETERS = [SCALE.tensor("s"), ZERO.tensor("z")]
 SHAPE = [1, 4, 6, 6]
+TRANSPOSE = node("Transpose", "a", "b", perm=[0, 2, 3, 1])
 
 
 def ints(name, numbers):
@@ -116,6 +117,22 @@ def test_region_of_many_nodes_goes_at_once(tmp_path):
     assert op_types(stripped) == ["Concat", "Split", "Transpose", "Reshape", "Neg", "Neg", "Neg"]
     assert report["left"] == []
     same_bits(source, tmp_path / "out.onnx", {"in": grid(SHAPE), "also": grid(SHAPE)})
+
+
+@pytest.mark.parametrize("reader", [[node("Identity", "e", "out")], [node("Neg", "in", "out")]])
+def test_pair_behind_a_region_goes_too(reader, tmp_path):
+    """It reads what was quantized, by the types that the model tells, or nothing reads it."""
+    nodes = [q("in s z", "a"), TRANSPOSE, dq("b s z", "c"), q("c s2 z", "d", "q2"),
+             dq("d s2 z", "e", "dq2"), *reader]
+    shape = [1, 6, 6, 4]
+    out = shape if reader[0].op_type == "Identity" else SHAPE
+    proto = model(nodes, [value("in", shape=SHAPE)], [value("out", shape=out)],
+                  [*PARAMETERS, floats(0.25).tensor("s2")],
+                  value_info=[value("a", "uint8", SHAPE), value("b", "uint8", shape),
+                              value("c", shape=shape), value("d", "uint8", shape)])
+    stripped, report = convert(save(proto, tmp_path / "in.onnx"), "--strip-qdq", "--clip", "never")
+    assert report["left"] == []
+    assert op_types(stripped) == (["Transpose", "Identity"] if out == shape else ["Neg"])
 
 
 @pytest.mark.parametrize("options", [[], ["--external-data"]])
@@ -245,8 +262,6 @@ def test_negative_scale_does_not_matter_to_other_moves(tmp_path):
     assert op_types(stripped) == ["Transpose", "Identity"]
     same_bits(source, tmp_path / "out.onnx", {"in": -grid(SHAPE)})
 
-
-TRANSPOSE = node("Transpose", "a", "b", perm=[0, 2, 3, 1])
 
 
 def test_codes_that_others_read_stay(tmp_path):
