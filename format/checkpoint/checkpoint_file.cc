@@ -11,6 +11,16 @@
 
 namespace dequant::format::checkpoint {
 
+namespace {
+
+Result<std::unique_ptr<Shards>> open_shards(const std::string& path, const OpenOptions& options) {
+  if (!options.bytes) return Shards::open(path);
+  DEQUANT_TRY(InputFile file, open_input(path, options));
+  return Shards::of_file(std::move(file));
+}
+
+}  // namespace
+
 CheckpointFile::CheckpointFile(std::string path, std::unique_ptr<Shards> shards, Config config,
                                Options own)
     : ModelFile(kFormat, std::move(path)),
@@ -22,7 +32,7 @@ CheckpointFile::CheckpointFile(std::string path, std::unique_ptr<Shards> shards,
 Result<std::unique_ptr<ModelFile>> CheckpointFile::open(const std::string& path,
                                                         const OpenOptions& options) {
   DEQUANT_TRY(const Options own, read_options(options.own));
-  DEQUANT_TRY(auto shards, Shards::open(path));
+  DEQUANT_TRY(auto shards, open_shards(path, options));
   DEQUANT_TRY(Config config, Config::read(*shards));
   std::unique_ptr<CheckpointFile> file(
       new CheckpointFile(path, std::move(shards), std::move(config), own));

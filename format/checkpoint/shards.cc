@@ -80,20 +80,25 @@ Result<std::vector<std::string>> files_without_index(const std::string& folder,
 }  // namespace
 
 Result<std::unique_ptr<Shards>> Shards::open(const std::string& path) {
-  std::unique_ptr<Shards> shards(new Shards);
   struct stat s {};
-  shards->is_folder_ = ::stat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode);
-  if (shards->is_folder_) {
-    shards->folder_ = path;
-    DEQUANT_CHECK(shards->open_folder());
-  } else {
-    const std::filesystem::path whole(path);
-    shards->folder_ = whole.has_parent_path() ? whole.parent_path().string() : ".";
+  if (::stat(path.c_str(), &s) != 0 || !S_ISDIR(s.st_mode)) {
     DEQUANT_TRY(InputFile file, InputFile::open(path));
-    DEQUANT_TRY(auto header, safetensors::Header::read(file));
-    shards->files_.push_back({whole.filename().string(), std::move(file), std::move(header)});
-    DEQUANT_CHECK(shards->add_entries());
+    return of_file(std::move(file));
   }
+  std::unique_ptr<Shards> shards(new Shards);
+  shards->is_folder_ = true;
+  shards->folder_ = path;
+  DEQUANT_CHECK(shards->open_folder());
+  return shards;
+}
+
+Result<std::unique_ptr<Shards>> Shards::of_file(InputFile file) {
+  std::unique_ptr<Shards> shards(new Shards);
+  const std::filesystem::path whole(file.name());
+  shards->folder_ = whole.has_parent_path() ? whole.parent_path().string() : ".";
+  DEQUANT_TRY(auto header, safetensors::Header::read(file));
+  shards->files_.push_back({whole.filename().string(), std::move(file), std::move(header)});
+  DEQUANT_CHECK(shards->add_entries());
   return shards;
 }
 

@@ -39,6 +39,8 @@ class Shards {
   /// NAME-00001-of-00002.safetensors and so on. Fails with io, also where a folder has no such
   /// file; with malformed or limit; and with unsupported where a folder has several sets of them.
   static Result<std::unique_ptr<Shards>> open(const std::string& path);
+  /// A .safetensors file alone. Fails with malformed, limit or io.
+  static Result<std::unique_ptr<Shards>> of_file(InputFile file);
 
   Shards(const Shards&) = delete;
   Shards& operator=(const Shards&) = delete;

@@ -18,7 +18,8 @@ GgufFile::GgufFile(std::string path, std::unique_ptr<Parts> parts, Uses uses, Op
 Result<std::unique_ptr<ModelFile>> GgufFile::open(const std::string& path,
                                                   const OpenOptions& options) {
   DEQUANT_TRY(Options own, read_options(options.own));
-  DEQUANT_TRY(auto parts, Parts::open(path));
+  DEQUANT_TRY(InputFile first, open_input(path, options));
+  DEQUANT_TRY(auto parts, Parts::open(std::move(first)));
   if (own.names == Names::transformers) {
     if (auto renamed = rename_for_transformers(*parts); !renamed)
       return in(escaped(path), std::move(renamed).error());

@@ -49,9 +49,10 @@ std::string part_name(std::string_view model, int64_t number, int64_t count) {
   return fmt::format("{}-{:05}-of-{:05}.gguf", model, number + 1, count);
 }
 
-Result<std::unique_ptr<Parts>> Parts::open(const std::string& path) {
+Result<std::unique_ptr<Parts>> Parts::open(InputFile file) {
+  const std::string path = file.name();
   std::unique_ptr<Parts> parts(new Parts);
-  DEQUANT_CHECK(parts->open_all(path));
+  DEQUANT_CHECK(parts->open_all(std::move(file)));
   for (uint32_t i = 0; i < parts->files_.size(); ++i) {
     for (const Tensor& tensor : parts->files_[i].header.tensors())
       parts->entries_.push_back({&tensor, i});
@@ -60,8 +61,8 @@ Result<std::unique_ptr<Parts>> Parts::open(const std::string& path) {
   return parts;
 }
 
-Status Parts::open_all(const std::string& path) {
-  DEQUANT_TRY(InputFile file, InputFile::open(path));
+Status Parts::open_all(InputFile file) {
+  const std::string path = file.name();
   DEQUANT_TRY(Header header, Header::read(file));
   const std::string name = std::filesystem::path(path).filename().string();
   const auto split = split_of(header.metadata());

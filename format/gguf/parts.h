@@ -47,11 +47,11 @@ std::string part_name(std::string_view model, int64_t number, int64_t count);
 /// All files of a model. Addresses of entries are valid as long as this object.
 class Parts {
  public:
-  /// Opens a file, and the others of its model where the file is one of several: these have the
-  /// names NAME-00001-of-00003.gguf and so on, in the same folder. Fails with io, also where one of
-  /// them is missing, with malformed where they are no parts of one model, and as Header::read()
+  /// Opens the others of a file's model where the file is one of several: these have the names
+  /// NAME-00001-of-00003.gguf and so on, in the folder of the file. Fails with io, also where one
+  /// of them is missing, with malformed where they are no parts of one model, and as Header::read()
   /// does.
-  static Result<std::unique_ptr<Parts>> open(const std::string& path);
+  static Result<std::unique_ptr<Parts>> open(InputFile file);
 
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
@@ -77,7 +77,7 @@ class Parts {
 
  private:
   Parts() = default;
-  Status open_all(const std::string& path);
+  Status open_all(InputFile file);
   Status index_names();
 
   std::vector<Part> files_;

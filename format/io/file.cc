@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <vector>
 
 #include "format/io/errors.h"
@@ -52,7 +53,25 @@ Result<InputFile> InputFile::adopt(Descriptor fd, std::string name) {
   return file;
 }
 
+InputFile InputFile::in_memory(MemoryBytes memory, std::string name) {
+  InputFile file;
+  file.memory_ = std::move(memory);
+  file.name_ = std::move(name);
+  file.identity_.size = static_cast<int64_t>(file.memory_.bytes.size());
+  return file;
+}
+
 Status InputFile::read(int64_t offset, std::span<std::byte> out) const {
+  if (is_in_memory()) {
+    const auto bytes = memory_.bytes;
+    const auto begin = std::min(static_cast<size_t>(offset), bytes.size());
+    if (out.size() > bytes.size() - begin) {
+      return failure(ErrorCode::malformed, "{} has no {} bytes from byte {} on", escaped(name_),
+                     out.size(), offset);
+    }
+    if (!out.empty()) std::memcpy(out.data(), bytes.data() + begin, out.size());
+    return {};
+  }
   constexpr size_t kMost = size_t{1} << 30;  // one call reads less than 2 GiB
   while (!out.empty()) {
     const ssize_t n = ::pread(fd_.get(), out.data(), std::min(out.size(), kMost), offset);
@@ -70,6 +89,7 @@ Status InputFile::read(int64_t offset, std::span<std::byte> out) const {
 }
 
 Status InputFile::check_unchanged() const {
+  if (is_in_memory()) return {};
   struct stat s {};
   if (::fstat(fd_.get(), &s) != 0) return io_error("cannot stat {}", escaped(name_));
   if (identity_from(s) == identity_) return {};

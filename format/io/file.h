@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -48,7 +49,14 @@ struct FileIdentity {
   friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
 };
 
-/// A regular file, open for reading.
+/// Bytes in memory that are read as a file. Another thread may change them meanwhile, as a file may
+/// change, but not move them.
+struct MemoryBytes {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner = nullptr;  ///< keeps the bytes; null: the caller does
+};
+
+/// A regular file, open for reading, or bytes in memory.
 class InputFile {
  public:
   /// Opens the file at the path. Fails with io when it cannot be opened or is no regular file.
@@ -57,6 +65,9 @@ class InputFile {
   /// The file of an open descriptor; `name` is for messages. Fails with io when it is no regular
   /// file.
   static Result<InputFile> adopt(Descriptor fd, std::string name);
+
+  /// A file of bytes in memory; `name` is for messages. Its identity is that of no file.
+  static InputFile in_memory(MemoryBytes memory, std::string name);
 
   const std::string& name() const { return name_; }
   int64_t size() const { return identity_.size; }
@@ -70,7 +81,10 @@ class InputFile {
   Status check_unchanged() const;
 
  private:
+  bool is_in_memory() const { return !fd_.valid(); }
+
   Descriptor fd_;
+  MemoryBytes memory_;  ///< of a file without a descriptor
   std::string name_;
   FileIdentity identity_;
 };

@@ -98,6 +98,12 @@ Result<OutputFile> OutputFile::create_beside(const OutputFile& other, const std:
   return out;
 }
 
+OutputFile OutputFile::in_memory(std::span<std::byte> memory) {
+  OutputFile out;
+  out.memory_ = memory;
+  return out;
+}
+
 Status OutputFile::open() {
   const std::string folder = folder_of(path_);
   directory_ = Descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -175,7 +181,8 @@ Status OutputFile::clear() {
 }
 
 Status OutputFile::reserve(int64_t bytes) {
-  if (bytes <= 0 || ::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, 0, bytes) == 0) return {};
+  if (memory_ || bytes <= 0 || ::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, 0, bytes) == 0)
+    return {};
   if (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINTR) return {};
   return io_error("no room for {} ({} bytes)", escaped(path_), bytes);
 }
@@ -193,6 +200,15 @@ int64_t OutputFile::leave(int64_t bytes) {
 }
 
 Status OutputFile::write_at(int64_t offset, std::span<const std::byte> bytes) {
+  if (memory_) {
+    const auto begin = std::min(static_cast<size_t>(offset), memory_->size());
+    if (bytes.size() > memory_->size() - begin) {
+      return failure(ErrorCode::io, "no room for {} bytes at byte {} of the {} of the output",
+                     bytes.size(), offset, memory_->size());
+    }
+    std::copy(bytes.begin(), bytes.end(), memory_->begin() + static_cast<std::ptrdiff_t>(begin));
+    return {};
+  }
   constexpr size_t kMost = size_t{1} << 30;
   while (!bytes.empty()) {
     const ssize_t n = ::pwrite(fd_.get(), bytes.data(), std::min(bytes.size(), kMost), offset);
@@ -209,7 +225,8 @@ void OutputFile::start_flush(int64_t begin, int64_t end) {
   const int64_t first = begin / kStep * kStep;
   const int64_t last = end / kStep * kStep;
   // Errors are ignored: fsync waits for all bytes, and reports all errors.
-  if (first < last) ::sync_file_range(fd_.get(), first, last - first, SYNC_FILE_RANGE_WRITE);
+  if (!memory_ && first < last)
+    ::sync_file_range(fd_.get(), first, last - first, SYNC_FILE_RANGE_WRITE);
 }
 
 /// A file needs a name before it can replace another.
@@ -267,7 +284,7 @@ struct OutputFile::Together {
 };
 
 Status OutputFile::flush() {
-  if (flushed_) return {};
+  if (memory_ || flushed_) return {};
   if (::fsync(fd_.get()) != 0) return io_error("cannot flush {} to disk", escaped(path_));
   // On network file systems close() may report errors of writing. The lock lasts until the last
   // close.
@@ -285,6 +302,7 @@ Status OutputFile::sync_directory() {
 }
 
 Status OutputFile::commit() {
+  if (memory_) return {};
   DEQUANT_CHECK(flush());
   {
     const Uninterrupted section;

@@ -41,6 +41,11 @@ class OutputFile {
   /// must not have its name yet. commit() fails where the new file's name is taken.
   static Result<OutputFile> create_beside(const OutputFile& other, const std::string& name);
 
+  /// An output without a file, whose bytes are written to `memory`: reserve(), start_flush(),
+  /// flush() and commit() do nothing, and writing behind its end fails. Not for clear(), rename()
+  /// and create_beside().
+  static OutputFile in_memory(std::span<std::byte> memory);
+
   OutputFile(OutputFile&& other) noexcept = default;
   OutputFile& operator=(OutputFile&&) = delete;
   ~OutputFile();
@@ -115,6 +120,7 @@ class OutputFile {
   std::string source_;        ///< path by which a file without a name can be linked
   UnfinishedName temporary_;  ///< name in the directory, or empty while the file has none
   std::optional<Access> access_;
+  std::optional<std::span<std::byte>> memory_;  ///< of an output without a file
   int64_t size_ = 0;
   Overwrite overwrite_ = Overwrite::refuse;
   bool locked_ = false;

@@ -26,10 +26,20 @@ Result<std::vector<Leftover>> clean(const std::string& output, const ConvertOpti
 Result<ConvertReport> convert(Formats formats, const std::string& input, const std::string& output,
                               const ConvertOptions& options) {
   const auto started = Clock::now();
-  DEQUANT_CHECK(OutputFile::check_folder(output));  // before the work
-  DEQUANT_TRY(auto leftovers, clean(output, options));
+  const bool to_file = !options.write.memory;
+  std::vector<Leftover> leftovers;
+  if (to_file) {
+    DEQUANT_CHECK(OutputFile::check_folder(output));  // before the work
+    DEQUANT_TRY(leftovers, clean(output, options));
+  }
   DEQUANT_TRY(const auto file, open_model(formats, input, options.open));
-  DEQUANT_CHECK(file->check_output(output));
+  if (to_file) {
+    DEQUANT_CHECK(file->check_output(output));
+  } else if (!file->format().writes_to_memory) {
+    return failure(ErrorCode::unsupported,
+                   "{}: {} are converted to files, not in memory; name an output", escaped(input),
+                   file->format().files);
+  }
   const double opened = seconds_since(started);
   DEQUANT_TRY(ConvertReport report, file->write(output, options.write));
   report.words = file->format().words;

@@ -17,7 +17,9 @@ struct ConvertOptions {
 };
 
 /// Reads the model file `input` and writes the float model to `output`, whole or not at all.
-/// Returns what was done. Fails as open_model() and ModelFile::write() do.
+/// Returns what was done. Fails as open_model() and ModelFile::write() do. With
+/// WriteOptions::memory `output` must be empty, and formats that only write files fail with
+/// unsupported.
 Result<ConvertReport> convert(Formats formats, const std::string& input, const std::string& output,
                               const ConvertOptions& options);
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "format/io/errors.h"
-#include "format/io/file.h"
 #include "format/model/model_file.h"
 
 namespace dequant::format {
@@ -15,19 +14,20 @@ namespace {
 constexpr size_t kHead = 64;
 
 /// The first bytes of a file; empty for a folder.
-Result<std::string> head_of(const std::string& path, bool is_folder) {
+Result<std::string> head_of(const std::string& path, const OpenOptions& options, bool is_folder) {
   if (is_folder) return std::string();
-  DEQUANT_TRY(const InputFile file, InputFile::open(path));
+  DEQUANT_TRY(const InputFile file, open_input(path, options));
   std::string head(static_cast<size_t>(std::min<int64_t>(file.size(), kHead)), '\0');
   DEQUANT_CHECK(file.read(0, std::as_writable_bytes(std::span(head))));
   return head;
 }
 
 /// The first format that recognises the file, or null.
-Result<const Format*> recognised(Formats formats, const std::string& path) {
+Result<const Format*> recognised(Formats formats, const std::string& path,
+                                 const OpenOptions& options) {
   struct stat s {};
-  const bool is_folder = ::stat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode);
-  DEQUANT_TRY(const std::string head, head_of(path, is_folder));
+  const bool is_folder = !options.bytes && ::stat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode);
+  DEQUANT_TRY(const std::string head, head_of(path, options, is_folder));
   const Probe probe{path, head, is_folder};
   const auto found = std::find_if(formats.begin(), formats.end(),
                                   [&](const Format* f) { return f->recognises(probe); });
@@ -49,9 +49,14 @@ std::string files_with(Formats formats, std::string_view option) {
 
 }  // namespace
 
+Result<InputFile> open_input(const std::string& path, const OpenOptions& options) {
+  if (options.bytes) return InputFile::in_memory(options.bytes->memory, path);
+  return InputFile::open(path);
+}
+
 Result<std::unique_ptr<ModelFile>> open_model(Formats formats, const std::string& path,
                                               const OpenOptions& options) {
-  DEQUANT_TRY(const Format* format, recognised(formats, path));
+  DEQUANT_TRY(const Format* format, recognised(formats, path, options));
   if (format == nullptr)
     return failure(ErrorCode::unsupported, "{}: the format is not known", escaped(path));
   for (const auto& [name, value] : options.own.given()) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "dequant/status.h"
+#include "format/io/file.h"
 #include "format/model/options.h"
 #include "format/model/words.h"
 
@@ -31,13 +32,18 @@ struct Format {
   /// True where the file should be opened as this format. A format whose files begin with no magic
   /// number returns true for every file, and must be the last of the list.
   bool (*recognises)(const Probe& probe);
-  /// Opens a file, or a folder. Fails with io, malformed, limit or unsupported, and with
-  /// invalid_argument for an option with a wrong value.
+  /// Opens a file, or a folder. Reads the file by open_input(). Fails with io, malformed, limit or
+  /// unsupported, and with invalid_argument for an option with a wrong value.
   Result<std::unique_ptr<ModelFile>> (*open)(const std::string& path, const OpenOptions& options);
+  /// True where ModelFile::write() also writes to memory: WriteOptions::memory.
+  bool writes_to_memory = false;
 };
 
 /// Formats in the order in which recognises() is called. Not owned.
 using Formats = std::span<const Format* const>;
+
+/// The file at the path of Format::open(), or OpenOptions::bytes in its place. Fails with io.
+Result<InputFile> open_input(const std::string& path, const OpenOptions& options);
 
 /// Opens a model file with the first format that recognises it. Of OpenOptions::where_known it gets
 /// the options that it has. Fails as Format::open() does; with

@@ -4,8 +4,11 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "format/io/file.h"
 
 namespace dequant::format {
 
@@ -38,6 +41,14 @@ class FormatOptions {
   Map given_;
 };
 
+/// A model whose file is in memory.
+struct ModelBytes {
+  MemoryBytes memory;
+  /// The folder of the other files that the model names; empty: there is none, and a model that
+  /// names files is refused.
+  std::string folder = {};
+};
+
 struct OpenOptions {
   /// Bytes of memory allowed for the structure of a file, which is all but tensor data. Only counts
   /// where it is more than the limit of the format.
@@ -45,6 +56,8 @@ struct OpenOptions {
   FormatOptions own;  ///< of the format
   /// Options of formats that have them: of two files that are compared, perhaps one has.
   FormatOptions where_known = {};
+  /// The model in memory, in place of the file at the path, which is then a name for messages.
+  std::optional<ModelBytes> bytes = std::nullopt;
 };
 
 }  // namespace dequant::format

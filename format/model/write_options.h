@@ -4,6 +4,7 @@
 #include <functional>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,10 @@ struct WriteOptions {
   Overwrite overwrite = Overwrite::refuse;
   StreamOptions stream;
   Progress progress;
+  /// Where set, the output is written to memory instead of a file. Called once, on any thread,
+  /// before tensors are computed, with the bytes of the output. Returns memory of that size. A dry
+  /// run does not call it.
+  std::function<Result<std::span<std::byte>>(int64_t bytes)> memory = {};
 };
 
 }  // namespace dequant::format

@@ -26,6 +26,7 @@ int64_t size_of(const Piece& piece) {
   if (const auto* span = std::get_if<Span>(&piece)) return span->size();
   if (const auto* text = std::get_if<std::string>(&piece))
     return static_cast<int64_t>(text->size());
+  if (const auto* beside = std::get_if<Beside>(&piece)) return beside->bytes;
   return std::get<Computed>(piece).bytes;
 }
 

@@ -19,8 +19,15 @@ struct Computed {
   int64_t bytes;
 };
 
-/// Consecutive bytes of the output: a range of the input file, new bytes, or computed bytes.
-using Piece = std::variant<Span, std::string, Computed>;
+/// The bytes of the i-th of Survivors, which are copied from a file beside the model.
+struct Beside {
+  size_t index;
+  int64_t bytes;
+};
+
+/// Consecutive bytes of the output: a range of the input file, new bytes, computed bytes, or bytes
+/// of another file.
+using Piece = std::variant<Span, std::string, Computed, Beside>;
 /// Pieces in the order of the output.
 using Pieces = std::vector<Piece>;
 

@@ -64,6 +64,8 @@ Pieces computed_tensor(std::string_view name, TensorType type, Computed data) {
   return {tensor_head(name, type) + head(field::tensor::raw_data, data.bytes), data};
 }
 
+Pieces raw_data_field(Beside data) { return {head(field::tensor::raw_data, data.bytes), data}; }
+
 std::string external_fields(const ExternalRange& range) {
   std::string out;
   protozero::pbf_writer tensor(out);

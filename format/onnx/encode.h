@@ -27,6 +27,9 @@ std::string text_field(uint32_t number, std::string_view text);
 /// A TensorProto whose raw data is computed while it is written.
 Pieces computed_tensor(std::string_view name, TensorType type, Computed data);
 
+/// The field raw_data of a TensorProto.
+Pieces raw_data_field(Beside data);
+
 /// A TensorProto whose data is in the data file.
 Pieces external_tensor(std::string_view name, TensorType type, const ExternalRange& range);
 

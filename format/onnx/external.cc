@@ -31,6 +31,12 @@ Result<std::shared_ptr<const InputFile>> ExternalFiles::open(const std::string& 
     recent_.splice(recent_.begin(), recent_, it);
     return recent_.front().file;
   }
+  if (model_path_.empty()) {
+    return failure(ErrorCode::invalid_argument,
+                   "its data is in the file \"{}\", and the model is in memory: base_dir names the "
+                   "folder of its files",
+                   escaped(location));
+  }
   DEQUANT_TRY(InputFile file, open_external(model_path_, location));
   if (known_.emplace(location, file.identity()).first->second != file.identity())
     return failure(ErrorCode::malformed, "{} changed while being read", escaped(file.name()));

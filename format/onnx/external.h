@@ -30,6 +30,8 @@ enum class Checksums : uint8_t { verify, skip };
 /// The external data files of one model. Any number of threads may use it.
 class ExternalFiles {
  public:
+  /// `model_path` is a path in the folder of the files; empty: there is none, and open() fails with
+  /// invalid_argument.
   explicit ExternalFiles(std::string model_path, Checksums checksums = Checksums::verify)
       : model_path_(std::move(model_path)), checksums_(checksums) {}
 

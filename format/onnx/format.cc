@@ -38,6 +38,7 @@ constexpr Words kWords{
 }  // namespace
 
 const Format kFormat{
-    "onnx", "ONNX models", kWords, kOptions, [](const Probe&) { return true; }, &OnnxFile::open};
+    "onnx",          "ONNX models", kWords, kOptions, [](const Probe&) { return true; },
+    &OnnxFile::open, true};
 
 }  // namespace dequant::format::onnx

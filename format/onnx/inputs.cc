@@ -12,7 +12,7 @@ Status check_output(const Model& model, const Scopes& scopes, const std::string&
   if (there.same_file(model.source.file().identity())) {
     return failure(ErrorCode::io, "{} is the input itself; name another output", escaped(output));
   }
-  const std::string folder = model.path.substr(0, model.path.find_last_of('/') + 1);
+  const std::string folder = model.anchor.substr(0, model.anchor.find_last_of('/') + 1);
   bool taken = false;
   for_each_tensor(scopes, [&](const Tensor& t) {
     taken = taken ||

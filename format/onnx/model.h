@@ -237,7 +237,9 @@ struct Model {
   explicit Model(Source s) : source(std::move(s)) {}
 
   Source source;
-  std::string path;
+  std::string path;  ///< in messages
+  /// A path in the folder of the files with external data; empty: there is no folder.
+  std::string anchor;
   int64_t ir_version = 0;
   bool has_training = false;
   Opsets opsets;
@@ -268,6 +270,8 @@ struct StructureLimit {
 
 /// Reads the structure of a model. Fails with malformed, unsupported, limit or io.
 Result<std::unique_ptr<Model>> read_model(const std::string& path, StructureLimit limit = {});
+/// The same of an open file.
+Result<std::unique_ptr<Model>> read_model(InputFile file, StructureLimit limit = {});
 
 /// Reads a text of the file into the store. Fails with limit over 1 MiB, and with io.
 Result<Text> read_text(Source& source, Span span, Store& store);

@@ -42,14 +42,19 @@ OnnxFile::OnnxFile(std::unique_ptr<Model> model, Scopes scopes, const Options& o
       model_(std::move(model)),
       scopes_(std::move(scopes)),
       own_(own),
-      files_(path(), own.checksums),
+      files_(model_->anchor, own.checksums),
       constants_(*model_, files_, scopes_, true),
       parameters_(*model_, files_, scopes_, constants_) {}
 
 Result<std::unique_ptr<ModelFile>> OnnxFile::open(const std::string& path,
                                                   const OpenOptions& options) {
   DEQUANT_TRY(const Options own, read_options(options.own));
-  DEQUANT_TRY(auto model, read_model(path, {options.memory}));
+  DEQUANT_TRY(InputFile file, open_input(path, options));
+  DEQUANT_TRY(auto model, read_model(std::move(file), {options.memory}));
+  if (options.bytes) {
+    const std::string& folder = options.bytes->folder;
+    model->anchor = folder.empty() ? "" : folder + "/model.onnx";  // any name
+  }
   auto scopes = Scopes::build(*model);
   if (!scopes) return in(escaped(path), std::move(scopes).error());
   return std::unique_ptr<ModelFile>(new OnnxFile(std::move(model), *std::move(scopes), own));

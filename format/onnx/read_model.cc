@@ -97,8 +97,13 @@ Result<Text> read_text(Source& source, Span span, Store& store) {
 
 Result<std::unique_ptr<Model>> read_model(const std::string& path, StructureLimit limit) {
   DEQUANT_TRY(InputFile file, InputFile::open(path));
+  return read_model(std::move(file), limit);
+}
+
+Result<std::unique_ptr<Model>> read_model(InputFile file, StructureLimit limit) {
+  const std::string path = file.name();
   auto model = std::make_unique<Model>(Source(std::move(file)));
-  model->path = path;
+  model->path = model->anchor = path;
   auto status = check_message(model->source);
   if (status) status = read(*model, limit);
   if (!status) {

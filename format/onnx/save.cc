@@ -10,8 +10,7 @@
 #include "format/io/writing_mutex.h"
 #include "format/onnx/constant_reader.h"
 #include "format/onnx/encode.h"
-#include "format/onnx/external_size.h"
-#include "format/onnx/tensor_reader.h"
+#include "format/onnx/survivors.h"
 
 namespace dequant::format::onnx {
 namespace {
@@ -50,9 +49,10 @@ class Saver {
         scatter_(options.stream) {}
 
   Result<Saved> save() {
-    DEQUANT_CHECK(find_survivors());
+    DEQUANT_CHECK(survivors_.find(model_, files_, rewire_));
     DEQUANT_CHECK(check_sizes());
-    bool external = external_data_ || has_external_;
+    if (options_.memory) return save_to_memory();
+    bool external = external_data_ || survivors_.has_external();
     Pieces pieces;
     if (!external) {
       pieces = render();
@@ -89,11 +89,28 @@ class Saver {
   }
 
  private:
-  /// A tensor that is copied, and whose data is in an external file of the input.
-  struct Survivor {
-    const Tensor* tensor;
-    ExternalRange range;
-  };
+  /// The whole model in one message, with the data of external files.
+  Result<Saved> save_to_memory() {
+    if (external_data_) {
+      return failure(ErrorCode::invalid_argument,
+                     "external-data: a model in memory has no data file beside it");
+    }
+    Edit edit = inserted();
+    DEQUANT_CHECK(survivors_.include(model_.source, edit));
+    const Pieces pieces = edit.render();
+    const int64_t bytes = size_of(pieces);
+    if (bytes > kLargestMessage) {
+      return failure(ErrorCode::unsupported,
+                     "{}: the float model has {} bytes, over protobuf's 2 GiB; converted to a file "
+                     "it gets a data file beside it",
+                     escaped(model_.path), bytes);
+    }
+    if (options_.dry_run) return Saved{bytes, "", 0};
+    DEQUANT_TRY(const auto memory, options_.memory(bytes));
+    OutputFile out = OutputFile::in_memory(memory);
+    DEQUANT_CHECK(write_model(out, pieces));
+    return Saved{bytes, "", 0};
+  }
 
   Status check_sizes() const {
     int64_t sum = 0;
@@ -106,44 +123,8 @@ class Saver {
                      kMostBytes);
     };
     for (const Fold& f : folds_) DEQUANT_CHECK(add(f.bytes));
-    for (const Survivor& s : survivors_) DEQUANT_CHECK(add(s.range.length));
+    for (const Survivor& s : survivors_.all()) DEQUANT_CHECK(add(s.bytes));
     return {};
-  }
-
-  Status find_survivors() {
-    for (const Graph* g : rewire_.scopes().graphs()) {
-      for (const Initializer& i : g->initializers) {
-        DEQUANT_CHECK(add_survivor(i.tensor, rewire_.removed(i.tensor)));
-      }
-      for (const Node& n : g->nodes) {
-        for (const Attribute& a : n.attributes) {
-          if (a.tensor) DEQUANT_CHECK(add_survivor(*a.tensor, rewire_.removed(n)));
-        }
-      }
-    }
-    return {};
-  }
-
-  Status add_survivor(const Tensor& tensor, bool removed) {
-    if (!tensor.external) return {};
-    has_external_ = true;
-    if (removed) return {};
-    const std::string where =
-        fmt::format("{}: tensor {}", escaped(model_.path), escaped(tensor.name));
-    auto span = locate(tensor);
-    if (!span) return in(where, std::move(span).error());
-    survivors_.push_back({&tensor, {{}, 0, span->size()}});
-    return {};
-  }
-
-  /// The range of the data of a survivor in its file.
-  Result<Span> locate(const Tensor& tensor) {
-    const External& external = *tensor.external;
-    DEQUANT_TRY(const auto file, files_.open(external.location.str()));
-    const auto needed = raw_bytes(tensor);
-    if (needed) return span_in(*file, external, *needed);
-    if (needed.error().code != ErrorCode::unsupported || !external.length) return needed.error();
-    return span_in(*file, external, *external.length);  // of an unknown type
   }
 
   bool needs_node(const Fold& f) const {
@@ -166,23 +147,23 @@ class Saver {
       if (folds_[i].bytes >= kSmallestExternal && !needs_node(folds_[i]))
         ranges_[i] = next_range(folds_[i].bytes);
     }
-    for (Survivor& s : survivors_) s.range = next_range(s.range.length);
+    for (Survivor& s : survivors_.all()) s.range = next_range(s.bytes);
     data_bytes_ = at;
-    has_data_ = at > 0 || !survivors_.empty();  // even for empty tensors the file must exist
+    has_data_ = at > 0 || !survivors_.all().empty();  // even for empty tensors the file must exist
   }
 
   std::string data_path() const { return path_.substr(0, path_.find_last_of('/') + 1) + location_; }
 
-  Pieces render() const {
+  /// The edit with the results of the folds.
+  Edit inserted() const {
     Edit edit = edit_;
     for (size_t i = 0; i < folds_.size(); ++i) insert(edit, i);
-    for (const Survivor& s : survivors_) {
-      if (s.range.location.empty()) continue;
-      for (const Span field : s.tensor->external->fields) edit.remove(s.tensor->frame, field);
-      ExternalRange range = s.range;
-      range.location = location_;
-      edit.append(s.tensor->frame, {external_fields(range)});
-    }
+    return edit;
+  }
+
+  Pieces render() const {
+    Edit edit = inserted();
+    if (has_data_) survivors_.refer(edit, location_);
     return edit.render();
   }
 
@@ -248,12 +229,10 @@ class Saver {
       DEQUANT_CHECK(pad(out, ranges_[i]->offset));
       DEQUANT_CHECK(compute(out, i));
     }
-    for (const Survivor& s : survivors_) {
-      if (s.range.length == 0) continue;
-      DEQUANT_TRY(const auto file, files_.open(s.tensor->external->location.str()));
+    for (const Survivor& s : survivors_.all()) {
+      if (s.bytes == 0) continue;
       DEQUANT_CHECK(pad(out, s.range.offset));
-      DEQUANT_CHECK(copy(out, *file, s.tensor->external->offset, s.range.length));
-      DEQUANT_CHECK(file->check_unchanged());
+      DEQUANT_CHECK(copy(out, s));
     }
     const Stopwatch watch(options_.stream.phases, &Phases::flush);
     return out.flush();
@@ -315,6 +294,13 @@ class Saver {
     return {};
   }
 
+  Status copy(OutputFile& out, const Survivor& survivor) {
+    const External& external = *survivor.tensor->external;
+    DEQUANT_TRY(const auto file, files_.open(external.location.str()));
+    DEQUANT_CHECK(copy(out, *file, external.offset, survivor.bytes));
+    return file->check_unchanged();
+  }
+
   Status write_model(OutputFile& out, const Pieces& pieces) {
     done_ = data_bytes_;
     total_ = size_of(pieces) + data_bytes_;
@@ -324,6 +310,8 @@ class Saver {
         DEQUANT_CHECK(copy(out, model_.source.file(), span->begin, span->size()));
       } else if (const auto* text = std::get_if<std::string>(&p)) {
         DEQUANT_CHECK(out.write(*text));
+      } else if (const auto* beside = std::get_if<Beside>(&p)) {
+        DEQUANT_CHECK(copy(out, survivors_.all()[beside->index]));
       } else {
         DEQUANT_CHECK(compute(out, std::get<Computed>(p).index));
       }
@@ -359,8 +347,7 @@ class Saver {
   const bool external_data_;
   const WriteOptions& options_;
   std::vector<std::optional<ExternalRange>> ranges_;
-  std::vector<Survivor> survivors_;
-  bool has_external_ = false;
+  Survivors survivors_;
   std::string location_;
   int taken_ = 0;  ///< names of the data file that are taken
   int64_t data_bytes_ = 0;

@@ -54,7 +54,7 @@ TfliteFile::TfliteFile(std::string path, InputFile file, dense::Options own)
 Result<std::unique_ptr<ModelFile>> TfliteFile::open(const std::string& path,
                                                     const OpenOptions& options) {
   DEQUANT_TRY(dense::Options own, dense::read_options(options.own));
-  DEQUANT_TRY(InputFile input, InputFile::open(path));
+  DEQUANT_TRY(InputFile input, open_input(path, options));
   std::unique_ptr<TfliteFile> file(new TfliteFile(path, std::move(input), std::move(own)));
   auto model = read_model(file->file_, options.memory);
   if (!model) return in(escaped(path), std::move(model).error());

@@ -7,6 +7,7 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -36,12 +37,15 @@ class Conversion {
     int64_t done = 0;
     int64_t total = 0;
     bool asks = false;  ///< all bytes are written; the output gets its name after answer()
+    std::optional<int64_t> wants = std::nullopt;  ///< bytes of the output, until give_memory()
     bool ended = false;
   };
 
-  Conversion(std::string input, std::string output, ConvertOptions options)
+  /// Without an output the conversion writes to memory.
+  Conversion(std::string input, std::optional<std::string> output, ConvertOptions options)
       : input_(std::move(input)), output_(std::move(output)), options_(std::move(options)) {
     options_.write.progress = [this](int64_t done, int64_t total) { return tell(done, total); };
+    if (!output_) options_.write.memory = [this](int64_t bytes) { return ask_for(bytes); };
     try {
       thread_ = std::thread([this] {
         work();
@@ -73,17 +77,28 @@ class Conversion {
   ConvertReport work_here(nb::handle progress) {
     options_.write.stream.executor = sequential_executor();
     std::exception_ptr raised;
-    options_.write.progress = [&](int64_t done, int64_t total) -> Status {
-      const nb::gil_scoped_acquire locked;
+    const auto locked = [&](auto call) -> Status {
+      const nb::gil_scoped_acquire lock;
       try {
-        if (PyErr_CheckSignals() != 0) throw nb::python_error();
-        if (!progress.is_none() && total > 0) progress(done, total);
+        call();
         return {};
       } catch (...) {
         raised = std::current_exception();
         return stopped();
       }
     };
+    options_.write.progress = [&](int64_t done, int64_t total) {
+      return locked([&] {
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        if (!progress.is_none() && total > 0) progress(done, total);
+      });
+    };
+    if (!output_) {
+      options_.write.memory = [&](int64_t bytes) -> Result<std::span<std::byte>> {
+        DEQUANT_CHECK(locked([&] { allocate(bytes); }));
+        return memory_;
+      };
+    }
     {
       const Unlocked unlocked;
       work();
@@ -96,7 +111,8 @@ class Conversion {
   State wait() {
     const Unlocked unlocked;
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, kCheckInterval, [this] { return state_.asks || state_.ended; });
+    changed_.wait_for(lock, kCheckInterval,
+                      [this] { return state_.asks || state_.wants || state_.ended; });
     return state_;
   }
 
@@ -106,6 +122,17 @@ class Conversion {
     state_.asks = false;
     changed_.notify_all();
   }
+
+  /// Lets the conversion write to new memory. Raises MemoryError.
+  void give_memory(int64_t bytes) {
+    allocate(bytes);
+    const std::lock_guard lock(mutex_);
+    state_.wants.reset();
+    changed_.notify_all();
+  }
+
+  /// The output of a conversion to memory that has ended; None of a dry run.
+  nb::object written() const { return written_.is_valid() ? written_ : nb::none(); }
 
   /// The report, or the exception, of a conversion that has ended.
   ConvertReport report() {
@@ -126,21 +153,40 @@ class Conversion {
     return stopped_ ? stopped() : Status();
   }
 
+  Result<std::span<std::byte>> ask_for(int64_t bytes) {
+    std::unique_lock lock(mutex_);
+    state_.wants = bytes;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return !state_.wants || stopped_; });
+    if (stopped_) return stopped().error();
+    return memory_;
+  }
+
+  /// A new bytes object, which nobody else sees before the conversion has ended.
+  void allocate(int64_t bytes) {
+    written_ = nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(bytes)));
+    if (!written_.is_valid()) throw nb::python_error();
+    memory_ = {reinterpret_cast<std::byte*>(PyBytes_AsString(written_.ptr())),
+               static_cast<size_t>(bytes)};
+  }
+
   static Status stopped() {
     return Error{ErrorCode::invalid_argument, "the conversion was stopped"};
   }
 
   void work() {
     try {
-      result_ = format::convert(format::formats(), input_, output_, options_);
+      result_ = format::convert(format::formats(), input_, output_.value_or(""), options_);
     } catch (...) {  // std::bad_alloc
       thrown_ = std::current_exception();
     }
   }
 
   const std::string input_;
-  const std::string output_;
+  const std::optional<std::string> output_;
   ConvertOptions options_;
+  nb::object written_;  ///< has memory_
+  std::span<std::byte> memory_;
   std::optional<Result<ConvertReport>> result_;
   std::exception_ptr thrown_;
   std::mutex mutex_;
@@ -163,6 +209,7 @@ ConvertReport listen(Conversion& conversion, nb::handle progress) {
       progress(state.done, state.total);
       told = state.done;
     }
+    if (state.wants) conversion.give_memory(*state.wants);
     if (state.asks) conversion.answer();
   }
 }
@@ -174,12 +221,15 @@ std::vector<std::string> globs(const char* parameter, nb::handle list) {
 }
 
 /// `own` has options that only some formats have: names as on the command line -> texts.
-nb::str convert(nb::handle input, nb::handle output, nb::dict own, nb::handle dtype,
-                bool clean_temp, nb::handle include, nb::handle exclude, bool overwrite,
-                bool dry_run, bool require_float, nb::handle threads, nb::handle mem,
-                nb::handle progress) {
+/// `contents` and `folder` as of bytes_of(); with these `input` is a name for messages. Returns the
+/// report as JSON, and the output where `output` is None.
+nb::tuple convert(nb::handle input, nb::handle contents, nb::handle folder, nb::handle output,
+                  nb::dict own, nb::handle dtype, bool clean_temp, nb::handle include,
+                  nb::handle exclude, bool overwrite, bool dry_run, bool require_float,
+                  nb::handle threads, nb::handle mem, nb::handle progress) {
   ThreadPool pool(threads_of(threads));
   ConvertOptions options;
+  options.open.bytes = bytes_of(contents, folder);
   for (const auto& [name, value] : own) {
     const std::string key = from_text("own", name);
     options.open.own.set(key, from_text(key.c_str(), value));
@@ -195,19 +245,21 @@ nb::str convert(nb::handle input, nb::handle output, nb::dict own, nb::handle dt
     options.open.memory = integer("mem", mem);
     options.write.stream.memory = options.open.memory;
   }
-  Conversion conversion(path_of(input), path_of(output), std::move(options));
+  std::optional<std::string> to;
+  if (!output.is_none()) to = path_of(output);
+  Conversion conversion(path_of(input), std::move(to), std::move(options));
   const auto json = format::to_json(listen(conversion, progress));
   const std::string text =
       json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-  return nb::str(text.data(), text.size());
+  return nb::make_tuple(nb::str(text.data(), text.size()), conversion.written());
 }
 
 }  // namespace
 
 void add_convert(nb::module_& core) {
-  core.def("convert", convert, "input"_a, "output"_a, "own"_a, "dtype"_a.none(), "clean_temp"_a,
-           "include"_a, "exclude"_a, "overwrite"_a, "dry_run"_a, "require_float"_a,
-           "threads"_a.none(), "mem"_a.none(), "progress"_a.none());
+  core.def("convert", convert, "input"_a, "contents"_a.none(), "folder"_a.none(), "output"_a.none(),
+           "own"_a, "dtype"_a.none(), "clean_temp"_a, "include"_a, "exclude"_a, "overwrite"_a,
+           "dry_run"_a, "require_float"_a, "threads"_a.none(), "mem"_a.none(), "progress"_a.none());
 }
 
 }  // namespace dequant::python

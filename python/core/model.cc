@@ -53,8 +53,11 @@ Result<std::unique_ptr<Extractor>> open(const std::string& path,
 
 class ModelFile {
  public:
-  ModelFile(nb::handle path, nb::handle mem, bool checksum, nb::handle names) {
+  /// `contents` and `folder` as of bytes_of(); with these `path` is a name for messages.
+  ModelFile(nb::handle path, nb::handle contents, nb::handle folder, nb::handle mem, bool checksum,
+            nb::handle names) {
     format::OpenOptions options{mem.is_none() ? 0 : integer("mem", mem), {}};
+    options.bytes = bytes_of(contents, folder);
     options.own.set_if(!checksum, "no-checksum");
     const std::string chosen = from_text("names", names);
     if (chosen != "gguf") options.own.set("names", chosen);
@@ -180,6 +183,21 @@ std::string path_of(nb::handle path) {
   return {owned.c_str(), owned.size()};
 }
 
+std::optional<format::ModelBytes> bytes_of(nb::handle contents, nb::handle folder) {
+  if (contents.is_none()) return {};
+  const std::shared_ptr<Exported> memory(new Exported, [](Exported* exported) {
+    const nb::gil_scoped_acquire locked;
+    delete exported;
+  });
+  if (!memory->get(contents, PyBUF_SIMPLE)) {
+    PyErr_Format(PyExc_TypeError, "model: contiguous bytes are wanted, not %R",
+                 nb::handle(contents.type()).ptr());
+    throw nb::python_error();
+  }
+  return format::ModelBytes{{memory->bytes(), memory},
+                            folder.is_none() ? std::string() : path_of(folder)};
+}
+
 nb::str to_text(std::string_view bytes) {
   PyObject* text =
       PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "surrogateescape");
@@ -201,8 +219,8 @@ std::string from_text(const char* parameter, nb::handle text) {
 
 void add_model(nb::module_& core) {
   nb::class_<ModelFile>(core, "ModelFile")
-      .def(nb::init<nb::handle, nb::handle, bool, nb::handle>(), "path"_a, "mem"_a.none(),
-           "checksum"_a, "names"_a)
+      .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle, bool, nb::handle>(), "path"_a,
+           "contents"_a.none(), "folder"_a.none(), "mem"_a.none(), "checksum"_a, "names"_a)
       .def_prop_ro("format", &ModelFile::format)
       .def("tensors", &ModelFile::tensors)
       .def("kept", &ModelFile::kept)

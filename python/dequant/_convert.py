@@ -11,9 +11,11 @@ from types import MappingProxyType
 from typing import Any
 
 from . import _core
+from ._source import source_of
+from ._typing import ModelSource
 
 
-def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
+def convert(input: ModelSource, output: str | os.PathLike[str] | None = None, *,
             assume_const: bool = False, strip_qdq: bool = False, clip: str = "needed",
             dtype: Any = None, external_data: bool = False, include: str | Iterable[str] = (),
             exclude: str | Iterable[str] = (), overwrite: bool = False, dry_run: bool = False,
@@ -22,6 +24,7 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
             shards: str | None = None, keep_unknown: bool = False, resume: bool = False,
             names: str = "gguf",
             audit: str | os.PathLike[str] | None = None,
+            base_dir: str | os.PathLike[str] | None = None,
             threads: int | None = None, mem: int | None = None,
             progress: Callable[[int, int], object] | None = None) -> ConvertReport:
     """Writes a float model: every DequantizeLinear of constants becomes a float initializer.
@@ -29,7 +32,12 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
     A checkpoint (a folder, or a .safetensors file) becomes a dense checkpoint, a TFLite model a
     .safetensors file.
 
-    input, output  paths of models; a file appears complete or not at all
+    input          the path of a model, the bytes of its file (any object with the buffer
+                   protocol), or an onnx.ModelProto
+    output         the path of the float model; a file appears complete or not at all. None, of ONNX
+                   models: the `model` of the report is the float model: an object of the input's
+                   class for an onnx.ModelProto, otherwise bytes. It has all data inside, at most
+                   protobuf's 2 GiB
     assume_const   an initializer that is also a graph input counts as constant, although callers
                    of the model could override it
     strip_qdq      also removes QuantizeLinear and DequantizeLinear nodes from activations, inputs
@@ -59,6 +67,8 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
     keep_unknown   of checkpoints: copies quantized tensors that no scheme explains, with a warning
     resume         of checkpoints: continues an interrupted conversion after its last complete file
     audit          of checkpoints: path of a file that gets a JSON line for each tensor
+    base_dir       of a model in memory: the folder of its external data; None: external data is
+                   refused
     threads        None or 0: one for each processor
     mem            bytes of memory for tensor data; None: 1 GiB
     progress       called repeatedly as progress(bytes_done, bytes_total), by the thread that called
@@ -73,8 +83,12 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
     """
     if progress is not None and not callable(progress):
         raise TypeError(f"progress: a callable is wanted, not {type(progress).__name__}")
-    os.stat(input)  # raises FileNotFoundError with the file's name
-    if not overwrite and not resume and os.path.lexists(output):
+    source = source_of(input, base_dir)
+    if source.contents is None:
+        os.stat(source.path)  # raises FileNotFoundError with the file's name
+    if output is None and (clean_temp or overwrite):
+        raise ValueError(f"{'clean_temp' if clean_temp else 'overwrite'}: there is no output file")
+    if output is not None and not overwrite and not resume and os.path.lexists(output):
         raise FileExistsError(errno.EEXIST, f"{os.strerror(errno.EEXIST)}, and overwrite is False",
                               os.fspath(output))
     if _is_negative(mem):
@@ -94,11 +108,14 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
         own["names"] = names
     if audit is not None:
         own["audit"] = os.fsdecode(audit)
-    text = _core.convert(input, output, own, dtype, bool(clean_temp), _globs("include", include),
-                         _globs("exclude", exclude), bool(overwrite), bool(dry_run),
-                         bool(require_float), threads, mem, progress)
-    paths = {"input": os.fsdecode(input), "output": os.fsdecode(output), "dry_run": bool(dry_run)}
-    return ConvertReport(paths | json.loads(text))
+    text, written = _core.convert(*source[:3], output, own, dtype, bool(clean_temp),
+                                  _globs("include", include), _globs("exclude", exclude),
+                                  bool(overwrite), bool(dry_run), bool(require_float), threads,
+                                  mem, progress)
+    paths = {"input": None if source.contents is not None else os.fsdecode(source.path),
+             "output": None if output is None else os.fsdecode(output), "dry_run": bool(dry_run)}
+    return ConvertReport(paths | json.loads(text),
+                         None if written is None else source.result(written))
 
 
 def _is_negative(number: Any) -> bool:
@@ -119,6 +136,8 @@ def _globs(parameter: str, globs: str | Iterable[str]) -> list[str]:
 class ConvertReport:
     """The report of convert().
 
+    model      the float model, of a conversion without an output: an onnx.ModelProto if the input
+               was one, otherwise bytes; None of a dry run, and where a file was written
     converted  one mapping for each node that became a constant: "node", "output", "x", "type",
                "shape", ...; of a checkpoint, for each dequantized tensor: "name", "codes",
                "scheme", "type", "shape", ..., and "nan_scales" and "infinite_scales" where some
@@ -141,10 +160,11 @@ class ConvertReport:
                "write", "flush"
     """
 
-    __slots__ = ("_dict", "converted", "folded", "stripped", "inputs_changed", "outputs_changed",
-                 "left", "dropped", "bytes_in", "bytes_out", "data_file", "cleaned", "warnings",
-                 "seconds")
+    __slots__ = ("_dict", "model", "converted", "folded", "stripped", "inputs_changed",
+                 "outputs_changed", "left", "dropped", "bytes_in", "bytes_out", "data_file",
+                 "cleaned", "warnings", "seconds")
 
+    model: Any
     converted: tuple[Mapping[str, Any], ...]
     folded: tuple[Mapping[str, Any], ...]
     stripped: tuple[Mapping[str, Any], ...]
@@ -160,13 +180,14 @@ class ConvertReport:
     seconds: Mapping[str, float]
     _dict: dict[str, Any]
 
-    def __init__(self, report: dict[str, Any]) -> None:
+    def __init__(self, report: dict[str, Any], model: Any = None) -> None:
         totals = report["totals"]
         lists = ("stripped", "inputs_changed", "outputs_changed", "left", "dropped", "cleaned")
         facts = {key: tuple(map(MappingProxyType, report.get(key, ()))) for key in lists}
         folded = report["folded"] if "folded" in report else report["converted"]
         facts["folded"] = facts["converted"] = tuple(map(MappingProxyType, folded))
-        for name, value in {**facts, "_dict": report, "bytes_in": totals["model_bytes_in"],
+        for name, value in {**facts, "_dict": report, "model": model,
+                            "bytes_in": totals["model_bytes_in"],
                             "bytes_out": totals["model_bytes_out"],
                             "data_file": totals["data_file"],
                             "warnings": tuple(report["warnings"]),
@@ -181,8 +202,8 @@ class ConvertReport:
         copy: dict[str, Any] = json.loads(json.dumps(self._dict))
         return copy
 
-    def __reduce__(self) -> tuple[type[ConvertReport], tuple[dict[str, Any]]]:
-        return ConvertReport, (self._dict,)
+    def __reduce__(self) -> tuple[type[ConvertReport], tuple[dict[str, Any], Any]]:
+        return ConvertReport, (self._dict, self.model)
 
     def __repr__(self) -> str:
         return (f"<dequant.ConvertReport {len(self.folded)} folded, {len(self.stripped)} stripped, "

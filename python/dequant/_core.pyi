@@ -20,9 +20,12 @@ def dequantize_scheme(scheme: str, tensors: dict[str, Any], options: dict[str, s
                       out: Any, threads: int | None, like: str | None) -> Any: ...
 def convert_floats(element: str, data: npt.NDArray[np.uint8], shape: tuple[int, ...], dtype: Any,
                    out: Any, like: str | None) -> Any: ...
+# The report as JSON, and the output where `output` is None, but not of a dry run.
 def convert(
-    input: str | PathLike[str],
-    output: str | PathLike[str],
+    input: str | PathLike[str],  # with contents: a name for messages
+    contents: Any | None,  # a buffer with the model
+    folder: str | PathLike[str] | None,  # of files that the model in `contents` names
+    output: str | PathLike[str] | None,
     own: dict[str, str],
     dtype: Any,
     clean_temp: bool,
@@ -34,12 +37,18 @@ def convert(
     threads: int | None,
     mem: int | None,
     progress: Callable[[int, int], object] | None,
-) -> str: ...
+) -> tuple[str, bytes | None]: ...
 
 # An open model file; dequant.Model and dequant.Tensor are its interface for users.
 class ModelFile:
     def __init__(
-        self, path: str | PathLike[str], mem: int | None, checksum: bool, names: str
+        self,
+        path: str | PathLike[str],  # with contents: a name for messages
+        contents: Any | None,
+        folder: str | PathLike[str] | None,
+        mem: int | None,
+        checksum: bool,
+        names: str,
     ) -> None: ...
     @property
     def format(self) -> str: ...

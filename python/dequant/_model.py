@@ -12,13 +12,15 @@ import numpy as np
 from . import _core
 from ._dtypes import bfloat16_as_float32
 from ._packed import Packed
+from ._source import source_of
+from ._typing import ModelSource
 
 _Stored = tuple[Any, str, tuple[int, ...]]  # packed bytes, the name of their element, a shape
 
 
-def open(path: str | os.PathLike[str], *, mem: int | None = None, checksum: bool = True,
-         names: str = "gguf") -> Model:
-    """Opens a model file: a mapping from names to tensors, which are dequantized on access.
+def open(path: ModelSource, *, mem: int | None = None, checksum: bool = True,
+         names: str = "gguf", base_dir: str | os.PathLike[str] | None = None) -> Model:
+    """Opens a model: a mapping from names to tensors, which are dequantized on access.
 
     >>> with dequant.open("quantized.onnx") as model:
     ...     for name, tensor in model.items():
@@ -32,6 +34,11 @@ def open(path: str | os.PathLike[str], *, mem: int | None = None, checksum: bool
     Tensor data is read on access. Reading external data whose SHA-1 differs from the checksum in
     the model raises ValueError, unless `checksum` is False.
 
+    `path` may also be the bytes of such a file (any object with the buffer protocol), or an
+    onnx.ModelProto. Bytes are not copied; the object stays in use until the model is closed. The
+    files of external data are then looked for in the folder `base_dir`; without a `base_dir`
+    external data is refused.
+
     Tensors of GGUF files have the names and the rows that transformers has where `names` is "hf".
 
     The structure of the model (everything but tensor data) may occupy 32 MiB of memory plus 8 times
@@ -40,10 +47,13 @@ def open(path: str | os.PathLike[str], *, mem: int | None = None, checksum: bool
     Raises OSError if a file cannot be read, ValueError if the file is not a valid model, and
     UnsupportedError.
     """
-    # Raises FileNotFoundError with the file's name. Nonblocking: opening a pipe would otherwise
-    # block until the pipe has a writer.
-    os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY))
-    return Model(path, _core.ModelFile(path, mem, bool(checksum), names))
+    source = source_of(path, base_dir)
+    if source.contents is None:
+        # Raises FileNotFoundError with the file's name. Nonblocking: opening a pipe would otherwise
+        # block until the pipe has a writer.
+        os.close(os.open(source.path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY))
+    file = _core.ModelFile(*source[:3], mem, bool(checksum), names)
+    return Model(source.path if source.contents is None else None, file)
 
 
 class Tensor:
@@ -184,7 +194,7 @@ class Model(Mapping[str, Tensor]):
     """An open model file: a mapping from names to tensors, in the order of the file.
 
     format   name of the file format: "onnx"
-    path     the path that open() was given
+    path     the path that open() was given; None for a model in memory
     tensors  tuple of all tensors, in the order of the file
 
     The keys are the names of the outputs of DequantizeLinear nodes. A look-up also accepts the name
@@ -197,9 +207,9 @@ class Model(Mapping[str, Tensor]):
 
     __slots__ = ("_file", "_names", "format", "path", "tensors")
 
-    def __init__(self, path: str | os.PathLike[str], file: _core.ModelFile) -> None:
+    def __init__(self, path: str | os.PathLike[str] | None, file: _core.ModelFile) -> None:
         self._file = file
-        self.path = os.fspath(path)
+        self.path = None if path is None else os.fspath(path)
         self.format = file.format
         self.tensors = tuple(Tensor(file, i, facts) for i, facts in enumerate(file.tensors()))
         self._names = dict.fromkeys(tensor.name for tensor in self.tensors)
@@ -243,7 +253,8 @@ class Model(Mapping[str, Tensor]):
 
     def __repr__(self) -> str:
         closed = ", closed" if self.closed else ""
-        return f"<dequant.Model {self.path!r}, {len(self.tensors)} tensors{closed}>"
+        name = "in memory" if self.path is None else repr(self.path)
+        return f"<dequant.Model {name}, {len(self.tensors)} tensors{closed}>"
 
 
 def _as_array(stored: _Stored) -> np.ndarray[Any, Any] | Packed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias, Union
 
@@ -32,6 +33,15 @@ class DLPack(Protocol):
     def __dlpack_device__(self) -> tuple[Any, Any]: ...
 
 
+class ModelProto(Protocol):
+    """onnx.ModelProto, declared without an import of onnx."""
+
+    DESCRIPTOR: Any
+    graph: Any
+
+    def SerializeToString(self) -> bytes: ...
+
+
 class TorchDType(Protocol):
     """torch.dtype, declared without an import of torch."""
 
@@ -48,5 +58,7 @@ Tensor: TypeAlias = Union[npt.NDArray[Any], np.generic, Packed, Buffer, ArrayInt
 DType: TypeAlias = Union[str, type[np.generic], np.dtype[Any], TorchDType]
 #: An option of a scheme; a sequence has one integer for each axis.
 Option: TypeAlias = Union[bool, int, str, Sequence[int]]
+#: A model: a path, or the bytes of its file, or an onnx.ModelProto.
+ModelSource: TypeAlias = Union[str, os.PathLike[str], Buffer, ModelProto]
 #: A tensor to write to.
 Writable: TypeAlias = Union[npt.NDArray[Any], Buffer, DLPack]

@@ -157,7 +157,7 @@ def test_an_output_that_exists_is_replaced_only_on_demand(source, tmp_path):
     (["none.onnx", "out.onnx"], {}, FileNotFoundError, "none.onnx"),
     (["in.onnx", "no/folder/out.onnx"], {}, OSError, "no/folder"),
     (["in.onnx", "a\0b"], {}, ValueError, "null"),
-    (["in.onnx", None], {}, TypeError, "NoneType"), ([None, "out.onnx"], {}, TypeError, "NoneType"),
+    (["in.onnx", 3], {}, TypeError, "int"), ([None, "out.onnx"], {}, TypeError, "NoneType"),
     (["in.onnx", "out.onnx"], {"mem": -1}, ValueError, "^mem: "),
     (["in.onnx", "out.onnx"], {"mem": 1.5}, TypeError, "^mem: "),
     (["in.onnx", "out.onnx"], {"threads": "2"}, TypeError, "^threads: "),

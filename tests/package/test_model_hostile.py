@@ -39,7 +39,7 @@ def read_all(path):
     ("folder", OSError, "folder: not a regular file|folder"),
     ("pipe", OSError, "pipe"), ("empty", ValueError, "empty"), ("text", ValueError, "text"),
     ("/dev/zero", OSError, "/dev/zero"), ("a\0b", ValueError, "null"),
-    (b"none", FileNotFoundError, "none"),
+    (b"none", ValueError, "^<bytes>: no ONNX model"),
     (None, TypeError, "NoneType"), ({}, TypeError, "dict"), (1.5, TypeError, "float")])
 def test_what_is_no_model_is_not_opened(path, error, sentence, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

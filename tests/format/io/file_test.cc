@@ -71,6 +71,32 @@ TEST(InputFileTest, OpensOnlyRegularFiles) {
   EXPECT_TRUE(fails(InputFile::open(""), ErrorCode::io, "No such file"));
 }
 
+TEST(InputFileTest, BytesInMemoryAreReadAsAFile) {
+  const std::string bytes = "0123456789";
+  const auto owner = std::make_shared<int>();
+  {
+    const auto file = InputFile::in_memory({std::as_bytes(std::span(bytes)), owner}, "<bytes>");
+    EXPECT_EQ(file.name(), "<bytes>");
+    EXPECT_EQ(file.size(), 10);
+    EXPECT_EQ(read(file, 0, 10), "0123456789");
+    EXPECT_EQ(read(file, 7, 3), "789");
+    EXPECT_EQ(read(file, 10, 0), "");
+    EXPECT_TRUE(succeeds(file.check_unchanged()));
+    std::vector<std::byte> out(4);
+    for (const int64_t offset : {7, 10, 11, 1 << 30})
+      EXPECT_TRUE(fails(file.read(offset, out), ErrorCode::malformed, "<bytes> has no 4 bytes"));
+    EXPECT_EQ(owner.use_count(), 2);
+  }
+  EXPECT_EQ(owner.use_count(), 1);
+}
+
+TEST(InputFileTest, BytesInMemoryAreNoFileOfTheSystem) {
+  const Scratch scratch;
+  const auto memory = InputFile::in_memory({}, "<bytes>");
+  EXPECT_EQ(memory.size(), 0);
+  EXPECT_FALSE(memory.identity().same_file(identity_of(scratch.write("f", ""))));
+}
+
 TEST(InputFileTest, MessagesShowPathsEscaped) {
   EXPECT_TRUE(fails(InputFile::open("no\nsuch"), ErrorCode::io, "no\\x0asuch"));
 }

@@ -84,6 +84,22 @@ TEST_F(OutputFileTest, FlushingEarlyChangesNothing) {
   EXPECT_EQ(scratch_.read("out").find_first_not_of('x'), std::string::npos);
 }
 
+TEST_F(OutputFileTest, AnOutputInMemoryHasNoFile) {
+  std::string memory = "........";
+  auto out = OutputFile::in_memory(std::as_writable_bytes(std::span(memory)));
+  EXPECT_TRUE(succeeds(out.reserve(8)));
+  EXPECT_TRUE(succeeds(out.write("ab")));
+  EXPECT_EQ(out.leave(4), 2);
+  EXPECT_TRUE(succeeds(out.write("gh")));
+  EXPECT_TRUE(succeeds(out.write_at(2, std::as_bytes(std::span("cdef", 4)))));
+  out.start_flush(0, 8);
+  EXPECT_EQ(out.size(), 8);
+  EXPECT_TRUE(succeeds(out.commit()));
+  EXPECT_EQ(memory, "abcdefgh");
+  EXPECT_TRUE(fails(out.write("i"), ErrorCode::io, "no room for 1 bytes at byte 8 of the 8"));
+  EXPECT_THAT(listing(), IsEmpty());
+}
+
 TEST_F(OutputFileTest, AnEmptyFileIsAFile) {
   EXPECT_TRUE(succeeds(OutputFile::create(path(), Overwrite::refuse).value().commit()));
   EXPECT_THAT(listing(), ElementsAre("out"));

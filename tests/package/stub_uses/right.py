@@ -2,11 +2,13 @@
 
 import array
 import mmap
+import pathlib
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
+from onnx import ModelProto
 from typing_extensions import assert_type
 
 import dequant
@@ -65,6 +67,14 @@ def unused() -> None:
     onnx.dequantize_linear(Tensor(), Interface(), Tensor())
     dequant.Packed(Tensor(), "uint4", 2)
     assert_type(onnx.dequantize_linear(x, 1.0, out=Tensor()), Tensor)
+    proto = ModelProto()
+    dequant.open(pathlib.Path("m.onnx"), mem=1 << 20)
+    dequant.open(b"", base_dir=pathlib.Path("folder"))
+    assert_type(dequant.open(proto, base_dir="folder"), dequant.Model)
+    assert_type(dequant.convert("m.onnx", "out.onnx"), dequant.ConvertReport)
+    dequant.convert(memoryview(b""), pathlib.Path("out.onnx"), base_dir=None)
+    dequant.convert(bytearray(), None)
+    dequant.convert(proto, strip_qdq=True).model.graph
 
 
 assert_type(packed.shape, tuple[int, ...])

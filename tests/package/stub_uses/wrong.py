@@ -37,4 +37,9 @@ directml.dequantize(x, scale, feature_level=6.3)  # call-overload
 dequant.Packed(b"", "uint4")  # call-arg
 dequant.Packed(b"", "uint4", 2.0)  # arg-type
 dequant.Packed(b"", "uint4", 0).to_numpy("int8")  # call-arg
+dequant.open(3)  # arg-type
+dequant.open(None)  # arg-type
+dequant.convert([b""])  # arg-type
+dequant.convert("m.onnx", b"out.onnx")  # arg-type
+dequant.convert("m.onnx", base_dir=3)  # arg-type
 dequant.Bits  # attr-defined
