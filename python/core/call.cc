@@ -130,9 +130,9 @@ threads   the largest number of threads; None or 0: one for each processor
 like      "torch": the result is a tensor of torch instead of a numpy array
 
 Tensors are numpy arrays (with dtypes of ml_dtypes, too), objects that share their memory with
-numpy, dequant.Packed, or, for scales and zero points, Python numbers. Raises ValueError for what
-the specification forbids, dequant.UnsupportedError, TypeError or OverflowError; `out` is then
-unchanged.)";
+numpy, dequant.Packed, or, for scales and zero points, Python numbers and lists of them. Raises
+ValueError for what the specification forbids, dequant.UnsupportedError, TypeError or OverflowError;
+`out` is then unchanged.)";
 }
 
 }  // namespace dequant::python

@@ -71,4 +71,10 @@ void add_schemes(nanobind::module_& core);
 // Conversions of floats.
 void add_floats(nanobind::module_& core);
 
+/// The end of every signature for help(), whose types are those of the stubs. nanobind itself would
+/// say object, as the functions check their arguments themselves.
+#define DEQUANT_COMMON_SIGNATURE                              \
+  "out: Writable | None = None, threads: int | None = None, " \
+  "like: Literal['numpy', 'torch'] | None = None) -> np.ndarray | torch.Tensor"
+
 }  // namespace dequant::python

@@ -104,14 +104,21 @@ numpy.broadcast_to(), are read without a copy; arrays with negative strides are 
 void add_directml(nb::module_& core) {
   const nb::object none = nb::none();
   nb::module_ m = core.def_submodule("directml");
-  const auto add = [&](const char* name, auto function, const char* doc) {
+  const auto add = [&](const char* name, auto function, const char* doc, const char* signature) {
     m.def(name, function, "input"_a.none(), "scale"_a.none(), "zero_point"_a.none() = none,
           nb::kw_only(), "feature_level"_a.none() = "6_4", "out"_a.none() = none,
-          "threads"_a.none() = none, "like"_a.none() = none, documented(doc).c_str());
+          "threads"_a.none() = none, "like"_a.none() = none, documented(doc).c_str(),
+          nb::sig(signature));
   };
+#define DEQUANT_SIGNATURE(name)                                       \
+  "def " name                                                         \
+  "(input: Tensor, scale: Tensor | Floats, "                          \
+  "zero_point: Tensor | Ints | None = None, *, feature_level: str = " \
+  "'6_4', " DEQUANT_COMMON_SIGNATURE
   add("element_wise_dequantize_linear", operation<DML_OPERATOR_ELEMENT_WISE_DEQUANTIZE_LINEAR>,
-      kElementWise);
-  add("dequantize", operation<DML_OPERATOR_DEQUANTIZE>, kDequantize);
+      kElementWise, DEQUANT_SIGNATURE("element_wise_dequantize_linear"));
+  add("dequantize", operation<DML_OPERATOR_DEQUANTIZE>, kDequantize,
+      DEQUANT_SIGNATURE("dequantize"));
 }
 
 }  // namespace dequant::python

@@ -106,16 +106,26 @@ void add_linear(nb::module_& core) {
       "dequantize_linear", of_onnx, "x"_a.none(), "scale"_a.none(), "zero_point"_a.none() = none,
       nb::kw_only(), "axis"_a.none() = 1, "block_size"_a.none() = 0, "output_dtype"_a.none() = none,
       "opset"_a.none() = onnx::kNewestOpset, "out"_a.none() = none, "threads"_a.none() = none,
-      "like"_a.none() = none, documented(kOnnx).c_str());
+      "like"_a.none() = none, documented(kOnnx).c_str(),
+      nb::sig(
+          "def dequantize_linear(x: Tensor, scale: Tensor | Floats, "
+          "zero_point: Tensor | Ints | None = None, *, axis: int = 1, block_size: int = 0, "
+          "output_dtype: DType | int | None = None, opset: int = 28, " DEQUANT_COMMON_SIGNATURE));
+  static_assert(onnx::kNewestOpset == 28, "the signature above says so");
   core.def_submodule("microsoft")
       .def("dequantize_linear", of_microsoft, "x"_a.none(), "x_scale"_a.none(),
            "x_zero_point"_a.none() = none, nb::kw_only(), "axis"_a.none() = none,
            "out"_a.none() = none, "threads"_a.none() = none, "like"_a.none() = none,
-           documented(kMicrosoft).c_str());
-  core.def_submodule("webnn").def("dequantize_linear", of_webnn, "input"_a.none(), "scale"_a.none(),
-                                  "zero_point"_a.none(), nb::kw_only(), "out"_a.none() = none,
-                                  "threads"_a.none() = none, "like"_a.none() = none,
-                                  documented(kWebnn).c_str());
+           documented(kMicrosoft).c_str(),
+           nb::sig("def dequantize_linear(x: Tensor, x_scale: Tensor | Floats, "
+                   "x_zero_point: Tensor | Ints | None = None, *, axis: int | None = "
+                   "None, " DEQUANT_COMMON_SIGNATURE));
+  core.def_submodule("webnn").def(
+      "dequantize_linear", of_webnn, "input"_a.none(), "scale"_a.none(), "zero_point"_a.none(),
+      nb::kw_only(), "out"_a.none() = none, "threads"_a.none() = none, "like"_a.none() = none,
+      documented(kWebnn).c_str(),
+      nb::sig("def dequantize_linear(input: Tensor, "
+              "scale: Tensor | Floats, zero_point: Tensor | Ints, *, " DEQUANT_COMMON_SIGNATURE));
 }
 
 }  // namespace dequant::python

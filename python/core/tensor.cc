@@ -55,7 +55,8 @@ Tensor::Tensor(const char* name, nb::handle object, const Element* numbers, Layo
   if (borrow(object, layout) || take_packed(object) || take_bytes(object) ||
       (numbers != nullptr && take_number(name, object, *numbers)))
     return;
-  const auto adapted = nb::cast<nb::tuple>(arrays("adapt")(name, object));
+  const nb::object number = numbers == nullptr ? nb::none() : nb::object(to_str(*numbers));
+  const auto adapted = nb::cast<nb::tuple>(arrays("adapt")(name, object, number));
   element_ = element_from_name(nb::cast<std::string_view>(adapted[1])).value();
   sizes_.assign(nb::cast<nb::tuple>(adapted[2]));
   if (!exported_.get(adapted[0], PyBUF_SIMPLE)) throw nb::type_error("adapt() made no buffer");

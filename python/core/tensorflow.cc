@@ -80,7 +80,14 @@ void add_tensorflow(nb::module_& core) {
            "mode"_a.none() = "MIN_COMBINED", "name"_a.none() = none, "axis"_a.none() = none,
            "narrow_range"_a.none() = false, "dtype"_a.none() = none, nb::kw_only(),
            "version"_a.none() = "r2", "semantics"_a.none() = "kernel", "out"_a.none() = none,
-           "threads"_a.none() = none, "like"_a.none() = none, documented(kDequantize).c_str());
+           "threads"_a.none() = none, "like"_a.none() = none, documented(kDequantize).c_str(),
+           nb::sig(
+               "def dequantize(input: Tensor, min_range: Tensor | Floats, "
+               "max_range: Tensor | Floats, "
+               "mode: Literal['MIN_COMBINED', 'MIN_FIRST', 'SCALED'] = 'MIN_COMBINED', "
+               "name: object = None, axis: int | None = None, narrow_range: bool = False, "
+               "dtype: DType | None = None, *, version: Literal['r2', 'r1.4'] = 'r2', "
+               "semantics: Literal['kernel', 'documented'] = 'kernel', " DEQUANT_COMMON_SIGNATURE));
 }
 
 }  // namespace dequant::python

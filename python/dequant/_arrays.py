@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _core
+from . import _core, _numbers
 from ._core import BITS
 from ._dtypes import as_bfloat16, describe, element_of, name_of
 
@@ -56,14 +56,18 @@ def bytes_of(parameter: str, data: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
     return array.reshape(-1).view(np.uint8)
 
 
-def adapt(name: str, value: Any) -> tuple[np.ndarray, str, tuple[int, ...], bool]:
+def adapt(name: str, value: Any,
+          numbers: str | None = None) -> tuple[np.ndarray, str, tuple[int, ...], bool]:
     """The bytes of any tensor, its element type, its shape, and whether elements of less than 8
-    bits have one byte each."""
+    bits have one byte each. `numbers` is the element type of plain numbers, if they may be given
+    for the tensor: then lists of them may be as well."""
+    if numbers is not None and _numbers.is_list(value):
+        return _numbers.of_list(name, value, numbers)
     if not speaks_dlpack(value):
-        return _adapt_array(name, _array(name, value))
+        return _adapt_array(name, _array(name, value), numbers)
     array, element = of_dlpack(name, value)
-    if element is None:
-        return _adapt_array(name, array)  # raises TypeError if the dtype is no element type
+    if element is None:  # raises TypeError if the dtype is no element type
+        return _adapt_array(name, array, numbers, is_torch(value))
     dtype = name_of(getattr(value, "dtype", element))
     if dtype != element and (is_torch(value) or dtype in BITS):
         raise TypeError(f"{name}: {dtype}, whose memory DLPack calls {element}; give "
@@ -88,7 +92,8 @@ def _array(name: str, value: Any) -> np.ndarray:
         raise TypeError(f"{name}: {type(value).__name__} gives no memory: {error}") from None
 
 
-def _adapt_array(name: str, array: np.ndarray) -> tuple[np.ndarray, str, tuple[int, ...], bool]:
+def _adapt_array(name: str, array: np.ndarray, numbers: str | None = None,
+                 of_torch: bool = False) -> tuple[np.ndarray, str, tuple[int, ...], bool]:
     names = array.dtype.names
     if names is not None and len(names) == 1 and names[0] in _QUANTIZED:
         array = array[names[0]]
@@ -96,6 +101,9 @@ def _adapt_array(name: str, array: np.ndarray) -> tuple[np.ndarray, str, tuple[i
         array = array.astype(array.dtype.newbyteorder("="))
     described = describe(array.dtype)
     if described is None:
+        hint = _numbers.cast_hint(name, array, numbers, of_torch) if numbers is not None else ""
+        if hint:
+            raise TypeError(f"{name}: {array.dtype} is no element type of dequant{hint}")
         raise TypeError(f"{name}: {array.dtype} is no element type of dequant, which are "
                         f"{', '.join(BITS)}; bytes that hold one are given as dequant.Packed(data, "
                         "dtype, shape)")

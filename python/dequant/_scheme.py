@@ -19,6 +19,10 @@ Tensors are as for the functions of the other dialects. Raises ValueError for wh
 forbids; `out` is then unchanged."""
 
 
+_COMMON_TYPES = {"dtype": "DType", "out": "Writable", "threads": "int",
+                 "like": 'Literal["numpy", "torch"]'}
+
+
 def _text(value: Any) -> str:
     """An option as text: True is "true", a sequence "128,128"."""
     if isinstance(value, bool):
@@ -32,12 +36,16 @@ def function(scheme: str) -> Callable[..., Any]:
     """The function of a scheme: its tensors by position or name, its options by name."""
     inputs, required, settings, description = SCHEMES[scheme]
     parameters = [
-        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                          default=inspect.Parameter.empty if name in required else None)
+        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Tensor")
+        if name in required else
+        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None,
+                          annotation="Tensor | None")
         for name in inputs]
-    parameters += [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
-                   for name in (*settings, "dtype", "out", "threads", "like")]
-    signature = inspect.Signature(parameters)
+    parameters += [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None,
+                                     annotation=f"{annotation} | None")
+                   for name, annotation in (*((name, "Option") for name in settings),
+                                            *_COMMON_TYPES.items())]
+    signature = inspect.Signature(parameters, return_annotation="np.ndarray | torch.Tensor")
 
     def dequantize(*args: Any, **kwargs: Any) -> Any:
         given = signature.bind(*args, **kwargs).arguments

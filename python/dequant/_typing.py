@@ -54,6 +54,11 @@ class TorchDType(Protocol):
 
 #: A tensor to read.
 Tensor: TypeAlias = Union[npt.NDArray[Any], np.generic, Packed, Buffer, ArrayInterface, DLPack]
+#: Numbers for scales and ranges, and for zero points; lists as of arrays.
+Floats: TypeAlias = Union[float, Sequence[float], Sequence[Sequence[float]],
+                          Sequence[Sequence[Sequence[float]]]]
+Ints: TypeAlias = Union[int, Sequence[int], Sequence[Sequence[int]],
+                        Sequence[Sequence[Sequence[int]]]]
 #: An element type: a name, or a dtype of numpy, ml_dtypes or torch.
 DType: TypeAlias = Union[str, type[np.generic], np.dtype[Any], TorchDType]
 #: An option of a scheme; a sequence has one integer for each axis.

@@ -3,7 +3,7 @@ from typing import Any, Literal, TypeVar, overload
 import numpy.typing as npt
 import torch
 
-from ._typing import Tensor, Writable
+from ._typing import Floats, Ints, Tensor, Writable
 
 __all__ = ["dequantize", "element_wise_dequantize_linear"]
 
@@ -12,8 +12,8 @@ _Out = TypeVar("_Out", bound=Writable)
 @overload
 def dequantize(
     input: Tensor,
-    scale: Tensor | float,
-    zero_point: Tensor | int | None = None,
+    scale: Tensor | Floats,
+    zero_point: Tensor | Ints | None = None,
     *,
     feature_level: str = "6_4",
     out: _Out,
@@ -24,8 +24,8 @@ def dequantize(
 @overload
 def dequantize(
     input: Tensor,
-    scale: Tensor | float,
-    zero_point: Tensor | int | None = None,
+    scale: Tensor | Floats,
+    zero_point: Tensor | Ints | None = None,
     *,
     feature_level: str = "6_4",
     out: None = None,
@@ -36,8 +36,8 @@ def dequantize(
 @overload
 def dequantize(
     input: Tensor,
-    scale: Tensor | float,
-    zero_point: Tensor | int | None = None,
+    scale: Tensor | Floats,
+    zero_point: Tensor | Ints | None = None,
     *,
     feature_level: str = "6_4",
     out: None = None,
@@ -48,8 +48,8 @@ def dequantize(
 @overload
 def element_wise_dequantize_linear(
     input: Tensor,
-    scale: Tensor | float,
-    zero_point: Tensor | int | None = None,
+    scale: Tensor | Floats,
+    zero_point: Tensor | Ints | None = None,
     *,
     feature_level: str = "6_4",
     out: _Out,
@@ -60,8 +60,8 @@ def element_wise_dequantize_linear(
 @overload
 def element_wise_dequantize_linear(
     input: Tensor,
-    scale: Tensor | float,
-    zero_point: Tensor | int | None = None,
+    scale: Tensor | Floats,
+    zero_point: Tensor | Ints | None = None,
     *,
     feature_level: str = "6_4",
     out: None = None,
@@ -72,8 +72,8 @@ def element_wise_dequantize_linear(
 @overload
 def element_wise_dequantize_linear(
     input: Tensor,
-    scale: Tensor | float,
-    zero_point: Tensor | int | None = None,
+    scale: Tensor | Floats,
+    zero_point: Tensor | Ints | None = None,
     *,
     feature_level: str = "6_4",
     out: None = None,

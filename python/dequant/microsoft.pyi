@@ -3,7 +3,7 @@ from typing import Any, Literal, TypeVar, overload
 import numpy.typing as npt
 import torch
 
-from ._typing import Tensor, Writable
+from ._typing import Floats, Ints, Tensor, Writable
 
 __all__ = ["dequantize_linear"]
 
@@ -12,8 +12,8 @@ _Out = TypeVar("_Out", bound=Writable)
 @overload
 def dequantize_linear(
     x: Tensor,
-    x_scale: Tensor | float,
-    x_zero_point: Tensor | int | None = None,
+    x_scale: Tensor | Floats,
+    x_zero_point: Tensor | Ints | None = None,
     *,
     axis: int | None = None,
     out: _Out,
@@ -24,8 +24,8 @@ def dequantize_linear(
 @overload
 def dequantize_linear(
     x: Tensor,
-    x_scale: Tensor | float,
-    x_zero_point: Tensor | int | None = None,
+    x_scale: Tensor | Floats,
+    x_zero_point: Tensor | Ints | None = None,
     *,
     axis: int | None = None,
     out: None = None,
@@ -36,8 +36,8 @@ def dequantize_linear(
 @overload
 def dequantize_linear(
     x: Tensor,
-    x_scale: Tensor | float,
-    x_zero_point: Tensor | int | None = None,
+    x_scale: Tensor | Floats,
+    x_zero_point: Tensor | Ints | None = None,
     *,
     axis: int | None = None,
     out: None = None,

@@ -3,7 +3,7 @@ from typing import Any, Literal, TypeVar, overload
 import numpy.typing as npt
 import torch
 
-from ._typing import DType, Tensor, Writable
+from ._typing import DType, Floats, Ints, Tensor, Writable
 
 __all__ = ["dequantize_linear"]
 
@@ -12,8 +12,8 @@ _Out = TypeVar("_Out", bound=Writable)
 @overload
 def dequantize_linear(
     x: Tensor,
-    scale: Tensor | float,
-    zero_point: Tensor | int | None = None,
+    scale: Tensor | Floats,
+    zero_point: Tensor | Ints | None = None,
     *,
     axis: int = 1,
     block_size: int = 0,
@@ -27,8 +27,8 @@ def dequantize_linear(
 @overload
 def dequantize_linear(
     x: Tensor,
-    scale: Tensor | float,
-    zero_point: Tensor | int | None = None,
+    scale: Tensor | Floats,
+    zero_point: Tensor | Ints | None = None,
     *,
     axis: int = 1,
     block_size: int = 0,
@@ -42,8 +42,8 @@ def dequantize_linear(
 @overload
 def dequantize_linear(
     x: Tensor,
-    scale: Tensor | float,
-    zero_point: Tensor | int | None = None,
+    scale: Tensor | Floats,
+    zero_point: Tensor | Ints | None = None,
     *,
     axis: int = 1,
     block_size: int = 0,

@@ -3,7 +3,7 @@ from typing import Any, Literal, TypeVar, overload
 import numpy.typing as npt
 import torch
 
-from ._typing import DType, Tensor, Writable
+from ._typing import DType, Floats, Tensor, Writable
 
 __all__ = ["dequantize"]
 
@@ -12,8 +12,8 @@ _Out = TypeVar("_Out", bound=Writable)
 @overload
 def dequantize(
     input: Tensor,
-    min_range: Tensor | float,
-    max_range: Tensor | float,
+    min_range: Tensor | Floats,
+    max_range: Tensor | Floats,
     mode: Literal["MIN_COMBINED", "MIN_FIRST", "SCALED"] = "MIN_COMBINED",
     name: object = None,
     axis: int | None = None,
@@ -30,8 +30,8 @@ def dequantize(
 @overload
 def dequantize(
     input: Tensor,
-    min_range: Tensor | float,
-    max_range: Tensor | float,
+    min_range: Tensor | Floats,
+    max_range: Tensor | Floats,
     mode: Literal["MIN_COMBINED", "MIN_FIRST", "SCALED"] = "MIN_COMBINED",
     name: object = None,
     axis: int | None = None,
@@ -48,8 +48,8 @@ def dequantize(
 @overload
 def dequantize(
     input: Tensor,
-    min_range: Tensor | float,
-    max_range: Tensor | float,
+    min_range: Tensor | Floats,
+    max_range: Tensor | Floats,
     mode: Literal["MIN_COMBINED", "MIN_FIRST", "SCALED"] = "MIN_COMBINED",
     name: object = None,
     axis: int | None = None,

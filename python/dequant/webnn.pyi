@@ -3,7 +3,7 @@ from typing import Any, Literal, TypeVar, overload
 import numpy.typing as npt
 import torch
 
-from ._typing import Tensor, Writable
+from ._typing import Floats, Ints, Tensor, Writable
 
 __all__ = ["dequantize_linear"]
 
@@ -12,8 +12,8 @@ _Out = TypeVar("_Out", bound=Writable)
 @overload
 def dequantize_linear(
     input: Tensor,
-    scale: Tensor | float,
-    zero_point: Tensor | int,
+    scale: Tensor | Floats,
+    zero_point: Tensor | Ints,
     *,
     out: _Out,
     threads: int | None = None,
@@ -23,8 +23,8 @@ def dequantize_linear(
 @overload
 def dequantize_linear(
     input: Tensor,
-    scale: Tensor | float,
-    zero_point: Tensor | int,
+    scale: Tensor | Floats,
+    zero_point: Tensor | Ints,
     *,
     out: None = None,
     threads: int | None = None,
@@ -34,8 +34,8 @@ def dequantize_linear(
 @overload
 def dequantize_linear(
     input: Tensor,
-    scale: Tensor | float,
-    zero_point: Tensor | int,
+    scale: Tensor | Floats,
+    zero_point: Tensor | Ints,
     *,
     out: None = None,
     threads: int | None = None,

@@ -88,7 +88,7 @@ def test_a67_scales_and_zero_points_that_are_no_numbers_of_their_type():
     for value in (128, -129, 255):
         with pytest.raises(OverflowError, match="^zero_point: .* does not fit in int8"):
             onnx(X.view(np.int8), 1.0, value)
-    for value in (1.0, True, "1", [1], np.float32(1)):
+    for value in (1.0, True, "1", ["1"], np.float32(1)):
         with pytest.raises((TypeError, ValueError), match="zero_point"):
             onnx(X, 1.0, value)
     for value, same in ((float("inf"), np.inf), (1e-46, 0), (-1e-45, -1.4e-45), (2**24 + 1, 2**24)):

@@ -2,11 +2,14 @@
 
 import ast
 import importlib.util
+import inspect
 import pathlib
+import pydoc
 import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import dequant
@@ -92,6 +95,34 @@ def test_stubs_have_the_parameters_of_the_functions(module, name):
         assert [row[:2] for row in stated] == [row[:2] for row in actual]
         for (parameter, _, there), (_, _, here) in zip(stated, actual, strict=True):
             assert there == here or (parameter in ("out", "like") and there == "required")
+
+
+@pytest.mark.parametrize("module, name", FUNCTIONS)
+def test_help_shows_real_types_and_the_defaults_that_calls_have(module, name):
+    function = getattr(getattr(dequant, module), name)
+    shown = pydoc.plain(pydoc.render_doc(function))
+    line = next(line for line in shown.splitlines() if line.strip().startswith(f"{name}("))
+    assert "Tensor | Floats" in line and "np.ndarray | torch.Tensor" in line
+    arguments = ast.parse(f"def {line.strip()}: ...").body[0].args
+    named = [a.arg for a in [*arguments.args, *arguments.kwonlyargs]]
+    defaults = [*arguments.defaults, *arguments.kw_defaults]
+    tensors = [np.uint8([[1, 2]]), 0.5, 3]
+    if module == "webnn":
+        tensors[1:] = [[[0.5]], [[3]]]
+    tensors = tensors[:len(named) - len([d for d in defaults if d is not None])]
+    given = {n: ast.literal_eval(d) for n, d in zip(named[::-1], defaults[::-1], strict=False)
+             if d is not None}
+    assert len(tensors) + len(given) == len(named)
+    np.testing.assert_array_equal(function(*tensors), function(
+        **dict(zip(named, tensors, strict=False)), **given))
+
+
+def test_help_of_schemes_shows_types():
+    signature = inspect.signature(dequant.gptq.dequantize)
+    assert str(signature.parameters["qweight"]) == "qweight: 'Tensor'"
+    assert str(signature.parameters["g_idx"]) == "g_idx: 'Tensor | None' = None"
+    assert str(signature.parameters["bits"]) == "bits: 'Option | None' = None"
+    assert signature.return_annotation == "np.ndarray | torch.Tensor"
 
 
 def test_functions_say_what_they_are():
