@@ -29,7 +29,7 @@ make_base() {
 # inside COMMAND...: runs in the system, in a namespace whose mounts end with the command.
 inside() {
   unshare --mount --pid --fork sh -c 'mount -t proc proc "$1/proc" && shift && exec "$@"' sh \
-    "$system" env -i PATH=/usr/bin:/bin HOME=/root chroot "$system" "$@"
+    "$system" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root chroot "$system" "$@"
 }
 
 make_base
