@@ -56,7 +56,7 @@ TEST_F(CModelTest, ListsAndReads) {
   EXPECT_STREQ(t.name, "q");
   EXPECT_STREQ(t.codes, "q");
   EXPECT_STREQ(t.node, "");
-  EXPECT_STREQ(t.scheme, "gguf");
+  EXPECT_STREQ(t.scheme, "Q8_0");
   EXPECT_STREQ(t.stored, "Q8_0");
   EXPECT_STREQ(t.reason, "");
   EXPECT_EQ(t.element, DEQUANT_FLOAT32);

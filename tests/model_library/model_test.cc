@@ -45,7 +45,7 @@ TEST_F(ModelTest, ListsQuantizedTensorsThenFloats) {
   const ModelTensor& q = model.tensors()[0];
   EXPECT_EQ(q.name, "q");
   EXPECT_EQ(q.codes, "q");
-  EXPECT_EQ(q.scheme, "gguf");
+  EXPECT_EQ(q.scheme, "Q8_0");
   EXPECT_EQ(q.stored, "Q8_0");
   EXPECT_EQ(q.element, Element::float32);
   EXPECT_THAT(q.shape, ElementsAre(3, 32));
@@ -103,7 +103,7 @@ TEST_F(ModelTest, BandsAreTheWholeTensorFromFrontToBack) {
 
 TEST_F(ModelTest, AnErrorOfABandEndsTheRead) {
   const Model model = Model::open(gguf()).value();
-  for (const size_t tensor : {0, 1}) {
+  for (const size_t tensor : {size_t{0}, size_t{1}}) {
     const Status status = model.read(tensor,
                                      [](int64_t, auto) -> Status {
                                        return Error{ErrorCode::limit, "enough"};
