@@ -16,8 +16,11 @@ std::string_view original_name(std::string_view name) {
   // onnxruntime/quantization: quant_utils.py, qdq_quantizer.py, matmul_nbits_quantizer.py.
   if (drop_end(name, "_quantized") || drop_end(name, "_DequantizeLinear_Output")) return name;
   drop_end(name, "_output");
-  for (const std::string_view end : {"_DQ_Q2", "_DQ_Q4", "_DQ_Q8", "_Q2", "_Q4", "_Q8"})
-    if (drop_end(name, end)) return name;
+  for (const std::string_view end : {"_Q2", "_Q4", "_Q8"}) {
+    if (!drop_end(name, end)) continue;
+    drop_end(name, "_DQ");
+    return name == "_DQ" ? std::string_view() : name;
+  }
   return {};
 }
 

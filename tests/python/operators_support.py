@@ -1,10 +1,22 @@
 """What the tests of quantized operators share: float models to quantize, and comparisons."""
 
+import ml_dtypes
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
 from support import dequant, model, node, op_types, random_feeds, save, session, value
+
+
+FLOATS = {"float32": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
+
+
+def packed(codes, bits):
+    """Codes along the last axis in bytes, the first in the lowest bits."""
+    per = 8 // bits
+    codes = np.pad(codes, [(0, 0)] * (codes.ndim - 1) + [(0, -codes.shape[-1] % per)])
+    codes = codes.reshape(*codes.shape[:-1], -1, per).astype("u1")
+    return np.bitwise_or.reduce(codes << (np.arange(per, dtype="u1") * bits), axis=-1)
 
 
 def sqnr(exact, approximate):

@@ -14,18 +14,8 @@ from onnxruntime.quantization.matmul_nbits_quantizer import (DefaultWeightOnlyQu
                                                              MatMulNBitsQuantizer)
 
 from arithmetic import codes as codes_of
-from operators_support import least_sqnr, sqnr
+from operators_support import FLOATS, least_sqnr, packed, sqnr
 from support import convert, dequant, model, names, node, op_types, reasons, save, session, value
-
-FLOATS = {"float32": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
-
-
-def packed(codes, bits):
-    """Codes along the last axis in bytes, the first in the lowest bits."""
-    per = 8 // bits
-    codes = np.pad(codes, [(0, 0)] * (codes.ndim - 1) + [(0, -codes.shape[-1] % per)])
-    codes = codes.reshape(*codes.shape[:-1], -1, per).astype("u1")
-    return np.bitwise_or.reduce(codes << (np.arange(per, dtype="u1") * bits), axis=-1)
 
 
 def table(shape=(5, 40), element="uint8", bits=4, block_size=16, quantize_axis=1, gather_axis=0,

@@ -4,7 +4,6 @@ definition, (code - zero point) * scale, whatever its layout."""
 import json
 import logging
 
-import ml_dtypes
 import numpy as np
 import onnx
 import pytest
@@ -12,20 +11,9 @@ from onnx import helper, numpy_helper
 from onnxruntime.quantization.matmul_nbits_quantizer import (DefaultWeightOnlyQuantConfig,
                                                              MatMulNBitsQuantizer)
 
-from operators_support import assert_not_worse, least_sqnr
+from operators_support import FLOATS, assert_not_worse, least_sqnr, packed
 from support import (assert_same_outputs, convert, dequant, model, names, node, op_types, reasons,
                      save, session, value)
-
-FLOATS = {"float32": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
-
-
-def packed(codes, bits):
-    """Codes along the last axis in bytes, the first in the lowest bits."""
-    per = 8 // bits
-    codes = np.pad(codes, [(0, 0)] * (codes.ndim - 1) + [(0, -codes.shape[-1] % per)])
-    codes = codes.reshape(*codes.shape[:-1], -1, per).astype("u1")
-    return np.bitwise_or.reduce(codes << (np.arange(per, dtype="u1") * bits), axis=-1)
-
 
 class Weight:
     """A random weight by the names of the schema, and its floats [K, N]."""

@@ -11,6 +11,7 @@ TEST(OriginalName, IsWhatQuantizersHaveAppendedTo) {
   EXPECT_EQ(original_name("conv1.weight_DequantizeLinear_Output"), "conv1.weight");
   EXPECT_EQ(original_name("fc1.weight_DQ_Q4"), "fc1.weight");
   EXPECT_EQ(original_name("fc1.weight_DQ_Q8_output"), "fc1.weight");
+  EXPECT_EQ(original_name("fc1.weight_Q4"), "fc1.weight");
 }
 
 TEST(OriginalName, IsUnknownOfOtherNames) {
