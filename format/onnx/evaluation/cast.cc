@@ -155,8 +155,9 @@ bool can_calculate(int32_t data_type) {
   return element && is_output(*element);
 }
 
-/// A product of two 16-bit floats is exact in float32, and a quotient rounded to float32 first
-/// rounds as it would alone: 24 bits are twice those of float16 and 2 more.
+/// Computes in float32. A product of two numbers of float16 or bfloat16 is exact there. A quotient
+/// that is rounded to float32 and then to the type equals the quotient rounded once, because the 24
+/// bits of float32 are at least 2 * 11 + 2, with the 11 bits of float16 (8 of bfloat16).
 Array calculate(Arithmetic operation, const Array& a, const Array& b) {
   const Element element = *element_from_onnx(a.type.data_type);
   Array out{a.type, {}};
