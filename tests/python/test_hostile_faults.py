@@ -298,3 +298,24 @@ def test_little_memory_is_enough_or_an_error(tmp_path):
             assert_error(outcome, 6, "in.onnx: out of memory")
         assert set(listing(tmp_path)) <= {"in.onnx", "out.onnx"}
     assert codes[0] == 6 and codes[-1] == 0 and codes == sorted(codes, reverse=True)
+
+
+def test_a_stack_that_could_not_grow_ended_the_command_by_a_signal(tmp_path):
+    """Where all memory but some pages is in use. In steps of 16 KiB below what is enough."""
+    (tmp_path / "in.onnx").write_bytes(model(
+        node("DequantizeLinear", ["x", "s"], ["y"]),
+        initializer(tensor("x", [1, MIB], INT8, raw=bytes(range(256)) * (MIB // 256))),
+        initializer(tensor("s", [MIB], FLOAT, raw=b"\0\0\x80\x3f" * MIB))))
+
+    def outcome(kibibytes):
+        return run("convert", tmp_path / "in.onnx", "-o", tmp_path / "out.onnx", "-q", "-f", "-T1",
+                   address_space=kibibytes * 1024)
+
+    below, enough = 1024, 512 * 1024
+    while enough - below > 4:
+        middle = (below + enough) // 2
+        below, enough = (below, middle) if outcome(middle).code == 0 else (middle, enough)
+    for kibibytes in range(enough - 320, enough - 4, 16):
+        failed = outcome(kibibytes)
+        if failed.code != 0:
+            assert_error(failed, 6, "in.onnx: out of memory")
