@@ -9,10 +9,16 @@ import pytest
 from onnx import helper, numpy_helper
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 
-from operators_support import assert_not_worse
+from operators_support import assert_not_worse, samples
 from support import (convert, dequant, model, node, op_types, reasons, save, session, value)
 
 RNG = np.random.default_rng(3)
+
+
+@pytest.fixture(autouse=True)
+def same_numbers_in_any_order_of_tests():
+    global RNG
+    RNG = np.random.default_rng(3)
 
 
 def tensor(name, *shape):
@@ -37,13 +43,10 @@ def float_model(operator, path, opset=21):
 
 
 class Samples(CalibrationDataReader):
-    """Random inputs of a model."""
+    """The inputs of least_sqnr(), so that no number is cut off."""
 
     def __init__(self, path):
-        rng = np.random.default_rng(1)  # the inputs of least_sqnr(), so that none is cut off
-        [x] = session(path).get_inputs()
-        shape = [d if isinstance(d, int) else 4 for d in x.shape]
-        self.batches = iter([{x.name: rng.normal(size=shape).astype("f4")} for _ in range(3)])
+        self.batches = iter(samples(path))
 
     def get_next(self):
         return next(self.batches, None)

@@ -15,6 +15,12 @@ from support import convert, dequant, model, node, op_types, reasons, save, sess
 RNG = np.random.default_rng(3)
 
 
+@pytest.fixture(autouse=True)
+def same_numbers_in_any_order_of_tests():
+    global RNG
+    RNG = np.random.default_rng(3)
+
+
 def tensor(name, *shape, scale=0.3):
     return numpy_helper.from_array((RNG.normal(size=shape) * scale).astype("f4"), name)
 
@@ -70,11 +76,11 @@ OPERATOR = {"two readers": "MatMulInteger", "LSTM in both directions": "DynamicQ
 MODELS["LSTM in both directions"].graph.node[0].output[:] = ["y", "", "cell"]
 
 
-def feeds(path):
-    rng = np.random.default_rng(7)
+def feeds(path, seed=7):
+    rng = np.random.default_rng(seed)
     given = {}
     for i in session(path).get_inputs():
-        shape = [d if isinstance(d, int) else 4 for d in i.shape]
+        shape = [d if isinstance(d, int) else 64 for d in i.shape]
         if i.type == "tensor(float)":
             given[i.name] = rng.normal(size=shape).astype("f4")
         elif i.name == "mask" and len(shape) == 1:
@@ -117,10 +123,11 @@ def test_dynamically_quantized_model_becomes_float(name, kind, tmp_path):
     assert left == (expected if name != "ConvInteger" else ["Conv", "Add"])
     assert {"op_type": operator, "replaced_by": [t for t in expected if t != "Add"][0]}.items() <= \
         next(s for s in report["stripped"] if s["op_type"] == operator).items()
-    given = feeds(original)
-    exact, quantized, stripped = (session(p).run(None, given) for p in (
-        original, source, tmp_path / "out.onnx"))
-    for e, q, s in zip(exact, quantized, stripped, strict=True):
+    # Enough inputs that errors of weights and of activations do not cancel out.
+    sessions = [session(p) for p in (original, source, tmp_path / "out.onnx")]
+    runs = [[s.run(None, feeds(original, seed)) for s in sessions] for seed in range(32)]
+    for i in range(len(runs[0][0])):
+        e, q, s = (np.concatenate([run[k][i].ravel() for run in runs]) for k in range(3))
         assert sqnr(e, q) > 10 and sqnr(e, s) >= sqnr(e, q) - 0.01
 
 
