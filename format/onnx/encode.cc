@@ -135,6 +135,12 @@ std::string float_attribute(std::string_view name, float value) {
                    [&](protozero::pbf_writer& a) { a.add_float(field::attribute::f, value); });
 }
 
+std::string ints_attribute(std::string_view name, std::span<const int64_t> values) {
+  return attribute(name, AttributeType::ints, [&](protozero::pbf_writer& a) {
+    for (const int64_t value : values) a.add_int64(field::attribute::ints, value);
+  });
+}
+
 std::string floats_attribute(std::string_view name, std::span<const float> values) {
   return attribute(name, AttributeType::floats, [&](protozero::pbf_writer& a) {
     for (const float value : values) a.add_float(field::attribute::floats, value);

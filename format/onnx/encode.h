@@ -56,6 +56,9 @@ std::string int_attribute(std::string_view name, int64_t value);
 /// A float attribute, as a field of NodeProto.
 std::string float_attribute(std::string_view name, float value);
 
+/// An attribute that lists integers, as a field of NodeProto.
+std::string ints_attribute(std::string_view name, std::span<const int64_t> values);
+
 /// An attribute that lists floats, as a field of NodeProto.
 std::string floats_attribute(std::string_view name, std::span<const float> values);
 

@@ -22,6 +22,13 @@ MadeAttribute floats_attribute(Store& store, std::string_view name, std::span<co
   return {read, floats_attribute(name, values)};
 }
 
+MadeAttribute ints_attribute(Store& store, std::string_view name, std::span<const int64_t> values) {
+  Attribute read;  // the structure in memory has no lists of integers
+  read.name = store.text(name);
+  read.type = static_cast<int32_t>(AttributeType::ints);
+  return {read, ints_attribute(name, values)};
+}
+
 Result<std::optional<MadeAttribute>> carried_attribute(Model& model, const Node& node,
                                                        std::string_view name) {
   const std::optional<MadeAttribute> none;

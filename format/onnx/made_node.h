@@ -35,6 +35,9 @@ MadeAttribute int_attribute(Store& store, std::string_view name, int64_t value);
 /// A list of floats.
 MadeAttribute floats_attribute(Store& store, std::string_view name, std::span<const float> values);
 
+/// A list of integers.
+MadeAttribute ints_attribute(Store& store, std::string_view name, std::span<const int64_t> values);
+
 /// The attribute of a node of the file, as it stands there; nothing where the node has none of that
 /// name. Fails with malformed or io.
 Result<std::optional<MadeAttribute>> carried_attribute(Model& model, const Node& node,

@@ -25,21 +25,41 @@ def tensor(name, *shape):
     return numpy_helper.from_array((RNG.normal(size=shape) * 0.3).astype("f4"), name)
 
 
-IMAGE, MATRIX = ["n", 3, 8, 8], ["n", 24]
-
-# Float models of one layer for each operator: its nodes, constants, the shapes of input and output.
+# Float models of one layer for each operator: its nodes, constants, the shapes of inputs and output.
+IMAGE, MATRIX, ROWS = {"x": ["n", 3, 8, 8]}, {"x": ["n", 24]}, {"x": ["n", 6, 10]}
 FLOAT = {
     "QLinearMatMul": ([node("MatMul", "x w", "y", "layer")], [tensor("w", 24, 10)], MATRIX,
                       ["n", 10]),
     "QLinearConv": ([node("Conv", "x w b", "y", "layer", pads=[1, 1, 1, 1], strides=[2, 2])],
                     [tensor("w", 6, 3, 3, 3), tensor("b", 6)], IMAGE, ["n", 6, 4, 4]),
+    "QGemm": ([node("Gemm", "x w b", "y", "layer")], [tensor("w", 24, 10), tensor("b", 10)],
+              MATRIX, ["n", 10]),
+    "QGemm transposed": ([node("Gemm", "x w b", "y", "layer", transB=1)],
+                         [tensor("w", 10, 24), tensor("b", 10)], MATRIX, ["n", 10]),
+    "QLinearAdd": ([node("Add", "x z", "y", "layer")], [],
+                   {"x": ["n", 6, 10], "z": ["n", 1, 10]}, ["n", 6, 10]),
+    "QLinearMul": ([node("Mul", "x w", "y", "layer")], [tensor("w", 6, 1)], ROWS, ["n", 6, 10]),
+    "QLinearConcat": ([node("Concat", "x z v", "y", "layer", axis=0)], [tensor("v", 3, 10)],
+                      {"x": ["n", 10], "z": ["m", 10]}, ["k", 10]),
+    "QLinearAveragePool": ([node("AveragePool", "x", "y", "layer", kernel_shape=[3, 3],
+                                 pads=[1, 1, 1, 1], count_include_pad=1)], [], IMAGE,
+                           ["n", 3, 8, 8]),
+    "QLinearGlobalAveragePool": ([node("Sigmoid", "x", "h", "before"),
+                                  node("GlobalAveragePool", "h", "y", "layer")], [], IMAGE,
+                                 ["n", 3, 1, 1]),
+    "QLinearSigmoid": ([node("Sigmoid", "x", "y", "layer")], [], ROWS, ["n", 6, 10]),
+    "QLinearLeakyRelu": ([node("LeakyRelu", "x", "y", "layer", alpha=0.2)], [], ROWS,
+                         ["n", 6, 10]),
+    "QLinearSoftmax": ([node("Softmax", "x", "y", "layer", axis=1)], [], ROWS, ["n", 6, 10]),
+    "QLinearWhere": ([node("Where", "flag x z", "y", "layer")], [],
+                     {"flag": ["n", 6, 1], "x": ["n", 6, 10], "z": [6, 10]}, ["n", 6, 10]),
 }
 
 
 def float_model(operator, path, opset=21):
-    nodes, tensors, shape, result = FLOAT[operator]
-    return save(model(nodes, [value("x", shape=shape)], [value("y", shape=result)], tensors,
-                      opset=opset), path)
+    nodes, tensors, shapes, result = FLOAT[operator]
+    inputs = [value(n, "bool" if n == "flag" else "float32", s) for n, s in shapes.items()]
+    return save(model(nodes, inputs, [value("y", shape=result)], tensors, opset=opset), path)
 
 
 class Samples(CalibrationDataReader):
@@ -54,7 +74,8 @@ class Samples(CalibrationDataReader):
 
 def quantize(source, target, **options):
     logging.disable(logging.WARNING)
-    quantize_static(source, target, Samples(source), quant_format=QuantFormat.QOperator, **options)
+    quantize_static(source, target, Samples(source), quant_format=QuantFormat.QOperator,
+                    extra_options={"ForceQuantizeNoInputCheck": True}, **options)
     logging.disable(logging.NOTSET)
     return target
 
@@ -66,20 +87,22 @@ KINDS = {
     "per channel": dict(activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8,
                         per_channel=True),
 }
-QUANTIZED = {"QuantizeLinear", "DequantizeLinear"}
+WITH_WEIGHTS = {"QLinearMatMul", "QLinearConv", "QGemm"}
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("operator", FLOAT)
+@pytest.mark.parametrize("operator, kind", [
+    (o, k) for o in FLOAT for k in KINDS if k != "per channel" or o.split()[0] in WITH_WEIGHTS])
 def test_model_of_onnx_runtimes_quantizer_becomes_float(operator, kind, tmp_path):
     original = float_model(operator, tmp_path / "float.onnx")
     source = quantize(original, tmp_path / "in.onnx", **KINDS[kind])
-    assert operator in op_types(onnx.load(source))
+    assert operator.split()[0] in op_types(onnx.load(source))
     plain, report = convert(source, "--strip-qdq", "--require-float")
     expected = [n.op_type for n in FLOAT[operator][0]]
-    assert [t for t in op_types(plain) if t not in ("Clip", "Constant")] == expected
-    assert {"node": "layer_quant", "op_type": operator, "replaced_by": expected[0]} in \
-        report["stripped"]
+    found = [t for t in op_types(plain) if t not in ("Clip", "Constant", "Identity")]
+    assert found == expected
+    assert {"node": "layer_quant", "op_type": operator.split()[0], "replaced_by": expected[-1]} \
+        in report["stripped"]
+    assert report["left"] == []
     assert_not_worse(original, source, tmp_path / "out.onnx")
     # Without the option nothing changes.
     _, report = convert(source, to="same.onnx")
@@ -109,6 +132,34 @@ def test_weights_and_biases_have_the_bits_of_the_definition(kind, opset, tmp_pat
     dense = (w.astype("f4") - w_zero.astype("f4").reshape(shape)) * w_scale.reshape(shape)
     assert found["w"].tobytes() == dense.astype("f4").tobytes()
     assert found["b"].tobytes() == (b.astype("f4") * (x_scale * w_scale)).astype("f4").tobytes()
+
+
+@pytest.mark.parametrize("operator, opset", [
+    ("QGemm", 21), ("QGemm", 11), ("QGemm transposed", 13), ("QGemm transposed", 12)])
+@pytest.mark.parametrize("kind", ["uint8", "per channel"])
+def test_weights_of_a_gemm_have_the_bits_of_the_definition(kind, operator, opset, tmp_path):
+    original = float_model(operator, tmp_path / "float.onnx", opset)
+    source = quantize(original, tmp_path / "in.onnx", **KINDS[kind])
+    stored = constants(onnx.load(source))
+    [gemm] = [n for n in onnx.load(source).graph.node if n.op_type == "QGemm"]
+    _, x_scale, _, w, w_scale, w_zero, b, *_ = (stored.get(i) for i in gemm.input)
+    found = constants(convert(source, "--strip-qdq", "--clip", "never")[0])
+    assert sorted(found) == ["b", "w"] and w_scale.size == (10 if kind == "per channel" else 1)
+    shape = [-1, 1] if "transposed" in operator else [1, -1]
+    dense = (w.astype("f4") - w_zero.astype("f4").reshape(shape)) * w_scale.reshape(shape)
+    assert found["w"].tobytes() == dense.astype("f4").tobytes()
+    assert found["b"].tobytes() == (b.astype("f4") * (x_scale * w_scale)).astype("f4").tobytes()
+
+
+def test_constant_of_a_product_has_the_bits_of_the_definition(tmp_path):
+    original = float_model("QLinearMul", tmp_path / "float.onnx")
+    source = quantize(original, tmp_path / "in.onnx", **KINDS["int8"])
+    stored = constants(onnx.load(source))
+    [product] = [n for n in onnx.load(source).graph.node if n.op_type == "QLinearMul"]
+    w, scale, zero = (stored[i] for i in product.input[3:6])
+    found = constants(convert(source, "--strip-qdq", "--clip", "never")[0])
+    dense = (w.astype("f4") - zero.astype("f4")) * scale
+    assert [v.tobytes() for v in found.values()] == [dense.astype("f4").tobytes()]
 
 
 def test_operator_whose_parameters_are_computed_stays(tmp_path):

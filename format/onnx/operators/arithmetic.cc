@@ -7,6 +7,7 @@
 
 #include "format/io/errors.h"
 #include "format/io/numbers.h"
+#include "format/onnx/evaluation/attributes.h"
 #include "format/onnx/operators/attention.h"
 #include "format/onnx/operators/linear.h"
 #include "format/onnx/original_name.h"
@@ -30,7 +31,7 @@ std::vector<FloatInput> inputs_of(const ArithmeticOperator& op, const Node& node
     FloatInput next = inputs.back();
     for (size_t FloatInput::*i : {&FloatInput::codes, &FloatInput::scale, &FloatInput::zero_point})
       next.*i += op.repeat;
-    if (next.scale >= node.inputs.size()) break;
+    if (next.codes >= node.inputs.size()) break;
     inputs.push_back(next);
   }
   while (!inputs.empty() && node.input(inputs.back().codes).empty()) inputs.pop_back();
@@ -53,10 +54,7 @@ class Expander {
       if (!in_.reason().empty()) return std::vector<Node*>();
       made.inputs.push_back(std::move(name));
     }
-    for (const std::string_view name : op_.attributes) {
-      DEQUANT_TRY(auto attribute, carried_attribute(in_.model(), in_.node(), name));
-      if (attribute) made.attributes.push_back(*std::move(attribute));
-    }
+    for (const CarriedAttribute& a : op_.attributes) DEQUANT_CHECK(carry(a, made));
     DEQUANT_CHECK(put(std::move(made)));
     if (!in_.reason().empty()) return std::vector<Node*>();
     return rewire_.expand(in_.graph(), place_, nodes_);
@@ -98,6 +96,30 @@ class Expander {
     return d.outputs[0];
   }
 
+  /// Adds an attribute of the node to the float operator, or the input that it is there.
+  Status carry(const CarriedAttribute& carried, MadeNode& made) {
+    if (opset() >= carried.input_since) {
+      const Attribute* a = in_.node().attribute(carried.name);
+      if (a == nullptr) return {};
+      if (!a->reference.empty())
+        in_.refuse(fmt::format("{} is an attribute of its function", carried.name));
+      DEQUANT_TRY(const auto ints, read_ints(in_.model(), in_.node(), carried.name));
+      MadeNode constant{
+          .op_type = "Constant",
+          .outputs = {rewire_.fresh_name(fmt::format("{}_{}", in_.node().output(0), carried.name))},
+          .attributes = {ints_attribute(in_.model().store, "value_ints", *ints)},
+          .name = label("Constant")};
+      made.inputs.push_back(constant.outputs[0]);
+      nodes_.push_back(std::move(constant));
+      return {};
+    }
+    DEQUANT_TRY(auto attribute, carried_attribute(in_.model(), in_.node(), carried.name));
+    if (!attribute && carried.otherwise)
+      attribute = int_attribute(in_.model().store, carried.name, *carried.otherwise);
+    if (attribute) made.attributes.push_back(*std::move(attribute));
+    return {};
+  }
+
   MadeNode dequantize(size_t codes, std::string scale, bool constant) {
     const std::string stored = in_.name(codes);
     const std::string_view original = constant ? original_name(stored) : std::string_view();
@@ -136,13 +158,19 @@ class Expander {
             fmt::format("{}: several scales where one is allowed", escaped(in_.name(input.scale))));
         return {};
       }
-      d.attributes = {int_attribute(in_.model().store, "axis", *input.axis)};
+      d.attributes = {int_attribute(in_.model().store, "axis", axis_of(input))};
       if (opset() < kFirstPerAxis) d.domain = "com.microsoft";
     }
     Node& probe = rewire_.unattached(d, in_.node());
     DEQUANT_TRY(Decision decision, constants_.consider(in_.graph(), probe));
     if (!decision.dequantization) in_.refuse(std::move(decision.reason));
     return {};
+  }
+
+  /// The axis of several scales; -1 and -2 change places where the matrix is transposed.
+  int64_t axis_of(const FloatInput& input) {
+    const bool transposed = !input.transposed.empty() && in_.integer(input.transposed, 0) != 0;
+    return transposed ? -3 - *input.axis : *input.axis;
   }
 
   /// The parameters of an activation: constant, one scale, finite and not zero.
@@ -187,18 +215,19 @@ class Expander {
     DEQUANT_TRY(const TensorData a, in_.data(*one));
     DEQUANT_TRY(const TensorData b, in_.data(*other));
     const TensorType type = codes->type();
-    const auto count = element_count(type.shape);
     if (type.element != Element::int32 || a.element != Element::float32 ||
-        b.element != Element::float32 || type.shape.size() != 1) {
+        b.element != Element::float32) {
       in_.refuse(fmt::format("{}: {}{} is no bias of int32 with scales of float32",
                              escaped(in_.name(input.codes)), name(type.element),
                              text_of(type.shape)));
       return std::string();
     }
-    const std::vector<float> scales = products(a, b);
-    if (scales.size() != 1 && static_cast<int64_t>(scales.size()) != *count) {
-      in_.refuse(fmt::format("{}: {} scales for {} numbers", escaped(in_.name(input.codes)),
-                             scales.size(), *count));
+    const float factor = input.factor.empty() ? 1 : in_.real(input.factor, 1.0F);
+    const std::vector<float> scales = products(a, b, factor);
+    const int64_t last = type.shape.empty() ? 1 : type.shape.back();
+    if (scales.size() != 1 && static_cast<int64_t>(scales.size()) != last) {
+      in_.refuse(fmt::format("{}: {} scales for the shape {}", escaped(in_.name(input.codes)),
+                             scales.size(), text_of(type.shape)));
       return std::string();
     }
     MadeNode constant{.op_type = "Constant",
@@ -207,7 +236,7 @@ class Expander {
                       .name = label("Constant")};
     MadeNode d = dequantize(input.codes, constant.outputs[0], true);
     if (scales.size() > 1) {
-      d.attributes = {int_attribute(in_.model().store, "axis", 0)};
+      d.attributes = {int_attribute(in_.model().store, "axis", -1)};
       if (opset() < kFirstPerAxis) d.domain = "com.microsoft";
     }
     nodes_.push_back(std::move(constant));
@@ -215,8 +244,8 @@ class Expander {
     return d.outputs[0];
   }
 
-  /// The products of one number with each of others, as float32.
-  static std::vector<float> products(const TensorData& a, const TensorData& b) {
+  /// The products of a factor, one number and each of others, rounded to float32 in this order.
+  static std::vector<float> products(const TensorData& a, const TensorData& b, float factor) {
     const auto floats = [](const TensorData& data) {
       std::vector<float> out(data.bytes.size() / sizeof(float));
       std::memcpy(out.data(), data.bytes.data(), out.size() * sizeof(float));
@@ -226,7 +255,7 @@ class Expander {
     std::vector<float> y = floats(b);
     if (x.size() != 1) x.swap(y);
     if (x.size() != 1) return {};
-    for (float& s : y) s *= x[0];
+    for (float& s : y) s *= factor * x[0];
     return y;
   }
 
@@ -244,12 +273,17 @@ class Expander {
     }
     nodes_.push_back(made);
     if (!quantizes) return {};
+    if (!in_.has(op_.output->zero_point)) {
+      // A QuantizeLinear without one writes uint8, the operator maybe int8.
+      in_.refuse("its output has no zero point, which would have the type of the output");
+      return {};
+    }
     DEQUANT_CHECK(check_pair(op_.output->scale, op_.output->zero_point));
-    MadeNode q{.op_type = "QuantizeLinear",
-               .inputs = {made.outputs[0], in_.name(op_.output->scale)},
-               .outputs = {y},
-               .name = label("QuantizeLinear")};
-    if (in_.has(op_.output->zero_point)) q.inputs.push_back(in_.name(op_.output->zero_point));
+    MadeNode q{
+        .op_type = "QuantizeLinear",
+        .inputs = {made.outputs[0], in_.name(op_.output->scale), in_.name(op_.output->zero_point)},
+        .outputs = {y},
+        .name = label("QuantizeLinear")};
     nodes_.push_back(std::move(q));
     return {};
   }

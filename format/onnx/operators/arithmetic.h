@@ -9,6 +9,8 @@
 // tests/python/test_operators_arithmetic.py.
 #pragma once
 
+#include <limits>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -35,11 +37,24 @@ struct FloatInput {
   size_t other_scale = 0;
   /// Along which constant codes may have several scales; negative from the back. None: one scale.
   std::optional<int64_t> axis = {};
+  /// The integer attribute that transposes a matrix where it is not 0, and the axis with it.
+  std::string_view transposed = {};
+  /// Of a bias: the float attribute that its scale is multiplied by, 1 where it is absent.
+  std::string_view factor = {};
 
   /// A quantized input with the three inputs in the usual order.
   static constexpr FloatInput three(size_t first, std::optional<int64_t> axis = {}) {
     return {Kind::quantized, first, first + 1, first + 2, 0, axis};
   }
+};
+
+/// An attribute that the float operator gets from the node.
+struct CarriedAttribute {
+  std::string_view name;
+  /// The integer that its absence means for the node, where the float operator has another default.
+  std::optional<int64_t> otherwise = {};
+  /// The ai.onnx opset from which on the float operator has these integers as its last input.
+  int64_t input_since = std::numeric_limits<int64_t>::max();
 };
 
 /// The inputs with scale and zero point of the output.
@@ -61,15 +76,15 @@ struct ArithmeticOperator {
   /// node has such inputs.
   size_t repeat = 0;
   std::optional<QuantizedOutput> output = {};
-  std::span<const std::string_view> attributes = {};  ///< that the float operator gets
+  std::span<const CarriedAttribute> attributes = {};  ///< that the float operator gets
   /// Refuses, by Operands::refuse(), what the float operator does not do. May be null.
   Status (*check)(Operands& in) = nullptr;
   size_t plus = 0;  ///< above 0: an input that an Add behind the float operator adds, if present
 };
 
 /// The attributes of Conv, which its quantized forms have too.
-inline constexpr std::string_view kConvAttributes[] = {"auto_pad",     "dilations", "group",
-                                                       "kernel_shape", "pads",      "strides"};
+inline constexpr CarriedAttribute kConvAttributes[] = {
+    {"auto_pad"}, {"dilations"}, {"group"}, {"kernel_shape"}, {"pads"}, {"strides"}};
 
 /// The row of a node's operator, or null.
 const ArithmeticOperator* arithmetic_operator(const Node& node);

@@ -16,8 +16,8 @@ constexpr FloatInput quantized(size_t codes, size_t scale, size_t zero_point,
 
 constexpr FloatInput kAttention[] = {quantized(0, 3, 6), quantized(1, 4, 7, -1), same(2), same(5),
                                      same(8)};
-constexpr std::string_view kAttentionAttributes[] = {"do_rotary", "mask_filter_value", "num_heads",
-                                                     "scale", "unidirectional"};
+constexpr CarriedAttribute kAttentionAttributes[] = {
+    {"do_rotary"}, {"mask_filter_value"}, {"num_heads"}, {"scale"}, {"unidirectional"}};
 
 constexpr FloatInput kEmbedding[] = {same(0),
                                      same(1),
@@ -27,7 +27,7 @@ constexpr FloatInput kEmbedding[] = {same(0),
                                      quantized(5, 11, 16),
                                      quantized(6, 12, 17),
                                      same(7)};
-constexpr std::string_view kEmbeddingAttributes[] = {"epsilon"};
+constexpr CarriedAttribute kEmbeddingAttributes[] = {{"epsilon"}};
 
 constexpr FloatInput kIntegerToFloat[] = {quantized(0, 2, 4), quantized(1, 3, 5, -1)};
 constexpr FloatInput kDynamicMatMul[] = {same(0), quantized(1, 2, 3, -1)};

@@ -40,15 +40,26 @@ Result<TensorData> Operands::data(const Constant& constant) const {
 }
 
 int64_t Operands::integer(std::string_view name, std::optional<int64_t> otherwise) {
+  const Attribute* a = attribute(name, AttributeType::int_, otherwise.has_value());
+  return a == nullptr ? otherwise.value_or(0) : a->i;
+}
+
+float Operands::real(std::string_view name, std::optional<float> otherwise) {
+  const Attribute* a = attribute(name, AttributeType::float_, otherwise.has_value());
+  if (a == nullptr) return otherwise.value_or(0);
+  return a->floats.empty() ? 0 : a->floats[0];  // protobuf leaves out a zero
+}
+
+const Attribute* Operands::attribute(std::string_view name, AttributeType type, bool otherwise) {
   const Attribute* a = node_.attribute(name);
   if (a == nullptr) {
     if (!otherwise) refuse(fmt::format("it has no attribute {}", name));
-    return otherwise.value_or(0);
+    return nullptr;
   }
   if (!a->reference.empty()) refuse(fmt::format("{} is an attribute of its function", name));
-  const bool is_int = a->type == static_cast<int32_t>(AttributeType::int_) || a->type == 0;
-  if (!is_int) refuse(fmt::format("{} is not an integer", name));
-  return a->i;
+  if (a->type == static_cast<int32_t>(type) || a->type == 0) return a;
+  refuse(fmt::format("{} is not {}", name, type == AttributeType::int_ ? "an integer" : "a float"));
+  return nullptr;
 }
 
 std::string text_of(Shape shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }

@@ -33,6 +33,9 @@ class Operands {
   /// An integer attribute; `otherwise` where it is absent. Sets reason() where it is none.
   int64_t integer(std::string_view name, std::optional<int64_t> otherwise = {});
 
+  /// A float attribute, likewise.
+  float real(std::string_view name, std::optional<float> otherwise = {});
+
   /// Sets reason(), unless there is one already.
   void refuse(std::string reason) {
     if (reason_.empty()) reason_ = std::move(reason);
@@ -42,6 +45,10 @@ class Operands {
   const std::string& reason() const { return reason_; }
 
  private:
+  /// The attribute; null, and reason() is set, where it is not of that type, or neither it nor
+  /// `otherwise` is there.
+  const Attribute* attribute(std::string_view name, AttributeType type, bool otherwise);
+
   Model& model_;
   ExternalFiles& files_;
   Constants& constants_;
