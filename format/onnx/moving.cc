@@ -10,6 +10,8 @@ namespace dequant::format::onnx {
 namespace {
 
 constexpr MovingOperator kOperators[] = {
+    {"ArgMax", Carries::into_indices, Demand::order},
+    {"ArgMin", Carries::into_indices, Demand::order},
     {"Compress", Carries::first, Demand::nothing},
     {"Concat", Carries::all, Demand::nothing},
     {"DepthToSpace", Carries::first, Demand::nothing},
@@ -19,7 +21,7 @@ constexpr MovingOperator kOperators[] = {
     {"GatherElements", Carries::first, Demand::nothing},
     {"GatherND", Carries::first, Demand::nothing},
     {"Identity", Carries::first, Demand::nothing},
-    {"MaxPool", Carries::first, Demand::order},
+    {"MaxPool", Carries::first, Demand::windows},
     {"Pad", Carries::first, Demand::padding},
     {"Reshape", Carries::first, Demand::nothing},
     {"Resize", Carries::first, Demand::nearest},
@@ -34,10 +36,14 @@ constexpr MovingOperator kOperators[] = {
     {"Where", Carries::second_and_third, Demand::nothing},
 };
 
+std::string order_reason(const MovedNumbers& numbers) {
+  return numbers.scale > 0 ? "" : "its scale is negative, which reverses the order";
+}
+
 /// Every window has a number of x: with paddings smaller than the kernel, and no gaps in it.
-Result<std::string> order_reason(const Model& model, const Node& node,
-                                 const MovedNumbers& numbers) {
-  if (!(numbers.scale > 0)) return std::string("its scale is negative, which reverses the order");
+Result<std::string> windows_reason(const Model& model, const Node& node,
+                                   const MovedNumbers& numbers) {
+  if (std::string reason = order_reason(numbers); !reason.empty()) return reason;
   if (numbers.type == Element::bfloat16 && numbers.opset < 22)
     return std::string("MaxPool of bfloat16 came with opset 22");
   if (!node.output(1).empty()) return std::string("its indices may be others for equal floats");
@@ -90,6 +96,14 @@ bool carries_input(const MovingOperator& op, size_t input) {
   }
 }
 
+size_t carried_outputs(const MovingOperator& op, const Node& node) {
+  switch (op.carries) {
+    case Carries::all_outputs: return node.outputs.size();
+    case Carries::into_indices: return 0;
+    default: return std::min<size_t>(node.outputs.size(), 1);
+  }
+}
+
 Result<std::string> moves_otherwise(const Model& model, const MovingOperator& op, const Node& node,
                                     const MovedNumbers& numbers, std::optional<double> padding) {
   for (const Attribute& a : node.attributes) {
@@ -98,7 +112,8 @@ Result<std::string> moves_otherwise(const Model& model, const MovingOperator& op
   }
   switch (op.demand) {
     case Demand::nothing: return std::string();
-    case Demand::order: return order_reason(model, node, numbers);
+    case Demand::order: return order_reason(numbers);
+    case Demand::windows: return windows_reason(model, node, numbers);
     case Demand::padding: return padding_reason(model, node, numbers, padding);
     case Demand::nearest: return nearest_reason(model, node);
   }

@@ -10,12 +10,19 @@
 namespace dequant::format::onnx {
 
 /// Which inputs and outputs of an operator have the numbers that it moves.
-enum class Carries : uint8_t { first, all, all_outputs, second_and_third };
+enum class Carries : uint8_t {
+  first,
+  all,
+  all_outputs,
+  second_and_third,
+  into_indices,  ///< the first input; the output has indices of its numbers
+};
 
 /// What must hold besides for float numbers to move as their codes do.
 enum class Demand : uint8_t {
   nothing,
-  order,    ///< of MaxPool: greater codes are greater numbers, and no window is padding alone
+  order,    ///< greater codes are greater numbers
+  windows,  ///< of MaxPool: order, and no window is padding alone
   padding,  ///< of Pad: the padding has the code of zero
   nearest,  ///< of Resize: in mode nearest, without a number for what lies outside
 };
@@ -32,6 +39,9 @@ const MovingOperator* moving_operator(const Node& node);
 
 /// True where the input with this index has numbers that are moved.
 bool carries_input(const MovingOperator& op, size_t input);
+
+/// The number of outputs, from the first on, that have numbers that are moved.
+size_t carried_outputs(const MovingOperator& op, const Node& node);
 
 /// Scale and zero point of the quantized numbers, and their float type.
 struct MovedNumbers {

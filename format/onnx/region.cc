@@ -55,7 +55,9 @@ Status RegionFinder::enter_producer(Region& region, const Definition& d, Text na
         set(region.obstacle, fmt::format("{} was not selected", escaped(d.node->label())));
       return {};
     }
-    if (moving_operator(*d.node) != nullptr) return enter_move(region, *d.graph, *d.node);
+    const MovingOperator* op = moving_operator(*d.node);
+    if (op != nullptr && carried_outputs(*op, *d.node) > 0)
+      return enter_move(region, *d.graph, *d.node);
     set(region.obstacle, fmt::format("{} computes them", escaped(d.node->op_type())));
     return {};
   }
@@ -112,8 +114,7 @@ Status RegionFinder::enter_move(Region& region, Graph& graph, Node& node) {
       todo_.push_back({&graph, node.inputs[i].text});
     }
   }
-  const size_t outputs = op.carries == Carries::all_outputs ? node.outputs.size() : 1;
-  for (size_t i = 0; i < outputs; ++i) {
+  for (size_t i = 0; i < carried_outputs(op, node); ++i) {
     if (!node.outputs[i].text.empty()) todo_.push_back({&graph, node.outputs[i].text});
   }
   return {};

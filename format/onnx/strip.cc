@@ -371,7 +371,8 @@ class Stripper {
         if (u.annotation()) continue;
         const MovingOperator* op = u.node == nullptr ? nullptr : moving_operator(*u.node);
         if (op != nullptr && carries_input(*op, u.input)) {
-          for (const Name& n : u.node->outputs) todo.emplace_back(u.graph, n.text.str());
+          for (size_t i = 0; i < carried_outputs(*op, *u.node); ++i)
+            todo.emplace_back(u.graph, u.node->output(i).str());
           continue;
         }
         if (u.node != nullptr && passes(*u.node)) {

@@ -25,7 +25,7 @@ def tensor(name, *shape):
     return numpy_helper.from_array((RNG.normal(size=shape) * 0.3).astype("f4"), name)
 
 
-# Float models of one layer for each operator: its nodes, constants, the shapes of inputs and output.
+# Float models of one layer for each operator: nodes, constants, the shapes of inputs and output.
 IMAGE, MATRIX, ROWS = {"x": ["n", 3, 8, 8]}, {"x": ["n", 24]}, {"x": ["n", 6, 10]}
 FLOAT = {
     "QLinearMatMul": ([node("MatMul", "x w", "y", "layer")], [tensor("w", 24, 10)], MATRIX,

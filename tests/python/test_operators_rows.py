@@ -167,9 +167,13 @@ def test_float_model_computes_what_the_operator_is_defined_to(name, kind, tmp_pa
     becomes = BECOMES.get(made.operator, made.operator.removeprefix("QLinear"))
     assert [t for t in op_types(plain) if t not in ("Identity", "Constant")] == [becomes]
     assert report["left"] == []
-    for changed in report["outputs_changed"]:
+    # Neither scale has an effect in the float model, other than in this list.
+    for changed in report["inputs_changed"] + report["outputs_changed"]:
+        n = changed["name"]
         assert (changed["scale"], changed["zero_point"]) == \
-            (made.numbers["y_s"], made.numbers["y_z"])
+            (made.numbers[f"{n}_s"], made.numbers.get(f"{n}_z", 0))
+    assert {c["name"] for c in report["inputs_changed"]} == \
+        set(row.shapes) - set(made.numbers)
     assert len(report["outputs_changed"]) == ("y_s" in made.numbers)
     before, after = session(made.path), session(tmp_path / "out.onnx")
     seen = 0
@@ -198,13 +202,15 @@ def test_mean_computes_what_the_schema_says(tmp_path):
                 proto = onnx.load(made.path)
                 del proto.graph.output[0].type.tensor_type.shape.dim[2]
                 save(proto, made.path)
-            plain, _ = convert(made.path, "--strip-qdq", "--clip", "never", "--require-float",
-                               "--force")
+            plain, report = convert(made.path, "--strip-qdq", "--clip", "never",
+                                    "--require-float", "--force")
             assert "ReduceMean" in op_types(plain)
+            scales = [c["scale"] for c in report["inputs_changed"] + report["outputs_changed"]]
+            assert scales == [made.numbers["x_s"], made.numbers["y_s"]]
             _, floats = feeds(made, "uint8", rng)
             [found] = session(tmp_path / "out.onnx").run(None, floats)
-            np.testing.assert_allclose(found, floats["x"].mean(tuple(axes), keepdims=bool(keepdims)),
-                                       rtol=1e-5, atol=1e-6)
+            expected = floats["x"].mean(tuple(axes), keepdims=bool(keepdims))
+            np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
 REFUSED = {

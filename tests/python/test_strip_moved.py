@@ -108,6 +108,43 @@ def test_node_that_moves_codes_moves_floats(name, clip, tmp_path):
         same_bits(source, tmp_path / "out.onnx", {"in": grid(SHAPE)})
 
 
+@pytest.mark.parametrize("select", [0, 1])
+@pytest.mark.parametrize("op_type", ["ArgMax", "ArgMin"])
+def test_indices_of_the_greatest_codes_are_those_of_the_greatest_floats(op_type, select, tmp_path):
+    """As ONNX Runtime's quantizer leaves ArgMax: no DequantizeLinear reads the codes."""
+    nodes = [q("in s z", "a"), node("Transpose", "a", "b", perm=[0, 2, 3, 1]),
+             node(op_type, "b", "out", "arg", axis=1, keepdims=0, select_last_index=select)]
+    out = helper.make_tensor_value_info("out", TensorProto.INT64, [1, 6, 4])
+    source = save(model(nodes, [value("in", shape=SHAPE)], [out], PARAMETERS),
+                  tmp_path / "in.onnx")
+    stripped, report = convert(source, "--strip-qdq", "--clip", "never")
+    assert op_types(stripped) == ["Transpose", op_type] and report["left"] == []
+    for _ in range(3):
+        same_bits(source, tmp_path / "out.onnx", {"in": grid(SHAPE, 0, 3)})
+
+
+def test_index_is_no_number_of_the_region(tmp_path):
+    """What ArgMax writes is not dequantized, even where a node with codes reads it."""
+    nodes = [q("in s z", "a"), node("ArgMax", "a", "b", "arg", axis=1),
+             node("Cast", "b", "c", to=TensorProto.UINT8), dq("c s z", "out")]
+    source = save(model(nodes, [value("in", shape=SHAPE)], [value("out", shape=[1, 1, 6, 6])],
+                        PARAMETERS), tmp_path / "in.onnx")
+    stripped, report = convert(source, "--strip-qdq", "--clip", "never")
+    assert op_types(stripped) == ["ArgMax", "Cast", "DequantizeLinear"]
+    assert [left["op_type"] for left in report["left"]] == ["DequantizeLinear"]
+    same_bits(source, tmp_path / "out.onnx", {"in": grid(SHAPE)})
+
+
+def test_indices_of_codes_with_a_negative_scale_stay(tmp_path):
+    nodes = [q("in n z", "a", "q"), node("ArgMax", "a", "out", "arg", axis=1)]
+    out = helper.make_tensor_value_info("out", TensorProto.INT64, [1, 1, 6, 6])
+    source = save(model(nodes, [value("in", shape=SHAPE)], [out],
+                        [floats(-0.5).tensor("n"), ZERO.tensor("z")]), tmp_path / "in.onnx")
+    stripped, report = convert(source, "--strip-qdq")
+    assert op_types(stripped) == ["QuantizeLinear", "ArgMax"]
+    assert list(reasons(report)) == ["q"]
+
+
 def test_region_of_many_nodes_goes_at_once(tmp_path):
     """Two quantizers with equal parameters, a Split and a Concat, and several readers."""
     nodes = [q("in s z", "a"), q("also s z", "b", "q2"), node("Concat", "a b", "c", axis=1),
