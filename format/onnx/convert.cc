@@ -16,6 +16,7 @@
 #include "format/onnx/quantized.h"
 #include "format/onnx/requantized.h"
 #include "format/onnx/save.h"
+#include "format/onnx/share_folds.h"
 #include "format/onnx/strip.h"
 
 namespace dequant::format::onnx {
@@ -109,6 +110,7 @@ class Converter {
     DEQUANT_CHECK(decide());
     // The graph is changed only after all decisions, which are about the unchanged model.
     DEQUANT_CHECK(replace_operators());
+    DEQUANT_CHECK(share_folds(model_, rewire_, folds_));
     for (const Fold& f : folds_)
       rewire_.remove_node(*f.dequantization.graph, *f.dequantization.node);
     release();
