@@ -32,9 +32,11 @@ void add_convert(const Command& app, int& exit_code);
 void add_diff(const Command& app, int& exit_code);
 void add_verify(const Command& app, int& exit_code);
 void add_extract(const Command& app, int& exit_code);
+void add_finalize(const Command& app, int& exit_code);
 void add_inspect(const Command& app, int& exit_code);
 /// Without dialects the command has nothing but its name: for command lines that do not name it.
 void add_op(const Command& app, bool with_dialects, int& exit_code);
+void add_plan(const Command& app, int& exit_code);
 void add_run(const Command& app, int& exit_code);
 void add_vectors(const Command& app, int& exit_code);
 

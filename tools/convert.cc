@@ -4,18 +4,21 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <optional>
 
 #include "format/formats.h"
 #include "format/io/errors.h"
 #include "format/model/plan_words.h"
 #include "format/model/report_json.h"
+#include "format/model/share_environment.h"
 #include "tools/commands.h"
 #include "tools/common.h"
+#include "tools/convert_options.h"
 #include "tools/files.h"
 #include "tools/inspect_folded.h"
 #include "tools/memory.h"
-#include "tools/names_option.h"
 #include "tools/table.h"
 
 namespace dequant::tools {
@@ -31,22 +34,12 @@ struct Options {
   bool force = false;
   bool json = false;
   bool quiet = false;
-  Resources resources;
-  std::string dtype;
+  ConvertOptions model;
   format::ConvertOptions convert;
-  // Only of some formats:
-  bool strip_qdq = false;
-  std::optional<std::string> clip;
-  bool assume_const = false;
-  bool external_data = false;
-  NamesOption names;
-  bool no_checksum = false;
-  bool keep_unknown = false;
-  std::optional<std::string> others;
-  std::optional<std::string> max_shard_size;
-  std::optional<std::string> shards;
   std::optional<std::string> audit;
   bool resume = false;
+  std::optional<std::string> share;
+  std::optional<uint64_t> task;
 };
 
 /// "0.5", "0.5, 0.25, ... (64)", or "not known".
@@ -190,30 +183,65 @@ int clean(const Options& o) {
   return kDone;
 }
 
+/// The library's options of --shard and --task.
+Status read_share(Options& o) {
+  if (!o.share && !o.task) return {};
+  format::ShareOptions& share = o.convert.write.share.emplace();
+  share.step = format::ShareOptions::Step::run;
+  if (const auto bytes = o.model.task_bytes()) DEQUANT_CHECK(set_task_bytes(*bytes, share));
+  if (o.convert.write.dry_run) {
+    return format::failure(ErrorCode::invalid_argument,
+                           "--dry-run is not for shares: dequant plan lists the tasks");
+  }
+  if (o.task) share.task = static_cast<int64_t>(std::min<uint64_t>(*o.task, INT64_MAX));
+  if (!o.share) return {};
+  DEQUANT_TRY(const format::ShareNumber number,
+              *o.share == "auto" ? format::share_of_environment(
+                                       [](const char* name) { return std::getenv(name); })
+                                 : format::share_from_text(*o.share));
+  share.index = number.index;
+  share.count = number.count;
+  return {};
+}
+
+void print_share(const Options& o, const ConvertReport& r) {
+  const format::ShareReport& share = *r.share;
+  int64_t bytes = 0;
+  size_t done = 0;
+  for (const format::TaskReport& task : share.tasks) {
+    if (task.state != format::TaskReport::State::done) continue;
+    bytes += task.bytes.end - task.bytes.begin;
+    ++done;
+  }
+  if (o.json) {
+    print_object({{"input", *o.input},
+                  {"output", o.output},
+                  {"share", format::to_json(share)},
+                  {"bytes", bytes},
+                  {"seconds", format::to_json(r.seconds)},
+                  {"warnings", r.warnings}});
+  } else if (!o.quiet) {
+    fmt::print("{} of {} tasks done, {} found done ({} written)\n", done, share.count,
+               share.tasks.size() - done, human_bytes(bytes));
+  }
+}
+
 int run(Options& o) {
   if (!o.input) {
     if (o.convert.clean_temp) return clean(o);
     return report({ErrorCode::invalid_argument, "MODEL is required; only --clean-temp needs none"});
   }
   at_work_on(*o.input);
-  format::FormatOptions& own = o.convert.open.own;
-  own.set_if(o.strip_qdq, "strip-qdq");
-  if (o.clip) own.set("clip", *o.clip);
-  own.set_if(o.assume_const, "assume-const");
-  own.set_if(o.external_data, "external-data");
-  own.set_if(o.no_checksum, "no-checksum");
-  o.names.set(o.convert.open);
-  own.set_if(o.keep_unknown, "keep-unknown");
-  if (o.others) own.set("others", *o.others);
-  if (o.max_shard_size) own.set("max-shard-size", *o.max_shard_size);
-  if (o.shards) own.set("shards", *o.shards);
-  if (o.audit) own.set("audit", *o.audit);
-  own.set_if(o.resume, "resume");
-  o.convert.open.memory = o.resources.structure_memory();
+  const bool dry_run = o.convert.write.dry_run;
+  const bool clean_temp = o.convert.clean_temp;
+  o.convert = o.model.library();
+  o.convert.clean_temp = clean_temp;
   format::WriteOptions& write = o.convert.write;
+  write.dry_run = dry_run;
   write.overwrite = o.force ? format::Overwrite::replace : format::Overwrite::refuse;
-  if (!o.dtype.empty()) write.dtype = element_from_name(o.dtype);
-  write.stream = o.resources.stream_options();
+  if (o.audit) o.convert.open.own.set("audit", *o.audit);
+  o.convert.open.own.set_if(o.resume, "resume");
+  if (const Status read = read_share(o); !read) return report(read.error());
   auto progress = std::make_unique<Progress>("writing");
   write.progress = [&](int64_t done, int64_t total) -> Status {
     progress->update(done, total);
@@ -228,7 +256,9 @@ int run(Options& o) {
     if (!probe) return report(probe.error());
   }
   print_warnings(result->warnings);
-  if (o.json) {
+  if (result->share) {
+    print_share(o, *result);
+  } else if (o.json) {
     print_json(o, *result);
   } else if (!o.quiet) {
     print_text(o, *result);
@@ -250,46 +280,7 @@ void add_convert(const Command& app, int& exit_code) {
                ".safetensors file, or a folder; of a TFLite model a .safetensors file")
       .required()
       .check(not_standard_output);
-  c.add_flag("--strip-qdq", o->strip_qdq,
-             "Also take QuantizeLinear and DequantizeLinear off activations, inputs and outputs");
-  c.add_option("--clip", o->clip,
-               "Where a Clip keeps the range of a pair that --strip-qdq takes out; default needed")
-      .one_of({"needed", "always", "never"})
-      .needs(c.get_option("--strip-qdq"));
-  c.add_option("--dtype", o->dtype,
-               "Type of the dequantized tensors, rounded once from float32; default: that of each "
-               "node, or that a checkpoint's model computes in. ONNX: a Cast gives readers of a "
-               "constant the type it had")
-      .one_of({"float32", "float16", "bfloat16"});
-  c.add_flag("--assume-const", o->assume_const,
-             "Take initializers that are graph inputs, and could be overridden, as constant");
-  c.add_flag(
-      "--external-data", o->external_data,
-      "Write float tensors of 1 KiB and more to a data file beside the model, whatever its size");
-  c.add_option("--include", o->convert.write.selection.include,
-               "Only nodes whose name, output or x matches this glob")
-      .type_name("GLOB")
-      .one_value();
-  c.add_option("--exclude", o->convert.write.selection.exclude,
-               "No nodes whose name, output or x matches this glob")
-      .type_name("GLOB")
-      .one_value();
-  c.add_flag("--require-float", o->convert.write.require_float,
-             "Write nothing and exit with 4 where anything stays quantized");
-  c.add_flag("--no-checksum", o->no_checksum,
-             "Do not verify external data by the checksums that the model gives");
-  o->names.add_to(c);
-  c.add_option("--others", o->others,
-               "Checkpoints, GGUF, TFLite: tensors that are not quantized keep their type, or get "
-               "that of the "
-               "dequantized ones; default keep")
-      .one_of({"keep", "same"});
-  c.add_option("--max-shard-size", o->max_shard_size,
-               "Checkpoints, GGUF: bytes of a file of the output at most, such as 5G; default 5G")
-      .type_name("SIZE");
-  c.add_option("--shards", o->shards,
-               "Checkpoints: the files of the output have the names and tensors of the input's")
-      .one_of({"as-input"});
+  o->model.add_to(c);
   c.add_option("--audit", o->audit,
                "Checkpoints, GGUF, TFLite: also write a file with a JSON line for each tensor: "
                "where it comes "
@@ -298,9 +289,14 @@ void add_convert(const Command& app, int& exit_code) {
       .check(not_standard_output);
   c.add_flag("--resume", o->resume,
              "Checkpoints, GGUF: continue an interrupted conversion after its last complete file");
-  c.add_flag("--keep-unknown", o->keep_unknown,
-             "Checkpoints: copy quantized tensors that nothing says how to dequantize, with a "
-             "warning; else that is an error");
+  c.add_option("--shard", o->share,
+               "Checkpoints, GGUF, TFLite: carry out one share of the tasks, such as 0/8, the first of "
+               "8; auto: that which Slurm, torchrun, MPI or Kubernetes says. dequant finalize then "
+               "completes the output")
+      .type_name("I/N|auto");
+  c.add_option("--task", o->task, "Carry out the task of that number of dequant plan")
+      .type_name("NUMBER")
+      .excludes(c.get_option("--shard"));
   c.add_flag("--clean-temp", o->convert.clean_temp,
              "First remove temporary files of interrupted commands from the output's folder; "
              "without MODEL do nothing else, and -o may be the folder");
@@ -308,7 +304,6 @@ void add_convert(const Command& app, int& exit_code) {
   c.add_flag("-f,--force", o->force, "Replace the output if it exists");
   c.add_flag("-q,--quiet", o->quiet, "Print nothing but errors and warnings");
   c.add_flag("--json", o->json, "Print the report as one JSON object");
-  o->resources.add_to(c);
   c.footer(
       "Examples:\n"
       "  dequant convert quantized.onnx -o float.onnx\n"
@@ -317,6 +312,7 @@ void add_convert(const Command& app, int& exit_code) {
       "  dequant convert DeepSeek-V3 -o DeepSeek-V3-bf16 --dtype bfloat16\n"
       "  dequant convert model-Q4_K_M.gguf -o model --names hf --dtype bfloat16\n"
       "  dequant convert quantized.onnx -o float.onnx --include '*weight*' --dry-run\n"
+      "  dequant convert DeepSeek-V3 -o out --shard 3/64     # then: dequant finalize out\n"
       "\n"
       "A node that cannot be folded stays as it was and is listed with the reason; that is an "
       "error "

@@ -135,6 +135,8 @@ int run_command(int argc, char** argv) {
   add_inspect(command, code);
   add_convert(command, code);
   add_diff(command, code);
+  add_plan(command, code);
+  add_finalize(command, code);
   add_verify(command, code);
   add_extract(command, code);
   add_run(command, code);

@@ -26,7 +26,12 @@ constexpr Words kWords{
 
 }  // namespace
 
-const Format kFormat{"safetensors", "checkpoints", kWords,
-                     kOptions,      &recognises,   &CheckpointFile::open};
+const Format kFormat{.name = "safetensors",
+                     .files = "checkpoints",
+                     .words = kWords,
+                     .options = kOptions,
+                     .recognises = &recognises,
+                     .open = &CheckpointFile::open,
+                     .has_shares = true};
 
 }  // namespace dequant::format::checkpoint

@@ -27,27 +27,31 @@ Status GroupSources::complete(const OutputTensor& tensor, int64_t memory) {
   return scales_.finish(group_of(tensor), memory);
 }
 
-Status GroupSources::read(const OutputTensor& tensor, const PartVisitor& visit, Phases* phases) {
+Status GroupSources::read(const OutputTensor& tensor, Range bytes, const PartVisitor& visit,
+                          Phases* phases) {
   const Entry& entry = entry_of(tensor);
-  return read_in_parts(shards_.file_of(entry).file, entry.tensor->offset, entry.tensor->bytes,
-                       visit, phases);
+  return read_in_parts(shards_.file_of(entry).file, entry.tensor->offset + bytes.begin,
+                       bytes.end - bytes.begin, visit, phases);
 }
 
 void GroupSources::for_each_source(const OutputTensor& tensor,
                                    const std::function<void(const dense::Source&)>& visit) const {
+  const Entry* in_order = tensor.computed ? group_of(tensor).codes.entry : &entry_of(tensor);
   const auto pass = [&](const Entry& entry) {
     const Shard& shard = shards_.file_of(entry);
-    visit({entry.name(), shard.name, &shard.file, entry.tensor->offset, entry.tensor->bytes});
+    visit({entry.name(), shard.name, &shard.file, entry.tensor->offset, entry.tensor->bytes,
+           &entry == in_order});
   };
   if (tensor.computed) return for_each_entry(group_of(tensor), pass);
   pass(entry_of(tensor));
 }
 
-std::string hash_of_input(const Groups& groups) {
+std::string hash_of_input(const Groups& groups, bool times) {
   Hash hash;
   for (const Shard& shard : groups.shards().files()) {
     const FileIdentity& identity = shard.file.identity();
-    hash.add(fmt::format("{}\n{} {}\n", shard.name, identity.size, identity.changed_ns));
+    hash.add(fmt::format("{}\n{} {}\n", shard.name, identity.size,
+                         times ? identity.changed_ns : int64_t{0}));
     for (const auto& t : shard.header.tensors())
       hash.add(fmt::format("{}\n{} {} {}\n", t.name, t.dtype->name, t.offset, t.bytes));
   }

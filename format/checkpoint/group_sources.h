@@ -17,7 +17,8 @@ class GroupSources : public dense::Sources {
   std::string_view scheme(const OutputTensor& tensor) const override;
   Result<RecipeReaders> open(const OutputTensor& tensor, int64_t memory) override;
   Status complete(const OutputTensor& tensor, int64_t memory) override;
-  Status read(const OutputTensor& tensor, const PartVisitor& visit, Phases* phases) override;
+  Status read(const OutputTensor& tensor, Range bytes, const PartVisitor& visit,
+              Phases* phases) override;
   void for_each_source(const OutputTensor& tensor,
                        const std::function<void(const dense::Source&)>& visit) const override;
 
@@ -29,7 +30,8 @@ class GroupSources : public dense::Sources {
   ScaleCounter scales_;
 };
 
-/// Identifies the files that are read, by names, sizes, times of change, and their tensors.
-std::string hash_of_input(const Groups& groups);
+/// Identifies the files that are read, by names, sizes, and their tensors; with times of change
+/// where `times` is set.
+std::string hash_of_input(const Groups& groups, bool times);
 
 }  // namespace dequant::format::checkpoint

@@ -11,6 +11,7 @@
 #include "format/checkpoint/names.h"
 #include "format/checkpoint/other_files.h"
 #include "format/dense/output_folder.h"
+#include "format/dense/share.h"
 #include "format/io/errors.h"
 #include "format/json/json.h"
 
@@ -21,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 
 double seconds(int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
 
-class Writer {
+class Writer : public dense::Job {
  public:
   Writer(ModelFile& file, const Groups& groups, const Options& own, const std::string& output,
          const WriteOptions& options)
@@ -30,7 +31,8 @@ class Writer {
         own_(own),
         output_(output),
         options_(options),
-        stream_(options.stream) {
+        stream_(options.stream),
+        sources_(groups.shards()) {
     stream_.phases = &phases_;
   }
 
@@ -47,12 +49,38 @@ class Writer {
                      escaped(file_.path()), report.left.size(), escaped(report.left[0].name));
     }
     report.seconds.decide = std::chrono::duration<double>(Clock::now() - started).count();
-    if (!options_.dry_run) DEQUANT_CHECK(write_all(report));
+    if (options_.share) {
+      DEQUANT_TRY(report.share, dense::carry_out(*this, output_, options_, stream_));
+      add_special_scales(sources_.special_scales(), report);
+    } else if (!options_.dry_run) {
+      DEQUANT_CHECK(write_all(report));
+    }
     report.seconds.read = seconds(phases_.read);
     report.seconds.dequantize = seconds(phases_.dequantize);
     report.seconds.write = seconds(phases_.write);
     report.seconds.flush = seconds(phases_.flush);
     return report;
+  }
+
+  const std::vector<dense::OutputShard>& shards() const override { return layout_.shards; }
+  dense::Sources& sources() override { return sources_; }
+  bool to_folder() const override { return is_folder(); }
+  std::string input_hash() const override { return hash_of_input(groups_, false); }
+  Status check_unchanged() const override { return groups_.shards().check_unchanged(); }
+
+  Status write_rest(const dense::OutputFolder& folder) override {
+    if (!is_folder()) return {};
+    for (const OtherFile& other : others_.copied) DEQUANT_CHECK(copy_file(folder, other));
+    DEQUANT_CHECK(check_unchanged());
+    const bool has_index = layout_.shards.size() > 1 || !groups_.shards().index().empty();
+    if (has_index && !layout_.shards[0].tensors.empty())
+      DEQUANT_CHECK(folder.write_text(dense::index_name(), dense::index_text(layout_.shards)));
+    if (groups_.config().document().is_null()) return {};
+    const bool all = layout_.not_selected.empty() && groups_.unknown().empty();
+    const Element dtype = computing_dtype(groups_, options_);
+    return folder.write_text(
+        std::string(kConfig),
+        python_json(all ? groups_.config().dense(dtype) : groups_.config().document()) + "\n");
   }
 
  private:
@@ -76,36 +104,24 @@ class Writer {
       DEQUANT_TRY(AuditWriter created, AuditWriter::create(own_.audit, options_.overwrite));
       audit.emplace(std::move(created));
     }
-    GroupSources sources(groups_.shards());
-    dense::TensorWriter tensors(sources, stream_, done, audit ? &*audit : nullptr);
+    dense::TensorWriter tensors(sources_, stream_, done, audit ? &*audit : nullptr);
     if (is_folder()) {
       DEQUANT_CHECK(write_folder(tensors));
     } else {
       DEQUANT_CHECK(tensors.write(layout_.shards.at(0), output_, options_.overwrite));
       DEQUANT_CHECK(groups_.shards().check_unchanged());
     }
-    add_special_scales(sources.special_scales(), report);
+    add_special_scales(sources_.special_scales(), report);
     return audit ? audit->commit() : Status();
   }
 
   Status write_folder(dense::TensorWriter& tensors) {
-    const std::string input = hash_of_input(groups_);
+    const std::string input = hash_of_input(groups_, true);
     dense::OutputFolder folder(output_, input, layout_.shards, own_.resume, options_.overwrite);
     int64_t other_bytes = 0;
     for (const OtherFile& other : others_.copied) other_bytes += other.bytes;
     DEQUANT_CHECK(folder.write_shards(tensors, other_bytes));
-    for (const OtherFile& other : others_.copied) DEQUANT_CHECK(copy_file(folder, other));
-    DEQUANT_CHECK(groups_.shards().check_unchanged());
-    const bool has_index = layout_.shards.size() > 1 || !groups_.shards().index().empty();
-    if (has_index && !layout_.shards[0].tensors.empty())
-      DEQUANT_CHECK(folder.write_text(dense::index_name(), dense::index_text(layout_.shards)));
-    if (!groups_.config().document().is_null()) {
-      const bool all = layout_.not_selected.empty() && groups_.unknown().empty();
-      const Element dtype = computing_dtype(groups_, options_);
-      DEQUANT_CHECK(folder.write_text(
-          std::string(kConfig),
-          python_json(all ? groups_.config().dense(dtype) : groups_.config().document()) + "\n"));
-    }
+    DEQUANT_CHECK(write_rest(folder));
     return folder.finish();
   }
 
@@ -130,6 +146,7 @@ class Writer {
   const WriteOptions& options_;
   Phases phases_;
   StreamOptions stream_;
+  GroupSources sources_;
   Layout layout_;
   OtherFiles others_;
 };

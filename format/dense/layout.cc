@@ -6,11 +6,32 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "format/io/hash.h"
 #include "format/json/json.h"
 
 namespace dequant::format::dense {
 
 using nlohmann::ordered_json;
+
+Range stored_part(const OutputTensor& tensor, Range bytes) {
+  if (!tensor.from) return bytes;
+  const int64_t before = bits(*tensor.from);
+  const int64_t after = bits(tensor.output);
+  return {bytes.begin * before / after, bytes.end * before / after};
+}
+
+std::string hash_of_output(const std::vector<OutputShard>& shards) {
+  Hash hash;
+  for (const OutputShard& shard : shards) {
+    hash.add(fmt::format("{}\n", shard.name));
+    hash.add(shard.header);
+    for (const OutputTensor& t : shard.tensors) {
+      hash.add(
+          fmt::format("{} {}\n", t.computed ? "computed" : "copied", static_cast<int>(t.output)));
+    }
+  }
+  return hash.hex();
+}
 
 void set_type(OutputTensor& tensor, const safetensors::DType& dtype) {
   tensor.type = dtype.name;

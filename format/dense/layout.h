@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dequant/element.h"
+#include "dequant/plan.h"
 #include "dequant/tensor.h"
 #include "format/safetensors/writer.h"
 
@@ -35,6 +36,12 @@ struct OutputShard {
   std::string header;                 ///< all bytes before the data
   int64_t bytes = 0;                  ///< of the whole file
 };
+
+/// The bytes of the stored tensor that a range of bytes of a tensor comes from which is not computed.
+Range stored_part(const OutputTensor& tensor, Range bytes);
+
+/// Identifies what is written, by names and tensors, which the options and the input decide on.
+std::string hash_of_output(const std::vector<OutputShard>& shards);
 
 /// The type in safetensors files of a tensor that is not copied.
 void set_type(OutputTensor& tensor, const safetensors::DType& dtype);

@@ -12,7 +12,6 @@
 
 #include "dequant/version.h"
 #include "format/io/errors.h"
-#include "format/io/hash.h"
 #include "format/json/json.h"
 
 namespace dequant::format::dense {
@@ -25,20 +24,6 @@ constexpr int64_t kMostOfState = 10'000;
 /// What must be the same where a conversion is continued, as keys of the state and in messages.
 constexpr std::array<std::pair<const char*, const char*>, 3> kSame{
     {{"dequant", "the version of dequant"}, {"input", "the input"}, {"output", "the options"}}};
-
-/// The files that are written, by names and tensors, which the options and the input decide on.
-std::string hash_of_output(const std::vector<OutputShard>& shards) {
-  Hash hash;
-  for (const OutputShard& shard : shards) {
-    hash.add(fmt::format("{}\n", shard.name));
-    hash.add(shard.header);
-    for (const OutputTensor& t : shard.tensors) {
-      hash.add(
-          fmt::format("{} {}\n", t.computed ? "computed" : "copied", static_cast<int>(t.output)));
-    }
-  }
-  return hash.hex();
-}
 
 constexpr std::array<std::string_view, 13> kWeights{
     ".safetensors", ".safetensors.index.json",

@@ -18,6 +18,8 @@ struct Source {
   const InputFile* input = nullptr;
   int64_t offset = 0;
   int64_t bytes = 0;
+  /// Its bytes are all codes of the plan, or all that is copied, in the order of that.
+  bool in_order = false;
 };
 
 /// The stored tensors of an input, for the writer of its dense model. A format derives from this
@@ -42,9 +44,10 @@ class Sources {
     return {};
   }
 
-  /// Passes the stored bytes of a tensor that is not computed, from front to back in parts of whole
-  /// numbers.
-  virtual Status read(const OutputTensor& tensor, const PartVisitor& visit, Phases* phases) = 0;
+  /// Passes a range of the stored bytes of a tensor that is not computed, from front to back in
+  /// parts of whole numbers.
+  virtual Status read(const OutputTensor& tensor, Range bytes, const PartVisitor& visit,
+                      Phases* phases) = 0;
 
   /// Calls the visitor for each stored tensor that the tensor is made of.
   virtual void for_each_source(const OutputTensor& tensor,

@@ -49,6 +49,24 @@ Status Done::add(int64_t bytes) {
   return status;
 }
 
+/// A file accepts one write at a time. Threads that wait in the file system may spin on processors
+/// that are needed to dequantize, so they wait here, where they yield.
+template <class File>
+OffsetSink TensorWriter::sink_of(File& out) {
+  return [this, &out](int64_t at, std::span<const std::byte> bytes) -> Status {
+    const auto size = static_cast<int64_t>(bytes.size());
+    {
+      const std::lock_guard lock(writing_);
+      const Stopwatch watch(stream_.phases, &Phases::write);
+      DEQUANT_CHECK(out.write_at(at, bytes));
+      DEQUANT_CHECK(done_.add(size));
+    }
+    const Stopwatch watch(stream_.phases, &Phases::flush);
+    out.start_flush(at, at + size);
+    return {};
+  };
+}
+
 Status TensorWriter::write(const OutputShard& shard, const std::string& path, Overwrite overwrite) {
   DEQUANT_TRY(OutputFile out, OutputFile::create(path, overwrite));
   {
@@ -58,17 +76,51 @@ Status TensorWriter::write(const OutputShard& shard, const std::string& path, Ov
   DEQUANT_CHECK(out.write(shard.header));
   DEQUANT_CHECK(done_.add(static_cast<int64_t>(shard.header.size())));
   out.leave(shard.bytes - out.size());
+  const OffsetSink sink = sink_of(out);
   for (const OutputTensor& tensor : shard.tensors) {
-    auto status =
-        audit_ == nullptr ? write_tensor(out, tensor) : write_audited(out, tensor, shard.name);
-    if (status && tensor.padding > 0) status = write_padding(out, tensor);
-    if (done_.stopped()) return *done_.stopped();
-    if (status) continue;
-    if (status.error().code == ErrorCode::io) return status;  // it names the file
-    return in(fmt::format("tensor {}", escaped(tensor.name)), std::move(status).error());
+    auto status = audit_ == nullptr ? write_piece(sink, {&tensor, {0, tensor.bytes}})
+                                    : write_audited(sink, tensor, shard.name);
+    if (status) status = write_padding(sink, tensor);
+    DEQUANT_CHECK(explained(tensor, std::move(status)));
   }
   const Stopwatch watch(stream_.phases, &Phases::flush);
   return out.commit();
+}
+
+Status TensorWriter::write_part(const OutputShard& shard, Range bytes, SharedFile& file,
+                                ValueRange& values) {
+  {
+    const Stopwatch watch(stream_.phases, &Phases::write);
+    DEQUANT_CHECK(file.reserve(bytes));
+  }
+  const OffsetSink sink = sink_of(file);
+  if (bytes.begin == 0) DEQUANT_CHECK(sink(0, std::as_bytes(std::span(shard.header))));
+  std::mutex adding;
+  for (const Piece& piece : pieces_of(shard, bytes)) {
+    const OutputTensor& tensor = *piece.tensor;
+    const bool is_float = tensor.element && is_output(*tensor.element);
+    const OffsetSink counted = [&](int64_t at, std::span<const std::byte> part) {
+      ValueRange own;
+      own.add(*tensor.element, part);
+      {
+        const std::lock_guard lock(adding);
+        values.add(own);
+      }
+      return sink(at, part);
+    };
+    auto status = write_piece(is_float ? counted : sink, piece);
+    if (status && piece.is_last()) status = write_padding(sink, tensor);
+    DEQUANT_CHECK(explained(tensor, std::move(status)));
+  }
+  const Stopwatch watch(stream_.phases, &Phases::flush);
+  return file.flush();
+}
+
+/// The error of a tensor, which names the tensor or the file.
+Status TensorWriter::explained(const OutputTensor& tensor, Status status) const {
+  if (done_.stopped()) return *done_.stopped();
+  if (status || status.error().code == ErrorCode::io) return status;
+  return in(fmt::format("tensor {}", escaped(tensor.name)), std::move(status).error());
 }
 
 Status TensorWriter::skip(const OutputShard& shard) {
@@ -78,23 +130,28 @@ Status TensorWriter::skip(const OutputShard& shard) {
   return done_.add(shard.bytes);
 }
 
-Status TensorWriter::write_tensor(OutputFile& out, const OutputTensor& tensor) {
+Status TensorWriter::write_piece(const OffsetSink& out, const Piece& piece) {
+  const OutputTensor& tensor = *piece.tensor;
   const OffsetSink sink = [&](int64_t offset, std::span<const std::byte> bytes) {
-    return write_at(out, tensor.offset + offset, bytes);
+    return out(tensor.offset + offset, bytes);
   };
-  if (!tensor.computed) return copy(tensor, sink);
+  if (!tensor.computed) return copy(piece, sink);
   DEQUANT_TRY(RecipeReaders readers, sources_.open(tensor, parameter_memory(stream_)));
-  DEQUANT_CHECK(scatter_.run(sources_.plan(tensor), std::move(readers), sink));
+  const auto element_bytes = static_cast<int64_t>(bytes_of(tensor.output));
+  const Range elements{piece.bytes.begin / element_bytes, piece.bytes.end / element_bytes};
+  DEQUANT_CHECK(scatter_.run(sources_.plan(tensor), std::move(readers), elements, sink));
+  if (!piece.is_first()) return {};  // the task with the first piece reports the tensor
   return sources_.complete(tensor, parameter_memory(stream_));
 }
 
-Status TensorWriter::write_padding(OutputFile& out, const OutputTensor& tensor) {
+Status TensorWriter::write_padding(const OffsetSink& out, const OutputTensor& tensor) {
+  if (tensor.padding == 0) return {};
   const std::vector<std::byte> zeros(static_cast<size_t>(tensor.padding));
-  return write_at(out, tensor.offset + tensor.bytes, zeros);
+  return out(tensor.offset + tensor.bytes, zeros);
 }
 
 /// The same from front to back, as a hash needs the bytes.
-Status TensorWriter::write_audited(OutputFile& out, const OutputTensor& tensor,
+Status TensorWriter::write_audited(const OffsetSink& out, const OutputTensor& tensor,
                                    const std::string& file) {
   Hash hash;
   std::optional<ValueCounts> values;
@@ -103,13 +160,13 @@ Status TensorWriter::write_audited(OutputFile& out, const OutputTensor& tensor,
   const Sink sink = [&](std::span<const std::byte> bytes) -> Status {
     hash.add(bytes);
     if (values) values->add(bytes);
-    DEQUANT_CHECK(write_at(out, tensor.offset + done, bytes));
+    DEQUANT_CHECK(out(tensor.offset + done, bytes));
     done += static_cast<int64_t>(bytes.size());
     return {};
   };
   if (!tensor.computed) {
-    DEQUANT_CHECK(
-        copy(tensor, [&](int64_t, std::span<const std::byte> bytes) { return sink(bytes); }));
+    DEQUANT_CHECK(copy({&tensor, {0, tensor.bytes}},
+                       [&](int64_t, std::span<const std::byte> bytes) { return sink(bytes); }));
   } else {
     DEQUANT_TRY(RecipeReaders readers, sources_.open(tensor, parameter_memory(stream_)));
     DEQUANT_CHECK(stream(sources_.plan(tensor), std::move(readers), stream_, sink));
@@ -148,8 +205,9 @@ Result<ordered_json> TensorWriter::sources(const OutputTensor& tensor) const {
 
 /// Passes the bytes of a tensor that is not computed to the sink, from front to back; floats that
 /// get another type are rounded.
-Status TensorWriter::copy(const OutputTensor& tensor, const OffsetSink& sink) {
-  int64_t written = 0;
+Status TensorWriter::copy(const Piece& piece, const OffsetSink& sink) {
+  const OutputTensor& tensor = *piece.tensor;
+  int64_t written = piece.bytes.begin;
   const auto pass = [&](std::span<const std::byte> part) -> Status {
     std::span<const std::byte> bytes = part;
     if (tensor.from) {
@@ -163,22 +221,8 @@ Status TensorWriter::copy(const OutputTensor& tensor, const OffsetSink& sink) {
     written += static_cast<int64_t>(bytes.size());
     return {};
   };
-  return sources_.read(tensor, pass, stream_.phases);
+  return sources_.read(tensor, stored_part(tensor, piece.bytes), pass, stream_.phases);
 }
 
-/// A file accepts one write at a time. Threads that wait in the file system may spin on processors
-/// that are needed to dequantize, so they wait here, where they yield.
-Status TensorWriter::write_at(OutputFile& out, int64_t at, std::span<const std::byte> bytes) {
-  const auto size = static_cast<int64_t>(bytes.size());
-  {
-    const std::lock_guard lock(writing_);
-    const Stopwatch watch(stream_.phases, &Phases::write);
-    DEQUANT_CHECK(out.write_at(at, bytes));
-    DEQUANT_CHECK(done_.add(size));
-  }
-  const Stopwatch watch(stream_.phases, &Phases::flush);
-  out.start_flush(at, at + size);
-  return {};
-}
 
 }  // namespace dequant::format::dense

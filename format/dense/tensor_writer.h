@@ -6,10 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "format/dense/sources.h"
+#include "format/dense/tasks.h"
+#include "format/io/shared_file.h"
 #include "format/io/writing_mutex.h"
 #include "format/model/audit.h"
 #include "format/model/stream.h"
+#include "format/model/value_range.h"
 #include "format/model/write_options.h"
 
 namespace dequant::format::dense {
@@ -44,16 +46,23 @@ class TensorWriter {
   /// the caller's progress.
   Status write(const OutputShard& shard, const std::string& path, Overwrite overwrite);
 
+  /// Writes the bytes of a task, with the header if the task begins the file. `values` gets those of
+  /// its float tensors. Fails as write() does.
+  Status write_part(const OutputShard& shard, Range bytes, SharedFile& file, ValueRange& values);
+
   /// A file that an interrupted conversion has completed: calls Sources::complete() as write()
   /// does. Fails as that does, and with the error of the caller's progress.
   Status skip(const OutputShard& shard);
 
  private:
-  Status write_padding(OutputFile& out, const OutputTensor& tensor);
-  Status write_tensor(OutputFile& out, const OutputTensor& tensor);
-  Status write_audited(OutputFile& out, const OutputTensor& tensor, const std::string& file);
-  Status copy(const OutputTensor& tensor, const OffsetSink& sink);
-  Status write_at(OutputFile& out, int64_t at, std::span<const std::byte> bytes);
+  Status write_padding(const OffsetSink& out, const OutputTensor& tensor);
+  Status write_piece(const OffsetSink& out, const Piece& piece);
+  Status write_audited(const OffsetSink& out, const OutputTensor& tensor, const std::string& file);
+  Status copy(const Piece& piece, const OffsetSink& sink);
+  /// What writes bytes of the file, an OutputFile or a SharedFile.
+  template <class File>
+  OffsetSink sink_of(File& out);
+  Status explained(const OutputTensor& tensor, Status status) const;
   Result<nlohmann::ordered_json> sources(const OutputTensor& tensor) const;
 
   Sources& sources_;

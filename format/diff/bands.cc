@@ -15,8 +15,9 @@ Result<std::unique_ptr<Bands>> Bands::open(ModelFile& file, const DenseTensor& t
   }
   DEQUANT_TRY(RecipeReaders readers, open_readers(file, tensor, options));
   const auto bytes = static_cast<int64_t>(bands->element_bytes_) * most;
-  bands->chunks_.emplace(tensor.recipe->plan, std::move(readers), bytes, parameter_memory(options),
-                         options.phases);
+  const Plan& plan = tensor.recipe->plan;
+  bands->chunks_.emplace(plan, std::move(readers), Range{0, element_count(plan)}, bytes,
+                         parameter_memory(options), options.phases);
   DEQUANT_CHECK(bands->chunks_->open());
   return bands;
 }

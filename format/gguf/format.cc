@@ -28,6 +28,12 @@ constexpr Words kWords{
 
 }  // namespace
 
-const Format kFormat{"gguf", "GGUF files", kWords, kOptions, &recognises, &GgufFile::open};
+const Format kFormat{.name = "gguf",
+                     .files = "GGUF files",
+                     .words = kWords,
+                     .options = kOptions,
+                     .recognises = &recognises,
+                     .open = &GgufFile::open,
+                     .has_shares = true};
 
 }  // namespace dequant::format::gguf

@@ -117,6 +117,8 @@ class Planner {
         DEQUANT_TRY(layout_.config, config_of(parts_, dtype_));
       }
     }
+    if (target_ == Target::safetensors)
+      layout_.shards.at(0).name = std::filesystem::path(output_).filename().string();
     DEQUANT_TRY(safetensors::NewMetadata metadata, texts(parts_));
     metadata.insert(metadata.begin(), {"format", "pt"});
     for (OutputShard& shard : layout_.shards) {

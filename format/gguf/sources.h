@@ -14,7 +14,8 @@ class PartSources : public dense::Sources {
   Plan plan(const dense::OutputTensor& tensor) const override;
   std::string_view scheme(const dense::OutputTensor& tensor) const override;
   Result<RecipeReaders> open(const dense::OutputTensor& tensor, int64_t memory) override;
-  Status read(const dense::OutputTensor& tensor, const PartVisitor& visit, Phases* phases) override;
+  Status read(const dense::OutputTensor& tensor, Range bytes, const PartVisitor& visit,
+              Phases* phases) override;
   void for_each_source(const dense::OutputTensor& tensor,
                        const std::function<void(const dense::Source&)>& visit) const override;
 
@@ -22,7 +23,8 @@ class PartSources : public dense::Sources {
   const Parts& parts_;
 };
 
-/// Identifies the files that are read, by names, sizes, times of change, and their tensors.
-std::string hash_of_input(const Parts& parts);
+/// Identifies the files that are read, by names, sizes, and their tensors; with times of change
+/// where `times` is set.
+std::string hash_of_input(const Parts& parts, bool times);
 
 }  // namespace dequant::format::gguf

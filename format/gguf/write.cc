@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "format/dense/output_folder.h"
+#include "format/dense/share.h"
 #include "format/gguf/report.h"
 #include "format/gguf/sources.h"
 
@@ -34,7 +35,7 @@ class CompleteFiles {
   std::vector<std::string> paths_;
 };
 
-class Writer {
+class Writer : public dense::Job {
  public:
   Writer(ModelFile& file, const Parts& parts, const Uses& uses, const Options& own,
          const std::string& output, const WriteOptions& options)
@@ -45,7 +46,8 @@ class Writer {
         output_(output),
         options_(options),
         target_(target_of(output)),
-        stream_(options.stream) {
+        stream_(options.stream),
+        sources_(parts) {
     stream_.phases = &phases_;
   }
 
@@ -61,12 +63,29 @@ class Writer {
                      escaped(file_.path()), report.left.size(), escaped(report.left[0].name));
     }
     report.seconds.decide = std::chrono::duration<double>(Clock::now() - started).count();
-    if (!options_.dry_run) DEQUANT_CHECK(write_all(report));
+    if (options_.share) {
+      DEQUANT_TRY(report.share, dense::carry_out(*this, output_, options_, stream_));
+    } else if (!options_.dry_run) {
+      DEQUANT_CHECK(write_all(report));
+    }
     report.seconds.read = seconds(phases_.read);
     report.seconds.dequantize = seconds(phases_.dequantize);
     report.seconds.write = seconds(phases_.write);
     report.seconds.flush = seconds(phases_.flush);
     return report;
+  }
+
+  const std::vector<dense::OutputShard>& shards() const override { return layout_.shards; }
+  dense::Sources& sources() override { return sources_; }
+  bool to_folder() const override { return target_ == Target::folder; }
+  std::string input_hash() const override { return hash_of_input(parts_, false); }
+  Status check_unchanged() const override { return parts_.check_unchanged(); }
+
+  Status write_rest(const dense::OutputFolder& folder) override {
+    if (!to_folder()) return {};
+    if (layout_.shards.size() > 1)
+      DEQUANT_CHECK(folder.write_text(dense::index_name(), dense::index_text(layout_.shards)));
+    return layout_.config ? folder.write_text("config.json", layout_.config->text) : Status();
   }
 
  private:
@@ -94,22 +113,19 @@ class Writer {
       DEQUANT_TRY(AuditWriter created, AuditWriter::create(own_.audit, options_.overwrite));
       audit.emplace(std::move(created));
     }
-    PartSources sources(parts_);
-    dense::TensorWriter tensors(sources, stream_, done, audit ? &*audit : nullptr);
+    dense::TensorWriter tensors(sources_, stream_, done, audit ? &*audit : nullptr);
     DEQUANT_CHECK(target_ == Target::folder ? write_folder(tensors) : write_files(tensors));
     return audit ? audit->commit() : Status();
   }
 
   Status write_folder(dense::TensorWriter& tensors) {
-    const std::string input = hash_of_input(parts_);
+    const std::string input = hash_of_input(parts_, true);
     dense::OutputFolder folder(output_, input, layout_.shards, own_.resume, options_.overwrite);
     const auto& config = layout_.config;
     DEQUANT_CHECK(folder.write_shards(
         tensors, config ? static_cast<int64_t>(config->text.size()) : int64_t{0}));
     DEQUANT_CHECK(parts_.check_unchanged());
-    if (layout_.shards.size() > 1)
-      DEQUANT_CHECK(folder.write_text(dense::index_name(), dense::index_text(layout_.shards)));
-    if (config) DEQUANT_CHECK(folder.write_text("config.json", config->text));
+    DEQUANT_CHECK(write_rest(folder));
     return folder.finish();
   }
 
@@ -143,6 +159,7 @@ class Writer {
   const Target target_;
   Phases phases_;
   StreamOptions stream_;
+  PartSources sources_;
   Layout layout_;
 };
 

@@ -11,6 +11,7 @@
 #include <cerrno>
 
 #include "format/io/errors.h"
+#include "format/io/shared_file.h"
 #include "format/io/temporary.h"
 
 #ifndef RENAME_NOREPLACE
@@ -221,12 +222,7 @@ Status OutputFile::write_at(int64_t offset, std::span<const std::byte> bytes) {
 }
 
 void OutputFile::start_flush(int64_t begin, int64_t end) {
-  constexpr int64_t kStep = int64_t{32} << 20;
-  const int64_t first = begin / kStep * kStep;
-  const int64_t last = end / kStep * kStep;
-  // Errors are ignored: fsync waits for all bytes, and reports all errors.
-  if (!memory_ && first < last)
-    ::sync_file_range(fd_.get(), first, last - first, SYNC_FILE_RANGE_WRITE);
+  if (!memory_) start_flush_of(fd_.get(), begin, end);
 }
 
 /// A file needs a name before it can replace another.

@@ -50,13 +50,15 @@ Cut cut_of(const Plan& plan, bool seekable, int64_t most, int64_t parameter_byte
 
 }  // namespace
 
-Chunks::Chunks(const Plan& plan, RecipeReaders readers, int64_t output_bytes,
+Chunks::Chunks(const Plan& plan, RecipeReaders readers, Range elements, int64_t output_bytes,
                int64_t parameter_bytes, Phases* phases)
     : plan_(plan),
       readers_(std::move(readers)),
+      elements_(elements),
       most_(output_bytes / output_bytes_of(plan)),
       parameter_bytes_(parameter_bytes),
-      phases_(phases) {}
+      phases_(phases),
+      begin_(elements.begin) {}
 
 bool Chunks::holds_codes(const Plan& plan, int64_t output_bytes, int64_t parameter_bytes) {
   return plan.granularity == Granularity::strided &&
@@ -99,7 +101,7 @@ int64_t Chunks::concurrency() const {
   for (const Parameter& p : parameters_) {
     if (!p.reader.held_whole()) return 1;
   }
-  const int64_t chunks = element_count(plan_) / most_ + 1;
+  const int64_t chunks = (elements_.end - elements_.begin) / most_ + 1;
   return long_chunks_ ? std::min(chunks, kChunksAtOnce) : chunks;
 }
 
@@ -116,8 +118,8 @@ void Chunks::make_room(Chunk& chunk, Holds what) const {
 
 Result<bool> Chunks::next(Chunk& chunk) {
   const std::lock_guard lock(mutex_);
-  if (begin_ == element_count(plan_)) return false;
-  chunk.elements = {begin_, chunk_end(plan_, begin_, most_)};
+  if (begin_ == elements_.end) return false;
+  chunk.elements = {begin_, std::min(chunk_end(plan_, begin_, most_), elements_.end)};
   if (codes_.empty() && !readers_.codes->seekable()) {
     const Stopwatch watch(phases_, &Phases::read);
     const int64_t count = chunk.elements.end - begin_;

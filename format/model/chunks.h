@@ -44,7 +44,7 @@ struct Chunk {
 /// Which buffers of a chunk are used: results may go to memory of the caller.
 enum class Holds { codes, codes_and_output };
 
-/// The chunks of one dense tensor, from front to back. Each thread calls next() for a chunk and
+/// The chunks of one dense tensor, or of a range of it, from front to back. Each thread calls next() for a chunk and
 /// then compute(); any number of threads may do so at once. The y of a strided plan must have no
 /// gaps, in the order of the plan's dimensions.
 class Chunks {
@@ -53,8 +53,10 @@ class Chunks {
   /// points. Of strided plans that need codes from far apart for a few results, a chunk may be
   /// larger, or all codes are held in memory: open() decides within `parameter_bytes`. `phases`, if
   /// not null, gets the time of reading and dequantizing. The plan must outlive this object.
-  Chunks(const Plan& plan, RecipeReaders readers, int64_t output_bytes, int64_t parameter_bytes,
-         Phases* phases);
+  /// `elements` are those that are computed: all, or of readers that are seekable a range that
+  /// starts at a multiple of 8, and of a block.
+  Chunks(const Plan& plan, RecipeReaders readers, Range elements, int64_t output_bytes,
+         int64_t parameter_bytes, Phases* phases);
 
   /// True where open() would hold all codes of such a plan in memory, which it refuses where they
   /// have more than `parameter_bytes`. The codes are in a seekable storage.
@@ -100,6 +102,7 @@ class Chunks {
 
   const Plan& plan_;
   RecipeReaders readers_;
+  const Range elements_;
   int64_t most_;  ///< elements of a chunk
   bool long_chunks_ = false;
   const int64_t parameter_bytes_;
@@ -108,7 +111,7 @@ class Chunks {
   /// All codes, or empty where each chunk reads its own.
   std::vector<std::byte> codes_;
   std::mutex mutex_;   ///< guards begin_, and readers_.codes unless these are seekable
-  int64_t begin_ = 0;  ///< of the next chunk
+  int64_t begin_;      ///< of the next chunk
 };
 
 }  // namespace dequant::format

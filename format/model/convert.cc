@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "format/io/errors.h"
+#include "format/model/conversion.h"
 #include "format/model/model_file.h"
 
 namespace dequant::format {
@@ -41,7 +42,15 @@ Result<ConvertReport> convert(Formats formats, const std::string& input, const s
                    file->format().files);
   }
   const double opened = seconds_since(started);
-  DEQUANT_TRY(ConvertReport report, file->write(output, options.write));
+  WriteOptions write = options.write;
+  if (write.share) {
+    if (!file->format().has_shares) {
+      return failure(ErrorCode::unsupported, "{}: {} are converted by one process, not in shares",
+                     escaped(input), file->format().files);
+    }
+    DEQUANT_TRY(write.share->conversion, conversion_text(input, options));
+  }
+  DEQUANT_TRY(ConvertReport report, file->write(output, write));
   report.words = file->format().words;
   report.seconds.decide += opened;
   report.seconds.total = seconds_since(started);

@@ -37,6 +37,8 @@ struct Format {
   Result<std::unique_ptr<ModelFile>> (*open)(const std::string& path, const OpenOptions& options);
   /// True where ModelFile::write() also writes to memory: WriteOptions::memory.
   bool writes_to_memory = false;
+  /// True where ModelFile::write() carries out shares: WriteOptions::share.
+  bool has_shares = false;
 };
 
 /// Formats in the order in which recognises() is called. Not owned.

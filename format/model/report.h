@@ -8,6 +8,7 @@
 
 #include "dequant/plan.h"
 #include "format/io/leftovers.h"
+#include "format/model/share.h"
 #include "format/model/words.h"
 
 namespace dequant::format {
@@ -99,6 +100,7 @@ struct ConvertReport {
   std::vector<Leftover> cleaned;  ///< temporary files of killed processes that were removed
   std::vector<std::string> warnings;
   Seconds seconds;
+  std::optional<ShareReport> share;  ///< of a call with WriteOptions::share
 };
 
 /// Bytes of all converted tensors: as stored, each stored tensor counted once, and as floats.

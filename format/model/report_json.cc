@@ -108,8 +108,38 @@ ordered_json to_json(const std::vector<Leftover>& cleaned) {
   return list;
 }
 
+ordered_json to_json(const Seconds& s) {
+  return {{"total", s.total},           {"decide", s.decide}, {"read", s.read},
+          {"dequantize", s.dequantize}, {"write", s.write},   {"flush", s.flush}};
+}
+
+ordered_json to_json(const TaskReport& task) {
+  using enum TaskReport::State;
+  ordered_json j{{"task", task.number},
+                 {"file", task.file},
+                 {"begin", task.bytes.begin},
+                 {"end", task.bytes.end}};
+  if (task.state == planned) {
+    j["reads"] = ordered_json::array();
+    for (const ReadRange& r : task.reads) j["reads"].push_back({r.file, r.bytes.begin, r.bytes.end});
+  } else {
+    j["state"] = task.state == done ? "done" : task.state == found ? "found" : "missing";
+    if (!task.reason.empty()) j["reason"] = task.reason;
+  }
+  return j;
+}
+
+ordered_json to_json(const ShareReport& share) {
+  ordered_json tasks = ordered_json::array();
+  for (const TaskReport& task : share.tasks) tasks.push_back(to_json(task));
+  return {{"fingerprint", share.fingerprint},
+          {"folder", share.folder},
+          {"count", share.count},
+          {"complete", share.complete},
+          {"tasks", std::move(tasks)}};
+}
+
 ordered_json to_json(const ConvertReport& report) {
-  const Seconds& s = report.seconds;
   ordered_json j = ordered_json::object();
   j[report.words.converted_key] = converted(report);
   if (report.words.has_graph) {
@@ -126,8 +156,8 @@ ordered_json to_json(const ConvertReport& report) {
     j["files_left_out"] = report.files_left_out;
   }
   j["totals"] = totals(report);
-  j["seconds"] = {{"total", s.total},           {"decide", s.decide}, {"read", s.read},
-                  {"dequantize", s.dequantize}, {"write", s.write},   {"flush", s.flush}};
+  j["seconds"] = to_json(report.seconds);
+  if (report.share) j["share"] = to_json(*report.share);
   j["cleaned"] = to_json(report.cleaned);
   j["warnings"] = report.warnings;
   return j;

@@ -11,6 +11,12 @@ namespace dequant::format {
 /// no UTF-8: dump() then needs an error handler.
 nlohmann::ordered_json to_json(const ConvertReport& report);
 
+/// The tasks of a conversion that several processes carry out.
+nlohmann::ordered_json to_json(const ShareReport& share);
+nlohmann::ordered_json to_json(const TaskReport& task);
+
+nlohmann::ordered_json to_json(const Seconds& seconds);
+
 /// A list of temporary files that were removed.
 nlohmann::ordered_json to_json(const std::vector<Leftover>& cleaned);
 

@@ -98,10 +98,13 @@ class Team {
   std::exception_ptr thrown_;
 };
 
-/// Calls each(plan, readers, first element) for the whole tensor, or for its bands where codes
-/// would have to be held that do not fit in `parameter_bytes`.
+Range all_of(const Plan& plan) { return {0, element_count(plan)}; }
+
+/// Calls each(plan, readers, elements, first element of the plan) for the elements of the tensor,
+/// or for those of its bands where codes would have to be held that do not fit in
+/// `parameter_bytes`.
 template <class Each>
-Status for_each_band(const Plan& plan, RecipeReaders readers, int64_t output_bytes,
+Status for_each_band(const Plan& plan, RecipeReaders readers, Range elements, int64_t output_bytes,
                      int64_t parameter_bytes, Each each) {
   std::optional<CodeBands> bands;
   const auto seekable = [](const auto&... parts) { return ((!parts || parts->seekable()) && ...); };
@@ -109,9 +112,13 @@ Status for_each_band(const Plan& plan, RecipeReaders readers, int64_t output_byt
   if (codes > parameter_bytes && Chunks::holds_codes(plan, output_bytes, parameter_bytes) &&
       seekable(readers.codes, readers.scale, readers.zero_point, readers.group_index))
     bands = CodeBands::of(plan, parameter_bytes);
-  if (!bands) return each(plan, std::move(readers), int64_t{0});
-  DEQUANT_CHECK(bands->for_each([&](const CodeBand& band) {
-    return each(band.plan, readers_of(band, readers), band.elements.begin);
+  if (!bands) return each(plan, std::move(readers), elements, int64_t{0});
+  DEQUANT_CHECK(bands->for_each([&](const CodeBand& band) -> Status {
+    const int64_t first = band.elements.begin;
+    const Range own{std::max(elements.begin, first) - first,
+                    std::min(elements.end, band.elements.end) - first};
+    if (own.begin >= own.end) return {};
+    return each(band.plan, readers_of(band, readers), own, first);
   }));
   for (auto* reader : {&readers.codes, &readers.scale, &readers.zero_point, &readers.tensor_scale,
                        &readers.group_index, &readers.codebook}) {
@@ -130,8 +137,8 @@ Status stream(const Plan& plan, RecipeReaders readers, const StreamOptions& opti
               const Sink& sink) {
   const int64_t output = std::min(std::max(options.memory, kLeastMemory) / 8, kLargestShared);
   const int64_t parameters = parameter_memory(options);
-  const auto part = [&](const Plan& own, RecipeReaders of_own, int64_t) -> Status {
-    Chunks chunks(own, std::move(of_own), output, parameters, options.phases);
+  const auto part = [&](const Plan& own, RecipeReaders of_own, Range elements, int64_t) -> Status {
+    Chunks chunks(own, std::move(of_own), elements, output, parameters, options.phases);
     DEQUANT_CHECK(chunks.open());
     Chunk chunk;
     for (;;) {
@@ -141,7 +148,7 @@ Status stream(const Plan& plan, RecipeReaders readers, const StreamOptions& opti
       DEQUANT_CHECK(sink(chunk.output));
     }
   };
-  return for_each_band(plan, std::move(readers), output, parameters, part);
+  return for_each_band(plan, std::move(readers), all_of(plan), output, parameters, part);
 }
 
 Status fill(const Plan& plan, RecipeReaders readers, const StreamOptions& options,
@@ -149,8 +156,9 @@ Status fill(const Plan& plan, RecipeReaders readers, const StreamOptions& option
   const int64_t parameters = parameter_memory(options);
   const Stores stores = y.size() > kStreamed ? Stores::streaming : Stores::cached;
   const int64_t element_bytes = bits(plan.output) / 8;
-  const auto part = [&](const Plan& own, RecipeReaders of_own, int64_t first) -> Status {
-    Chunks chunks(own, std::move(of_own), kInMemory, parameters, options.phases);
+  const auto part = [&](const Plan& own, RecipeReaders of_own, Range elements,
+                        int64_t first) -> Status {
+    Chunks chunks(own, std::move(of_own), elements, kInMemory, parameters, options.phases);
     DEQUANT_CHECK(chunks.open());
     std::vector<Chunk> memory(static_cast<size_t>(std::min(chunks.concurrency(), kMostReaders)));
     Team team(chunks, memory, Holds::codes, [&](Chunk& chunk) {
@@ -161,21 +169,32 @@ Status fill(const Plan& plan, RecipeReaders readers, const StreamOptions& option
     DEQUANT_CHECK(team.run(options.executor));
     return chunks.finish();
   };
-  return for_each_band(plan, std::move(readers), kInMemory, parameters, part);
+  return for_each_band(plan, std::move(readers), all_of(plan), kInMemory, parameters, part);
 }
 
 Status Scatter::run(const Plan& plan, RecipeReaders readers, const OffsetSink& sink) {
+  return run(plan, std::move(readers), all_of(plan), sink);
+}
+
+Status Scatter::run(const Plan& plan, RecipeReaders readers, Range elements,
+                    const OffsetSink& sink) {
   const int64_t element_bytes = bits(plan.output) / 8;
-  return visit(plan, std::move(readers), [&](const Chunk& chunk) {
+  return visit(plan, std::move(readers), elements, [&](const Chunk& chunk) {
     return sink(chunk.elements.begin * element_bytes, chunk.output);
   });
 }
 
 Status Scatter::visit(const Plan& plan, RecipeReaders readers, const ChunkSink& sink) {
+  return visit(plan, std::move(readers), all_of(plan), sink);
+}
+
+Status Scatter::visit(const Plan& plan, RecipeReaders readers, Range elements,
+                      const ChunkSink& sink) {
   const int64_t memory = std::max(options_.memory, kLeastMemory);
   const int64_t parameters = parameter_memory(options_);
-  const auto part = [&](const Plan& own, RecipeReaders of_own, int64_t first) -> Status {
-    Chunks chunks(own, std::move(of_own), kOwn, parameters, options_.phases);
+  const auto part = [&](const Plan& own, RecipeReaders of_own, Range range,
+                        int64_t first) -> Status {
+    Chunks chunks(own, std::move(of_own), range, kOwn, parameters, options_.phases);
     DEQUANT_CHECK(chunks.open());
     const auto threads = static_cast<size_t>(std::min(
         {chunks.concurrency(), memory / 2 / kOwnMemory, static_cast<int64_t>(kMostThreads)}));
@@ -190,7 +209,7 @@ Status Scatter::visit(const Plan& plan, RecipeReaders readers, const ChunkSink& 
     DEQUANT_CHECK(std::move(status));
     return chunks.finish();
   };
-  return for_each_band(plan, std::move(readers), kOwn, parameters, part);
+  return for_each_band(plan, std::move(readers), elements, kOwn, parameters, part);
 }
 
 }  // namespace dequant::format

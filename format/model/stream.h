@@ -51,10 +51,14 @@ class Scatter {
 
   /// Computes a tensor and passes its bytes to the sink.
   Status run(const Plan& plan, RecipeReaders readers, const OffsetSink& sink);
+  /// The same for a range of its elements, as of Chunks.
+  Status run(const Plan& plan, RecipeReaders readers, Range elements, const OffsetSink& sink);
   /// Computes a tensor and passes its chunks to the sink.
   Status visit(const Plan& plan, RecipeReaders readers, const ChunkSink& sink);
 
  private:
+  Status visit(const Plan& plan, RecipeReaders readers, Range elements, const ChunkSink& sink);
+
   /// Enough threads for a sink that writes a file: a file accepts one write at a time.
   static constexpr size_t kMostThreads = 4;
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "format/io/output.h"
+#include "format/model/share.h"
 #include "format/model/stream.h"
 
 namespace dequant::format {
@@ -43,6 +44,8 @@ struct WriteOptions {
   /// before tensors are computed, with the bytes of the output. Returns memory of that size. A dry
   /// run does not call it.
   std::function<Result<std::span<std::byte>>(int64_t bytes)> memory = {};
+  /// Where set, the call carries out a part of the conversion; others carry out the rest.
+  std::optional<ShareOptions> share = std::nullopt;
 };
 
 }  // namespace dequant::format

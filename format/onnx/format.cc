@@ -37,8 +37,12 @@ constexpr Words kWords{
 
 }  // namespace
 
-const Format kFormat{
-    "onnx",          "ONNX models", kWords, kOptions, [](const Probe&) { return true; },
-    &OnnxFile::open, true};
+const Format kFormat{.name = "onnx",
+                     .files = "ONNX models",
+                     .words = kWords,
+                     .options = kOptions,
+                     .recognises = [](const Probe&) { return true; },
+                     .open = &OnnxFile::open,
+                     .writes_to_memory = true};
 
 }  // namespace dequant::format::onnx

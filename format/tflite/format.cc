@@ -24,6 +24,12 @@ constexpr Words kWords{
 
 }  // namespace
 
-const Format kFormat{"tflite", "TFLite models", kWords, kOptions, &recognises, &TfliteFile::open};
+const Format kFormat{.name = "tflite",
+                     .files = "TFLite models",
+                     .words = kWords,
+                     .options = kOptions,
+                     .recognises = &recognises,
+                     .open = &TfliteFile::open,
+                     .has_shares = true};
 
 }  // namespace dequant::format::tflite

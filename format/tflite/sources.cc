@@ -24,9 +24,11 @@ Result<RecipeReaders> ConstantSources::open(const OutputTensor& tensor, int64_t)
   return readers;
 }
 
-Status ConstantSources::read(const OutputTensor& tensor, const PartVisitor& visit, Phases* phases) {
+Status ConstantSources::read(const OutputTensor& tensor, Range bytes, const PartVisitor& visit,
+                             Phases* phases) {
   const Bytes& data = constant_of(tensor).data;
-  DEQUANT_CHECK(read_in_parts(file_, data.offset, data.size, visit, phases));
+  DEQUANT_CHECK(
+      read_in_parts(file_, data.offset + bytes.begin, bytes.end - bytes.begin, visit, phases));
   return file_.check_unchanged();
 }
 
@@ -34,7 +36,7 @@ void ConstantSources::for_each_source(
     const OutputTensor& tensor, const std::function<void(const dense::Source&)>& visit) const {
   const Constant& constant = constant_of(tensor);
   const auto pass = [&](std::string_view name, const Bytes& data) {
-    visit({name, name_, &file_, data.offset, data.size});
+    visit({name, name_, &file_, data.offset, data.size, &data == &constant.data});
   };
   pass(constant.name, constant.data);
   if (!tensor.computed) return;

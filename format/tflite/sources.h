@@ -19,7 +19,8 @@ class ConstantSources : public dense::Sources {
   Plan plan(const dense::OutputTensor& tensor) const override;
   std::string_view scheme(const dense::OutputTensor& tensor) const override;
   Result<RecipeReaders> open(const dense::OutputTensor& tensor, int64_t memory) override;
-  Status read(const dense::OutputTensor& tensor, const PartVisitor& visit, Phases* phases) override;
+  Status read(const dense::OutputTensor& tensor, Range bytes, const PartVisitor& visit,
+              Phases* phases) override;
   void for_each_source(const dense::OutputTensor& tensor,
                        const std::function<void(const dense::Source&)>& visit) const override;
 

@@ -6,8 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
-#include "format/dense/tensor_writer.h"
+#include "format/dense/share.h"
 #include "format/io/errors.h"
+#include "format/io/hash.h"
 #include "format/tflite/options.h"
 #include "format/tflite/sources.h"
 
@@ -28,7 +29,7 @@ constexpr const char* kSentence =
 
 double seconds(int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
 
-class Writer {
+class Writer : public dense::Job {
  public:
   Writer(ModelFile& file, const InputFile& input, const Constants& constants,
          const dense::Options& own, const std::string& output, const WriteOptions& options)
@@ -39,7 +40,8 @@ class Writer {
         output_(output),
         options_(options),
         dtype_(options.dtype.value_or(Element::float32)),
-        stream_(options.stream) {
+        stream_(options.stream),
+        sources_(input, std::filesystem::path(file.path()).filename().string()) {
     stream_.phases = &phases_;
   }
 
@@ -47,19 +49,31 @@ class Writer {
     const auto started = Clock::now();
     DEQUANT_CHECK(check_output());
     for (const Constant& constant : constants_.all) DEQUANT_CHECK(add(constant));
-    DEQUANT_CHECK(dense::place(shard_, {{"format", "pt"}}));
+    dense::OutputShard& shard = shards_[0];
+    shard.name = std::filesystem::path(output_).filename().string();
+    DEQUANT_CHECK(dense::place(shard, {{"format", "pt"}}));
     report_.bytes_in = input_.size();
-    report_.bytes_out = shard_.bytes;
+    report_.bytes_out = shard.bytes;
     report_.warnings = constants_.warnings.sentences();
     report_.warnings.emplace_back(kSentence);
     report_.seconds.decide = std::chrono::duration<double>(Clock::now() - started).count();
-    if (!options_.dry_run) DEQUANT_CHECK(write_all());
+    if (options_.share) {
+      DEQUANT_TRY(report_.share, dense::carry_out(*this, output_, options_, stream_));
+    } else if (!options_.dry_run) {
+      DEQUANT_CHECK(write_all());
+    }
     report_.seconds.read = seconds(phases_.read);
     report_.seconds.dequantize = seconds(phases_.dequantize);
     report_.seconds.write = seconds(phases_.write);
     report_.seconds.flush = seconds(phases_.flush);
     return std::move(report_);
   }
+
+  const std::vector<dense::OutputShard>& shards() const override { return shards_; }
+  dense::Sources& sources() override { return sources_; }
+  bool to_folder() const override { return false; }
+  std::string input_hash() const override;
+  Status check_unchanged() const override { return input_.check_unchanged(); }
 
  private:
   Status check_output() const {
@@ -102,7 +116,7 @@ class Writer {
       out.from = out.element;
       DEQUANT_CHECK(set_output(out));
     }
-    shard_.tensors.push_back(out);
+    shards_[0].tensors.push_back(out);
     return {};
   }
 
@@ -111,7 +125,7 @@ class Writer {
     OutputTensor out = output_of(constant);
     out.computed = true;
     DEQUANT_CHECK(set_output(out));
-    shard_.tensors.push_back(out);
+    shards_[0].tensors.push_back(out);
     Converted& converted = report_.converted.emplace_back();
     converted.scheme = computed.scheme;
     converted.name = converted.constant = converted.source = constant.name;
@@ -146,10 +160,8 @@ class Writer {
       DEQUANT_TRY(AuditWriter created, AuditWriter::create(own_.audit, options_.overwrite));
       audit.emplace(std::move(created));
     }
-    shard_.name = std::filesystem::path(output_).filename().string();
-    ConstantSources sources(input_, std::filesystem::path(file_.path()).filename().string());
-    dense::TensorWriter tensors(sources, stream_, done, audit ? &*audit : nullptr);
-    DEQUANT_CHECK(tensors.write(shard_, output_, options_.overwrite));
+    dense::TensorWriter tensors(sources_, stream_, done, audit ? &*audit : nullptr);
+    DEQUANT_CHECK(tensors.write(shards_[0], output_, options_.overwrite));
     DEQUANT_CHECK(input_.check_unchanged());
     return audit ? audit->commit() : Status();
   }
@@ -163,10 +175,20 @@ class Writer {
   const Element dtype_;
   Phases phases_;
   StreamOptions stream_;
-  dense::OutputShard shard_;
+  ConstantSources sources_;
+  std::vector<dense::OutputShard> shards_ = std::vector<dense::OutputShard>(1);
   ConvertReport report_;
   std::unordered_set<int64_t> known_;  ///< offsets of what earlier tensors are computed from
 };
+
+/// Of the constants, by names, types and places.
+std::string Writer::input_hash() const {
+  Hash hash;
+  hash.add(fmt::format("{}\n", input_.size()));
+  for (const Constant& c : constants_.all)
+    hash.add(fmt::format("{}\n{} {}\n", c.name, c.data.offset, c.data.size));
+  return hash.hex();
+}
 
 }  // namespace
 

@@ -1,0 +1,39 @@
+// A conversion to files of dense tensors that is decided on and not begun.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "format/dense/sources.h"
+
+namespace dequant::format::dense {
+
+class OutputFolder;
+
+/// What a conversion writes. A format derives from this class. One function at a time is called.
+class Job {
+ public:
+  Job() = default;
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+  virtual ~Job() = default;
+
+  /// The files with tensors. The names of their tensors, and what their `origin` points to, stay
+  /// valid as long as this object.
+  virtual const std::vector<OutputShard>& shards() const = 0;
+  virtual Sources& sources() = 0;
+  /// True where the output is a folder with the shards; else the shards lie in its folder.
+  virtual bool to_folder() const = 0;
+  /// Identifies the input by names, sizes and headers. Times are no part of it: the machines of a
+  /// conversion may have copies of the input, and clocks that differ.
+  virtual std::string input_hash() const = 0;
+  /// Fails with malformed where a file of the input changed since it was opened.
+  virtual Status check_unchanged() const = 0;
+  /// Writes the files without tensors, the one that makes the folder a model last. Fails with io.
+  virtual Status write_rest(const OutputFolder& folder) {
+    static_cast<void>(folder);
+    return {};
+  }
+};
+
+}  // namespace dequant::format::dense

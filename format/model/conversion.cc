@@ -1,0 +1,146 @@
+// The text of a conversion, and completing its output.
+#include "format/model/conversion.h"
+
+#include <array>
+#include <filesystem>
+
+#include "dequant/version.h"
+#include "format/io/errors.h"
+#include "format/json/json.h"
+#include "format/model/model_file.h"
+
+namespace dequant::format {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr const char* kFolder = ".dequant-tasks";
+/// Bytes of the text at most: globs are the only long part.
+constexpr int64_t kMostOfText = int64_t{1} << 20;
+/// Options of formats that write or continue a file of their own.
+constexpr std::array<std::pair<const char*, const char*>, 2> kNotShared{
+    {{"audit", "the records of the tasks have hashes and counts instead"},
+     {"resume", "tasks that are done are never repeated"}}};
+
+Result<std::vector<std::string>> texts(const nlohmann::json& object, std::string_view key) {
+  const nlohmann::json* list = member(object, key);
+  if (list == nullptr || !list->is_array()) return bad("there is no array \"{}\"", key);
+  std::vector<std::string> out;
+  for (const nlohmann::json& text : *list) {
+    if (!text.is_string()) return bad("{}: {} is no string", key, shown(text));
+    out.push_back(text.get<std::string>());
+  }
+  return out;
+}
+
+/// The text of the conversion to `output`; empty: none was begun.
+Result<std::string> find_text(const std::string& output) {
+  for (const std::string& folder : {work_folder_inside(output), work_folder_beside(output)}) {
+    const std::string path = fmt::format("{}/{}", folder, kConversionName);
+    if (is_taken(path)) return read_small_file(path, kMostOfText);
+  }
+  return std::string();
+}
+
+/// True where another process has completed the output: there is a model, and nothing of the
+/// conversion.
+bool is_complete(Formats formats, const std::string& output) {
+  const auto file = open_model(formats, output, {});
+  if (!file) return false;
+  bool quantized = false;
+  const auto seen = [&](const auto&) -> Status {
+    quantized = true;
+    return {};
+  };
+  return (*file)->visit({.dense = seen, .left = seen}) && !quantized;
+}
+
+}  // namespace
+
+std::string work_folder_inside(const std::string& output) {
+  return fmt::format("{}/{}", output, kFolder);
+}
+
+std::string work_folder_beside(const std::string& output) {
+  return fmt::format("{}{}", output, kFolder);
+}
+
+Result<std::string> conversion_text(const std::string& input, const ConvertOptions& options) {
+  for (const auto& [name, instead] : kNotShared) {
+    if (!options.open.own.has(name)) continue;
+    return failure(ErrorCode::invalid_argument,
+                   "{} is not for conversions that are carried out in shares: {}", name, instead);
+  }
+  std::error_code e;
+  const auto absolute = std::filesystem::absolute(input, e);
+  if (e) return failure(ErrorCode::io, "{}: {}", escaped(input), e.message());
+  const WriteOptions& write = options.write;
+  ordered_json own = ordered_json::object();
+  for (const auto& [name, value] : options.open.own.given()) own[name] = value;
+  const ordered_json text{
+      {"input", absolute.lexically_normal().string()},
+      {"dtype", write.dtype ? ordered_json(name(*write.dtype)) : ordered_json()},
+      {"include", write.selection.include},
+      {"exclude", write.selection.exclude},
+      {"require_float", write.require_float},
+      {"task_bytes", write.share->task_bytes},
+      {"options", std::move(own)}};
+  // Paths may be no UTF-8.
+  return text.dump(2, ' ', true, ordered_json::error_handler_t::replace) + "\n";
+}
+
+Result<Conversion> read_conversion(std::string_view text) {
+  DEQUANT_TRY(const nlohmann::json object, parse_json(text));
+  if (!object.is_object()) return bad("it is no JSON object");
+  Conversion out;
+  WriteOptions& write = out.options.write;
+  DEQUANT_TRY(out.input, text_member(object, "input"));
+  if (const auto* dtype = member(object, "dtype"); dtype != nullptr && !dtype->is_null()) {
+    DEQUANT_TRY(const std::string name, text_member(object, "dtype"));
+    write.dtype = element_from_name(name);
+    if (!write.dtype || !is_output(*write.dtype)) return bad("dtype: {} is no output type", name);
+  }
+  DEQUANT_TRY(write.selection.include, texts(object, "include"));
+  DEQUANT_TRY(write.selection.exclude, texts(object, "exclude"));
+  const auto* require_float = member(object, "require_float");
+  write.require_float = require_float != nullptr && require_float->is_boolean() &&
+                        require_float->get<bool>();
+  const auto* bytes = member(object, "task_bytes");
+  if (bytes == nullptr) return bad("there is no \"task_bytes\"");
+  write.share.emplace();
+  DEQUANT_TRY(write.share->task_bytes, integer<int64_t>(*bytes));
+  const auto* own = member(object, "options");
+  if (own == nullptr || !own->is_object()) return bad("there is no object \"options\"");
+  for (const auto& [name, value] : own->items()) {
+    if (!value.is_string()) return bad("{}: {} is no string", name, shown(value));
+    out.options.open.own.set(name, value.get<std::string>());
+  }
+  return out;
+}
+
+Result<ConvertReport> finalize(Formats formats, const std::string& output,
+                               const FinalizeOptions& options) {
+  DEQUANT_TRY(const std::string text, find_text(output));
+  if (text.empty()) {
+    if (!is_complete(formats, output)) {
+      return failure(ErrorCode::io,
+                     "{}: no conversion to it was begun by shares or tasks, or it was completed and "
+                     "changed since",
+                     escaped(output));
+    }
+    ConvertReport report;
+    report.share.emplace().complete = true;
+    return report;
+  }
+  auto conversion = read_conversion(text);
+  if (!conversion) return in(fmt::format("{}: {}", escaped(output), kConversionName),
+                             std::move(conversion).error());
+  ConvertOptions& all = conversion->options;
+  all.write.stream = options.stream;
+  all.write.progress = options.progress;
+  all.write.share->step = ShareOptions::Step::finalize;
+  all.write.share->read_again = options.read_again;
+  return convert(formats, options.input.empty() ? conversion->input : options.input, output, all);
+}
+
+}  // namespace dequant::format

@@ -1,0 +1,162 @@
+// A conversion on a thread of its own.
+#include "python/core/conversion.h"
+
+#include <chrono>
+#include <system_error>
+
+#include "python/core/unlocked.h"
+
+namespace dequant::python {
+namespace nb = nanobind;
+namespace {
+
+/// The longest interval between two checks for signals and progress by the calling thread.
+constexpr std::chrono::milliseconds kCheckInterval{50};
+
+Status stopped() { return Error{ErrorCode::invalid_argument, "the conversion was stopped"}; }
+
+}  // namespace
+
+Conversion::Conversion(format::ConvertOptions options, bool to_memory, Work work)
+    : options_(std::move(options)), to_memory_(to_memory), work_(std::move(work)) {
+  options_.write.progress = [this](int64_t done, int64_t total) { return tell(done, total); };
+  if (to_memory_) options_.write.memory = [this](int64_t bytes) { return ask_for(bytes); };
+  try {
+    thread_ = std::thread([this] {
+      work();
+      const std::lock_guard lock(mutex_);
+      state_.ended = true;
+      changed_.notify_all();
+    });
+  } catch (const std::system_error&) {  // the system grants no thread: see work_here()
+  }
+}
+
+Conversion::~Conversion() {
+  const Unlocked unlocked;
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    changed_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+/// Runs the conversion on the calling thread alone, and calls `progress` in between.
+format::ConvertReport Conversion::work_here(nb::handle progress) {
+  options_.write.stream.executor = sequential_executor();
+  std::exception_ptr raised;
+  const auto locked = [&](auto call) -> Status {
+    const nb::gil_scoped_acquire lock;
+    try {
+      call();
+      return {};
+    } catch (...) {
+      raised = std::current_exception();
+      return stopped();
+    }
+  };
+  options_.write.progress = [&](int64_t done, int64_t total) {
+    return locked([&] {
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      if (!progress.is_none() && total > 0) progress(done, total);
+    });
+  };
+  if (to_memory_) {
+    options_.write.memory = [&](int64_t bytes) -> Result<std::span<std::byte>> {
+      DEQUANT_CHECK(locked([&] { allocate(bytes); }));
+      return memory_;
+    };
+  }
+  {
+    const Unlocked unlocked;
+    work();
+  }
+  if (raised) std::rethrow_exception(raised);
+  return report();
+}
+
+/// Returns as soon as the conversion asks or has ended, at the latest after kCheckInterval.
+Conversion::State Conversion::wait() {
+  const Unlocked unlocked;
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, kCheckInterval,
+                    [this] { return state_.asks || state_.wants || state_.ended; });
+  return state_;
+}
+
+/// Lets the output get its name.
+void Conversion::answer() {
+  const std::lock_guard lock(mutex_);
+  state_.asks = false;
+  changed_.notify_all();
+}
+
+/// Lets the conversion write to new memory. Raises MemoryError.
+void Conversion::give_memory(int64_t bytes) {
+  allocate(bytes);
+  const std::lock_guard lock(mutex_);
+  state_.wants.reset();
+  changed_.notify_all();
+}
+
+/// The report, or the exception, of a conversion that has ended.
+format::ConvertReport Conversion::report() {
+  if (thrown_) std::rethrow_exception(thrown_);
+  return checked(*std::move(result_));
+}
+
+Status Conversion::tell(int64_t done, int64_t total) {
+  std::unique_lock lock(mutex_);
+  state_.done = done;
+  state_.total = total;
+  if (done == total && total > 0) {
+    state_.asks = true;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return !state_.asks || stopped_; });
+  }
+  return stopped_ ? stopped() : Status();
+}
+
+Result<std::span<std::byte>> Conversion::ask_for(int64_t bytes) {
+  std::unique_lock lock(mutex_);
+  state_.wants = bytes;
+  changed_.notify_all();
+  changed_.wait(lock, [this] { return !state_.wants || stopped_; });
+  if (stopped_) return stopped().error();
+  return memory_;
+}
+
+/// A new bytes object, which nobody else sees before the conversion has ended.
+void Conversion::allocate(int64_t bytes) {
+  written_ = nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(bytes)));
+  if (!written_.is_valid()) throw nb::python_error();
+  memory_ = {reinterpret_cast<std::byte*>(PyBytes_AsString(written_.ptr())),
+             static_cast<size_t>(bytes)};
+}
+
+void Conversion::work() {
+  try {
+    result_ = work_(options_);
+  } catch (...) {  // std::bad_alloc
+    thrown_ = std::current_exception();
+  }
+}
+
+format::ConvertReport Conversion::listen(nb::handle progress) {
+  if (!thread_.joinable()) return work_here(progress);
+  int64_t told = -1;
+  for (;;) {
+    const State state = wait();
+    if (state.ended) return report();
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    if (!progress.is_none() && state.total > 0 && state.done != told) {
+      progress(state.done, state.total);
+      told = state.done;
+    }
+    if (state.wants) give_memory(*state.wants);
+    if (state.asks) answer();
+  }
+}
+
+}  // namespace dequant::python

@@ -1,0 +1,93 @@
+// `dequant finalize`: completes an output whose tasks are all done.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "format/formats.h"
+#include "format/io/errors.h"
+#include "format/model/conversion.h"
+#include "format/model/report_json.h"
+#include "tools/commands.h"
+#include "tools/common.h"
+
+namespace dequant::tools {
+namespace {
+
+using format::escaped;
+using format::TaskReport;
+using nlohmann::ordered_json;
+
+struct Options {
+  std::string output;
+  std::string input;
+  bool verify = false;
+  bool json = false;
+  bool quiet = false;
+  Resources resources;
+};
+
+/// Tasks that are listed in text at most.
+constexpr size_t kMostListed = 20;
+
+void print_text(const Options& o, const format::ShareReport& share) {
+  if (share.complete) {
+    fmt::print("{} is complete{}\n", escaped(o.output),
+               share.tasks.empty() ? "; nothing was left to do" : "");
+    return;
+  }
+  size_t missing = 0;
+  for (const TaskReport& t : share.tasks) {
+    if (t.state != TaskReport::State::missing || ++missing > kMostListed) continue;
+    fmt::print("task {} ({}, bytes {} to {}): {}\n", t.number, escaped(t.file), t.bytes.begin,
+               t.bytes.end, t.reason);
+  }
+  if (missing > kMostListed) fmt::print("and {} more\n", missing - kMostListed);
+  fmt::print("{} of {} tasks are missing: carry them out by convert --shard or --task, then "
+             "finalize again\n",
+             missing, share.count);
+}
+
+int run(Options& o) {
+  format::FinalizeOptions options;
+  options.input = o.input;
+  options.read_again = o.verify;
+  options.stream = o.resources.stream_options();
+  const auto result = format::finalize(format::formats(), o.output, options);
+  if (!result) return report(result.error());
+  const format::ShareReport& share = *result->share;
+  if (o.json) {
+    ordered_json j{{"output", o.output}};
+    j.update(format::to_json(share));
+    fmt::print("{}\n", j.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+  } else if (!o.quiet) {
+    print_text(o, share);
+  }
+  return share.complete ? kDone : kDifferences;
+}
+
+}  // namespace
+
+void add_finalize(const Command& app, int& exit_code) {
+  auto o = std::make_shared<Options>();
+  const Command c = app.add_subcommand(
+      "finalize", "Complete a model that convert --shard or --task has written");
+  c.add_option("OUTPUT", o->output, "The output of these commands").required();
+  c.add_option("--input", o->input,
+               "The model that they read, where it is not at the path that they were given");
+  c.add_flag("--verify", o->verify,
+             "Read all of the output again and compare the hashes of the records; else sizes and "
+             "samples are compared");
+  c.add_flag("-q,--quiet", o->quiet, "Print nothing but errors");
+  c.add_flag("--json", o->json, "Print the tasks as one JSON object");
+  o->resources.add_to(c);
+  c.footer(
+      "Exits with 1 where tasks are missing, and lists them. May be run by anybody, any number of\n"
+      "times.\n"
+      "\n"
+      "Examples:\n"
+      "  dequant finalize DeepSeek-V3-bf16\n"
+      "  dequant finalize DeepSeek-V3-bf16 --verify --json");
+  c.callback([o, &exit_code] { exit_code = run(*o); });
+}
+
+}  // namespace dequant::tools
