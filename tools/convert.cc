@@ -196,9 +196,9 @@ Status read_share(Options& o) {
   if (o.task) share.task = static_cast<int64_t>(std::min<uint64_t>(*o.task, INT64_MAX));
   if (!o.share) return {};
   DEQUANT_TRY(const format::ShareNumber number,
-              *o.share == "auto" ? format::share_of_environment(
-                                       [](const char* name) { return std::getenv(name); })
-                                 : format::share_from_text(*o.share));
+              *o.share == "auto"
+                  ? format::share_of_environment([](const char* name) { return std::getenv(name); })
+                  : format::share_from_text(*o.share));
   share.index = number.index;
   share.count = number.count;
   return {};
@@ -289,10 +289,11 @@ void add_convert(const Command& app, int& exit_code) {
       .check(not_standard_output);
   c.add_flag("--resume", o->resume,
              "Checkpoints, GGUF: continue an interrupted conversion after its last complete file");
-  c.add_option("--shard", o->share,
-               "Checkpoints, GGUF, TFLite: carry out one share of the tasks, such as 0/8, the first of "
-               "8; auto: that which Slurm, torchrun, MPI or Kubernetes says. dequant finalize then "
-               "completes the output")
+  c.add_option(
+       "--shard", o->share,
+       "Checkpoints, GGUF, TFLite: carry out one share of the tasks, such as 0/8, the first of "
+       "8; auto: that which Slurm, torchrun, MPI or Kubernetes says. dequant finalize then "
+       "completes the output")
       .type_name("I/N|auto");
   c.add_option("--task", o->task, "Carry out the task of that number of dequant plan")
       .type_name("NUMBER")

@@ -60,9 +60,10 @@ void ConvertOptions::add_to(const Command& c) {
   c.add_flag("--keep-unknown", keep_unknown_,
              "Checkpoints: copy quantized tensors that nothing says how to dequantize, with a "
              "warning; else that is an error");
-  c.add_option("--task-size", task_bytes_,
-               "With --shard, and of plan: bytes that a task writes at most; default 5G, with which "
-               "each file of the output is one task")
+  c.add_option(
+       "--task-size", task_bytes_,
+       "With --shard, and of plan: bytes that a task writes at most; default 5G, with which "
+       "each file of the output is one task")
       .type_name("SIZE")
       .size();
   resources_.add_to(c);

@@ -42,9 +42,10 @@ void print_text(const Options& o, const format::ShareReport& share) {
                t.bytes.end, t.reason);
   }
   if (missing > kMostListed) fmt::print("and {} more\n", missing - kMostListed);
-  fmt::print("{} of {} tasks are missing: carry them out by convert --shard or --task, then "
-             "finalize again\n",
-             missing, share.count);
+  fmt::print(
+      "{} of {} tasks are missing: carry them out by convert --shard or --task, then "
+      "finalize again\n",
+      missing, share.count);
 }
 
 int run(Options& o) {
@@ -69,8 +70,8 @@ int run(Options& o) {
 
 void add_finalize(const Command& app, int& exit_code) {
   auto o = std::make_shared<Options>();
-  const Command c = app.add_subcommand(
-      "finalize", "Complete a model that convert --shard or --task has written");
+  const Command c =
+      app.add_subcommand("finalize", "Complete a model that convert --shard or --task has written");
   c.add_option("OUTPUT", o->output, "The output of these commands").required();
   c.add_option("--input", o->input,
                "The model that they read, where it is not at the path that they were given");

@@ -73,7 +73,8 @@ void add_plan(const Command& app, int& exit_code) {
       .check(not_standard_output);
   o->model.add_to(c);
   c.footer(
-      "Prints a JSON object: for each task the bytes of the output that it writes and the bytes of\n"
+      "Prints a JSON object: for each task the bytes of the output that it writes and the bytes "
+      "of\n"
       "the input that it reads. The same input, options and version give the same plan.\n"
       "\n"
       "Examples:\n"

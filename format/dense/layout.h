@@ -37,7 +37,8 @@ struct OutputShard {
   int64_t bytes = 0;                  ///< of the whole file
 };
 
-/// The bytes of the stored tensor that a range of bytes of a tensor comes from which is not computed.
+/// The bytes of the stored tensor that a range of bytes of a tensor comes from which is not
+/// computed.
 Range stored_part(const OutputTensor& tensor, Range bytes);
 
 /// Identifies what is written, by names and tensors, which the options and the input decide on.

@@ -178,8 +178,7 @@ Result<std::string> WorkFolder::missing(const TaskList& list, size_t task, bool 
   const nlohmann::json wanted_facts = facts_of(list, task);
   for (const auto& [key, value] : wanted_facts.items()) {
     const nlohmann::json* found = member(*record, key);
-    if (found == nullptr || *found != value)
-      return fmt::format("its record has another {}", key);
+    if (found == nullptr || *found != value) return fmt::format("its record has another {}", key);
   }
   const OutputShard& shard = list.shard_of(task);
   const std::string path = data_of(shard);

@@ -77,7 +77,8 @@ class Share {
     DEQUANT_TRY(const std::vector<size_t> own, own_tasks());
     DEQUANT_CHECK(folder_.begin(list_, share_.conversion, options_.overwrite));
     int64_t bytes = 0;
-    for (const size_t task : own) bytes += list_.tasks[task].bytes.end - list_.tasks[task].bytes.begin;
+    for (const size_t task : own)
+      bytes += list_.tasks[task].bytes.end - list_.tasks[task].bytes.begin;
     Done done(options_.progress, bytes);
     TensorWriter writer(job_.sources(), stream_, done, nullptr);
     for (const size_t task : own) {

@@ -81,8 +81,8 @@ void add_reads(Job& job, const Piece& piece, std::vector<ReadRange>& reads) {
                              : stored_part(tensor, piece.bytes);
     }
     if (part.begin < part.end) {
-      reads.push_back({std::string(source.file),
-                       {source.offset + part.begin, source.offset + part.end}});
+      reads.push_back(
+          {std::string(source.file), {source.offset + part.begin, source.offset + part.end}});
     }
   });
 }
@@ -102,8 +102,8 @@ std::vector<Piece> pieces_of(const OutputShard& shard, Range bytes) {
     const Range own{std::max(bytes.begin, tensor.offset) - tensor.offset,
                     std::min(bytes.end, end) - tensor.offset};
     // A tensor without bytes, or its padding, belongs to the task with its offset.
-    const bool here = tensor.bytes > 0 ? own.begin < own.end
-                                       : bytes.begin <= end && end < bytes.end;
+    const bool here =
+        tensor.bytes > 0 ? own.begin < own.end : bytes.begin <= end && end < bytes.end;
     if (here) pieces.push_back({&tensor, {own.begin, std::max(own.begin, own.end)}});
   }
   return pieces;
@@ -152,8 +152,8 @@ std::vector<ReadRange> reads_of(Job& job, const Task& task) {
 
 std::string fingerprint_of(const Job& job, const std::vector<Task>& tasks) {
   Hash hash;
-  hash.add(fmt::format("{}\n{}\n{}\n", DEQUANT_VERSION, job.input_hash(),
-                       hash_of_output(job.shards())));
+  hash.add(
+      fmt::format("{}\n{}\n{}\n", DEQUANT_VERSION, job.input_hash(), hash_of_output(job.shards())));
   for (const Task& task : tasks)
     hash.add(fmt::format("{} {} {}\n", task.shard, task.bytes.begin, task.bytes.end));
   return hash.hex();

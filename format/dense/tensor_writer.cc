@@ -224,5 +224,4 @@ Status TensorWriter::copy(const Piece& piece, const OffsetSink& sink) {
   return sources_.read(tensor, stored_part(tensor, piece.bytes), pass, stream_.phases);
 }
 
-
 }  // namespace dequant::format::dense

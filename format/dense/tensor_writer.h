@@ -46,8 +46,8 @@ class TensorWriter {
   /// the caller's progress.
   Status write(const OutputShard& shard, const std::string& path, Overwrite overwrite);
 
-  /// Writes the bytes of a task, with the header if the task begins the file. `values` gets those of
-  /// its float tensors. Fails as write() does.
+  /// Writes the bytes of a task, with the header if the task begins the file. `values` gets those
+  /// of its float tensors. Fails as write() does.
   Status write_part(const OutputShard& shard, Range bytes, SharedFile& file, ValueRange& values);
 
   /// A file that an interrupted conversion has completed: calls Sources::complete() as write()

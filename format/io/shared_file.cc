@@ -25,8 +25,7 @@ Result<SharedFile> SharedFile::open(const std::string& path, int64_t bytes) {
   if (!fd.valid()) return io_error("cannot open {} for writing", escaped(path));
   struct stat s {};
   if (::fstat(fd.get(), &s) != 0) return io_error("{}", escaped(path));
-  if (!S_ISREG(s.st_mode))
-    return failure(ErrorCode::io, "{} is no regular file", escaped(path));
+  if (!S_ISREG(s.st_mode)) return failure(ErrorCode::io, "{} is no regular file", escaped(path));
   if (s.st_size > bytes) {
     return failure(ErrorCode::io, "{} has {} bytes, more than the {} of this output: remove it",
                    escaped(path), s.st_size, bytes);

@@ -44,9 +44,9 @@ struct Chunk {
 /// Which buffers of a chunk are used: results may go to memory of the caller.
 enum class Holds { codes, codes_and_output };
 
-/// The chunks of one dense tensor, or of a range of it, from front to back. Each thread calls next() for a chunk and
-/// then compute(); any number of threads may do so at once. The y of a strided plan must have no
-/// gaps, in the order of the plan's dimensions.
+/// The chunks of one dense tensor, or of a range of it, from front to back. Each thread calls
+/// next() for a chunk and then compute(); any number of threads may do so at once. The y of a
+/// strided plan must have no gaps, in the order of the plan's dimensions.
 class Chunks {
  public:
   /// A chunk has at most `output_bytes` of output, `parameter_bytes` of scales and as many of zero
@@ -110,8 +110,8 @@ class Chunks {
   std::vector<Parameter> parameters_;
   /// All codes, or empty where each chunk reads its own.
   std::vector<std::byte> codes_;
-  std::mutex mutex_;   ///< guards begin_, and readers_.codes unless these are seekable
-  int64_t begin_;      ///< of the next chunk
+  std::mutex mutex_;  ///< guards begin_, and readers_.codes unless these are seekable
+  int64_t begin_;     ///< of the next chunk
 };
 
 }  // namespace dequant::format

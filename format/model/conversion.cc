@@ -103,8 +103,8 @@ Result<Conversion> read_conversion(std::string_view text) {
   DEQUANT_TRY(write.selection.include, texts(object, "include"));
   DEQUANT_TRY(write.selection.exclude, texts(object, "exclude"));
   const auto* require_float = member(object, "require_float");
-  write.require_float = require_float != nullptr && require_float->is_boolean() &&
-                        require_float->get<bool>();
+  write.require_float =
+      require_float != nullptr && require_float->is_boolean() && require_float->get<bool>();
   const auto* bytes = member(object, "task_bytes");
   if (bytes == nullptr) return bad("there is no \"task_bytes\"");
   write.share.emplace();
@@ -123,18 +123,20 @@ Result<ConvertReport> finalize(Formats formats, const std::string& output,
   DEQUANT_TRY(const std::string text, find_text(output));
   if (text.empty()) {
     if (!is_complete(formats, output)) {
-      return failure(ErrorCode::io,
-                     "{}: no conversion to it was begun by shares or tasks, or it was completed and "
-                     "changed since",
-                     escaped(output));
+      return failure(
+          ErrorCode::io,
+          "{}: no conversion to it was begun by shares or tasks, or it was completed and "
+          "changed since",
+          escaped(output));
     }
     ConvertReport report;
     report.share.emplace().complete = true;
     return report;
   }
   auto conversion = read_conversion(text);
-  if (!conversion) return in(fmt::format("{}: {}", escaped(output), kConversionName),
-                             std::move(conversion).error());
+  if (!conversion)
+    return in(fmt::format("{}: {}", escaped(output), kConversionName),
+              std::move(conversion).error());
   ConvertOptions& all = conversion->options;
   all.write.stream = options.stream;
   all.write.progress = options.progress;

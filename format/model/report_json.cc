@@ -121,7 +121,8 @@ ordered_json to_json(const TaskReport& task) {
                  {"end", task.bytes.end}};
   if (task.state == planned) {
     j["reads"] = ordered_json::array();
-    for (const ReadRange& r : task.reads) j["reads"].push_back({r.file, r.bytes.begin, r.bytes.end});
+    for (const ReadRange& r : task.reads)
+      j["reads"].push_back({r.file, r.bytes.begin, r.bytes.end});
   } else {
     j["state"] = task.state == done ? "done" : task.state == found ? "found" : "missing";
     if (!task.reason.empty()) j["reason"] = task.reason;

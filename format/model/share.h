@@ -52,8 +52,8 @@ struct TaskReport {
   };
 
   int64_t number = 0;
-  std::string file;               ///< of the output
-  Range bytes;                    ///< of that file
+  std::string file;                   ///< of the output
+  Range bytes;                        ///< of that file
   std::vector<ReadRange> reads = {};  ///< only of the step plan
   State state = State::planned;
   std::string reason = {};

@@ -16,9 +16,9 @@ struct Scheduler {
   const char* name;
   const char* index;
   const char* count;
-  const char* first = nullptr;     ///< may be absent
-  const char* step = nullptr;      ///< may be absent
-  const char* only_with = nullptr; ///< where this variable is not set, the others say nothing
+  const char* first = nullptr;      ///< may be absent
+  const char* step = nullptr;       ///< may be absent
+  const char* only_with = nullptr;  ///< where this variable is not set, the others say nothing
 };
 
 /// srun sets SLURM_STEP_ID; the script of a batch job has rank 0 of all tasks, whichever starts it.
@@ -97,7 +97,8 @@ Result<ShareNumber> share_of_environment(const Environment& environment) {
   }
   if (found) return *found;
   std::string names;
-  for (const Scheduler& s : kSchedulers) names += fmt::format("{}{}", names.empty() ? "" : ", ", s.index);
+  for (const Scheduler& s : kSchedulers)
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", s.index);
   return failure(ErrorCode::invalid_argument,
                  "auto: no scheduler says which share this is: none of {} is set; give i/n", names);
 }

@@ -25,7 +25,8 @@ struct Found {
 };
 
 /// Adds codes. `Code` is signed, so that a negative number has a negative code; its other bits
-/// increase with the magnitude, so they are inverted. Loops without branches: compilers use vectors.
+/// increase with the magnitude, so they are inverted. Loops without branches: compilers use
+/// vectors.
 template <class Code>
 void add_codes(Found<Code>& found, std::span<const Code> codes, Code infinity) {
   constexpr Code kMagnitude = std::numeric_limits<Code>::max();

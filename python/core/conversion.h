@@ -1,4 +1,5 @@
-// A conversion on a thread of its own, while the calling thread handles signals and calls progress().
+// A conversion on a thread of its own, while the calling thread handles signals and calls
+// progress().
 #pragma once
 
 #include <condition_variable>
@@ -16,8 +17,7 @@
 namespace dequant::python {
 
 /// What is done, with options whose progress and memory are those of the caller.
-using Work =
-    std::function<Result<format::ConvertReport>(const format::ConvertOptions& options)>;
+using Work = std::function<Result<format::ConvertReport>(const format::ConvertOptions& options)>;
 
 /// A running conversion. Its own threads never use the interpreter.
 class Conversion {

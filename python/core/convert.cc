@@ -1,4 +1,4 @@
-// dequant.convert(), plan(), run_task() and finalize().
+// dequant.convert().
 #include "format/model/convert.h"
 
 #include <optional>

@@ -27,5 +27,6 @@ std::string from_text(const char* parameter, nanobind::handle text);
 
 void add_model(nanobind::module_& core);
 void add_convert(nanobind::module_& core);
+void add_tasks(nanobind::module_& core);
 
 }  // namespace dequant::python

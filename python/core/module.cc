@@ -33,4 +33,5 @@ NB_MODULE(_core, m) {
   dequant::python::add_floats(m);
   dequant::python::add_model(m);
   dequant::python::add_convert(m);
+  dequant::python::add_tasks(m);
 }

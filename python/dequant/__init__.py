@@ -43,6 +43,7 @@ from ._diff_result import Channel, Diff, ModelDiff, Worst
 from ._errors import UnsupportedError
 from ._model import Model, Tensor, open
 from ._packed import Packed
+from ._tasks import FinalizeReport, Plan, Task, TaskReport, finalize, plan, run_task
 
 #: The names of all element types.
 dtypes = tuple(_BITS)
@@ -50,9 +51,9 @@ dtypes = tuple(_BITS)
 # Functions of the extension module are pickled by name, like functions of Python modules.
 _copyreg.pickle(type(onnx.dequantize_linear), _operator.attrgetter("__qualname__"))
 
-__all__ = ["Channel", "ConvertReport", "Diff", "Model", "ModelDiff", "Packed", "Tensor",
-           "UnsupportedError", "Worst", "__version__", "awq", "bitsandbytes",
-           "bitsandbytes_absmax", "bitsandbytes_int8", "compressed_tensors", "convert", "diff",
-           "directml", "dtypes", "fp8", "gguf", "gptoss", "gptq", "hqq", "microsoft", "mlx",
-           "modelopt", "mx", "onnx", "open", "quanto", "quark", "safetensors", "tensorflow",
-           "torchao", "webnn"]
+__all__ = ["Channel", "ConvertReport", "Diff", "FinalizeReport", "Model", "ModelDiff", "Packed",
+           "Plan", "Task", "TaskReport", "Tensor", "UnsupportedError", "Worst", "__version__",
+           "awq", "bitsandbytes", "bitsandbytes_absmax", "bitsandbytes_int8", "compressed_tensors",
+           "convert", "diff", "directml", "dtypes", "finalize", "fp8", "gguf", "gptoss", "gptq",
+           "hqq", "microsoft", "mlx", "modelopt", "mx", "onnx", "open", "plan", "quanto", "quark",
+           "run_task", "safetensors", "tensorflow", "torchao", "webnn"]

@@ -93,23 +93,15 @@ def convert(input: ModelSource, output: str | os.PathLike[str] | None = None, *,
                               os.fspath(output))
     if _is_negative(mem):
         raise ValueError(f"mem: {mem} is negative")
-    flags = {"assume-const": assume_const, "strip-qdq": strip_qdq, "external-data": external_data,
-             "no-checksum": not checksum, "keep-unknown": keep_unknown, "resume": resume}
-    own = {name: "" for name, value in flags.items() if value}
-    if clip != "needed":
-        own["clip"] = clip
-    if others != "keep":
-        own["others"] = others
-    if max_shard_size is not None:
-        own["max-shard-size"] = str(max_shard_size)
-    if shards is not None:
-        own["shards"] = shards
-    if names != "gguf":
-        own["names"] = names
-    if audit is not None:
-        own["audit"] = os.fsdecode(audit)
+    own = own_options({
+        "assume-const": assume_const, "strip-qdq": strip_qdq, "external-data": external_data,
+        "no-checksum": not checksum, "keep-unknown": keep_unknown, "resume": resume,
+        "clip": None if clip == "needed" else clip, "others": None if others == "keep" else others,
+        "max-shard-size": max_shard_size, "shards": shards,
+        "names": None if names == "gguf" else names,
+        "audit": None if audit is None else os.fsdecode(audit)})
     text, written = _core.convert(*source[:3], output, own, dtype, bool(clean_temp),
-                                  _globs("include", include), _globs("exclude", exclude),
+                                  globs_of("include", include), globs_of("exclude", exclude),
                                   bool(overwrite), bool(dry_run), bool(require_float), threads,
                                   mem, progress)
     paths = {"input": None if source.contents is not None else os.fsdecode(source.path),
@@ -126,7 +118,14 @@ def _is_negative(number: Any) -> bool:
         return False
 
 
-def _globs(parameter: str, globs: str | Iterable[str]) -> list[str]:
+def own_options(given: Mapping[str, bool | int | str | None]) -> dict[str, str]:
+    """Options of formats, by their names on the command line, as the core takes them: those that
+    are None or False are left out, and True is a flag."""
+    return {name: "" if value is True else str(value)
+            for name, value in given.items() if value is not None and value is not False}
+
+
+def globs_of(parameter: str, globs: str | Iterable[str]) -> list[str]:
     if isinstance(globs, (bytes, bytearray)) or not isinstance(globs, Iterable):
         raise TypeError(f"{parameter}: a glob or an iterable of globs is wanted, not "
                         f"{type(globs).__name__}")

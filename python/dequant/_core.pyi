@@ -39,6 +39,16 @@ def convert(
     progress: Callable[[int, int], object] | None,
 ) -> tuple[str, bytes | None]: ...
 
+# The text of the conversion, and the report as JSON.
+def plan(conversion: str, dtype: Any, output: str | PathLike[str],
+         mem: int | None) -> tuple[str, str]: ...
+# The report as JSON.
+def run_task(conversion: str, output: str | PathLike[str], task: int, fingerprint: str,
+             overwrite: bool, threads: int | None, mem: int | None,
+             progress: Callable[[int, int], object] | None) -> str: ...
+def finalize(output: str | PathLike[str], input: str | PathLike[str] | None, verify: bool,
+             progress: Callable[[int, int], object] | None) -> str: ...
+
 # An open model file; dequant.Model and dequant.Tensor are its interface for users.
 class ModelFile:
     def __init__(

@@ -1,0 +1,196 @@
+"""dequant.plan(), run_task() and finalize(): a conversion that several processes carry out.
+
+plan() gives tasks, which pickle; run_task() carries one out, in any process that sees the same
+input and output; finalize() completes the output. Any executor will do:
+
+    with concurrent.futures.ProcessPoolExecutor() as pool:
+        for report in pool.map(dequant.run_task, dequant.plan("DeepSeek-V3", "out")):
+            print(report.file, report.bytes)
+    dequant.finalize("out")
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import operator
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, overload
+
+from . import _core
+from ._convert import globs_of, own_options
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """A part of a conversion, which reads and writes byte ranges.
+
+    number       from 0 on, below `count`
+    count        tasks of the conversion
+    output       the path of the output
+    file         the file of the output that the task writes to
+    begin, end   the bytes of that file
+    reads        the bytes of the input, without headers: (file, begin, end)
+    fingerprint  identifies the input, the options and the version
+    conversion   the input and the options, as JSON
+    """
+
+    number: int
+    count: int
+    output: str
+    file: str
+    begin: int
+    end: int
+    reads: tuple[tuple[str, int, int], ...]
+    fingerprint: str
+    conversion: str
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes the task writes."""
+        return self.end - self.begin
+
+
+class Plan(Sequence[Task]):
+    """The tasks of a conversion.
+
+    output       the path of the output
+    fingerprint  identifies the input, the options and the version
+    bytes_in     bytes of the input
+    bytes_out    bytes of the files with tensors
+    warnings     sentences
+    """
+
+    def __init__(self, output: str, conversion: str, report: dict[str, Any]) -> None:
+        share = report["share"]
+        self.output = output
+        self.fingerprint: str = share["fingerprint"]
+        self.bytes_in: int = report["totals"]["model_bytes_in"]
+        self.bytes_out: int = report["totals"]["model_bytes_out"]
+        self.warnings: tuple[str, ...] = tuple(report["warnings"])
+        self._tasks = tuple(
+            Task(task["task"], share["count"], output, task["file"], task["begin"], task["end"],
+                 tuple((file, begin, end) for file, begin, end in task["reads"]),
+                 self.fingerprint, conversion)
+            for task in share["tasks"])
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    @overload
+    def __getitem__(self, index: int) -> Task: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Task, ...]: ...
+    def __getitem__(self, index: int | slice) -> Task | tuple[Task, ...]:
+        return self._tasks[index]
+
+    def __iter__(self) -> Iterator[Task]:
+        return iter(self._tasks)
+
+    def __repr__(self) -> str:
+        return f"<Plan of {self.output}: {len(self)} tasks, {self.bytes_out} bytes>"
+
+
+@dataclasses.dataclass(frozen=True)
+class TaskReport:
+    """What run_task() did.
+
+    number   of the task
+    file     the file of the output
+    bytes    that the task writes
+    done     False where its record was there already
+    seconds  by phase, as ConvertReport.seconds
+    warnings sentences
+    """
+
+    number: int
+    file: str
+    bytes: int
+    done: bool
+    seconds: dict[str, float]
+    warnings: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class FinalizeReport:
+    """What finalize() found.
+
+    complete  the output is complete
+    missing   of tasks that must be carried out: number -> reason
+    count     tasks of the conversion; 0 where the output was complete before
+    """
+
+    complete: bool
+    missing: dict[int, str]
+    count: int
+
+
+def plan(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
+         task_size: int | None = None, dtype: Any = None, include: str | Iterable[str] = (),
+         exclude: str | Iterable[str] = (), require_float: bool = False, others: str = "keep",
+         max_shard_size: int | str | None = None, shards: str | None = None,
+         keep_unknown: bool = False, names: str = "gguf", mem: int | None = None) -> Plan:
+    """Lists the tasks of the conversion of a checkpoint, a GGUF file or a TFLite model.
+
+    The same input, options and version give the same tasks, on any machine.
+
+    input, output  paths that all workers see
+    task_size      bytes that a task writes at most; None: 5 * 10**9, with which each file of the
+                   output is one task
+    The other options are those of convert().
+
+    Raises as convert() does, and UnsupportedError for ONNX models.
+    """
+    path = os.fsdecode(input)
+    os.stat(path)  # raises FileNotFoundError with the file's name
+    own = own_options({
+        "keep-unknown": keep_unknown, "others": None if others == "keep" else others,
+        "max-shard-size": max_shard_size, "shards": shards,
+        "names": None if names == "gguf" else names})
+    task_bytes = 5_000_000_000 if task_size is None else operator.index(task_size)
+    if task_bytes < 4096:
+        raise ValueError(f"task_size: {task_bytes} is less than 4096")
+    conversion = {"input": os.path.abspath(path), "dtype": None,
+                  "include": globs_of("include", include),
+                  "exclude": globs_of("exclude", exclude), "require_float": bool(require_float),
+                  "task_bytes": task_bytes, "options": own}
+    text, report = _core.plan(json.dumps(conversion), dtype, output, mem)
+    return Plan(os.path.abspath(os.fsdecode(output)), text, json.loads(report))
+
+
+def run_task(task: Task, *, overwrite: bool = False, threads: int | None = None,
+             mem: int | None = None,
+             progress: Callable[[int, int], object] | None = None) -> TaskReport:
+    """Carries out a task, unless its record says that it is done.
+
+    overwrite  the output may have other files
+    threads, mem, progress  as of convert()
+
+    Raises as convert() does, and ValueError where the input, the options or the version are not
+    those of the plan.
+    """
+    report = json.loads(_core.run_task(task.conversion, task.output, task.number, task.fingerprint,
+                                       bool(overwrite), threads, mem, progress))
+    state = report["share"]["tasks"][0]["state"]
+    return TaskReport(task.number, task.file, task.bytes, state == "done", report["seconds"],
+                      tuple(report["warnings"]))
+
+
+def finalize(output: str | os.PathLike[str], *, input: str | os.PathLike[str] | None = None,
+             verify: bool = False,
+             progress: Callable[[int, int], object] | None = None) -> FinalizeReport:
+    """Completes the output of tasks that are all done; else says which are missing.
+
+    Any process may call it, any number of times.
+
+    input     the input, where it is not at the path that plan() was given
+    verify    reads all of the output again and compares the hashes of the records
+
+    Raises as convert() does.
+    """
+    report = json.loads(_core.finalize(output, input, bool(verify), progress))
+    share = report["share"]
+    missing = {task["task"]: task["reason"] for task in share["tasks"]
+               if task["state"] == "missing"}
+    return FinalizeReport(share["complete"], missing, share["count"])
