@@ -177,6 +177,50 @@ def test_product_that_is_scaled_otherwise_stays(tmp_path):
         reasons(report).values()
 
 
+def integers(codes, opset=21, graph_input="uint8", factor=0.001):
+    """A product of integers whose scales are one constant, as an optimizer leaves them."""
+    tensors = [numpy_helper.from_array(codes, "w"),
+               numpy_helper.from_array(np.uint8(120), "zx"),
+               numpy_helper.from_array(np.asarray(factor, "f4"), "factor")]
+    nodes = [node("MatMulInteger", "x w zx", "i", "product"), node("Cast", "i", "c", to=1),
+             node("Mul", "c factor", "y", "scaled")]
+    return model(nodes, [value("x", graph_input, ["n", 24])], [value("y", shape=["n", 10])],
+                 tensors, opset=opset)
+
+
+@pytest.mark.parametrize("factor", [0.001, np.linspace(0.001, 0.004, 10)])
+def test_product_of_scales_may_be_one_constant(factor, tmp_path):
+    """As in models that ONNX Runtime saves optimized. The other factor then has the scale 1."""
+    codes = RNG.integers(-128, 128, [24, 10], "i1")
+    source = save(integers(codes, factor=factor), tmp_path / "in.onnx")
+    plain, report = convert(source, "--strip-qdq", "--clip", "never")
+    assert report["left"] == [] and op_types(plain) == ["MatMul"]
+    dense = codes.astype("f4") * np.asarray(factor, "f4")
+    assert [v.tobytes() for v in constants(plain).values()] == [dense.tobytes()]
+    [changed] = report["inputs_changed"]
+    assert (changed["name"], changed["scale"], changed["zero_point"]) == ("x", 1, 120)
+    x = RNG.integers(0, 256, [4, 24], "u1")
+    [before] = session(source).run(None, {"x": x})
+    [after] = session(tmp_path / "out.onnx").run(None, {"x": x.astype("f4") - 120})
+    np.testing.assert_allclose(after, before, rtol=1e-4, atol=1e-3)
+
+
+def test_product_of_scales_needs_a_constant_of_floats(tmp_path):
+    proto = integers(RNG.integers(-128, 128, [24, 10], "i1"), opset=11)
+    _, report = convert(save(proto, tmp_path / "in.onnx"), "--strip-qdq")
+    assert reasons(report) == {
+        "product": "a Constant of floats needs ai.onnx opset 12; the model imports 11"}
+
+
+def test_product_by_a_computed_factor_stays(tmp_path):
+    proto = integers(RNG.integers(-128, 128, [24, 10], "i1"))
+    del proto.graph.initializer[2]
+    proto.graph.input.append(value("factor", shape=[]))
+    _, report = convert(save(proto, tmp_path / "in.onnx"), "--strip-qdq")
+    assert reasons(report) == {"product": "no Cast to float32 and Mul by both scales follow, as "
+                                          "dynamic quantization has them"}
+
+
 @pytest.mark.parametrize("bias", [False, True])
 def test_products_that_onnx_runtime_fuses_become_float(bias, tmp_path):
     """MatMulIntegerToFloat and DynamicQuantizeMatMul, as in models that it saves optimized."""

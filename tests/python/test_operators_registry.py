@@ -5,6 +5,7 @@ import logging
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from onnx import helper, numpy_helper
 from onnxruntime.quantization import (CalibrationDataReader, QuantFormat, quantize_dynamic,
@@ -166,7 +167,19 @@ class Samples(CalibrationDataReader):
         return next(self.batches, None)
 
 
+def optimize(source, target):
+    """ONNX Runtime's own model: it has operators of quantized arithmetic in the place of pairs."""
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+    options.optimized_model_filepath = str(target)
+    options.log_severity_level = 3
+    onnxruntime.InferenceSession(str(source), options, providers=["CPUExecutionProvider"])
+
+
 def quantize(kind, source, target):
+    if "optimized" in kind:
+        optimize(quantize(kind.split()[0], source, target.with_suffix(".plain.onnx")), target)
+        return target
     logging.disable(logging.WARNING)
     try:
         if kind == "dynamic":
@@ -192,7 +205,8 @@ def agreement(exact, other):
 REGISTRIES = {"QOperator": QLinearOpsRegistry, "QOperator forced": QLinearOpsRegistry,
               "QOperator by channel": QLinearOpsRegistry, "QDQ": QDQRegistry,
               "QDQ forced": QDQRegistry, "QDQ by channel": QDQRegistry,
-              "dynamic": IntegerOpsRegistry}
+              "QDQ optimized": QDQRegistry, "dynamic": IntegerOpsRegistry,
+              "dynamic optimized": IntegerOpsRegistry}
 # quantize_static() writes no valid model of a Where whose inputs it does not force to be quantized.
 CASES = [(operator, kind) for kind, registry in REGISTRIES.items() for operator in sorted(registry)
          if operator != "Where" or not kind.startswith("QOperator") or "forced" in kind]
@@ -222,7 +236,7 @@ def constants(proto):
 
 @pytest.mark.parametrize("operator, kind", CASES)
 def test_operator_of_a_registry_becomes_float(operator, kind, tmp_path):
-    proto = DYNAMIC.get(operator, MODELS[operator]) if kind == "dynamic" else MODELS[operator]
+    proto = DYNAMIC.get(operator, MODELS[operator]) if "dynamic" in kind else MODELS[operator]
     original = save(proto, tmp_path / "float.onnx")
     source = quantize(kind, original, tmp_path / "in.onnx")
     quantized = onnx.load(source)
@@ -240,6 +254,6 @@ def test_operator_of_a_registry_becomes_float(operator, kind, tmp_path):
     # Not those whose scale is a product, or which are transposed: other tests have their bits.
     names = [n.removesuffix("_quantized") for n in stored if n.endswith("_quantized")]
     names = [n for n in names if f"{n}_scale" in stored or f"{n}_quantized_scale" in stored]
-    assert names
+    assert names or "optimized" in kind  # which computes products of scales
     if operator != "LSTM":
         assert all(found & set(dense(stored, name)) for name in names)

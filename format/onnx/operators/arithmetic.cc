@@ -18,6 +18,8 @@ namespace {
 /// The first opset with DequantizeLinear and QuantizeLinear, and with several scales of these.
 constexpr int64_t kFirstOpset = 10;
 constexpr int64_t kFirstPerAxis = 13;
+/// The first opset with Constant.value_floats.
+constexpr int64_t kFirstFloats = 12;
 /// The first opset in which they have float16.
 constexpr int64_t kFirstHalf = 19;
 
@@ -85,9 +87,19 @@ class Expander {
     if (input.kind == FloatInput::Kind::bias) return take_bias(input);
     DEQUANT_TRY(const Resolved codes,
                 constants_.resolve(in_.graph(), in_.node().input(input.codes)));
-    MadeNode d = dequantize(input.codes, in_.name(input.scale), codes.constant.has_value());
+    const bool is_one = input.may_have_no_scale && !in_.has(input.scale) && !codes.constant;
+    if (is_one && opset() < kFirstFloats) {
+      in_.refuse(fmt::format("a Constant of floats needs ai.onnx opset {}; the model imports {}",
+                             kFirstFloats, opset()));
+      return std::string();
+    }
+    if (is_one) nodes_.push_back(scales_of(input, {1.0F}));
+    MadeNode d = dequantize(input.codes, is_one ? nodes_.back().outputs[0] : in_.name(input.scale),
+                            codes.constant.has_value());
     if (in_.has(input.zero_point)) d.inputs.push_back(in_.name(input.zero_point));
-    if (codes.constant) {
+    if (is_one) {
+      DEQUANT_CHECK(check_zero_point(input.zero_point));
+    } else if (codes.constant) {
       DEQUANT_CHECK(check_constant(d, input));
     } else if (!is_dynamic(input)) {
       DEQUANT_CHECK(check_pair(input.scale, input.zero_point));
@@ -128,6 +140,14 @@ class Expander {
             .inputs = {stored, std::move(scale)},
             .outputs = {rewire_.fresh_name(std::move(name))},
             .name = label(fmt::format("DequantizeLinear_{}", codes))};
+  }
+
+  /// A Constant with the scales of an input.
+  MadeNode scales_of(const FloatInput& input, const std::vector<float>& scales) {
+    return {.op_type = "Constant",
+            .outputs = {rewire_.fresh_name(in_.name(input.codes) + "_scale")},
+            .attributes = {floats_attribute(in_.model().store, "value_floats", scales)},
+            .name = label("Constant")};
   }
 
   /// True for codes of a DynamicQuantizeLinear with the scale and the zero point of the same node.
@@ -195,6 +215,10 @@ class Expander {
       if (s == 0 || !std::isfinite(s))
         in_.refuse(fmt::format("{}: a scale of {}", escaped(in_.name(scale_input)), s));
     });
+    return check_zero_point(zero_input);
+  }
+
+  Status check_zero_point(size_t zero_input) {
     if (!in_.has(zero_input)) return {};
     DEQUANT_TRY(const auto zero, in_.constant(zero_input));
     if (!zero) return {};
@@ -230,10 +254,7 @@ class Expander {
                              scales.size(), text_of(type.shape)));
       return std::string();
     }
-    MadeNode constant{.op_type = "Constant",
-                      .outputs = {rewire_.fresh_name(in_.name(input.codes) + "_scale")},
-                      .attributes = {floats_attribute(in_.model().store, "value_floats", scales)},
-                      .name = label("Constant")};
+    MadeNode constant = scales_of(input, scales);
     MadeNode d = dequantize(input.codes, constant.outputs[0], true);
     if (scales.size() > 1) {
       d.attributes = {int_attribute(in_.model().store, "axis", -1)};

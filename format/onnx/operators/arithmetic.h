@@ -41,6 +41,7 @@ struct FloatInput {
   std::string_view transposed = {};
   /// Of a bias: the float attribute that its scale is multiplied by, 1 where it is absent.
   std::string_view factor = {};
+  bool may_have_no_scale = false;  ///< an activation without an input `scale` has the scale 1
 
   /// A quantized input with the three inputs in the usual order.
   static constexpr FloatInput three(size_t first, std::optional<int64_t> axis = {}) {

@@ -7,7 +7,9 @@ namespace dequant::format::onnx {
 namespace {
 
 constexpr FloatInput input(size_t codes, std::optional<int64_t> axis) {
-  return {FloatInput::Kind::quantized, codes, codes + 2, codes + 4, 0, axis};
+  FloatInput input{FloatInput::Kind::quantized, codes, codes + 2, codes + 4, 0, axis};
+  input.may_have_no_scale = codes == 0;
+  return input;
 }
 
 // A scale for each column of B is one for each number of the product's last axis; that of a Conv
@@ -24,7 +26,8 @@ constexpr ArithmeticOperator kProducts[] = {
 struct Tail {
   Node* cast = nullptr;
   Node* scaled = nullptr;  ///< the Mul whose output is the float product
-  Node* scales = nullptr;  ///< the Mul of both scales
+  Text factor;             ///< what it multiplies by
+  Node* scales = nullptr;  ///< the Mul of both scales that computes the factor; null: none does
 };
 
 /// The node that alone reads a name, in the same graph; null where there is no such node.
@@ -37,7 +40,7 @@ Node* only_reader(const Rewire& rewire, const Graph& graph, Text name) {
   return reader != nullptr && reader->outputs.size() == 1 ? reader : nullptr;
 }
 
-/// Null members where the nodes are others.
+/// Without `scaled` where the nodes are others.
 Tail tail_of(const Rewire& rewire, const Graph& graph, const Node& product) {
   Tail tail;
   tail.cast = only_reader(rewire, graph, product.outputs[0].text);
@@ -48,10 +51,33 @@ Tail tail_of(const Rewire& rewire, const Graph& graph, const Node& product) {
   if (tail.scaled == nullptr || !tail.scaled->is("Mul") || tail.scaled->inputs.size() != 2)
     return {};
   const bool first = tail.scaled->input(0) == tail.cast->outputs[0].text;
-  const Definition* scales = rewire.scopes().find(graph, tail.scaled->input(first ? 1 : 0));
-  if (scales == nullptr || scales->graph != &graph || scales->node == nullptr) return {};
-  tail.scales = scales->node;
-  return tail.scales->is("Mul") && tail.scales->inputs.size() == 2 ? tail : Tail{};
+  tail.factor = tail.scaled->inputs[first ? 1 : 0].text;
+  const Definition* scales = rewire.scopes().find(graph, tail.factor);
+  if (scales != nullptr && scales->graph == &graph && scales->node != nullptr &&
+      scales->node->is("Mul") && scales->node->inputs.size() == 2) {
+    tail.scales = scales->node;
+  }
+  return tail;
+}
+
+/// The names of the scales of both inputs of a product. The first is empty, which stands for 1,
+/// where an optimizer has computed the product of both, which then is the second. Both are empty
+/// where there are no scales.
+Result<std::pair<std::string, std::string>> scales_of(const Graph& graph, const Tail& tail,
+                                                      Constants& constants) {
+  std::pair<std::string, std::string> names;
+  if (tail.scaled == nullptr) return names;
+  if (tail.scales == nullptr) {
+    DEQUANT_TRY(const Resolved factor, constants.resolve(graph, tail.factor));
+    if (factor.constant) names.second = tail.factor.str();
+    return names;
+  }
+  names = {tail.scales->input(0).str(), tail.scales->input(1).str()};
+  // Dynamic quantization computes the first scale; the second is constant.
+  DEQUANT_TRY(const Resolved one, constants.resolve(graph, names.first));
+  DEQUANT_TRY(const Resolved two, constants.resolve(graph, names.second));
+  if (one.constant && !two.constant) names.first.swap(names.second);
+  return names;
 }
 
 void retire_if_unused(Rewire& rewire, Graph& graph, Node& node) {
@@ -74,23 +100,16 @@ Result<std::vector<Node*>> expand_product(const ArithmeticOperator& op, Operands
   Graph& graph = in.graph();
   Node& product = in.node();
   const Tail tail = product.outputs.size() == 1 ? tail_of(rewire, graph, product) : Tail{};
-  if (tail.scales == nullptr) {
+  DEQUANT_TRY(const auto scales, scales_of(graph, tail, constants));
+  if (scales.second.empty()) {
     in.refuse("no Cast to float32 and Mul by both scales follow, as dynamic quantization has them");
     return std::vector<Node*>();
   }
-  // Dynamic quantization computes the first scale; the second is constant.
-  size_t first = 0;
-  DEQUANT_TRY(const Resolved scale, constants.resolve(graph, tail.scales->input(0)));
-  if (scale.constant) first = 1;
-  if (scale.constant) {
-    DEQUANT_TRY(const Resolved other, constants.resolve(graph, tail.scales->input(1)));
-    if (other.constant) first = 0;
-  }
-  MadeNode with_scales{.op_type = product.op_type(),
-                       .inputs = {in.name(0), in.name(1), tail.scales->input(first).str(),
-                                  tail.scales->input(1 - first).str(), in.name(2), in.name(3)},
-                       .outputs = {tail.scaled->output(0).str()},
-                       .name = product.name.str()};
+  MadeNode with_scales{
+      .op_type = product.op_type(),
+      .inputs = {in.name(0), in.name(1), scales.first, scales.second, in.name(2), in.name(3)},
+      .outputs = {tail.scaled->output(0).str()},
+      .name = product.name.str()};
   Node& whole = rewire.unattached(with_scales, product);
   whole.attributes = product.attributes;
   Operands operands(in.model(), files, constants, graph, whole);
@@ -99,7 +118,8 @@ Result<std::vector<Node*>> expand_product(const ArithmeticOperator& op, Operands
     in.refuse(operands.reason());
     return std::vector<Node*>();
   }
-  for (Node* node : {tail.cast, &product, tail.scales}) retire_if_unused(rewire, graph, *node);
+  for (Node* node : {tail.cast, &product, tail.scales})
+    if (node != nullptr) retire_if_unused(rewire, graph, *node);
   return made;
 }
 

@@ -1,5 +1,6 @@
 // Products of integers as dynamic quantization writes them: MatMulInteger or ConvInteger, a Cast to
-// float32, and a Mul by the product of both scales. A float product replaces them all.
+// float32, and a Mul by the product of both scales, which may be one constant. A float product
+// replaces them all.
 #pragma once
 
 #include "format/onnx/operators/arithmetic.h"
