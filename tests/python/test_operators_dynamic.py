@@ -221,6 +221,65 @@ def test_product_by_a_computed_factor_stays(tmp_path):
                                           "dynamic quantization has them"}
 
 
+def channels(scale, zero, kind="i1", **attributes):
+    """A ConvInteger whose output channels have scales; x is quantized dynamically."""
+    tensors = [numpy_helper.from_array(RNG.integers(0, 100, [6, 3, 3, 3]).astype(kind), "w"),
+               numpy_helper.from_array(np.asarray(scale, "f4"), "ws")]
+    if zero is not None:
+        tensors.append(numpy_helper.from_array(np.asarray(zero, kind), "wz"))
+    nodes = [node("DynamicQuantizeLinear", "x", "q s z", "dql"),
+             node("ConvInteger", "q w z" + (" wz" if zero is not None else ""), "i", "layer",
+                  **attributes),
+             node("Cast", "i", "c", to=1), node("Mul", "s ws", "both"),
+             node("Mul", "c both", "y", "scaled")]
+    return model(nodes, [value("x", shape=["n", 3, 8, 8])],
+                 [value("y", shape=["n", 6, "h", "v"])], tensors)
+
+
+SCALES = np.linspace(0.01, 0.06, 6)
+
+
+@pytest.mark.parametrize("scale, zero", [
+    (SCALES.reshape(6, 1, 1), None), (SCALES.reshape(1, 6, 1, 1), None),
+    (SCALES.reshape(6, 1, 1), 0), (np.full([1, 1, 1, 1], 0.03), 0), (np.full([1], 0.03), 5),
+    (np.float32(0.03), 5)])
+def test_output_channels_of_a_conv_may_have_scales(scale, zero, tmp_path):
+    source = save(channels(scale, zero, pads=[1, 0, 1, 0]), tmp_path / "in.onnx")
+    plain, report = convert(source, "--strip-qdq")
+    assert op_types(plain) == ["Conv"] and report["left"] == []
+    codes = constants(onnx.load(source))["w"].astype("f4")
+    dense = (codes - np.float32(zero or 0)) * scale.astype("f4").reshape(-1, 1, 1, 1)
+    assert constants(plain)["w_dequantized"].tobytes() == dense.astype("f4").tobytes()
+    given = {"x": np.random.default_rng(1).normal(size=[4, 3, 8, 8]).astype("f4")}
+    [before], [after] = (session(p).run(None, given) for p in (source, tmp_path / "out.onnx"))
+    assert sqnr(after, before) > 30
+
+
+def test_zero_points_of_output_channels_are_those_of_the_codes(tmp_path):
+    """ONNX Runtime has no kernel for several."""
+    source = save(channels(SCALES.reshape(6, 1, 1), [5, 6, 7, 8, 9, 10]), tmp_path / "in.onnx")
+    plain, _ = convert(source, "--strip-qdq", "--require-float")
+    codes = constants(onnx.load(source))["w"].astype("f4")
+    dense = (codes - np.arange(5, 11, dtype="f4").reshape(6, 1, 1, 1)) * \
+        SCALES.astype("f4").reshape(6, 1, 1, 1)
+    assert constants(plain)["w_dequantized"].tobytes() == dense.tobytes()
+
+
+# A scale for each number of the output's last axis, one more axis, other zero points.
+@pytest.mark.parametrize("scale, zero, reason", [
+    (SCALES, None, "ws: float32[6] is no scale, and none of each output channel of w[6, 3, 3, 3]"),
+    (np.full([1] * 5, 0.1), None,
+     "ws: float32[1, 1, 1, 1, 1] is no scale, and none of each output channel of w[6, 3, 3, 3]"),
+    (SCALES.reshape(6, 1, 1), 5,
+     "wz: zero points of shape [], where scales have the shape [6]")])
+def test_other_scales_of_a_conv_stay(scale, zero, reason, tmp_path):
+    proto = channels(scale, zero)
+    proto.graph.output[0].CopyFrom(value("y", shape=[*(["k"] * (np.ndim(scale) - 4)), "n", "m",
+                                                     "h", "v"]))
+    _, report = convert(save(proto, tmp_path / "in.onnx"), "--strip-qdq")
+    assert reasons(report)["layer"] == reason
+
+
 @pytest.mark.parametrize("bias", [False, True])
 def test_products_that_onnx_runtime_fuses_become_float(bias, tmp_path):
     """MatMulIntegerToFloat and DynamicQuantizeMatMul, as in models that it saves optimized."""

@@ -2,14 +2,13 @@
 #include "format/onnx/operators/arithmetic.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "format/io/errors.h"
-#include "format/io/numbers.h"
 #include "format/onnx/evaluation/attributes.h"
 #include "format/onnx/operators/attention.h"
 #include "format/onnx/operators/linear.h"
+#include "format/onnx/operators/scales.h"
 #include "format/onnx/original_name.h"
 
 namespace dequant::format::onnx {
@@ -20,8 +19,6 @@ constexpr int64_t kFirstOpset = 10;
 constexpr int64_t kFirstPerAxis = 13;
 /// The first opset with Constant.value_floats.
 constexpr int64_t kFirstFloats = 12;
-/// The first opset in which they have float16.
-constexpr int64_t kFirstHalf = 19;
 
 std::string_view standard(std::string_view domain) { return domain == "ai.onnx" ? "" : domain; }
 
@@ -98,11 +95,11 @@ class Expander {
                             codes.constant.has_value());
     if (in_.has(input.zero_point)) d.inputs.push_back(in_.name(input.zero_point));
     if (is_one) {
-      DEQUANT_CHECK(check_zero_point(input.zero_point));
+      DEQUANT_CHECK(check_zero_point(in_, input.zero_point));
     } else if (codes.constant) {
       DEQUANT_CHECK(check_constant(d, input));
     } else if (!is_dynamic(input)) {
-      DEQUANT_CHECK(check_pair(input.scale, input.zero_point));
+      DEQUANT_CHECK(check_pair(in_, input.scale, input.zero_point));
     }
     nodes_.push_back(d);
     return d.outputs[0];
@@ -172,6 +169,8 @@ class Expander {
     DEQUANT_TRY(const auto scale, in_.constant(input.scale));
     if (!scale) return {};
     const auto scales = element_count(scale->type().shape);
+    if (input.scales_of_output && !scale->type().shape.empty())
+      return take_scales_of_output(d, input, *scale);
     if (!scales || *scales != 1) {
       if (!input.axis) {
         in_.refuse(
@@ -187,47 +186,28 @@ class Expander {
     return {};
   }
 
+  /// Gives a node the scales of a Conv's output channels, as a Constant with one axis at most.
+  Status take_scales_of_output(MadeNode& d, const FloatInput& input, const Constant& scale) {
+    DEQUANT_TRY(const auto codes, in_.constant(input.codes));
+    if (!codes) return {};
+    DEQUANT_TRY(const std::vector<float> scales, read_scales_of_output(in_, input, *codes, scale));
+    if (!in_.reason().empty()) return {};
+    const Shape channels = codes->type().shape.first(1);
+    DEQUANT_TRY(const bool zero,
+                needs_zero_point(in_, input.zero_point, scales.size() == 1 ? Shape() : channels));
+    if (!zero) d.inputs.resize(2);
+    nodes_.push_back(scales_of(input, scales));
+    d.inputs[1] = nodes_.back().outputs[0];
+    if (scales.size() == 1) return {};
+    d.attributes = {int_attribute(in_.model().store, "axis", *input.axis)};
+    if (opset() < kFirstPerAxis) d.domain = "com.microsoft";
+    return {};
+  }
+
   /// The axis of several scales; -1 and -2 change places where the matrix is transposed.
   int64_t axis_of(const FloatInput& input) {
     const bool transposed = !input.transposed.empty() && in_.integer(input.transposed, 0) != 0;
     return transposed ? -3 - *input.axis : *input.axis;
-  }
-
-  /// The parameters of an activation: constant, one scale, finite and not zero.
-  Status check_pair(size_t scale_input, size_t zero_input) {
-    DEQUANT_TRY(const auto scale, in_.constant(scale_input));
-    if (!scale) return {};
-    const TensorType type = scale->type();
-    const auto count = element_count(type.shape);
-    if (!count || *count != 1 || type.shape.size() > 1) {
-      in_.refuse(fmt::format("{}: scales of shape {}, where an activation has one",
-                             escaped(in_.name(scale_input)), text_of(type.shape)));
-      return {};
-    }
-    const bool half = type.element == Element::float16 || type.element == Element::bfloat16;
-    if (type.element != Element::float32 && !(half && opset() >= kFirstHalf)) {
-      in_.refuse(fmt::format("{}: {} is no scale of opset {}", escaped(in_.name(scale_input)),
-                             name(type.element), opset()));
-      return {};
-    }
-    DEQUANT_TRY(const TensorData data, in_.data(*scale));
-    for_each_number(data.element, data.bytes, [&](double s) {
-      if (s == 0 || !std::isfinite(s))
-        in_.refuse(fmt::format("{}: a scale of {}", escaped(in_.name(scale_input)), s));
-    });
-    return check_zero_point(zero_input);
-  }
-
-  Status check_zero_point(size_t zero_input) {
-    if (!in_.has(zero_input)) return {};
-    DEQUANT_TRY(const auto zero, in_.constant(zero_input));
-    if (!zero) return {};
-    const auto zeros = element_count(zero->type().shape);
-    if (!zeros || *zeros != 1 || zero->type().shape.size() > 1) {
-      in_.refuse(fmt::format("{}: zero points of shape {}, where an activation has one",
-                             escaped(in_.name(zero_input)), text_of(zero->type().shape)));
-    }
-    return {};
   }
 
   /// int32 codes, whose scales are products of two others.
@@ -299,7 +279,7 @@ class Expander {
       in_.refuse("its output has no zero point, which would have the type of the output");
       return {};
     }
-    DEQUANT_CHECK(check_pair(op_.output->scale, op_.output->zero_point));
+    DEQUANT_CHECK(check_pair(in_, op_.output->scale, op_.output->zero_point));
     MadeNode q{
         .op_type = "QuantizeLinear",
         .inputs = {made.outputs[0], in_.name(op_.output->scale), in_.name(op_.output->zero_point)},

@@ -42,6 +42,9 @@ struct FloatInput {
   /// Of a bias: the float attribute that its scale is multiplied by, 1 where it is absent.
   std::string_view factor = {};
   bool may_have_no_scale = false;  ///< an activation without an input `scale` has the scale 1
+  /// The codes are those of a Conv's W, axis is 0, and scales have the shape that broadcasts to
+  /// the output: [M, 1, ...], maybe behind a 1, or ones alone.
+  bool scales_of_output = false;
 
   /// A quantized input with the three inputs in the usual order.
   static constexpr FloatInput three(size_t first, std::optional<int64_t> axis = {}) {

@@ -9,13 +9,14 @@ namespace {
 constexpr FloatInput input(size_t codes, std::optional<int64_t> axis) {
   FloatInput input{FloatInput::Kind::quantized, codes, codes + 2, codes + 4, 0, axis};
   input.may_have_no_scale = codes == 0;
+  input.scales_of_output = axis == 0;
   return input;
 }
 
-// A scale for each column of B is one for each number of the product's last axis; that of a Conv
-// has its channels elsewhere.
+// A scale for each column of B is one for each number of the product's last axis; a Conv has its
+// channels before the others.
 constexpr FloatInput kMatMul[] = {input(0, {}), input(1, -1)};
-constexpr FloatInput kConv[] = {input(0, {}), input(1, {})};
+constexpr FloatInput kConv[] = {input(0, {}), input(1, 0)};
 
 constexpr ArithmeticOperator kProducts[] = {
     {"", "MatMulInteger", "MatMul", "", 11, kMatMul},
