@@ -1,5 +1,5 @@
 /* The C API of dequant: make a plan of a node of any dialect, then run the plan on your memory.
- * C11 and C++. docs/c_api.md shows how the functions work together.
+ * C99 and C++11, or later. docs/c_api.md shows how the functions work together.
  *
  * Structs that the caller fills or gets filled start with struct_size. Set all of the struct to
  * zero, then struct_size to sizeof the struct, then the fields that you need. A struct smaller than
@@ -15,8 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dequant/export.h"
 #include "dequant/version.h"
+#include "dequant/visibility.h"
 
 #ifdef __cplusplus
 extern "C" {

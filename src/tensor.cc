@@ -1,5 +1,7 @@
-// Sizes of tensors, and names of error codes.
+// Sizes of tensors, names of error codes, and the exception of an error.
 #include "dequant/tensor.h"
+
+#include <utility>
 
 #include "checked.h"
 #include "text.h"
@@ -17,6 +19,8 @@ const char* name(ErrorCode code) noexcept {
   }
   return "unknown";
 }
+
+void throw_exception(Error error) { throw Exception(std::move(error)); }
 
 Result<int64_t> element_count(Shape shape) {
   if (const auto count = checked_count(shape)) return *count;

@@ -1,16 +1,12 @@
-// DEQUANT_EXPORT marks what the shared library shows; everything else is hidden.
+// Every C++ header of dequant includes this one first: it refuses older standards in one sentence,
+// and has DEQUANT_EXPORT.
 #pragma once
 
-#if defined(_WIN32)
-#if defined(DEQUANT_BUILDING_SHARED)
-#define DEQUANT_EXPORT __declspec(dllexport)
-#elif defined(DEQUANT_SHARED)
-#define DEQUANT_EXPORT __declspec(dllimport)
-#else
-#define DEQUANT_EXPORT
+// gcc 10 says 201709L for -std=c++20; MSVC tells its standard in a macro of its own.
+#if !defined(_MSVC_LANG) && (!defined(__cplusplus) || __cplusplus < 201709L)
+#error "C++20 is needed"
+// There is no such file: compilers stop here, without an error about each line that follows.
+#include "dequant/C++20 is needed"
 #endif
-#elif defined(__GNUC__)
-#define DEQUANT_EXPORT __attribute__((visibility("default")))
-#else
-#define DEQUANT_EXPORT
-#endif
+
+#include "dequant/visibility.h"

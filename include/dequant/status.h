@@ -44,11 +44,16 @@ class DEQUANT_EXPORT Exception : public std::exception {
   Error error_;
 };
 
+/// Throws Exception(error). The library throws, so that these headers also compile with
+/// -fno-exceptions.
+[[noreturn]] DEQUANT_EXPORT void throw_exception(Error error);
+
 /// A value of type T, or an Error. True if it holds a value.
 ///
 /// Without exceptions: `if (!result) return result.error();`, then `*result`. With exceptions:
-/// `result.value()`, which throws Exception if there is no value. `*result`, `result->` and
-/// `result.error()` are undefined if the result holds the other of the two.
+/// `result.value()`, which throws Exception if there is no value; in a program that is compiled
+/// with -fno-exceptions it ends the process then. `*result`, `result->` and `result.error()` are
+/// undefined if the result holds the other of the two.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -67,11 +72,11 @@ class [[nodiscard]] Result {
   Error&& error() && noexcept { return std::move(*std::get_if<1>(&state_)); }
 
   T value() && {
-    if (!*this) throw Exception(std::move(*this).error());
+    if (!*this) throw_exception(std::move(*this).error());
     return std::move(**this);
   }
   const T& value() const& {
-    if (!*this) throw Exception(error());
+    if (!*this) throw_exception(error());
     return **this;
   }
 
@@ -90,7 +95,7 @@ class [[nodiscard]] Result<void> {
   const Error& error() const& noexcept { return *error_; }
   Error&& error() && noexcept { return std::move(*error_); }
   void value() const {
-    if (error_) throw Exception(*error_);
+    if (error_) throw_exception(*error_);
   }
 
  private:

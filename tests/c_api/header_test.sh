@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# dequant.h, and nothing before it, is clean C11 and C++20 under the warnings of others, in every
-# compiler that is there.
+# dequant.h, and nothing before it, is clean C99, C11, C++11 and C++20 under the warnings of others,
+# in every compiler that is there.
 #
 #   header_test.sh INCLUDE_DIR
 set -euo pipefail
@@ -17,10 +17,14 @@ check() {
 }
 
 for compiler in gcc clang clang-14; do
-  check c "$compiler" -std=c11 -Wall -Wextra -pedantic -Wconversion -Wstrict-prototypes
+  for standard in c99 c11; do
+    check c "$compiler" "-std=$standard" -Wall -Wextra -pedantic -Wconversion -Wstrict-prototypes
+  done
 done
 for compiler in g++ clang++ clang++-14; do
-  check c++ "$compiler" -std=c++20 -Wall -Wextra -Wpedantic
+  for standard in c++11 c++20; do
+    check c++ "$compiler" "-std=$standard" -Wall -Wextra -Wpedantic
+  done
 done
 [ "$tried" -ge 2 ] # a C and a C++ compiler at least
-echo "header: good in $tried compilers"
+echo "header: good in $tried ways"

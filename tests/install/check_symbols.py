@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 NAMESPACE = re.compile(r"^namespace (dequant[\w:]*) \{")
-FUNCTION = re.compile(r"^DEQUANT_EXPORT [^(]*?(\w+)\(")
+FUNCTION = re.compile(r"^(?:\[\[noreturn\]\] )?DEQUANT_EXPORT [^(]*?(\w+)\(")
 CLASS = re.compile(r"^class DEQUANT_EXPORT (\w+)")
 # Emitted wherever templates of the standard library are used; the linker merges them.
 FOREIGN = re.compile(
