@@ -75,7 +75,7 @@ void Progress::update(int64_t done, int64_t total) {
 }
 
 std::string granularity_text(const Plan& plan, std::optional<int64_t> axis, Shape shape) {
-  if (!axis) return format::scales_text(plan, shape);
+  if (!axis || plan.granularity == Granularity::strided) return format::scales_text(plan, shape);
   if (plan.granularity == Granularity::per_axis) return fmt::format("per axis {}", *axis);
   return fmt::format("blocked by {} on axis {}", plan.block, *axis);
 }

@@ -118,12 +118,12 @@ void add_extract(const Command& app, int& exit_code) {
   auto o = std::make_shared<Options>();
   const Command c = app.add_subcommand("extract", "Write tensors of a model as .npy files");
   c.add_option("MODEL", o->model, "ONNX model").required();
-  c.add_option("NAME", o->name, "Output, node or x of a DequantizeLinear, or another constant");
+  c.add_option("NAME", o->name, "Output, node or codes of a dequantization, or another constant");
   c.add_option("-o,--output", o->output,
                "File to write; with --all a folder, made if it is not there")
       .required()
       .check(not_standard_output);
-  c.add_flag("--all", o->all, "Every DequantizeLinear of constants");
+  c.add_flag("--all", o->all, "Every dequantized constant");
   c.add_flag("--raw", o->raw, "The stored codes, not the numbers they stand for");
   c.add_option("--dtype", o->dtype,
                "Type of what is dequantized, rounded once from float32; default: that of the node")

@@ -48,7 +48,10 @@ void add_parameters(const Parameters& p, ordered_json& j) {
 
 ordered_json tensor_json(const TensorInfo& n, const Words& words) {
   ordered_json j = ordered_json::object();
-  if (words.has_graph) j["node"] = n.node;
+  if (words.has_graph) {
+    j["node"] = n.node;
+    j["op_type"] = n.op_type;
+  }
   j[words.scheme_key] = n.scheme;
   if (words.has_graph) j["graph"] = n.graph;
   j[words.name_key] = n.name;

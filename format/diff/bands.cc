@@ -14,12 +14,31 @@ Result<std::unique_ptr<Bands>> Bands::open(ModelFile& file, const DenseTensor& t
     return bands;
   }
   DEQUANT_TRY(RecipeReaders readers, open_readers(file, tensor, options));
-  const auto bytes = static_cast<int64_t>(bands->element_bytes_) * most;
+  bands->most_bytes_ = static_cast<int64_t>(bands->element_bytes_) * most;
   const Plan& plan = tensor.recipe->plan;
-  bands->chunks_.emplace(plan, std::move(readers), Range{0, element_count(plan)}, bytes,
-                         parameter_memory(options), options.phases);
-  DEQUANT_CHECK(bands->chunks_->open());
+  bands->codes_ = CodeBands::needed(plan, readers, bands->most_bytes_, parameter_memory(options));
+  if (bands->codes_) {
+    bands->readers_ = std::move(readers);
+    DEQUANT_CHECK(bands->next_codes());
+  } else {
+    DEQUANT_CHECK(bands->open_chunks(plan, std::move(readers)));
+  }
   return bands;
+}
+
+Status Bands::open_chunks(const Plan& plan, RecipeReaders readers) {
+  chunks_.emplace(plan, std::move(readers), Range{0, element_count(plan)}, most_bytes_,
+                  parameter_memory(options_), options_.phases);
+  return chunks_->open();
+}
+
+Result<bool> Bands::next_codes() {
+  if (!codes_ || next_codes_ == codes_->count()) return false;
+  if (chunks_) DEQUANT_CHECK(chunks_->finish());
+  chunks_.reset();
+  code_band_ = codes_->at(next_codes_++);
+  DEQUANT_CHECK(open_chunks(code_band_.plan, readers_of(code_band_, readers_)));
+  return true;
 }
 
 Result<std::span<const std::byte>> Bands::next(int64_t count) {
@@ -36,7 +55,11 @@ Status Bands::fill(size_t bytes) {
   taken_ = 0;
   while (bytes_.size() < bytes) {
     DEQUANT_TRY(const bool more, chunks_->next(chunk_));
-    if (!more) return failure(ErrorCode::malformed, "the tensor is shorter than its shape");
+    if (!more) {
+      DEQUANT_TRY(const bool others, next_codes());
+      if (others) continue;
+      return failure(ErrorCode::malformed, "the tensor is shorter than its shape");
+    }
     const size_t before = bytes_.size();
     const auto elements = static_cast<size_t>(chunk_.elements.end - chunk_.elements.begin);
     bytes_.resize(before + elements * element_bytes_);
@@ -46,6 +69,10 @@ Status Bands::fill(size_t bytes) {
   return {};
 }
 
-Status Bands::finish() { return stored_ ? stored_->finish() : chunks_->finish(); }
+Status Bands::finish() {
+  if (stored_) return stored_->finish();
+  DEQUANT_CHECK(chunks_->finish());
+  return format::finish(readers_);
+}
 
 }  // namespace dequant::format

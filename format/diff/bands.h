@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "format/model/code_bands.h"
 #include "format/model/model_file.h"
 
 namespace dequant::format {
@@ -28,11 +29,20 @@ class Bands {
 
  private:
   explicit Bands(const StreamOptions& options) : options_(options) {}
+  Status open_chunks(const Plan& plan, RecipeReaders readers);
+  /// Opens the next band of codes; false after the last one.
+  Result<bool> next_codes();
   Status fill(size_t bytes);
 
   const StreamOptions& options_;
+  int64_t most_bytes_ = 0;
   std::unique_ptr<StoredReader> stored_;  ///< of a tensor that is not computed
-  std::optional<Chunks> chunks_;          ///< of a tensor that is computed
+  std::optional<Chunks> chunks_;          ///< of a tensor that is computed, or of code_band_
+  // Of a tensor whose codes lie in another order and do not fit in memory:
+  std::optional<CodeBands> codes_;
+  RecipeReaders readers_;  ///< of the whole tensor
+  int64_t next_codes_ = 0;
+  CodeBand code_band_;
   Chunk chunk_;
   size_t element_bytes_ = 0;
   std::vector<std::byte> bytes_;  ///< computed: the last band, and elements behind it

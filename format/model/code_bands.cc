@@ -288,6 +288,16 @@ bool CodeBands::place_zero_points(CodeBand& band, int64_t first) const {
          set(band.zero_point, strides.runs(first, unit_of_zero_points(plan_), width));
 }
 
+std::optional<CodeBands> CodeBands::needed(const Plan& plan, const RecipeReaders& readers,
+                                           int64_t output_bytes, int64_t parameter_bytes) {
+  const auto seekable = [](const auto&... parts) { return ((!parts || parts->seekable()) && ...); };
+  const int64_t codes = x_bytes_of(plan, {0, extents(plan).x}).end;
+  if (codes > parameter_bytes && Chunks::holds_codes(plan, output_bytes, parameter_bytes) &&
+      seekable(readers.codes, readers.scale, readers.zero_point, readers.group_index))
+    return CodeBands::of(plan, parameter_bytes);
+  return {};
+}
+
 RecipeReaders readers_of(const CodeBand& band, const RecipeReaders& whole) {
   const auto runs = [](const std::unique_ptr<StoredReader>& reader, const Runs& of_band) {
     return reader ? std::make_unique<RunsReader>(*reader, of_band) : nullptr;
@@ -304,6 +314,14 @@ RecipeReaders readers_of(const CodeBand& band, const RecipeReaders& whole) {
   readers.group_index = part(whole.group_index, band.group_index, needed.group_index);
   readers.codebook = part(whole.codebook, 0, needed.codebook);
   return readers;
+}
+
+Status finish(const RecipeReaders& whole) {
+  for (const auto* reader : {&whole.codes, &whole.scale, &whole.zero_point, &whole.tensor_scale,
+                             &whole.group_index, &whole.codebook}) {
+    if (*reader) DEQUANT_CHECK((*reader)->finish());
+  }
+  return {};
 }
 
 }  // namespace dequant::format

@@ -45,20 +45,35 @@ class CodeBands {
   /// dimension.
   static std::optional<CodeBands> of(const Plan& plan, int64_t most);
 
+  /// The bands of a plan whose codes Chunks would have to hold in memory, where they do not fit in
+  /// `parameter_bytes`; `output_bytes` as of Chunks. Nothing where no bands are needed, or where a
+  /// stored tensor can only be read in order.
+  static std::optional<CodeBands> needed(const Plan& plan, const RecipeReaders& readers,
+                                         int64_t output_bytes, int64_t parameter_bytes);
+
+  /// How many bands there are.
+  int64_t count() const { return outer_ * bands_of_outer(); }
+
+  /// A band, counted from front to back.
+  CodeBand at(int64_t index) const {
+    const int64_t size = plan_.dimensions[dimension_].size;
+    const int64_t begin = index % bands_of_outer() * length_;
+    return *band(index / bands_of_outer(), {begin, std::min(size, begin + length_)});
+  }
+
   /// Calls each(const CodeBand&) for all bands, from front to back; ends at the first error.
   template <class Each>
   Status for_each(Each each) const {
-    const int64_t size = plan_.dimensions[dimension_].size;
-    for (int64_t outer = 0; outer < outer_; ++outer) {
-      for (int64_t begin = 0; begin < size; begin += length_)
-        DEQUANT_CHECK(each(*band(outer, {begin, std::min(size, begin + length_)})));
-    }
+    for (int64_t i = 0; i < count(); ++i) DEQUANT_CHECK(each(at(i)));
     return {};
   }
 
  private:
   explicit CodeBands(const Plan& plan) : plan_(plan) {}
 
+  int64_t bands_of_outer() const {
+    return (plan_.dimensions[dimension_].size + length_ - 1) / length_;
+  }
   /// The band of these indices of the dimension, and of one combination of those outside of it.
   /// Nothing where it cannot be cut.
   std::optional<CodeBand> band(int64_t outer, Range indices) const;
@@ -79,5 +94,8 @@ class CodeBands {
 
 /// The readers of the stored tensors of a band. `whole` must outlive them.
 RecipeReaders readers_of(const CodeBand& band, const RecipeReaders& whole);
+
+/// Must be called after the last band. Fails as StoredReader::finish() does.
+Status finish(const RecipeReaders& whole);
 
 }  // namespace dequant::format

@@ -28,6 +28,66 @@ double subtracted(const Plan& plan, double stored) {
   return p.zero_point_overflow != ZeroPointOverflow::keep && zero == codes ? 0 : zero;
 }
 
+/// The order of the zero points of a tensor, beside that of its scales. Rows of zero points may end
+/// with codes that only fill up a byte.
+class ZeroPointOrder {
+ public:
+  explicit ZeroPointOrder(const Plan& plan) {
+    const auto add = [&](int64_t count, int64_t scale, int64_t zero_point) {
+      is_that_of_scales_ = is_that_of_scales_ && scale == zero_point;
+      if (zero_point > 0) steps_.push_back({count, scale, zero_point});
+    };
+    for (const Dimension& d : plan.dimensions)
+      add((d.size - 1) / d.block + 1, d.scale, d.zero_point);
+    const GroupIndex& index = plan.parameters.group_index;
+    add(index.groups, index.scale, index.zero_point);
+    std::sort(steps_.begin(), steps_.end(),
+              [](const Step& a, const Step& b) { return a.zero_point > b.zero_point; });
+  }
+
+  /// The index of the scale that belongs to a zero point; nothing where no element has it.
+  std::optional<int64_t> scale_of(int64_t zero_point) const {
+    if (is_that_of_scales_) return zero_point;
+    int64_t scale = 0;
+    for (const Step& step : steps_) {
+      const int64_t at = zero_point / step.zero_point;
+      if (at >= step.count) return {};
+      scale += at * step.scale;
+      zero_point -= at * step.zero_point;
+    }
+    return zero_point == 0 ? std::optional(scale) : std::nullopt;
+  }
+
+ private:
+  struct Step {
+    int64_t count;
+    int64_t scale;  ///< strides
+    int64_t zero_point;
+  };
+
+  std::vector<Step> steps_;  ///< the longest stride of zero points first
+  bool is_that_of_scales_ = true;
+};
+
+/// Rows of stored codes, of which elements have the first ones.
+struct CodeRows {
+  int64_t stored = 1;
+  int64_t used = 1;
+};
+
+/// The rows of 8-bit codes of a strided plan.
+CodeRows code_rows(const Plan& plan) {
+  CodeRows rows{0, 1};
+  for (const Dimension& d : plan.dimensions) {
+    if (d.x > rows.stored) rows.stored = d.x;
+  }
+  for (const Dimension& d : plan.dimensions) {
+    if (d.x != rows.stored) rows.used += (d.size - 1) * d.x;
+  }
+  if (bits(plan.input) != 8 || rows.used >= rows.stored) return {};
+  return rows;
+}
+
 }  // namespace
 
 Result<Measured> Measurer::measure(const DenseTensor& tensor, bool all) {
@@ -50,7 +110,7 @@ Result<Measured> Measurer::measure(const DenseTensor& tensor, bool all) {
     advance_(static_cast<int64_t>(chunk.output.size()));
     return {};
   }));
-  if (strided && !packed && all) DEQUANT_CHECK(read_codes(tensor.stored, profiler));
+  if (strided && !packed && all) DEQUANT_CHECK(read_codes(recipe.plan, tensor.stored, profiler));
   found.profile = profiler.finish();
   if (found.profile.has_groups) {
     for_each_listed(found.scale, [&](Group& g) { g.largest = profiler.largest(g.index); });
@@ -58,26 +118,42 @@ Result<Measured> Measurer::measure(const DenseTensor& tensor, bool all) {
   return found;
 }
 
-Status Measurer::read_codes(const StoredTensor& codes, Profiler& profiler) {
+/// Codes that fill up rows do not count.
+Status Measurer::read_codes(const Plan& plan, const StoredTensor& codes, Profiler& profiler) {
+  const CodeRows rows = code_rows(plan);
   DEQUANT_TRY(const auto reader, file_.open(codes, options_.memory));
-  while (reader->left() > 0) {
+  for (int64_t done = 0; reader->left() > 0;) {
     const int64_t count = std::min(kStep, reader->left());
     DEQUANT_TRY(const auto part, reader->next(count));
-    profiler.add_codes(part, count);
+    if (rows.used == rows.stored) {
+      profiler.add_codes(part, count);
+      continue;
+    }
+    for (int64_t i = 0; i < count;) {
+      const int64_t at = (done + i) % rows.stored;
+      const int64_t run = std::min((at < rows.used ? rows.used : rows.stored) - at, count - i);
+      if (at < rows.used)
+        profiler.add_codes(part.subspan(static_cast<size_t>(i), static_cast<size_t>(run)), run);
+      i += run;
+    }
+    done += count;
   }
   return reader->finish();
 }
 
-/// Zero points have the indices of the scales.
+/// Zero points of groups that are listed, and the extent of all.
 Status Measurer::read_zero_points(const Plan& plan, const StoredTensor& zero_point,
                                   Measured& found) {
   std::unordered_map<int64_t, double> listed;
   for_each_listed(found.scale, [&](Group& g) { listed[g.index] = 0; });
+  const ZeroPointOrder order(plan);
   int64_t index = 0;
   DEQUANT_CHECK(read(zero_point, [&](double stored) {
+    const auto scale = order.scale_of(index++);
+    if (!scale) return;
     const double value = subtracted(plan, stored);
     found.zero_point.add(value);
-    const auto at = listed.find(index++);
+    const auto at = listed.find(*scale);
     if (at != listed.end()) at->second = value;
   }));
   for_each_listed(found.scale, [&](Group& g) { g.zero_point = listed[g.index]; });

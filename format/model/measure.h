@@ -32,7 +32,7 @@ class Measurer {
   Result<Measured> measure(const DenseTensor& tensor, bool all);
 
  private:
-  Status read_codes(const StoredTensor& codes, Profiler& profiler);
+  Status read_codes(const Plan& plan, const StoredTensor& codes, Profiler& profiler);
   Status read_zero_points(const Plan& plan, const StoredTensor& zero_point, Measured& found);
   template <class Add>
   Status read(const StoredTensor& tensor, Add add);

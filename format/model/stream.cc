@@ -106,12 +106,7 @@ Range all_of(const Plan& plan) { return {0, element_count(plan)}; }
 template <class Each>
 Status for_each_band(const Plan& plan, RecipeReaders readers, Range elements, int64_t output_bytes,
                      int64_t parameter_bytes, Each each) {
-  std::optional<CodeBands> bands;
-  const auto seekable = [](const auto&... parts) { return ((!parts || parts->seekable()) && ...); };
-  const int64_t codes = x_bytes_of(plan, {0, extents(plan).x}).end;
-  if (codes > parameter_bytes && Chunks::holds_codes(plan, output_bytes, parameter_bytes) &&
-      seekable(readers.codes, readers.scale, readers.zero_point, readers.group_index))
-    bands = CodeBands::of(plan, parameter_bytes);
+  const auto bands = CodeBands::needed(plan, readers, output_bytes, parameter_bytes);
   if (!bands) return each(plan, std::move(readers), elements, int64_t{0});
   DEQUANT_CHECK(bands->for_each([&](const CodeBand& band) -> Status {
     const int64_t first = band.elements.begin;
@@ -120,11 +115,7 @@ Status for_each_band(const Plan& plan, RecipeReaders readers, Range elements, in
     if (own.begin >= own.end) return {};
     return each(band.plan, readers_of(band, readers), own, first);
   }));
-  for (auto* reader : {&readers.codes, &readers.scale, &readers.zero_point, &readers.tensor_scale,
-                       &readers.group_index, &readers.codebook}) {
-    if (*reader) DEQUANT_CHECK((*reader)->finish());
-  }
-  return {};
+  return finish(readers);
 }
 
 }  // namespace

@@ -84,6 +84,7 @@ struct TensorFacts {
   std::optional<int64_t> version;  ///< of the scheme
   /// The name that the tensor had before it was quantized, where the names above show it.
   std::string_view original;
+  std::string_view op_type = {};  ///< the operator of the node, in formats with nodes
 };
 
 /// A tensor of the float model: computed by a recipe, or copied as it is stored. Copies of this

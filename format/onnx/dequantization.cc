@@ -29,6 +29,11 @@ std::string_view which_input(const Graph& graph) {
   return graph.owner == nullptr ? "an input of the graph" : "an input of its subgraph";
 }
 
+/// True for a table that the specification of an operator has, and no model.
+bool is_of_operator(const Constant& constant) {
+  return constant.literal && constant.attribute == nullptr;
+}
+
 }  // namespace
 
 Status for_each_int_attribute(
@@ -88,6 +93,7 @@ const void* Constant::identity() const {
 }
 
 int64_t stored_bytes(const Constant& constant) {
+  if (is_of_operator(constant)) return 0;
   if (constant.computed) return stored_bytes(constant.computed->inputs);
   int64_t sum = 0;
   if (constant.evaluated) {
@@ -105,6 +111,7 @@ int64_t stored_bytes(const Dequantization& d) {
 }
 
 void for_each_source(const Constant& constant, const SourceVisitor& visitor) {
+  if (is_of_operator(constant)) return;
   if (constant.computed) return for_each_source(constant.computed->inputs, visitor);
   if (constant.evaluated) {
     for (const Constant& input : constant.evaluated->inputs) for_each_source(input, visitor);

@@ -9,14 +9,13 @@ namespace {
 
 constexpr Words kWords{
     .has_graph = true,
-    .all = "DequantizeLinear",
+    .all = "dequantizations",
     .dense = "of constants",
-    .dense_title = "DequantizeLinear of constants",
-    .left_title = "Other DequantizeLinear",
-    .others_title = "Quantized constants without a DequantizeLinear",
+    .dense_title = "Dequantized constants",
+    .left_title = "Other dequantizations",
+    .others_title = "Quantized constants that no node dequantizes",
     .name_title = "output",
     .source_title = "x",
-    .left_because = "not constant because",
     .scheme_title = "the operator set",
     .implied_scheme = "ai.onnx",
     .tensors_key = "nodes",
@@ -27,12 +26,11 @@ constexpr Words kWords{
     .dense_key = "constant",
     .converted_key = "folded",
     .converted_title = "became a constant",
-    .converted = "DequantizeLinear folded",
-    .none_of_name = "has no constant and no DequantizeLinear of constants of that name",
+    .converted = "dequantizations folded",
+    .none_of_name = "has no constant and no dequantized constant of that name",
     .several_of_name = "several tensors have that name: the outputs",
-    .stays_quantized = "its DequantizeLinear is not of constants",
-    .not_dequantized = "a constant that no DequantizeLinear takes as x",
-    .nothing_to_extract = "no DequantizeLinear of constants, so there is nothing to extract",
+    .not_dequantized = "a constant that no node dequantizes",
+    .nothing_to_extract = "no dequantized constant, so there is nothing to extract",
 };
 
 }  // namespace

@@ -114,16 +114,17 @@ std::string_view OnnxFile::name_of(const Graph& graph) const {
   return &graph == &model_->graph ? std::string_view() : std::string_view(graph.name);
 }
 
-TensorFacts OnnxFile::facts_of(const Graph& graph, const Node& node) const {
+TensorFacts OnnxFile::facts_of(const Graph& graph, const Node& node, size_t codes) const {
   const bool microsoft = node.domain() == "com.microsoft";
-  const std::string_view of_codes = original_name(node.input(0));
+  const std::string_view of_codes = original_name(node.input(codes));
   return {node.output(0),
-          node.input(0),
+          node.input(codes),
           node.name,
           name_of(graph),
           node.domain(),
           microsoft ? graph.opsets.microsoft : graph.opsets.onnx,
-          of_codes.empty() ? original_name(node.output(0)) : of_codes};
+          of_codes.empty() ? original_name(node.output(0)) : of_codes,
+          node.op_type()};
 }
 
 DenseTensor OnnxFile::dense_tensor(std::shared_ptr<const Dequantization> d) const {
@@ -133,6 +134,11 @@ DenseTensor OnnxFile::dense_tensor(std::shared_ptr<const Dequantization> d) cons
   tensor.stored = stored_tensor(d->x);
   tensor.recipe = {d->plan, d->axis, stored_tensor(d->scale), {}};
   if (d->zero_point) tensor.recipe->zero_point = stored_tensor(*d->zero_point);
+  if (d->group_index) tensor.recipe->group_index = stored_tensor(*d->group_index);
+  if (d->codebook) {
+    tensor.recipe->codebook = stored_tensor(*d->codebook);
+    tensor.recipe->codebook->identity = d->node;  // the table is the operator's own
+  }
   tensor.shared = may_come_again(*d->graph, *d->node);
   tensor.origin = std::move(d);
   return tensor;
@@ -148,17 +154,23 @@ LeftTensor OnnxFile::left_tensor(const Graph& graph, const Node& node, std::stri
 }
 
 bool OnnxFile::may_come_again(const Graph& graph, const Node& node) const {
-  return std::all_of(node.inputs.begin(), node.inputs.end(), [&](const Name& input) {
-    const Definition* d = scopes_.find(graph, input.text);
-    return d == nullptr || d->live > 1 || d->is_identity();
-  });
+  const WeightOperator* op = weight_operator(node);
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (op != nullptr && !is_of_weight(node, i)) continue;
+    const Definition* d = scopes_.find(graph, node.inputs[i].text);
+    if (d != nullptr && d->live <= 1 && !d->is_identity()) return false;
+  }
+  return true;
 }
 
 Status OnnxFile::visit(const TensorVisitor& visitor) {
   for (Graph* graph : scopes_.graphs()) {
     for (Node& node : graph->nodes) {
-      if (!node.is_dequantize()) continue;
-      if (Status status = visit_node(*graph, node, visitor); !status)
+      const WeightOperator* op = weight_operator(node);
+      if (op == nullptr && !node.is_dequantize()) continue;
+      Status status = op == nullptr ? visit_node(*graph, node, visitor)
+                                    : visit_weights(*graph, node, *op, visitor);
+      if (!status)
         return in(fmt::format("node {}", escaped(node.label())), std::move(status).error());
     }
   }
@@ -237,6 +249,9 @@ void OnnxFile::know_codes_and_zero_points() {
     for (const Node& node : graph->nodes) {
       if (node.is_dequantize()) add(*graph, node.input(0));
       if (node.is_dequantize() || node.is_quantize()) add(*graph, node.input(2));
+      if (const WeightOperator* op = weight_operator(node)) {
+        for (const size_t input : op->quantized) add(*graph, node.input(input));
+      }
     }
   }
   std::sort(known.begin(), known.end());

@@ -1,15 +1,20 @@
-// ONNX models as model files: each DequantizeLinear of constants is a dense tensor; each other
-// DequantizeLinear stays quantized.
+// ONNX models as model files: each DequantizeLinear of constants, and each constant weight of an
+// operator that dequantizes it (MatMulNBits ...), is a dense tensor; each other of these nodes
+// stays quantized.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "format/model/model_file.h"
 #include "format/onnx/constants.h"
+#include "format/onnx/operators/weights.h"
 #include "format/onnx/options.h"
 #include "format/onnx/parameters.h"
 
@@ -37,10 +42,15 @@ class OnnxFile : public ModelFile {
  private:
   OnnxFile(std::unique_ptr<Model> model, Scopes scopes, const Options& own);
 
-  TensorFacts facts_of(const Graph& graph, const Node& node) const;
+  /// `codes` is the index of the input with the codes.
+  TensorFacts facts_of(const Graph& graph, const Node& node, size_t codes = 0) const;
   DenseTensor dense_tensor(std::shared_ptr<const Dequantization> d) const;
   LeftTensor left_tensor(const Graph& graph, const Node& node, std::string reason);
   Status visit_node(Graph& graph, Node& node, const TensorVisitor& visitor);
+  Status visit_weights(Graph& graph, Node& node, const WeightOperator& op,
+                       const TensorVisitor& visitor);
+  DenseTensor weight_tensor(Weight weight);
+  Result<std::string_view> name_of_weight(const Node& node, size_t codes);
   Status visit_other(const Graph& graph, std::string_view name, const Tensor& tensor,
                      const OtherVisitor& visitor);
   Status visit_float(const Graph& graph, Text name, Constant constant,
@@ -48,8 +58,8 @@ class OnnxFile : public ModelFile {
   bool only_quantizers_read(const Graph& graph, std::string_view name) const;
   static DenseTensor copied_tensor(std::shared_ptr<const Constant> constant);
   std::string_view name_of(const Graph& graph) const;
-  /// False where one of the inputs is read by this node only: then no other node has all its
-  /// inputs.
+  /// False where one of the inputs that are dequantized is read by this node only: then no other
+  /// node has all these inputs.
   bool may_come_again(const Graph& graph, const Node& node) const;
   /// The tensor that a name resolves to; null where it is no constant, or floats of an attribute.
   const Tensor* tensor_of(const Graph& graph, std::string_view name) const;
@@ -65,7 +75,10 @@ class OnnxFile : public ModelFile {
   /// With assume_const: initializers count, although a caller could override those that are inputs.
   Constants constants_;
   ParameterFinder parameters_;
-  /// The codes and zero points of QuantizeLinear and DequantizeLinear, sorted.
+  /// The names of the constants of weights, by the node and the index of the codes.
+  std::map<std::pair<const Node*, size_t>, std::string> weight_names_;
+  std::unordered_set<std::string_view> taken_names_;  ///< those of weight_names_
+  /// The codes and zero points of QuantizeLinear, DequantizeLinear and weights, sorted.
   std::optional<std::vector<const Tensor*>> known_;
 };
 

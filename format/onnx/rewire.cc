@@ -169,7 +169,8 @@ Result<Span> Rewire::field_of_input(const Node& node, size_t input) const {
 }
 
 std::string Rewire::fresh_name(std::string name) {
-  while (!model_.store.find(name).empty()) name += "_";
+  name = free_name(std::move(name),
+                   [&](const std::string& n) { return !model_.store.find(n).empty(); });
   model_.store.text(name);
   return name;
 }

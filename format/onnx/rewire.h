@@ -19,6 +19,13 @@ namespace dequant::format::onnx {
 /// Fields that are written in place of made nodes.
 using Substitutes = std::unordered_map<const Node*, Pieces>;
 
+/// `name`, or a longer name, for which `is_taken` is false.
+template <class IsTaken>
+std::string free_name(std::string name, IsTaken is_taken) {
+  while (is_taken(name)) name += "_";
+  return name;
+}
+
 /// Collects changes of a model's graphs in an Edit.
 class Rewire {
  public:

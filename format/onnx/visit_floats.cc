@@ -41,14 +41,15 @@ Status OnnxFile::visit_floats(const TensorVisitor& visitor) {
   return {};
 }
 
-/// True for inputs of quantized nodes: scales, and x of a QuantizeLinear. These are no float
-/// tensors of the model.
+/// True for inputs of quantized nodes: scales, float zero points, and x of a QuantizeLinear. These
+/// are no float tensors of the model.
 bool OnnxFile::only_quantizers_read(const Graph& graph, std::string_view name) const {
   bool read = false;
   bool by_others = false;
   Readers(scopes_, graph, name).for_each([&](const Reader& r) {
     read = true;
-    by_others = by_others || !(r.node.is_quantize() || r.node.is_dequantize());
+    by_others = by_others ||
+                !(r.node.is_quantize() || r.node.is_dequantize() || is_of_weight(r.node, r.input));
   });
   return read && !by_others;
 }

@@ -61,12 +61,12 @@ def test_names_mean_what_extract_finds(source):
 
 
 @pytest.mark.parametrize("name, sentence", [
-    ("b", "b: a constant that no DequantizeLinear takes as x"),
-    ("scale", "scale: a constant that no DequantizeLinear takes as x"),
-    ("held", "held: a constant that no DequantizeLinear takes as x"),
-    ("late", "late: its DequantizeLinear is not of constants: in is an input of the graph"),
-    ("later", "later: its DequantizeLinear is not of constants: in is an input of the graph"),
-    ("none", "has no constant and no DequantizeLinear of constants of that name"),
+    ("b", "b: a constant that no node dequantizes"),
+    ("scale", "scale: a constant that no node dequantizes"),
+    ("held", "held: a constant that no node dequantizes"),
+    ("late", "late: it stays quantized: in is an input of the graph"),
+    ("later", "later: it stays quantized: in is an input of the graph"),
+    ("none", "has no constant and no dequantized constant of that name"),
     ("", "of that name"),
     ("a\0b", "of that name"), ("\ud800", "ud800"), (None, "None"), (0, "0")])
 def test_what_is_no_tensor_is_no_key(source, name, sentence):

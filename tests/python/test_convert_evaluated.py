@@ -297,7 +297,7 @@ def test_inspect_and_extract_see_computed_constants(tmp_path):
                   [WIDE.tensor("w"), SCALE.tensor("scale"), ints("z64", 5)])
     source = save(proto, tmp_path / "in.onnx")
     shown = dequant("inspect", source).stdout
-    assert "1 DequantizeLinear, 1 of constants: 24 elements" in shown
+    assert "1 dequantizations, 1 of constants: 24 elements" in shown
     dequant("extract", source, "y", "-o", tmp_path / "y.npy")
     np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), computed(proto))
     dequant("extract", source, "y", "--raw", "-o", tmp_path / "x.npy")

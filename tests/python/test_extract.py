@@ -150,7 +150,7 @@ def test_examples_come_out_as_numpy_computes_them(tmp_path):
 
 @pytest.mark.parametrize("options", [[], ["--raw"]])
 def test_all_of_nothing_says_so_and_what_there_is_instead(options, tmp_path):
-    nodes = [node("MatMulNBits", "in b s", "y", "mat", "com.microsoft", K=3, N=3, bits=4,
+    nodes = [node("MatMulFpQ4", "in b s", "y", "mat", "com.microsoft", K=3, N=3, bits=4,
                   block_size=16),
              dq("in8 scale", "v", "open")]
     tensors = [SCALE.tensor("scale"), codes("uint8", [[[1] * 8]] * 3).tensor("b"),
@@ -159,9 +159,9 @@ def test_all_of_nothing_says_so_and_what_there_is_instead(options, tmp_path):
                   domains=["com.microsoft"])
     done = dequant("extract", save(proto, tmp_path / "in.onnx"), "--all", "-o", tmp_path / "out",
                    *options, code=4)
-    assert "in.onnx: no DequantizeLinear of constants, so there is nothing to extract" \
+    assert "in.onnx: no dequantized constant, so there is nothing to extract" \
         in done.stderr
-    assert "its quantized operators are 1 DequantizeLinear, 1 MatMulNBits" in done.stderr
+    assert "its quantized operators are 1 DequantizeLinear, 1 MatMulFpQ4" in done.stderr
     assert done.stdout == "" and [p.name for p in tmp_path.iterdir()] == ["in.onnx"]
 
 

@@ -11,7 +11,7 @@ from onnx import helper
 from arithmetic import codes, floats
 from support import EXAMPLES, TENSORS, dequant, dq, linear, model, node, q, save, value
 
-NODE = ["node", "domain", "graph", "output", "x", "constant", "reason"]
+NODE = ["node", "op_type", "domain", "graph", "output", "x", "constant", "reason"]
 CONSTANT = ["type", "scale_type", "output_type", "shape", "granularity", "axis", "block_size",
             "scale_count", "scale", "zero_point", "values", "bytes", "float_bytes"]
 
@@ -40,8 +40,8 @@ def test_report_tells_what_a_node_holds(tmp_path):
     report = inspect(linear(tmp_path, x, scale, zero, axis=-1, block_size=3))
     assert (report["ir_version"], report["opset"]) == (13, 25)
     assert report["nodes"] == [{
-        "node": "dq", "domain": "", "graph": "", "output": "y", "x": "x", "constant": True,
-        "reason": "",
+        "node": "dq", "op_type": "DequantizeLinear", "domain": "", "graph": "", "output": "y",
+        "x": "x", "constant": True, "reason": "",
         "type": "int4", "scale_type": "float16", "output_type": "float16", "shape": [2, 5],
         "granularity": "blocked", "axis": 1, "block_size": 3, "scale_count": 4,
         "scale": {"min": -2, "max": 1, "nan": 0}, "zero_point": {"min": -4, "max": 3, "nan": 0},
@@ -53,8 +53,9 @@ def test_report_tells_what_a_node_holds(tmp_path):
 def test_node_that_is_not_constant_comes_with_the_reason(tmp_path):
     proto = model([dq("in s", "v", "open")], [value("in", "int8"), value("s", shape=[])], ["v"])
     [found] = inspect(save(proto, tmp_path / "in.onnx"))["nodes"]
-    assert found == {"node": "open", "domain": "", "graph": "", "output": "v", "x": "in",
-                     "constant": False, "reason": "in is an input of the graph"}
+    assert found == {"node": "open", "op_type": "DequantizeLinear", "domain": "", "graph": "",
+                     "output": "v", "x": "in", "constant": False,
+                     "reason": "in is an input of the graph"}
 
 
 @pytest.mark.parametrize("scales, expected", [

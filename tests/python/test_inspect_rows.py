@@ -23,9 +23,9 @@ def _read_by_many(tmp_path):
                                node("Cast", "inner_i", "inner_o", to=1)], "inner", [],
                               [value("inner_o")])
     other = helper.make_graph([constant("other_o", floats(1))], "other", [], [value("other_o")])
-    nodes = [node("MatMulNBits", "in b s", "y", "mat", "com.microsoft", K=3, N=3, bits=4,
+    nodes = [node("MatMulFpQ4", "in b s", "y", "mat", "com.microsoft", K=3, N=3, bits=4,
                   block_size=16),
-             *(node("MatMulNBits", "in b s", f"y{i}", "", "com.microsoft", K=3, N=3, bits=4,
+             *(node("MatMulFpQ4", "in b s", f"y{i}", "", "com.microsoft", K=3, N=3, bits=4,
                     block_size=16)
                for i in range(4)),
              node("Identity", "c", "c1"), node("Identity", "c1", "c2"),
@@ -46,7 +46,7 @@ def test_quantized_constants_come_with_the_operators_that_read_them(read_by_many
     others = {o["name"]: o["read_by"] for o in inspect(read_by_many)["other_constants"]}
     assert list(others) == ["b", "c", "out_only", "held"]
     assert others["b"] == \
-        [{"node": n, "op_type": "MatMulNBits", "domain": "com.microsoft", "input": 1}
+        [{"node": n, "op_type": "MatMulFpQ4", "domain": "com.microsoft", "input": 1}
          for n in ("mat", "y0", "y1", "y2", "y3")]
     c = sorted(others["c"], key=lambda r: (r["op_type"], r["input"]))
     assert c == [{"node": "conv", "op_type": "ConvInteger", "domain": "", "input": 1},
@@ -61,7 +61,7 @@ def test_text_names_the_first_readers_of_a_quantized_constant(read_by_many):
              for line in dequant("inspect", read_by_many).stdout.splitlines() if line}
     assert lines["name"].endswith("read by")
     assert lines["b"].endswith(
-        "MatMulNBits mat (input 1), MatMulNBits y0 (input 1), MatMulNBits y1 (input 1) and 2 more")
+        "MatMulFpQ4 mat (input 1), MatMulFpQ4 y0 (input 1), MatMulFpQ4 y1 (input 1) and 2 more")
     assert "ConvInteger conv (input 1)" in lines["c"] \
         and "MatMulInteger inner (input 0)" in lines["c"]
     assert lines["out_only"].endswith(" -")
@@ -70,7 +70,7 @@ def test_text_names_the_first_readers_of_a_quantized_constant(read_by_many):
 def test_page_names_the_readers_too(read_by_many):
     page = Page(page_of(read_by_many))
     row = next(r for r in page.rows if r and r[0][1] == "b")
-    assert row[4][1].startswith("MatMulNBits mat (input 1), ") and row[4][1].endswith(" and 2 more")
+    assert row[4][1].startswith("MatMulFpQ4 mat (input 1), ") and row[4][1].endswith(" and 2 more")
 
 
 # Broken parts.

@@ -14,58 +14,9 @@ from onnxruntime.quantization.matmul_nbits_quantizer import (DefaultWeightOnlyQu
                                                              MatMulNBitsQuantizer)
 
 from arithmetic import codes as codes_of
-from operators_support import FLOATS, least_sqnr, packed, sqnr
+from operators_support import least_sqnr, sqnr
 from support import convert, dequant, model, names, node, op_types, reasons, save, session, value
-
-
-def table(shape=(5, 40), element="uint8", bits=4, block_size=16, quantize_axis=1, gather_axis=0,
-          zero_points=False, scale_type="float32"):
-    """A model of one node, and its floats."""
-    rng = np.random.default_rng(1)
-    axis = quantize_axis % len(shape)
-    blocks = [(-(-n // block_size) if i == axis else n) for i, n in enumerate(shape)]
-    width = bits if element == "uint8" else 4
-    low = -8 if element == "int4" else 0
-    codes = rng.integers(low, low + (1 << width), shape)
-    scales = (rng.normal(size=blocks) * 0.1).astype(FLOATS[scale_type])
-    zero = np.full(blocks, (1 << (bits - 1)) if element == "uint8" else 0)
-    inputs, tensors = ["data", "indices", "scales"], [numpy_helper.from_array(scales, "scales")]
-
-    def stored(values, name):
-        if element == "uint8":
-            return numpy_helper.from_array(packed(values, bits), name)
-        return codes_of(element, values & 15).tensor(name)
-    tensors.append(stored(codes, "data"))
-    if zero_points:
-        zero = rng.integers(low, low + (1 << width), blocks)
-        tensors.append(stored(zero, "zeros"))
-        inputs.append("zeros")
-
-    def spread(values):
-        return np.repeat(values, block_size, axis=axis).take(range(shape[axis]), axis=axis)
-    dense = ((codes - spread(zero)).astype("f4") * spread(scales.astype("f4"))).astype(
-        FLOATS[scale_type])
-    made = node("GatherBlockQuantized", " ".join(inputs), "y", "g", "com.microsoft", bits=bits,
-                block_size=block_size, quantize_axis=quantize_axis, gather_axis=gather_axis)
-    indices = helper.make_tensor_value_info("indices", onnx.TensorProto.INT64, ["k"])
-    result = ["k" if i == gather_axis % len(shape) else n for i, n in enumerate(shape)]
-    return model([made], [indices], [value("y", scale_type, result)], tensors,
-                 domains=["com.microsoft"]), dense
-
-
-TABLES = {
-    "4 bits": dict(), "4 bits, zero points": dict(zero_points=True),
-    "2 bits": dict(bits=2), "2 bits, zero points": dict(bits=2, zero_points=True, shape=(5, 80)),
-    "8 bits": dict(bits=8), "8 bits, zero points": dict(bits=8, zero_points=True),
-    "three dimensions": dict(shape=(3, 4, 32), quantize_axis=2, zero_points=True),
-    "from the back": dict(quantize_axis=-1),
-    "int4": dict(element="int4"), "int4, zero points": dict(element="int4", zero_points=True),
-    "uint4": dict(element="uint4"), "uint4, zero points": dict(element="uint4", zero_points=True),
-    "first axis": dict(element="uint4", shape=(40, 6), quantize_axis=0, gather_axis=1,
-                       zero_points=True),
-    "the axis of the blocks": dict(element="int4", gather_axis=1, zero_points=True),
-    "float16": dict(zero_points=True, scale_type="float16"),
-}
+from weight_models import TABLES, bnb4, table
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -204,20 +155,13 @@ def test_product_with_4_bits_of_bitsandbytes_becomes_float(quant_type, k, block_
 
 @pytest.mark.parametrize("transposed", [0, 1])
 def test_product_with_the_weight_as_it_is_stored(transposed, tmp_path):
-    rng = np.random.default_rng(2)
-    n, k = 6, 32
-    tensors = [numpy_helper.from_array(rng.integers(0, 256, n * k // 2, "u1"), "b"),
-               numpy_helper.from_array(rng.normal(size=n * k // 16).astype("f4"), "absmax")]
-    made = node("MatMulBnb4", "x b absmax", "y", "m", "com.microsoft", K=k, N=n, block_size=16,
-                quant_type=1, transB=transposed)
-    width, height = (n, k) if transposed else (k, n)
-    proto = model([made], [value("x", shape=["m", height])], [value("y", shape=["m", width])],
-                  tensors, domains=["com.microsoft"])
+    proto, dense = bnb4(transposed=transposed)
     source = save(proto, tmp_path / "in.onnx")
     plain, report = convert(source, "--require-float")
     assert op_types(plain) == ["MatMul"]
-    assert report["folded"][0]["shape"] == [height, width]
+    assert report["folded"][0]["shape"] == list(dense.shape)
+    found = numpy_helper.to_array(plain.graph.initializer[0])
+    assert found.tobytes() == dense.tobytes()
     if transposed:  # ONNX Runtime has the other for training only
-        [product] = session(source).run(None, {"x": np.eye(height, dtype="f4")})
-        found = numpy_helper.to_array(plain.graph.initializer[0])
+        [product] = session(source).run(None, {"x": np.eye(len(dense), dtype="f4")})
         assert (found + 0).tobytes() == (product + 0).tobytes()

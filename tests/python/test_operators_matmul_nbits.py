@@ -11,79 +11,10 @@ from onnx import helper, numpy_helper
 from onnxruntime.quantization.matmul_nbits_quantizer import (DefaultWeightOnlyQuantConfig,
                                                              MatMulNBitsQuantizer)
 
-from operators_support import FLOATS, assert_not_worse, least_sqnr, packed
+from operators_support import FLOATS, assert_not_worse, least_sqnr
 from support import (assert_same_outputs, convert, dequant, model, names, node, op_types, reasons,
                      save, session, value)
-
-class Weight:
-    """A random weight by the names of the schema, and its floats [K, N]."""
-
-    def __init__(self, K=40, N=6, bits=4, block_size=16, zero_points=None, g_idx=False, bias=False,
-                 element="float32", flat=False, seed=1):
-        rng = np.random.default_rng(seed)
-        kind = FLOATS[element]
-        blocks = -(-K // block_size)
-        codes = rng.integers(0, 1 << bits, [N, blocks * block_size])
-        scales = (rng.normal(size=[N, blocks]) * 0.1).astype(kind)
-        self.attributes = dict(K=K, N=N, bits=bits, block_size=block_size)
-        self.K, self.N, self.element = K, N, element
-        blob = packed(codes, bits).reshape(N, blocks, -1)
-        self.tensors = {"b": blob.reshape(N, -1) if flat else blob, "scales": scales}
-        zero = np.full([N, blocks], 1 << (bits - 1), "f4")
-        if zero_points == "packed":
-            zero = rng.integers(0, 1 << bits, [N, blocks])
-            self.tensors["zeros"] = packed(zero, bits)
-        elif zero_points == "float":
-            zero = (rng.normal(size=[N, blocks]) + (1 << (bits - 1))).astype(kind)
-            self.tensors["zeros"] = zero
-        group = np.arange(K) // block_size
-        if g_idx:
-            group = rng.permutation(group).astype("i4")
-            self.tensors["g_idx"] = group if g_idx != "padded" else np.pad(
-                group, [0, blocks * block_size - K])
-        if flat:
-            for name in ("scales", "zeros"):
-                if name in self.tensors:
-                    self.tensors[name] = self.tensors[name].reshape(-1)
-        if bias:
-            self.tensors["bias"] = rng.normal(size=N).astype(kind)
-        difference = codes[:, :K].astype("f4") - zero[:, group].astype("f4")
-        self.dense = (difference * scales[:, group].astype("f4")).astype(kind).T
-
-    def model(self, name="m", **more):
-        order = ["a", "b", "scales", "zeros", "g_idx", "bias"]
-        inputs = ["a", *(n if n in self.tensors else "-" for n in order[1:])]
-        while inputs[-1] == "-":
-            inputs.pop()
-        made = node("MatMulNBits", " ".join(inputs), "y", name, "com.microsoft", **self.attributes)
-        tensors = [numpy_helper.from_array(t, n) for n, t in self.tensors.items()]
-        return model([made], [value("a", self.element, ["n", self.K])],
-                     [value("y", self.element, ["n", self.N])], tensors,
-                     domains=["com.microsoft"], **more)
-
-
-OPTIONS = {
-    "default zero point": dict(),
-    "packed zero points": dict(zero_points="packed"),
-    "float zero points": dict(zero_points="float"),
-    "2 bits": dict(bits=2), "2 bits, packed": dict(bits=2, zero_points="packed", K=129),
-    "2 bits, float": dict(bits=2, zero_points="float"),
-    "8 bits": dict(bits=8), "8 bits, packed": dict(bits=8, zero_points="packed"),
-    "8 bits, float": dict(bits=8, zero_points="float"),
-    "K of whole blocks": dict(K=64, block_size=32, zero_points="packed"),
-    "one block": dict(K=5, block_size=32, zero_points="packed"),
-    "an odd number of blocks": dict(K=48, zero_points="packed"),
-    "one output": dict(N=1), "one input": dict(K=1),
-    "bias": dict(bias=True, zero_points="packed"),
-    "groups": dict(g_idx=True), "groups, packed": dict(g_idx=True, zero_points="packed"),
-    "groups, float": dict(g_idx=True, zero_points="float"),
-    "padded groups": dict(g_idx="padded", zero_points="packed", bits=8),
-    "float16": dict(element="float16", zero_points="packed"),
-    "float16, float zero points": dict(element="float16", zero_points="float", bias=True),
-    "bfloat16": dict(element="bfloat16", zero_points="float", bias=True),
-    "flat tensors": dict(flat=True, zero_points="packed"),
-}
-
+from weight_models import OPTIONS, Weight
 
 def only_weight(proto):
     """The constant that the MatMul of a model reads, by onnx."""

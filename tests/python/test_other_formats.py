@@ -110,7 +110,7 @@ def test_what_looks_like_nothing_known_is_malformed(data, words, tmp_path):
 
 def test_a_model_is_a_model_whatever_its_name(tmp_path):
     (tmp_path / "m.gguf").write_bytes(MODEL)
-    assert "2 DequantizeLinear, 2 of constants" in dequant("inspect", tmp_path / "m.gguf").stdout
+    assert "2 dequantizations, 2 of constants" in dequant("inspect", tmp_path / "m.gguf").stdout
 
 
 @pytest.mark.parametrize("threads", ["100000", "2147483647"])

@@ -12,6 +12,7 @@ namespace {
 using enum Element;
 
 enum Input : size_t { kX, kW, kR, kB, kWScale = 8, kWZero, kRScale, kRZero };
+constexpr size_t kQuantized[] = {kW, kR, kWScale, kWZero, kRScale, kRZero};
 
 /// The inputs that an LSTM has too, in the same places.
 constexpr size_t kLstmInputs = 8;
@@ -90,7 +91,7 @@ Result<std::vector<MadeNode>> float_nodes(Operands& in, std::span<const std::str
 
 }  // namespace
 
-const WeightOperator kDynamicQuantizeLstm{
-    "com.microsoft", "DynamicQuantizeLSTM", kW, plan_weights, float_nodes, 3, true};
+const WeightOperator kDynamicQuantizeLstm{"com.microsoft", "DynamicQuantizeLSTM", kW, kQuantized,
+                                          plan_weights,    float_nodes,           3,  true};
 
 }  // namespace dequant::format::onnx

@@ -12,6 +12,7 @@ namespace {
 using enum Element;
 
 enum Input : size_t { kData, kIndices, kScales, kZeroPoints };
+constexpr size_t kQuantized[] = {kData, kScales, kZeroPoints};
 
 constexpr int64_t kMostRank = 8;
 /// The first opset whose Gather takes negative indices, as this operator does.
@@ -164,6 +165,6 @@ Result<std::vector<MadeNode>> float_nodes(Operands& in, std::span<const std::str
 }  // namespace
 
 const WeightOperator kGatherBlockQuantized{"com.microsoft", "GatherBlockQuantized", kData,
-                                           plan_weights, float_nodes};
+                                           kQuantized,      plan_weights,           float_nodes};
 
 }  // namespace dequant::format::onnx

@@ -13,6 +13,7 @@ namespace {
 using enum Element;
 
 enum Input : size_t { kA, kB, kAbsmax };
+constexpr size_t kQuantized[] = {kB, kAbsmax};
 
 constexpr int64_t kMostSize = INT32_MAX;
 
@@ -110,6 +111,7 @@ Result<std::vector<MadeNode>> float_nodes(Operands& in, std::span<const std::str
 
 }  // namespace
 
-const WeightOperator kMatMulBnb4{"com.microsoft", "MatMulBnb4", kB, plan_weights, float_nodes};
+const WeightOperator kMatMulBnb4{"com.microsoft", "MatMulBnb4", kB,
+                                 kQuantized,      plan_weights, float_nodes};
 
 }  // namespace dequant::format::onnx

@@ -12,6 +12,7 @@ namespace {
 using enum Element;
 
 enum Input : size_t { kA, kB, kScales, kZeroPoints, kGroupIndex, kBias };
+constexpr size_t kQuantized[] = {kB, kScales, kZeroPoints, kGroupIndex};
 
 /// Sizes by the names of the schema.
 struct Sizes {
@@ -154,6 +155,7 @@ Result<std::vector<MadeNode>> float_nodes(Operands& in, std::span<const std::str
 
 }  // namespace
 
-const WeightOperator kMatMulNBits{"com.microsoft", "MatMulNBits", kB, plan_weights, float_nodes};
+const WeightOperator kMatMulNBits{"com.microsoft", "MatMulNBits", kB,
+                                  kQuantized,      plan_weights,  float_nodes};
 
 }  // namespace dequant::format::onnx

@@ -1,6 +1,8 @@
 // Operators that dequantize a constant weight themselves.
 #include "format/onnx/operators/weights.h"
 
+#include <algorithm>
+
 #include "format/io/errors.h"
 #include "format/onnx/original_name.h"
 
@@ -10,13 +12,6 @@ namespace {
 constexpr const WeightOperator* kOperators[] = {&kMatMulNBits, &kGatherBlockQuantized, &kMatMulBnb4,
                                                 &kDynamicQuantizeLstm};
 
-/// The name that the weight had before it was quantized, or one made from that of its codes.
-std::string weight_name(const Operands& in, size_t codes, Rewire& rewire) {
-  const std::string stored = in.name(codes);
-  const std::string_view original = original_name(stored);
-  return rewire.fresh_name(original.empty() ? stored + "_dequantized" : std::string(original));
-}
-
 }  // namespace
 
 const WeightOperator* weight_operator(const Node& node) {
@@ -24,6 +19,17 @@ const WeightOperator* weight_operator(const Node& node) {
     if (node.domain() == op->domain && node.op_type() == op->type) return op;
   }
   return nullptr;
+}
+
+bool is_of_weight(const Node& node, size_t input) {
+  const WeightOperator* op = weight_operator(node);
+  return op != nullptr &&
+         std::find(op->quantized.begin(), op->quantized.end(), input) != op->quantized.end();
+}
+
+std::string weight_name(std::string_view codes) {
+  const std::string_view original = original_name(codes);
+  return original.empty() ? std::string(codes) + "_dequantized" : std::string(original);
 }
 
 Result<std::vector<Weight>> consider_weights(const WeightOperator& op, Operands& in) {
@@ -54,7 +60,7 @@ Result<std::vector<Node*>> replace_by_float(const WeightOperator& op, Operands& 
   std::vector<MadeNode> nodes;
   std::vector<std::string> weights;
   for (const size_t input : codes) {
-    weights.push_back(weight_name(in, input, rewire));
+    weights.push_back(rewire.fresh_name(weight_name(in.name(input))));
     // The node of a weight reads all constants, so that they go where nothing else reads them.
     nodes.push_back({.op_type = node.op_type(),
                      .outputs = {weights.back()},

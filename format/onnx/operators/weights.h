@@ -26,6 +26,9 @@ struct WeightOperator {
   std::string_view domain;
   std::string_view type;
   size_t codes;  ///< the index of the input with the codes of the (first) weight
+  /// The inputs that are codes, scales, zero points and the like: the weights are computed of them,
+  /// and float operators do not read them.
+  std::span<const size_t> quantized;
   /// The weights; of the dequantizations graph and node are not set. Sets Operands::reason() where
   /// the operator stays as it is. Fails with malformed or io.
   Result<std::vector<Weight>> (*plan)(Operands& in);
@@ -44,6 +47,14 @@ extern const WeightOperator kMatMulNBits;
 
 /// The row of a node's operator, or null.
 const WeightOperator* weight_operator(const Node& node);
+
+/// True for an input of a node that is codes, a scale, a zero point or the like of one of its
+/// weights.
+bool is_of_weight(const Node& node, size_t input);
+
+/// The name for the float constant of a weight, which may be taken: the name that the weight had
+/// before it was quantized, where that of its codes shows it, or one made from that of its codes.
+std::string weight_name(std::string_view codes);
 
 /// The weights of such an operator, or none, and Operands::reason() says why the operator stays.
 /// Fails with malformed or io.
