@@ -167,7 +167,7 @@ TEST(RunCase, AttributesAndVersionsAreNumbers) {
 }
 
 TEST(RunCase, TheExampleOfTheManualRuns) {
-  const auto path = std::filesystem::path(__FILE__).parent_path() / "../../../docs/cases.md";
+  const auto path = std::filesystem::path(DEQUANT_DOCS_FOLDER) / "cases.md";
   const std::string manual = read_small_file(path.string(), 1 << 20).value();
   const size_t begin = manual.find("```json\n") + 8;
   const std::string example = manual.substr(begin, manual.find("```", begin) - begin);
