@@ -17,6 +17,7 @@
 #include "format/onnx/operators/weights.h"
 #include "format/onnx/options.h"
 #include "format/onnx/parameters.h"
+#include "format/onnx/share_folds.h"
 
 namespace dequant::format::onnx {
 
@@ -49,7 +50,8 @@ class OnnxFile : public ModelFile {
   Status visit_node(Graph& graph, Node& node, const TensorVisitor& visitor);
   Status visit_weights(Graph& graph, Node& node, const WeightOperator& op,
                        const TensorVisitor& visitor);
-  DenseTensor weight_tensor(Weight weight);
+  DenseTensor weight_tensor(const Weight& weight);
+  bool comes_again(const Weight& weight);
   Result<std::string_view> name_of_weight(const Node& node, size_t codes);
   Status visit_other(const Graph& graph, std::string_view name, const Tensor& tensor,
                      const OtherVisitor& visitor);
@@ -78,6 +80,8 @@ class OnnxFile : public ModelFile {
   /// The names of the constants of weights, by the node and the index of the codes.
   std::map<std::pair<const Node*, size_t>, std::string> weight_names_;
   std::unordered_set<std::string_view> taken_names_;  ///< those of weight_names_
+  /// The first of equal weights.
+  std::map<DequantizationKey, Weight> first_weights_;
   /// The codes and zero points of QuantizeLinear, DequantizeLinear and weights, sorted.
   std::optional<std::vector<const Tensor*>> known_;
 };

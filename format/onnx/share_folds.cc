@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 #include <unordered_set>
 
 namespace dequant::format::onnx {
@@ -14,12 +13,6 @@ constexpr int64_t kKeyMemory = 192;
 
 const void* identity_of(const std::optional<Constant>& c) { return c ? c->identity() : nullptr; }
 
-/// Distinguishes nearly all folds; equal keys need a closer look.
-auto key_of(const Dequantization& d) {
-  return std::tuple(d.graph, d.x.identity(), d.scale.identity(), identity_of(d.zero_point),
-                    identity_of(d.group_index), d.plan.outer, d.plan.axis, d.plan.inner);
-}
-
 bool is_same(const Constant& a, const Constant& b) {
   const TensorType s = a.type();
   const TensorType t = b.type();
@@ -29,14 +22,6 @@ bool is_same(const Constant& a, const Constant& b) {
 
 bool is_same(const std::optional<Constant>& a, const std::optional<Constant>& b) {
   return a.has_value() == b.has_value() && (!a || is_same(*a, *b));
-}
-
-bool gives_same(const Fold& first, const Fold& second) {
-  const Dequantization& a = first.dequantization;
-  const Dequantization& b = second.dequantization;
-  return a.plan == b.plan && a.dense == b.dense && first.cast_to == second.cast_to &&
-         is_same(a.x, b.x) && is_same(a.scale, b.scale) && is_same(a.zero_point, b.zero_point) &&
-         is_same(a.group_index, b.group_index);
 }
 
 /// True where nodes alone read the constant, and see the other by its name.
@@ -50,16 +35,34 @@ bool can_read(const Rewire& rewire, const std::vector<Use>& uses, const Dequanti
 
 }  // namespace
 
+DequantizationKey key_of(const Dequantization& d) {
+  return {d.graph,
+          d.x.identity(),
+          d.scale.identity(),
+          identity_of(d.zero_point),
+          identity_of(d.group_index),
+          d.plan.outer,
+          d.plan.axis,
+          d.plan.inner};
+}
+
+bool gives_same(const Dequantization& a, const Dequantization& b) {
+  return !a.codebook && !b.codebook && a.plan == b.plan && a.dense == b.dense &&
+         is_same(a.x, b.x) && is_same(a.scale, b.scale) && is_same(a.zero_point, b.zero_point) &&
+         is_same(a.group_index, b.group_index);
+}
+
 Status share_folds(Model& model, Rewire& rewire, std::deque<Fold>& folds) {
-  std::map<decltype(key_of(std::declval<const Dequantization&>())), const Fold*> known;
+  std::map<DequantizationKey, const Fold*> known;
   std::unordered_set<const Node*> shared;
   for (const Fold& f : folds) {
     const Dequantization& d = f.dequantization;
-    if (!rewire.made(*d.node) || d.codebook) continue;  // a codebook has no identity
+    if (!rewire.made(*d.node) || d.codebook) continue;
     DEQUANT_CHECK(model.take(kKeyMemory));
     const auto [first, is_new] = known.try_emplace(key_of(d), &f);
-    if (is_new || !gives_same(*first->second, f)) continue;
+    if (is_new || first->second->cast_to != f.cast_to) continue;
     const Dequantization& kept = first->second->dequantization;
+    if (!gives_same(kept, d)) continue;
     const std::vector<Use> uses = rewire.uses_of(*d.graph, d.node->output(0));
     if (!can_read(rewire, uses, kept)) continue;
     for (const Use& u : uses)

@@ -6,8 +6,8 @@
 namespace dequant::format::onnx {
 namespace {
 
-/// What the name of a weight takes at most beside its characters.
-constexpr int64_t kNameMemory = 256;
+/// What is kept of a weight takes at most, beside the characters of its name.
+constexpr int64_t kWeightMemory = 2048;
 
 /// Owns what a dense tensor refers to.
 struct Origin {
@@ -36,18 +36,28 @@ Status OnnxFile::visit_weights(Graph& graph, Node& node, const WeightOperator& o
     left.reason = operands.reason();
     return visitor.left(left);
   }
-  for (Weight& weight : weights) {
+  for (const Weight& weight : weights) {
     DEQUANT_TRY(const std::string_view name, name_of_weight(node, weight.codes));
-    DenseTensor tensor = weight_tensor(std::move(weight));
+    if (comes_again(weight)) continue;
+    DenseTensor tensor = weight_tensor(weight);
     tensor.name = name;
     DEQUANT_CHECK(visitor.dense(tensor));
   }
   return {};
 }
 
-DenseTensor OnnxFile::weight_tensor(Weight weight) {
+/// True for a weight that equals an earlier one: convert writes one constant for both.
+bool OnnxFile::comes_again(const Weight& weight) {
+  const Dequantization& d = weight.dequantization;
+  const auto [at, is_new] = first_weights_.try_emplace(key_of(d), weight);
+  const Weight& first = at->second;
+  const bool is_first = first.dequantization.node == d.node && first.codes == weight.codes;
+  return !is_new && !is_first && gives_same(first.dequantization, d);
+}
+
+DenseTensor OnnxFile::weight_tensor(const Weight& weight) {
   auto origin = std::make_shared<Origin>();
-  origin->dequantization = std::move(weight.dequantization);
+  origin->dequantization = weight.dequantization;
   const Dequantization& d = origin->dequantization;
   DenseTensor tensor = dense_tensor({origin, &d});
   static_cast<TensorFacts&>(tensor) = facts_of(*d.graph, *d.node, weight.codes);
@@ -67,7 +77,7 @@ Result<std::string_view> OnnxFile::name_of_weight(const Node& node, size_t codes
       return !model_->store.find(name).empty() || taken_names_.contains(name);
     });
     taken_names_.insert(at->second);
-    DEQUANT_CHECK(model_->take(kNameMemory + static_cast<int64_t>(at->second.size())));
+    DEQUANT_CHECK(model_->take(kWeightMemory + static_cast<int64_t>(at->second.size())));
   }
   return std::string_view(at->second);
 }

@@ -182,19 +182,22 @@ def test_weight_has_the_name_that_the_quantizer_took_from_it(tmp_path):
     assert "1 of 1 tensors identical" in dequant("diff", tmp_path / "float.onnx", source).stdout
 
 
-def test_two_products_with_one_weight_have_the_names_of_convert(tmp_path):
+def test_products_with_one_weight_have_one_tensor_as_convert_writes_it(tmp_path):
     weight = Weight(zero_points="packed")
     proto = weight.model()
     again = node("MatMulNBits", "a b scales zeros", "z", "again", "com.microsoft",
                  **weight.attributes)
     proto.graph.node.append(again)
-    proto.graph.output.append(value("z", shape=["n", 6]))
+    other = node("MatMulNBits", "a b scales", "o", "other", "com.microsoft", **weight.attributes)
+    proto.graph.node.append(other)
+    proto.graph.output.extend([value("z", shape=["n", 6]), value("o", shape=["n", 6])])
     source = save(proto, tmp_path / "in.onnx")
     report = inspect(source)
-    assert [n["output"] for n in report["nodes"]] == ["b_dequantized", "b_dequantized_"]
+    names = ["b_dequantized", "b_dequantized__"]
+    assert [(n["output"], n["node"]) for n in report["nodes"]] == list(zip(names, ["m", "other"]))
     assert report["totals"]["bytes"] == report["nodes"][0]["bytes"]  # each tensor once
     _, converted = convert(source)
-    assert [f["constant"] for f in converted["folded"]] == ["b_dequantized", "b_dequantized_"]
+    assert [f["constant"] for f in converted["folded"]] == names
     assert "2 right, 0 wrong" in dequant("verify", source, tmp_path / "out.onnx").stdout
 
 
