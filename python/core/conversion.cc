@@ -17,8 +17,8 @@ Status stopped() { return Error{ErrorCode::invalid_argument, "the conversion was
 
 }  // namespace
 
-Conversion::Conversion(format::ConvertOptions options, bool to_memory, Work work)
-    : options_(std::move(options)), to_memory_(to_memory), work_(std::move(work)) {
+Conversion::Conversion(format::ConvertOptions options, bool to_memory, Work function)
+    : options_(std::move(options)), to_memory_(to_memory), work_(std::move(function)) {
   options_.write.progress = [this](int64_t done, int64_t total) { return tell(done, total); };
   if (to_memory_) options_.write.memory = [this](int64_t bytes) { return ask_for(bytes); };
   try {

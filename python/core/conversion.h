@@ -23,7 +23,7 @@ using Work = std::function<Result<format::ConvertReport>(const format::ConvertOp
 class Conversion {
  public:
   /// `to_memory`: the output becomes a bytes object.
-  Conversion(format::ConvertOptions options, bool to_memory, Work work);
+  Conversion(format::ConvertOptions options, bool to_memory, Work function);
 
   /// Stops the conversion, unless the output already has its name, and joins its thread.
   ~Conversion();

@@ -21,7 +21,7 @@ using format::ShareOptions;
 nb::str text_of(const ConvertReport& report) {
   const std::string text = format::to_json(report).dump(
       -1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-  return {text.data(), text.size()};
+  return nb::str(text.data(), text.size());
 }
 
 /// `conversion` is the text that plan() gave.
