@@ -8,9 +8,6 @@ their memory with numpy, and dequant.Packed.
 The module safetensors reads quantized checkpoints by the interface of the package of that name.
 """
 
-import copyreg as _copyreg
-import operator as _operator
-
 from . import (
     awq,
     bitsandbytes,
@@ -47,9 +44,6 @@ from ._tasks import FinalizeReport, Plan, Task, TaskReport, finalize, plan, run_
 
 #: The names of all element types.
 dtypes = tuple(_BITS)
-
-# Functions of the extension module are pickled by name, like functions of Python modules.
-_copyreg.pickle(type(onnx.dequantize_linear), _operator.attrgetter("__qualname__"))
 
 __all__ = ["Channel", "ConvertReport", "Diff", "FinalizeReport", "Model", "ModelDiff", "Packed",
            "Plan", "Task", "TaskReport", "Tensor", "UnsupportedError", "Worst", "__version__",

@@ -86,4 +86,6 @@ def as_bfloat16(bits: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def bfloat16_as_float32(bits: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.float32]]:
     """The numbers with these bits: every bfloat16 number is a float32 number."""
-    return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
+    numbers: np.ndarray[Any, np.dtype[np.float32]] = (
+        bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
+    return numbers

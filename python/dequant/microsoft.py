@@ -1,5 +1,8 @@
 """DequantizeLinear of com.microsoft (ONNX Runtime), version 1."""
 
-from ._core.microsoft import dequantize_linear
+from ._core import microsoft as _core
+from ._function import public as _public
 
 __all__ = ["dequantize_linear"]
+
+dequantize_linear = _public(_core.dequantize_linear, __name__)

@@ -53,8 +53,9 @@ def test_wrong_uses_are_refused(mypy):
     assert wanted == found, done.stdout
 
 
-def test_the_package_itself_is_typed(mypy):
-    done = mypy("mypy", "--config-file", CONFIG, "-p", "dequant")
+@pytest.mark.parametrize("version", ["3.10", "3.11", "3.13"])
+def test_the_package_itself_is_typed(mypy, version):
+    done = mypy("mypy", "--config-file", CONFIG, "--python-version", version, "-p", "dequant")
     assert done.returncode == 0, done.stdout
     assert (PACKAGE / "py.typed").exists()
 
@@ -66,17 +67,14 @@ def test_stubs_and_modules_have_the_same_names(mypy):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def parameters(text, defaults=()):
+def parameters(text):
     """Names, kinds and defaults of a function's parameters, of Python's text of it."""
     arguments = ast.parse(text).body[0].args
     positional = [*arguments.posonlyargs, *arguments.args]
     without = [None] * (len(positional) - len(arguments.defaults))
 
     def default(node):
-        if node is None:
-            return "required"
-        value = ast.literal_eval(node)
-        return defaults[int(value)] if defaults else value
+        return "required" if node is None else ast.literal_eval(node)
     first = zip(positional, without + arguments.defaults, strict=True)
     last = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
     return ([(a.arg, "positional", default(d)) for a, d in first]
@@ -85,8 +83,11 @@ def parameters(text, defaults=()):
 
 @pytest.mark.parametrize("module, name", FUNCTIONS)
 def test_stubs_have_the_parameters_of_the_functions(module, name):
-    (signature, _, defaults), = getattr(getattr(dequant, module), name).__nb_signature__
-    actual = parameters(re.sub(r"\\(\d+)", r"\1", signature) + ": ...", defaults)
+    kinds = {inspect.Parameter.POSITIONAL_OR_KEYWORD: "positional",
+             inspect.Parameter.KEYWORD_ONLY: "keyword"}
+    signature = inspect.signature(getattr(getattr(dequant, module), name))
+    actual = [(p.name, kinds[p.kind], "required" if p.default is p.empty else p.default)
+              for p in signature.parameters.values()]
     overloads = [node for node in ast.parse((PACKAGE / f"{module}.pyi").read_text()).body
                  if isinstance(node, ast.FunctionDef) and node.name == name]
     assert len(overloads) == 3
@@ -95,6 +96,55 @@ def test_stubs_have_the_parameters_of_the_functions(module, name):
         assert [row[:2] for row in stated] == [row[:2] for row in actual]
         for (parameter, _, there), (_, _, here) in zip(stated, actual, strict=True):
             assert there == here or (parameter in ("out", "like") and there == "required")
+
+
+def public_callables():
+    """Everything that users may call, by its name: functions, classes, and methods of these."""
+    modules = [dequant, *(m for m in vars(dequant).values()
+                          if inspect.ismodule(m) and m.__name__.startswith("dequant.")
+                          and not m.__name__.startswith("dequant._"))]
+    for module in modules:
+        for name in module.__all__:
+            value = getattr(module, name)
+            if not callable(value):
+                continue
+            yield f"{module.__name__}.{name}", value
+            if inspect.isclass(value):
+                own = {n for c in value.__mro__ if c.__module__.startswith("dequant")
+                       for n in vars(c) if not n.startswith("_")}
+                yield from ((f"{module.__name__}.{name}.{n}", v) for n, v in
+                            inspect.getmembers(value, callable) if n in own)
+
+
+CALLABLES = dict(public_callables())
+
+
+def test_there_are_public_callables():
+    assert len(CALLABLES) > 50
+    assert {f"dequant.{module}.{name}" for module, name in FUNCTIONS} <= set(CALLABLES)
+
+
+@pytest.mark.parametrize("name", CALLABLES)
+def test_every_public_callable_has_a_signature_that_help_shows(name):
+    value = CALLABLES[name]
+    signature = inspect.signature(value)
+    shown = pydoc.plain(pydoc.render_doc(value))
+    if not (isinstance(value, type) and issubclass(value, Exception)):  # these take all arguments
+        assert all(p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+                   for p in signature.parameters.values()), signature
+    if inspect.isroutine(value):
+        text = f"{name.rpartition('.')[2]}{signature}"
+        assert text.replace(" ", "") in re.sub(r"\s", "", shown)
+        assert inspect.getdoc(value)
+        if name.count(".") == 2 and not inspect.isclass(getattr(dequant, name.split(".")[1])):
+            assert signature.return_annotation is not signature.empty
+    for parameter in signature.parameters:
+        assert parameter in shown
+
+
+@pytest.mark.parametrize("module, name", FUNCTIONS)
+def test_function_says_its_signature_once(module, name):
+    assert not getattr(getattr(dequant, module), name).__doc__.startswith(name)
 
 
 @pytest.mark.parametrize("module, name", FUNCTIONS)
