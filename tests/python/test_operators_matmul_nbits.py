@@ -200,7 +200,8 @@ def spoil(**changes):
 
 
 STAYS = {
-    "bits": (dict(), spoil(bits=3), "bits: 3 is not one of 2, 4, 8"),
+    **{f"{n} bits": (dict(), spoil(bits=n), f"bits: {n} is not one of 2, 4, 8")
+       for n in (1, 3, 5, 6, 7, 9)},
     "block": (dict(), spoil(block_size=24), "block_size: 24 is not a power of 2 from 16 on"),
     "sizes": (dict(), spoil(N=0), "N 0 and K 40 are not the sizes of a matrix"),
     "prepacked": (dict(), spoil(weight_prepacked=1),
