@@ -1,4 +1,5 @@
-"""`dequant.open()` has the weights of operators that dequantize them, as `convert()` writes them."""
+"""`dequant.open()` has the weights of operators that dequantize them, as `convert()` writes
+them."""
 
 import numpy as np
 import pytest
