@@ -42,6 +42,8 @@ class Writer : public dense::Job {
     DEQUANT_TRY(layout_, plan_layout(groups_, own_, options_));
     if (is_folder()) {
       DEQUANT_TRY(others_, other_files(groups_.shards()));
+    } else {
+      layout_.shards.at(0).name = std::filesystem::path(output_).filename().string();
     }
     DEQUANT_TRY(ConvertReport report, describe(groups_, layout_, others_));
     if (options_.require_float && !report.left.empty()) {

@@ -61,16 +61,18 @@ nlohmann::json facts_of(const TaskList& list, size_t task) {
 
 }  // namespace
 
-WorkFolder::WorkFolder(const std::string& output, bool to_folder, const std::string& fingerprint)
+WorkFolder::WorkFolder(const std::string& output, const Job& job, const std::string& fingerprint)
     : output_(output),
-      to_folder_(to_folder),
-      path_(to_folder ? work_folder_inside(output) : work_folder_beside(output)),
+      to_folder_(job.to_folder()),
+      is_file_(!to_folder_ && job.shards().size() == 1),
+      path_(to_folder_ ? work_folder_inside(output) : work_folder_beside(output)),
       data_(fmt::format("{}/data-{}", path_, fingerprint)),
       records_(fmt::format("{}/records-{}", path_, fingerprint)) {}
 
 std::string WorkFolder::text_path() const { return fmt::format("{}/{}", path_, kConversionName); }
 
 std::string WorkFolder::final_of(const OutputShard& shard) const {
+  if (is_file_) return output_;
   return fmt::format("{}/{}", to_folder_ ? output_ : folder_of(output_), shard.name);
 }
 

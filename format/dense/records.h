@@ -26,7 +26,7 @@ struct TaskList {
 class WorkFolder {
  public:
   /// `output` is the path of the output; nothing is made yet.
-  WorkFolder(const std::string& output, bool to_folder, const std::string& fingerprint);
+  WorkFolder(const std::string& output, const Job& job, const std::string& fingerprint);
 
   const std::string& path() const { return path_; }
   /// The file of a shard: among the files of the output, or under its own name where it has that.
@@ -63,6 +63,7 @@ class WorkFolder {
 
   const std::string output_;
   const bool to_folder_;
+  const bool is_file_;
   const std::string path_;
   const std::string data_;
   const std::string records_;

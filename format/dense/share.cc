@@ -24,7 +24,7 @@ class Share {
         stream_(stream),
         output_(output),
         list_(list_of(job, share_.task_bytes)),
-        folder_(output, job.to_folder(), list_.fingerprint) {
+        folder_(output, job, list_.fingerprint) {
     report_.fingerprint = list_.fingerprint;
     report_.folder = folder_.path();
     report_.count = static_cast<int64_t>(list_.tasks.size());

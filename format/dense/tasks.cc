@@ -8,6 +8,7 @@
 
 #include "dequant/version.h"
 #include "format/io/hash.h"
+#include "format/model/chunks.h"
 
 namespace dequant::format::dense {
 namespace {
@@ -61,12 +62,13 @@ void add_tasks(Job& job, size_t index, int64_t task_bytes, std::vector<Task>& ta
   tasks.push_back({index, {begin, shard.bytes}});
 }
 
-/// The part of a stored tensor of a piece that is not the whole tensor.
+/// The codes of a piece that is not the whole tensor.
 Range part_of(const Plan& plan, const Piece& piece, const Source& codes) {
+  // As for StreamOptions of the default memory; with less, chunks may read more.
+  constexpr int64_t kChunk = int64_t{1} << 18, kMemory = int64_t{1} << 28;
+  if (Chunks::holds_codes(plan, kChunk, kMemory)) return {0, codes.bytes};
   const int64_t element_bytes = bits(plan.output) / 8;
   const Range elements{piece.bytes.begin / element_bytes, piece.bytes.end / element_bytes};
-  // Chunks of strided plans may hold all codes.
-  if (plan.granularity == Granularity::strided) return {0, codes.bytes};
   const Range bytes = x_bytes_of(plan, slices_of(plan, elements).x);
   return {bytes.begin, std::min(bytes.end, codes.bytes)};
 }
