@@ -1,5 +1,5 @@
-"""Processes of a conversion in shares that are killed, or whose calls of the system fail, each call
-in turn; file systems without O_TMPFILE, locks or renameat2: whoever goes on gets the right bytes."""
+"""Processes of a conversion in shares that are killed, or whose calls of the system fail, each
+call in turn; file systems without O_TMPFILE, locks or renameat2: whoever goes on gets the right bytes."""
 
 import errno
 import itertools
@@ -16,8 +16,9 @@ from hostile_support import CLI, LIMITED
 from shares_support import files, fixture_memory  # noqa: F401
 
 pytestmark = [
-    pytest.mark.skipif(interrupted.COMPILER is None, reason="NO C COMPILER for the calls that fail"),
-    pytest.mark.skipif(not LIMITED, reason="SANITIZED: the sanitizer's library must be the first"),
+    pytest.mark.skipif(interrupted.COMPILER is None,
+                       reason="NO C COMPILER for the calls that fail"),
+    pytest.mark.skipif(not LIMITED, reason="SANITIZED: another library must be the first"),
 ]
 
 
