@@ -59,7 +59,8 @@ def gguf_file(path):
     rng = np.random.default_rng(8)
     floats = rng.standard_normal((48, 512)).astype(np.float32)
     gguf_support.write(path, {
-        "a": gguf_support.quantized("Q4_1", floats), "b": gguf_support.quantized("Q8_0", floats[:7]),
+        "a": gguf_support.quantized("Q4_1", floats),
+        "b": gguf_support.quantized("Q8_0", floats[:7]),
         "c": floats[:9], "d": ("Q4_K", rng.integers(0, 0x60, (48, 288), np.uint8))})
     return path
 

@@ -1,5 +1,6 @@
 """Processes of a conversion in shares that are killed, or whose calls of the system fail, each
-call in turn; file systems without O_TMPFILE, locks or renameat2: whoever goes on gets the right bytes."""
+call in turn; file systems without O_TMPFILE, locks or renameat2: whoever goes on gets the right
+bytes."""
 
 import errno
 import itertools
