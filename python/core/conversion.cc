@@ -23,7 +23,7 @@ Conversion::Conversion(format::ConvertOptions options, bool to_memory, Work func
   if (to_memory_) options_.write.memory = [this](int64_t bytes) { return ask_for(bytes); };
   try {
     thread_ = std::thread([this] {
-      this->work();  // not the parameter
+      work();
       const std::lock_guard lock(mutex_);
       state_.ended = true;
       changed_.notify_all();
