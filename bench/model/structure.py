@@ -80,6 +80,16 @@ def pairs(count):
         node(b"Neg", [b"d%d" % i], [b"v%d" % (i + 1)]) for i in range(count))
 
 
+def concats(count, inputs=None):
+    """QLinearConcat nodes of as many inputs, each of which needs a DequantizeLinear; one node of
+    `count` inputs without the argument."""
+    each = inputs or count
+    made = b"".join(sub(1, i) for i in (b"s", b"z") + (b"a", b"s", b"z") * each)
+    made += sub(4, b"QLinearConcat") + sub(7, b"com.microsoft")
+    return tensor(b"s", 1, b"\0\0\0\x3f") + tensor(b"z", 2, b"\5") + sub(11, sub(1, b"a")) + \
+        b"".join(sub(1, made + sub(2, b"y%d" % i)) for i in range(count // each))
+
+
 BOTH = ("convert", "strip", "inspect")
 #: For each model: a function from a number of messages to a graph, the number, and the commands
 #: that must accept the model.
@@ -88,6 +98,8 @@ MODELS = {
     "names": (names, 300_000, BOTH),
     "dequantize": (dequantizers, 200_000, ("inspect",)),
     "pairs": (pairs, 8_000, ("convert", "strip", "inspect")),
+    "concat": (concats, 1_000_000, ("convert", "inspect")),
+    "many concats": (lambda n: concats(n, 8), 1_000_000, ("convert", "inspect")),
     "many pairs": (pairs, 100_000, ("inspect",)),
     "nodes": (lambda n: sub(1, sub(4, b"A")) * n, 3_000_000, ()),
     "initializers": (lambda n: sub(5, sub(8, b"a")) * n, 2_000_000, ()),

@@ -148,6 +148,7 @@ class Rewire {
   };
   std::unordered_map<const Node*, Made> made_;
   size_t removed_count_ = 0;
+  std::unordered_map<std::string, int64_t> last_numbers_;  ///< behind such beginnings of names
   std::unordered_set<const Tensor*> removed_tensors_;
   std::set<Key> gone_;
   Status status_;  ///< the first error, which finish() returns

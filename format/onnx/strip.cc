@@ -296,6 +296,15 @@ class Stripper {
   /// Makes a quantized input of the model a float input, if only DequantizeLinear nodes read it.
   Status strip_input(Graph& graph, Node& d, Definition& x) {
     const std::string source(d.input(0));
+    if (const auto kept = kept_inputs_.find(source); kept != kept_inputs_.end()) {
+      stay(d, kept->second);
+      return {};
+    }
+    const auto keep = [&](const char* why) {
+      const std::string reason = fmt::format("the model's input {} {}", escaped(source), why);
+      kept_inputs_.emplace(source, reason);
+      stay(d, reason);
+    };
     Value* value = nullptr;
     for (Value& v : x.graph->inputs) {
       if (v.name == source) value = &v;
@@ -309,13 +318,12 @@ class Stripper {
           DEQUANT_TRY(ok, facts_.same_parameters(*u.graph, *u.node, graph, d));
         }
         if (ok) continue;
-        stay(d,
-             fmt::format("the model's input {} has users that need it quantized", escaped(source)));
+        keep("has users that need it quantized");
         return {};
       }
     }
     if (value == nullptr || !can_set_type(*value)) {
-      stay(d, fmt::format("the model's input {} has no element type", escaped(source)));
+      keep("has no element type");
       return {};
     }
     DEQUANT_TRY(const PairReplacement replacement,
@@ -406,6 +414,7 @@ class Stripper {
   /// Outputs of Clip nodes, by the QuantizeLinear or input that they clip.
   std::map<std::pair<const void*, const Graph*>, std::string> clipped_;
   std::map<std::string, Element, std::less<>> changed_inputs_;  ///< with their old types
+  std::map<std::string, std::string> kept_inputs_;              ///< with the reasons
 };
 
 }  // namespace

@@ -11,8 +11,8 @@ import pytest
 from hostile_support import assert_error, model, run, sub
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "bench" / "model" / "structure.py"
-KINDS = ["relu", "names", "dequantize", "pairs", "many pairs", "nodes", "initializers",
-         "attributes", "outputs", "values", "subgraphs", "floats"]
+KINDS = ["relu", "names", "dequantize", "pairs", "concat", "many concats", "many pairs", "nodes",
+         "initializers", "attributes", "outputs", "values", "subgraphs", "floats"]
 EMPTY_VALUES = model(sub(13) * 3_000_000)
 
 
@@ -26,6 +26,18 @@ def test_three_million_nodes_took_a_gibibyte():
                           text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           timeout=300)
     assert done.returncode == 0, done.stdout
+
+
+def test_many_operators_that_read_one_input_took_minutes(tmp_path):
+    """20,000 DequantizeLinear nodes were made for one name, each with a longer name, and each was
+    compared with all others."""
+    sys.path.insert(0, str(SCRIPT.parent))
+    import structure
+    structure.write(tmp_path / "in.onnx", "many concats", 0.02)
+    done = subprocess.run([os.environ["DEQUANT_CLI"], "convert", "in.onnx", "-o", "out.onnx",
+                           "--strip-qdq", "--mem", "1Gi", "--quiet"], cwd=tmp_path, check=False,
+                          timeout=30, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_limit_names_the_option_that_raises_it(tmp_path):

@@ -20,6 +20,13 @@ constexpr int64_t kFirstPerAxis = 13;
 /// The first opset with Constant.value_floats.
 constexpr int64_t kFirstFloats = 12;
 
+/// Inputs whose nodes are in the memory that is counted for any operator.
+constexpr size_t kFewInputs = 8;
+/// Bytes of memory for another input, and for each pair of inputs: a node is written again whenever
+/// one of its inputs gets another name.
+constexpr int64_t kInputMemory = 2048;
+constexpr int64_t kPairMemory = 8;
+
 std::string_view standard(std::string_view domain) { return domain == "ai.onnx" ? "" : domain; }
 
 /// The inputs of the float operator for this node, those that repeat included. Inputs at the end
@@ -46,6 +53,7 @@ class Expander {
   Result<std::vector<Node*>> run() {
     DEQUANT_CHECK(check());
     if (!in_.reason().empty()) return std::vector<Node*>();
+    if (op_.repeat > 0) DEQUANT_CHECK(take_memory(in_.node().inputs.size() / op_.repeat));
     MadeNode made{
         .op_type = op_.becomes, .domain = op_.becomes_domain, .name = in_.node().name.str()};
     for (const FloatInput& input : inputs_of(op_, in_.node())) {
@@ -61,6 +69,11 @@ class Expander {
 
  private:
   int64_t opset() const { return in_.graph().opsets.onnx.value_or(0); }
+
+  Status take_memory(size_t inputs) {
+    const auto n = static_cast<int64_t>(inputs);
+    return inputs <= kFewInputs ? Status() : in_.model().take(n * (kInputMemory + n * kPairMemory));
+  }
 
   Status check() {
     const int64_t since = std::max(op_.since, kFirstOpset);
