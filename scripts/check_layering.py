@@ -61,8 +61,8 @@ ALLOWED = {
                       "fmt/", "nlohmann/"),
     "format/diff": ("dequant/", "format/diff/", "format/io/", "format/model/"),
     # A format includes the common interface, and no other format.
-    "format/onnx": ("dequant/", "format/io/", "format/model/", "format/profile/", "format/onnx/",
-                    "fmt/", "nlohmann/", "protozero/", "xxhash.h"),
+    "format/onnx": ("dequant/", "format/dense/", "format/io/", "format/model/", "format/profile/",
+                    "format/onnx/", "fmt/", "nlohmann/", "protozero/", "xxhash.h"),
     # The library of model files wraps what all formats have; its C API checks arguments as the
     # core's does.
     "model_library": ("dequant.h", "dequant/", "c_api/boundary.h", "format/formats.h",

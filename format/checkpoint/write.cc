@@ -67,7 +67,7 @@ class Writer : public dense::Job {
   const std::vector<dense::OutputShard>& shards() const override { return layout_.shards; }
   dense::Sources& sources() override { return sources_; }
   bool to_folder() const override { return is_folder(); }
-  std::string input_hash() const override { return hash_of_input(groups_, false); }
+  Result<std::string> input_hash() const override { return hash_of_input(groups_, false); }
   Status check_unchanged() const override { return groups_.shards().check_unchanged(); }
 
   Status write_rest(const dense::OutputFolder& folder) override {

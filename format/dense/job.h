@@ -22,11 +22,18 @@ class Job {
   /// valid as long as this object.
   virtual const std::vector<OutputShard>& shards() const = 0;
   virtual Sources& sources() = 0;
-  /// True where the output is a folder with the shards; else the shards lie in its folder.
+  /// True where the output is a folder with the shards.
   virtual bool to_folder() const = 0;
+  /// The path of a shard when `output` is complete. The default: in the folder, or the output
+  /// itself where there is one shard, else beside it.
+  virtual std::string path_of(const OutputShard& shard, const std::string& output) const;
+  /// All paths that the output gets, unless it is a folder.
+  virtual std::vector<std::string> names(const std::string& output) const;
+  /// False where files of these names are never replaced.
+  virtual bool may_replace() const { return true; }
   /// Identifies the input by names, sizes and headers. Times are no part of it: the machines of a
   /// conversion may have copies of the input, and clocks that differ.
-  virtual std::string input_hash() const = 0;
+  virtual Result<std::string> input_hash() const = 0;
   /// Fails with malformed where a file of the input changed since it was opened.
   virtual Status check_unchanged() const = 0;
   /// Writes the files without tensors, the one that makes the folder a model last. Fails with io.

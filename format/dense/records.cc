@@ -61,19 +61,17 @@ nlohmann::json facts_of(const TaskList& list, size_t task) {
 
 }  // namespace
 
-WorkFolder::WorkFolder(const std::string& output, const Job& job, const std::string& fingerprint)
+WorkFolder::WorkFolder(const std::string& output, const TaskList& list)
     : output_(output),
-      to_folder_(job.to_folder()),
-      is_file_(!to_folder_ && job.shards().size() == 1),
-      path_(to_folder_ ? work_folder_inside(output) : work_folder_beside(output)),
-      data_(fmt::format("{}/data-{}", path_, fingerprint)),
-      records_(fmt::format("{}/records-{}", path_, fingerprint)) {}
+      job_(list.job),
+      path_(job_.to_folder() ? work_folder_inside(output) : work_folder_beside(output)),
+      data_(fmt::format("{}/data-{}", path_, list.fingerprint)),
+      records_(fmt::format("{}/records-{}", path_, list.fingerprint)) {}
 
 std::string WorkFolder::text_path() const { return fmt::format("{}/{}", path_, kConversionName); }
 
 std::string WorkFolder::final_of(const OutputShard& shard) const {
-  if (is_file_) return output_;
-  return fmt::format("{}/{}", to_folder_ ? output_ : folder_of(output_), shard.name);
+  return job_.path_of(shard, output_);
 }
 
 std::string WorkFolder::unfinished(const OutputShard& shard) const {
@@ -90,12 +88,15 @@ std::string WorkFolder::record_of(size_t task) const {
 }
 
 /// Demands that the output has no files of another model.
-Status WorkFolder::check_output(const TaskList& list, Overwrite overwrite) const {
-  if (overwrite == Overwrite::replace) return {};
-  if (!to_folder_) {
-    for (const OutputShard& shard : list.job.shards()) {
-      if (is_taken(final_of(shard)))
-        return Error{ErrorCode::io, fmt::format("{} exists", escaped(final_of(shard))), EEXIST};
+Status WorkFolder::check_output(Overwrite overwrite) const {
+  if (overwrite == Overwrite::replace && job_.may_replace()) return {};
+  if (!job_.to_folder()) {
+    for (const std::string& path : job_.names(output_)) {
+      if (!is_taken(path)) continue;
+      if (overwrite == Overwrite::refuse)
+        return Error{ErrorCode::io, fmt::format("{} exists", escaped(path)), EEXIST};
+      return failure(ErrorCode::io, "{} exists: shares of an ONNX model replace no files",
+                     escaped(path));
     }
     return {};
   }
@@ -111,11 +112,11 @@ Status WorkFolder::check_output(const TaskList& list, Overwrite overwrite) const
 
 Status WorkFolder::begin(const TaskList& list, const std::string& conversion,
                          Overwrite overwrite) const {
-  if (to_folder_) DEQUANT_CHECK(make_folder(output_));
+  if (job_.to_folder()) DEQUANT_CHECK(make_folder(output_));
   if (is_taken(text_path())) {
     DEQUANT_CHECK(check(list));
   } else {
-    DEQUANT_CHECK(check_output(list, overwrite));
+    DEQUANT_CHECK(check_output(overwrite));
     DEQUANT_CHECK(make_folder(path_));
     DEQUANT_CHECK(write_text(list, conversion));
   }

@@ -26,7 +26,7 @@ struct TaskList {
 class WorkFolder {
  public:
   /// `output` is the path of the output; nothing is made yet.
-  WorkFolder(const std::string& output, const Job& job, const std::string& fingerprint);
+  WorkFolder(const std::string& output, const TaskList& list);
 
   const std::string& path() const { return path_; }
   /// The file of a shard: among the files of the output, or under its own name where it has that.
@@ -56,14 +56,13 @@ class WorkFolder {
   Status remove() const;
 
  private:
-  Status check_output(const TaskList& list, Overwrite overwrite) const;
+  Status check_output(Overwrite overwrite) const;
   Status write_text(const TaskList& list, const std::string& conversion) const;
   std::string text_path() const;
   std::string unfinished(const OutputShard& shard) const;
 
   const std::string output_;
-  const bool to_folder_;
-  const bool is_file_;
+  const Job& job_;
   const std::string path_;
   const std::string data_;
   const std::string records_;

@@ -16,15 +16,15 @@ using State = TaskReport::State;
 
 class Share {
  public:
-  Share(Job& job, const std::string& output, const WriteOptions& options,
+  Share(Job& job, TaskList list, const std::string& output, const WriteOptions& options,
         const StreamOptions& stream)
       : job_(job),
         options_(options),
         share_(*options.share),
         stream_(stream),
         output_(output),
-        list_(list_of(job, share_.task_bytes)),
-        folder_(output, job, list_.fingerprint) {
+        list_(std::move(list)),
+        folder_(output, list_) {
     report_.fingerprint = list_.fingerprint;
     report_.folder = folder_.path();
     report_.count = static_cast<int64_t>(list_.tasks.size());
@@ -46,12 +46,6 @@ class Share {
   }
 
  private:
-  static TaskList list_of(Job& job, int64_t task_bytes) {
-    TaskList list{job, tasks_of(job, task_bytes), {}};
-    list.fingerprint = fingerprint_of(job, list.tasks);
-    return list;
-  }
-
   TaskReport report_of(size_t task) const {
     return {.number = static_cast<int64_t>(task),
             .file = list_.shard_of(task).name,
@@ -123,7 +117,7 @@ class Share {
   /// The file that makes the folder a model gets its name last.
   Status complete() {
     for (const OutputShard& shard : job_.shards()) DEQUANT_CHECK(folder_.move(shard));
-    const std::string input = job_.input_hash();
+    DEQUANT_TRY(const std::string input, job_.input_hash());
     const OutputFolder rest(output_, input, job_.shards(), false, Overwrite::replace);
     DEQUANT_CHECK(job_.write_rest(rest));
     DEQUANT_CHECK(job_.check_unchanged());
@@ -145,7 +139,9 @@ class Share {
 
 Result<ShareReport> carry_out(Job& job, const std::string& output, const WriteOptions& options,
                               const StreamOptions& stream) {
-  return Share(job, output, options, stream).carry_out();
+  TaskList list{job, tasks_of(job, options.share->task_bytes), {}};
+  DEQUANT_TRY(list.fingerprint, fingerprint_of(job, list.tasks));
+  return Share(job, std::move(list), output, options, stream).carry_out();
 }
 
 }  // namespace dequant::format::dense

@@ -37,6 +37,11 @@ class Sources {
   virtual std::string_view scheme(const OutputTensor& tensor) const = 0;
   /// Opens the stored tensors of the plan. They may use `memory` bytes.
   virtual Result<RecipeReaders> open(const OutputTensor& tensor, int64_t memory) = 0;
+  /// True where any range of the plan's inputs can be read by itself.
+  virtual bool has_ranges(const OutputTensor& tensor) const {
+    static_cast<void>(tensor);
+    return true;
+  }
   /// Called when the tensor is complete, also where an interrupted conversion had completed it.
   virtual Status complete(const OutputTensor& tensor, int64_t memory) {
     static_cast<void>(tensor);

@@ -20,6 +20,7 @@ constexpr int64_t kAligned = 8;
 /// The bytes at whose multiples a tensor may be cut; 0: nowhere.
 int64_t step_of(Job& job, const OutputTensor& tensor, int64_t task_bytes) {
   if (!tensor.element || !is_output(*tensor.element) || tensor.shape.empty()) return 0;
+  if (!job.sources().has_ranges(tensor)) return 0;
   const int64_t element_bytes = bits(*tensor.element) / 8;
   const int64_t count = tensor.bytes / element_bytes;
   if (count == 0) return 0;
@@ -152,10 +153,10 @@ std::vector<ReadRange> reads_of(Job& job, const Task& task) {
   return merged;
 }
 
-std::string fingerprint_of(const Job& job, const std::vector<Task>& tasks) {
+Result<std::string> fingerprint_of(const Job& job, const std::vector<Task>& tasks) {
+  DEQUANT_TRY(const std::string input, job.input_hash());
   Hash hash;
-  hash.add(
-      fmt::format("{}\n{}\n{}\n", DEQUANT_VERSION, job.input_hash(), hash_of_output(job.shards())));
+  hash.add(fmt::format("{}\n{}\n{}\n", DEQUANT_VERSION, input, hash_of_output(job.shards())));
   for (const Task& task : tasks)
     hash.add(fmt::format("{} {} {}\n", task.shard, task.bytes.begin, task.bytes.end));
   return hash.hex();

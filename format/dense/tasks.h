@@ -39,7 +39,7 @@ std::vector<size_t> share_of(const std::vector<Task>& tasks, int64_t index, int6
 /// Byte ranges of the input that a task reads, sorted and merged; headers are not among them.
 std::vector<ReadRange> reads_of(Job& job, const Task& task);
 
-/// Identifies a conversion with these tasks: version, input, options.
-std::string fingerprint_of(const Job& job, const std::vector<Task>& tasks);
+/// Identifies a conversion with these tasks: version, input, options. Fails as Job::input_hash().
+Result<std::string> fingerprint_of(const Job& job, const std::vector<Task>& tasks);
 
 }  // namespace dequant::format::dense

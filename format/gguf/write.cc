@@ -78,7 +78,7 @@ class Writer : public dense::Job {
   const std::vector<dense::OutputShard>& shards() const override { return layout_.shards; }
   dense::Sources& sources() override { return sources_; }
   bool to_folder() const override { return target_ == Target::folder; }
-  std::string input_hash() const override { return hash_of_input(parts_, false); }
+  Result<std::string> input_hash() const override { return hash_of_input(parts_, false); }
   Status check_unchanged() const override { return parts_.check_unchanged(); }
 
   Status write_rest(const dense::OutputFolder& folder) override {

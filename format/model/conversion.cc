@@ -42,19 +42,6 @@ Result<std::string> find_text(const std::string& output) {
   return std::string();
 }
 
-/// True where another process has completed the output: there is a model, and nothing of the
-/// conversion.
-bool is_complete(Formats formats, const std::string& output) {
-  const auto file = open_model(formats, output, {});
-  if (!file) return false;
-  bool quantized = false;
-  const auto seen = [&](const auto&) -> Status {
-    quantized = true;
-    return {};
-  };
-  return (*file)->visit({.dense = seen, .left = seen}) && !quantized;
-}
-
 }  // namespace
 
 std::string work_folder_inside(const std::string& output) {
@@ -122,12 +109,11 @@ Result<ConvertReport> finalize(Formats formats, const std::string& output,
                                const FinalizeOptions& options) {
   DEQUANT_TRY(const std::string text, find_text(output));
   if (text.empty()) {
-    if (!is_complete(formats, output)) {
-      return failure(
-          ErrorCode::io,
-          "{}: no conversion to it was begun by shares or tasks, or it was completed and "
-          "changed since",
-          escaped(output));
+    // Another process has completed the output: there is a model, and nothing of the conversion.
+    if (!open_model(formats, output, {})) {
+      return failure(ErrorCode::io,
+                     "{}: no conversion to it was begun by shares or tasks, and it is no model",
+                     escaped(output));
     }
     ConvertReport report;
     report.share.emplace().complete = true;

@@ -48,6 +48,9 @@ Result<ConvertReport> convert(Formats formats, const std::string& input, const s
       return failure(ErrorCode::unsupported, "{}: {} are converted by one process, not in shares",
                      escaped(input), file->format().files);
     }
+    if (options.open.bytes) {
+      return failure(ErrorCode::invalid_argument, "a model in memory is not converted in shares");
+    }
     DEQUANT_TRY(write.share->conversion, conversion_text(input, options));
   }
   DEQUANT_TRY(ConvertReport report, file->write(output, write));

@@ -146,6 +146,7 @@ class Converter {
     report_.bytes_out = saved.model_bytes;
     report_.data_file = saved.data_file;
     report_.data_bytes = saved.data_bytes;
+    report_.share = saved.share;
     report_.seconds.read = seconds(phases.read);
     report_.seconds.dequantize = seconds(phases.dequantize);
     report_.seconds.write = seconds(phases.write);

@@ -41,6 +41,7 @@ const Format kFormat{.name = "onnx",
                      .options = kOptions,
                      .recognises = [](const Probe&) { return true; },
                      .open = &OnnxFile::open,
-                     .writes_to_memory = true};
+                     .writes_to_memory = true,
+                     .has_shares = true};
 
 }  // namespace dequant::format::onnx

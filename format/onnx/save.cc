@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <mutex>
 
+#include "format/dense/share.h"
 #include "format/io/errors.h"
 #include "format/io/writing_mutex.h"
 #include "format/onnx/constant_reader.h"
 #include "format/onnx/encode.h"
+#include "format/onnx/share_job.h"
 #include "format/onnx/survivors.h"
 
 namespace dequant::format::onnx {
@@ -69,6 +71,7 @@ class Saver {
       }
     }
     total_ = size_of(pieces) + data_bytes_;
+    if (options_.share) return save_share(pieces);
 
     // Opened first, so that errors of writing are found before the work. Without a commit() both
     // files are removed.
@@ -89,6 +92,20 @@ class Saver {
   }
 
  private:
+  /// A part of the output. The data file has the first name: shares replace none.
+  Result<Saved> save_share(const Pieces& pieces) {
+    if (!has_data_) location_.clear();
+    const auto write = [&]() -> Status {
+      DEQUANT_TRY(OutputFile out, OutputFile::create(path_, Overwrite::replace));
+      DEQUANT_CHECK(write_model(out, pieces));
+      return out.commit();
+    };
+    ShareJob job({model_, files_, folds_, ranges_, survivors_, location_, data_bytes_}, pieces,
+                 write);
+    DEQUANT_TRY(ShareReport report, dense::carry_out(job, path_, options_, options_.stream));
+    return Saved{size_of(pieces), location_, data_bytes_, std::move(report)};
+  }
+
   /// The whole model in one message, with the data of external files.
   Result<Saved> save_to_memory() {
     if (external_data_) {

@@ -25,6 +25,7 @@ struct Saved {
   int64_t model_bytes = 0;
   std::string data_file;  ///< empty: none
   int64_t data_bytes = 0;
+  std::optional<ShareReport> share = {};  ///< of a call with WriteOptions::share
 };
 
 /// The name of the data file of a model, if the first `taken` such names are taken.

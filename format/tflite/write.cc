@@ -72,7 +72,7 @@ class Writer : public dense::Job {
   const std::vector<dense::OutputShard>& shards() const override { return shards_; }
   dense::Sources& sources() override { return sources_; }
   bool to_folder() const override { return false; }
-  std::string input_hash() const override;
+  Result<std::string> input_hash() const override;
   Status check_unchanged() const override { return input_.check_unchanged(); }
 
  private:
@@ -182,7 +182,7 @@ class Writer : public dense::Job {
 };
 
 /// Of the constants, by names, types and places.
-std::string Writer::input_hash() const {
+Result<std::string> Writer::input_hash() const {
   Hash hash;
   hash.add(fmt::format("{}\n", input_.size()));
   for (const Constant& c : constants_.all)

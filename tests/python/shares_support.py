@@ -6,11 +6,12 @@ import pathlib
 import tempfile
 
 import numpy as np
+import onnx
 import pytest
 
 import gguf_support
 import tflite_support
-from support import dequant
+from support import dequant, model, node, value
 from test_verify import bfloat16, safetensors
 
 #: Bytes of a task: the small inputs here have several tasks in each file.
@@ -72,6 +73,26 @@ def tflite_file(path):
         tflite_support.Tensor("w", "INT8", codes, np.linspace(0.1, 1, 130, dtype=np.float32),
                               np.zeros(130, np.int64), 0),
         tflite_support.Tensor("bias", "FLOAT32", rng.random(2000).astype(np.float32))]))
+    return path
+
+
+def onnx_file(path, external=False):
+    """Weights that are folded, one in int32_data, whose numbers cannot be read from the middle on,
+    and floats that stay in a file beside the model."""
+    rng = np.random.default_rng(10)
+    weights = {"w0": rng.integers(-128, 128, (130, 70)).astype(np.int8),
+               "w1": rng.integers(-128, 128, (40, 70)).astype(np.int8),
+               "small": rng.integers(-128, 128, (3, 70)).astype(np.int8)}
+    tensors = [onnx.numpy_helper.from_array(w, f"{n}_q") for n, w in weights.items()]
+    tensors[1] = onnx.helper.make_tensor("w1_q", onnx.TensorProto.INT8, weights["w1"].shape,
+                                         weights["w1"].reshape(-1).tolist())
+    tensors.append(onnx.numpy_helper.from_array(np.float32(0.1), "scale"))
+    tensors.append(onnx.numpy_helper.from_array(rng.random((70, 70), np.float32), "kept"))
+    nodes = [node("DequantizeLinear", f"{n}_q scale", n) for n in weights]
+    nodes += [node("MatMul", f"{n} kept", f"y_{n}") for n in weights]
+    made = model(nodes, outputs=[value(f"y_{n}", shape=(w.shape[0], 70))
+                                 for n, w in weights.items()], initializers=tensors)
+    onnx.save(made, path, save_as_external_data=external, location="data", size_threshold=1024)
     return path
 
 

@@ -21,8 +21,12 @@ INPUTS = {"folder": (shares_support.checkpoint, "in", "out"),
           "gguf": (shares_support.gguf_file, "in.gguf", "out.gguf"),
           "gguf to safetensors": (shares_support.gguf_file, "in.gguf", "out.safetensors"),
           "gguf to a folder": (shares_support.gguf_file, "in.gguf", "out"),
+          "onnx": (shares_support.onnx_file, "in.onnx", "out.onnx"),
+          "onnx with data beside it": (lambda path: shares_support.onnx_file(path, True), "in.onnx",
+                                       "out.onnx"),
           "tflite": (shares_support.tflite_file, "in.tflite", "out.safetensors")}
-OPTIONS = {"folder": ("--dtype", "float32"), "gguf to a folder": ("--max-shard-size", "50000")}
+OPTIONS = {"folder": ("--dtype", "float32"), "onnx": ("--external-data",),
+           "gguf to a folder": ("--max-shard-size", "50000")}
 
 
 class Case:
@@ -111,7 +115,7 @@ def test_a_plan_says_what_every_task_reads_and_writes(case):
         written[task["file"]] = task["end"]
     assert written == {name: len(data) for name, data in case.want.items() if name in written}
     sizes = {p.name: p.stat().st_size for p in
-             (case.source.iterdir() if case.source.is_dir() else [case.source])}
+             (case.source if case.source.is_dir() else case.source.parent).iterdir()}
     for task in tasks:
         for name, begin, end in task["reads"]:
             assert 0 <= begin < end <= sizes[name]
@@ -297,6 +301,8 @@ def test_an_output_with_other_files_is_not_written_into(case):
         (case.out / "other").write_bytes(b"other")
     assert "--force" in case.share("0/1", code=5).stderr
     assert not case.work().exists()
+    if case.out.suffix == ".onnx":
+        return  # see test_shares_of_an_onnx_model_replace_no_files
     case.share("0/1", "--force")
     case.finalize()
     (case.out / "other").unlink() if case.out.is_dir() else None
@@ -363,13 +369,25 @@ def test_options_that_shares_do_not_have(folder, option):
     assert not folder.out.exists()
 
 
-def test_onnx_models_are_converted_by_one_process(tmp_path):
-    from support import EXAMPLES  # noqa: PLC0415
-    source = next(EXAMPLES.glob("*.onnx"), None)
-    if source is None:
-        pytest.skip("no example")
-    error = dequant("convert", source, "-o", tmp_path / "o.onnx", "--shard", "0/1", code=4).stderr
-    assert "not in shares" in error
+def test_an_onnx_model_without_a_data_file_has_no_tasks(tmp_path):
+    source = shares_support.onnx_file(tmp_path / "in.onnx")
+    dequant("convert", source, "-o", tmp_path / "one.onnx")
+    assert plan(source, tmp_path / "many.onnx")["tasks"] == []
+    share(source, tmp_path / "many.onnx", "1/2")
+    dequant("finalize", tmp_path / "many.onnx")
+    assert (tmp_path / "many.onnx").read_bytes() == (tmp_path / "one.onnx").read_bytes()
+    assert {p.name for p in tmp_path.iterdir()} == {"in.onnx", "one.onnx", "many.onnx"}
+
+
+def test_shares_of_an_onnx_model_replace_no_files(tmp_path):
+    """Other models may have the data file that --force would replace."""
+    source = shares_support.onnx_file(tmp_path / "in.onnx")
+    for name in ("out.onnx", "out.onnx.data"):
+        (tmp_path / name).write_bytes(b"other")
+        options = ("--external-data", "--force")
+        error = share(source, tmp_path / "out.onnx", "0/1", *options, code=5).stderr
+        assert f"{name} exists" in error
+        (tmp_path / name).unlink()
 
 
 @pytest.mark.skipif(not SHARED, reason="no checkpoints of the producers")
