@@ -109,11 +109,12 @@ def write_checkpoint(folder):
     return len(stored), total
 
 
-def run(command):
-    """Exit code, seconds, and the peak of resident memory in bytes of a command."""
+def run(command, output=os.devnull):
+    """Exit code, seconds, and the peak of resident memory in bytes of a command, whose standard
+    output becomes a file."""
     begin = time.monotonic()
     process = os.posix_spawn(command[0], command, os.environ, file_actions=[
-        (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)])
+        (os.POSIX_SPAWN_OPEN, 1, output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)])
     _, status, usage = os.wait4(process, 0)
     return os.waitstatus_to_exitcode(status), time.monotonic() - begin, usage.ru_maxrss * 1024
 

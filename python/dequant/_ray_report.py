@@ -1,0 +1,98 @@
+"""What a conversion by Ray did, and where."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ._ray_run import Run
+    from ._tasks import Plan
+
+
+@dataclasses.dataclass(frozen=True)
+class NodeReport:
+    """What a node did.
+
+    node              the identifier that Ray gives it
+    host              the name of its machine
+    tasks, bytes      that it carried out, and what these wrote
+    seconds           in which at least one of these ran
+    bytes_per_second  of these seconds
+    """
+
+    node: str
+    host: str
+    tasks: int
+    bytes: int
+    seconds: float
+    bytes_per_second: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Straggler:
+    """A task that ran for more than three times the median of the tasks done by then, and for more
+    than a second.
+
+    number, node, host  of the task
+    seconds             that it ran
+    median              seconds of the tasks that were done when it was last seen
+    """
+
+    number: int
+    node: str
+    host: str
+    seconds: float
+    median: float
+
+
+@dataclasses.dataclass(frozen=True)
+class RayReport:
+    """What dequant.ray.convert() did.
+
+    output      the path of the output, which is complete
+    tasks       of the conversion
+    found       those whose records were there before
+    again       how often a task that ran began again, as its worker or node died
+    bytes       that were written
+    seconds     of the call, without planning and completing
+    nodes       by name
+    stragglers  by number
+    warnings    sentences
+    """
+
+    output: str
+    tasks: int
+    found: int
+    again: int
+    bytes: int
+    seconds: float
+    nodes: tuple[NodeReport, ...]
+    stragglers: tuple[Straggler, ...]
+    warnings: tuple[str, ...]
+
+
+def report_of(run: Run, plan: Plan) -> RayReport:
+    ran = [done for done in run.done.values() if done.report.done]
+    nodes = []
+    for host, node in sorted({(done.host, done.node) for done in ran}):
+        own = [done for done in ran if done.node == node]
+        written = sum(done.report.bytes for done in own)
+        seconds = covered((done.begin, done.end) for done in own)
+        nodes.append(NodeReport(node, host, len(own), written, seconds,
+                                written / seconds if seconds > 0 else 0.0))
+    warnings = [*plan.warnings, *(w for done in ran for w in done.report.warnings)]
+    return RayReport(plan.output, len(plan), len(run.done) - len(ran), run.again,
+                     sum(done.report.bytes for done in ran), run.end - run.begin, tuple(nodes),
+                     tuple(run.stragglers[number] for number in sorted(run.stragglers)),
+                     tuple(dict.fromkeys(warnings)))
+
+
+def covered(intervals: Iterable[tuple[float, float]]) -> float:
+    """The length of the union of intervals."""
+    total, reached = 0.0, float("-inf")
+    for begin, end in sorted(intervals):
+        total += max(0.0, end - max(begin, reached))
+        reached = max(reached, end)
+    return total

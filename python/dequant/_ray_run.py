@@ -1,0 +1,171 @@
+"""The tasks of a conversion as tasks of Ray."""
+
+from __future__ import annotations
+
+import errno
+import platform
+import statistics
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import ray
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from ._ray_report import Straggler
+from ._tasks import Task, TaskReport, run_task
+
+#: Seconds between two messages about a running task, and between two looks at all of them.
+INTERVAL = 0.5
+#: A straggler runs longer than this many medians of the tasks that are done, and than a second.
+SLOW = 3
+#: Tasks that must be done before there are stragglers.
+ENOUGH = 3
+
+_PASSING = {errno.EIO, errno.EAGAIN, errno.ETIMEDOUT, errno.ESTALE, errno.ECONNRESET,
+            errno.ECONNABORTED, errno.ENETDOWN, errno.ENETUNREACH, errno.EHOSTUNREACH,
+            errno.EREMOTEIO, errno.ENOLCK}
+
+
+class PassingError(OSError):
+    """An error of storage that may pass: Ray repeats the task."""
+
+
+class Done(NamedTuple):
+    """A task that was carried out: where, and when by the clock of that node."""
+
+    report: TaskReport
+    node: str
+    host: str
+    begin: float
+    end: float
+
+
+class Running(NamedTuple):
+    node: str
+    host: str
+    begin: float  # by the clock of the board
+    bytes: int
+
+
+class Board:
+    """An actor that running tasks tell of themselves, for the driver to look at. Nothing depends on
+    what it says but what people are shown."""
+
+    def __init__(self) -> None:
+        self._running: dict[int, Running] = {}
+        self._again = 0
+
+    def begin(self, number: int, node: str, host: str) -> None:
+        self._again += number in self._running
+        self._running[number] = Running(node, host, time.monotonic(), 0)
+
+    def advance(self, number: int, done: int) -> None:
+        if number in self._running:
+            self._running[number] = self._running[number]._replace(bytes=done)
+
+    def look(self, done: list[int]) -> tuple[dict[int, tuple[Running, float]], int]:
+        """Forgets tasks that are done. Returns the others with their seconds, and how many tasks
+        began again."""
+        for number in done:
+            self._running.pop(number, None)
+        now = time.monotonic()
+        return {n: (r, now - r.begin) for n, r in self._running.items()}, self._again
+
+
+def carry_out(task: Task, board: Any, arguments: dict[str, Any]) -> Done:
+    """Runs in a worker."""
+    node, host = ray.get_runtime_context().get_node_id(), platform.node()
+    begin, told = time.time(), time.monotonic()
+    board.begin.remote(task.number, node, host)
+
+    def progress(done: int, total: int) -> None:
+        nonlocal told
+        if time.monotonic() - told > INTERVAL:
+            board.advance.remote(task.number, done)
+            told = time.monotonic()
+
+    try:
+        report = run_task(task, progress=progress, **arguments)
+    except OSError as error:
+        if error.errno in _PASSING:
+            raise PassingError(*error.args) from error
+        raise
+    return Done(report, node, host, begin, time.time())
+
+
+class Run:
+    """Carries out tasks, at most `in_flight` at once, and keeps what is known of them."""
+
+    def __init__(self, count: int, bytes: int, progress: Callable[[int, int], object] | None, *,
+                 in_flight: int, remote: dict[str, Any], arguments: dict[str, Any]) -> None:
+        self.count = count
+        self.bytes = bytes
+        self.done: dict[int, Done] = {}
+        self.stragglers: dict[int, Straggler] = {}
+        self.again = 0
+        self.begin = self.end = time.monotonic()
+        self._progress = progress
+        self._most = in_flight
+        self._arguments = arguments
+        self._function = ray.remote(carry_out)
+        self._remote = {"retry_exceptions": [PassingError], "scheduling_strategy": "SPREAD",
+                        **remote}
+        here = ray.get_runtime_context().get_node_id()
+        self._board = ray.remote(Board).options(
+            num_cpus=0, max_restarts=-1,
+            scheduling_strategy=NodeAffinitySchedulingStrategy(here, soft=True)).remote()
+
+    def carry_out(self, tasks: Iterable[Task]) -> None:
+        """Raises the exception of a task; tasks that run then are cancelled."""
+        waiting = list(tasks)[::-1]
+        flying: dict[Any, Task] = {}
+        try:
+            while waiting or flying:
+                while waiting and len(flying) < self._most:
+                    task = waiting.pop()
+                    flying[self._start(task)] = task
+                ray.wait(list(flying), timeout=INTERVAL)
+                ready, _ = ray.wait(list(flying), num_returns=len(flying), timeout=0)
+                for reference in ready:
+                    self._collect(reference, flying.pop(reference))
+                self._look()
+        finally:
+            self.end = time.monotonic()
+            for reference in flying:
+                ray.cancel(reference, force=True)
+
+    def _start(self, task: Task) -> Any:
+        function = self._function.options(name=f"dequant {task.number}", **self._remote)
+        return function.remote(task, self._board, self._arguments)
+
+    def _collect(self, reference: Any, task: Task) -> None:
+        try:
+            done: Done = ray.get(reference)
+        except ray.exceptions.RayTaskError as error:
+            if isinstance(error.cause, Exception):
+                raise error.cause from None
+            raise
+        self._note(task.number, done.node, done.host, done.end - done.begin)
+        self.done[task.number] = done
+
+    def _note(self, number: int, node: str, host: str, seconds: float) -> None:
+        """Keeps a task that runs, or ran, for much longer than others did."""
+        others = [d.end - d.begin for d in self.done.values() if d.report.done]
+        if len(others) < ENOUGH:
+            return
+        median = statistics.median(others)
+        if seconds > max(1, SLOW * median):
+            self.stragglers[number] = Straggler(number, node, host, seconds, median)
+
+    def _look(self) -> None:
+        try:
+            running, self.again = ray.get(self._board.look.remote(list(self.done)), timeout=5)
+        except (ray.exceptions.RayActorError, ray.exceptions.GetTimeoutError):
+            return
+        for number, (task, seconds) in running.items():
+            self._note(number, task.node, task.host, seconds)
+        if self._progress is not None:
+            done = sum(d.report.bytes for d in self.done.values())
+            self._progress(min(done + sum(t.bytes for t, _ in running.values()), self.bytes),
+                           self.bytes)
