@@ -4,6 +4,7 @@
 #   setup.sh build   packages for building the library and the command line
 #   setup.sh test    also packages for building and running all tests (the default)
 #   setup.sh ci      also packages for .ci/run
+#   setup.sh cluster packages for building and for scripts/cluster_test.sh
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -13,6 +14,7 @@ packages_build=(g++ cmake ninja-build libhwy-dev libfmt-dev libcli11-dev nlohman
 packages_test=(libgtest-dev libgmock-dev libbenchmark-dev binutils python3-dev python3-venv)
 packages_ci=(clang clang-format-14 libclang-rt-14-dev g++-aarch64-linux-gnu qemu-user git
              valgrind chromium)
+packages_cluster=(openmpi-bin slurm-wlm munge)
 
 # install_packages NAME...: installs the packages that are not installed.
 install_packages() {
@@ -57,8 +59,12 @@ case ${1:-test} in
     install_packages "${packages_build[@]}" "${packages_test[@]}" "${packages_ci[@]}"
     make_venv
     ;;
+  cluster)
+    install_packages "${packages_build[@]}" "${packages_test[@]}" "${packages_cluster[@]}"
+    make_venv
+    ;;
   *)
-    echo "usage: setup.sh [build | test | ci]" >&2
+    echo "usage: setup.sh [build | test | ci | cluster]" >&2
     exit 2
     ;;
 esac

@@ -10,15 +10,17 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "cluster.md"
-NAMED = re.compile(r"As `([\w.]+)`[^`]*```\w*\n(.*?)```", re.S)
+NAMED = re.compile(r"\b[Aa]s `([\w.]+)`((?!\b[Aa]s `|```).)*```\w*\n(?P<text>.*?)```", re.S)
 #: The names of the recipes' input and output.
 INPUT, OUTPUT = "DeepSeek-V3", "DeepSeek-V3-bf16"
+#: Lets Open MPI run as root, and more processes than processors, all on this machine.
+OPEN_MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+            "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_plm_rsh_agent": "false"}
 
 
 def recipe(name):
     """The text of a file of the page, or of a block of commands after "As `name`"."""
-    found = dict(NAMED.findall(PAGE.read_text()))
-    return found[name]
+    return {m[1]: m["text"] for m in NAMED.finditer(PAGE.read_text())}[name]
 
 
 @functools.cache

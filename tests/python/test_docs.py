@@ -17,7 +17,7 @@ import tempfile
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-DOCUMENTS = ["README.md", "docs/cli.md", "docs/cases.md"]
+DOCUMENTS = ["README.md", "docs/cli.md", "docs/cases.md", "docs/cluster.md"]
 BLOCK = re.compile(r"```console\n(.*?)```", re.S)
 
 NAMED_JSON = re.compile(r"As `([\w.]+)`[^`]*```json\n(.*?)```", re.S)
