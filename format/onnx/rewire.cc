@@ -169,16 +169,9 @@ Result<Span> Rewire::field_of_input(const Node& node, size_t input) const {
 }
 
 std::string Rewire::fresh_name(std::string name) {
-  if (!model_.store.find(name).empty()) name += "_";
-  if (!model_.store.find(name).empty()) {
-    // The last number is kept: many names may begin alike.
-    int64_t& last = last_numbers_[name];
-    std::string numbered;
-    do {
-      numbered = name + std::to_string(++last);
-    } while (!model_.store.find(numbered).empty());
-    name = std::move(numbered);
-  }
+  name = free_name(
+      std::move(name), [&](const std::string& n) { return !model_.store.find(n).empty(); },
+      std::move(last_numbers_));
   model_.store.text(name);
   return name;
 }

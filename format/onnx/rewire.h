@@ -19,11 +19,19 @@ namespace dequant::format::onnx {
 /// Fields that are written in place of made nodes.
 using Substitutes = std::unordered_map<const Node*, Pieces>;
 
-/// `name`, or a longer name, for which `is_taken` is false.
+/// `name`, or a longer name, for which `is_taken` is false. `last` has the last number that was
+/// tried behind a name, as many names may begin alike.
 template <class IsTaken>
-std::string free_name(std::string name, IsTaken is_taken) {
-  while (is_taken(name)) name += "_";
-  return name;
+std::string free_name(std::string name, IsTaken is_taken,
+                      std::unordered_map<std::string, int64_t>&& last = {}) {
+  if (is_taken(name)) name += "_";
+  if (!is_taken(name)) return name;
+  int64_t& number = last[name];
+  std::string numbered;
+  do {
+    numbered = name + std::to_string(++number);
+  } while (is_taken(numbered));
+  return numbered;
 }
 
 /// Collects changes of a model's graphs in an Edit.

@@ -193,7 +193,7 @@ def test_products_with_one_weight_have_one_tensor_as_convert_writes_it(tmp_path)
     proto.graph.output.extend([value("z", shape=["n", 6]), value("o", shape=["n", 6])])
     source = save(proto, tmp_path / "in.onnx")
     report = inspect(source)
-    names = ["b_dequantized", "b_dequantized__"]
+    names = ["b_dequantized", "b_dequantized_1"]
     assert [(n["output"], n["node"]) for n in report["nodes"]] == list(zip(names, ["m", "other"]))
     assert report["totals"]["bytes"] == report["nodes"][0]["bytes"]  # each tensor once
     _, converted = convert(source)
