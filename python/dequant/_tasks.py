@@ -20,6 +20,7 @@ from typing import Any, overload
 
 from . import _core
 from ._convert import globs_of, own_options
+from ._errors import UnsupportedError
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,24 +131,29 @@ def plan(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
          task_size: int | None = None, dtype: Any = None, include: str | Iterable[str] = (),
          exclude: str | Iterable[str] = (), require_float: bool = False, others: str = "keep",
          max_shard_size: int | str | None = None, shards: str | None = None,
-         keep_unknown: bool = False, names: str = "gguf", mem: int | None = None) -> Plan:
-    """Lists the tasks of the conversion of a checkpoint, a GGUF file or a TFLite model.
+         keep_unknown: bool = False, names: str = "gguf", assume_const: bool = False,
+         strip_qdq: bool = False, clip: str = "needed", external_data: bool = False,
+         checksum: bool = True, mem: int | None = None) -> Plan:
+    """Lists the tasks of a conversion.
 
-    The same input, options and version give the same tasks, on any machine.
+    The same input, options and version give the same tasks, on any machine. Of an ONNX model the
+    data file has tasks.
 
     input, output  paths that all workers see
     task_size      bytes that a task writes at most; None: 5 * 10**9, with which each file of the
                    output is one task
     The other options are those of convert().
 
-    Raises as convert() does, and UnsupportedError for ONNX models.
+    Raises as convert() does, and UnsupportedError for an ONNX model without a data file.
     """
     path = os.fsdecode(input)
     os.stat(path)  # raises FileNotFoundError with the file's name
     own = own_options({
         "keep-unknown": keep_unknown, "others": None if others == "keep" else others,
         "max-shard-size": max_shard_size, "shards": shards,
-        "names": None if names == "gguf" else names})
+        "names": None if names == "gguf" else names, "assume-const": assume_const,
+        "strip-qdq": strip_qdq, "clip": None if clip == "needed" else clip,
+        "external-data": external_data, "no-checksum": not checksum})
     task_bytes = 5_000_000_000 if task_size is None else operator.index(task_size)
     if task_bytes < 4096:
         raise ValueError(f"task_size: {task_bytes} is less than 4096")
@@ -156,7 +162,11 @@ def plan(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
                   "exclude": globs_of("exclude", exclude), "require_float": bool(require_float),
                   "task_bytes": task_bytes, "options": own}
     text, report = _core.plan(json.dumps(conversion), dtype, output, mem)
-    return Plan(os.path.abspath(os.fsdecode(output)), text, json.loads(report))
+    tasks = Plan(os.path.abspath(os.fsdecode(output)), text, json.loads(report))
+    if not tasks:
+        raise UnsupportedError(f"{path}: the output is one file without a data file, which has no "
+                               "tasks: convert() writes it, or external_data gives it a data file")
+    return tasks
 
 
 def run_task(task: Task, *, overwrite: bool = False, threads: int | None = None,
