@@ -1,5 +1,5 @@
-"""dequant.plan(), run_task() and finalize(): tasks pickle, run in any process, and give the bytes of
-convert()."""
+"""dequant.plan(), run_task() and finalize(): tasks pickle, run in any process, and give the bytes
+of convert()."""
 
 import concurrent.futures
 import json
