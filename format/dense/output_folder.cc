@@ -60,7 +60,6 @@ Status OutputFolder::open() {
   return write_state();
 }
 
-/// Demands that the folder may be written into.
 Status OutputFolder::check_others() const {
   std::error_code e;
   for (std::filesystem::directory_iterator at(path_, e), end; !e && at != end; at.increment(e)) {

@@ -38,6 +38,10 @@ class OutputFolder {
   /// also where the disk has no room, and as TensorWriter does.
   Status write_shards(TensorWriter& tensors, int64_t other_bytes);
 
+  /// Demands that the folder, which is there, has nothing of another model; with
+  /// Overwrite::replace, that it has no weights of another model. Fails with io.
+  Status check_others() const;
+
   /// Writes a text file.
   Status write_text(const std::string& name, std::string_view text) const;
 
@@ -53,7 +57,6 @@ class OutputFolder {
   void abandon() const;
   std::string state() const;
   Status check_state() const;
-  Status check_others() const;
   Status write_state() const;
 
   const std::string path_;

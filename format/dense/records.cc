@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "format/dense/output_folder.h"
 #include "format/io/errors.h"
 #include "format/io/hash.h"
 #include "format/json/json.h"
@@ -89,7 +90,11 @@ std::string WorkFolder::record_of(size_t task) const {
 
 /// Demands that the output has no files of another model.
 Status WorkFolder::check_output(Overwrite overwrite) const {
-  if (overwrite == Overwrite::replace && job_.may_replace()) return {};
+  if (overwrite == Overwrite::replace && job_.may_replace()) {
+    if (!job_.to_folder()) return {};
+    const std::string input;  // only resumed conversions compare it
+    return OutputFolder(output_, input, job_.shards(), false, overwrite).check_others();
+  }
   if (!job_.to_folder()) {
     for (const std::string& path : job_.names(output_)) {
       if (!is_taken(path)) continue;

@@ -16,7 +16,7 @@ from ._errors import UnsupportedError
 from .ray import RayReport, convert
 
 #: Exit codes of the command line.
-USAGE, MALFORMED, UNSUPPORTED, FILES, MEMORY = 2, 3, 4, 5, 6
+MALFORMED, UNSUPPORTED, FILES, MEMORY, INTERRUPTED = 3, 4, 5, 6, 130
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12,
           "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
@@ -32,9 +32,9 @@ def size(text: str) -> int:
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="python -m dequant.ray", description=__doc__)
     sub = top.add_subparsers(required=True, metavar="convert")
-    p = sub.add_parser("convert", help="convert a model by tasks of Ray")
-    p.add_argument("input", metavar="IN", help="checkpoint folder, .safetensors file, GGUF file or "
-                   "TFLite model, on storage that all nodes see")
+    p = sub.add_parser("convert", help="convert a model by tasks of Ray", epilog="Other options are "
+                       "those of dequant convert.")
+    p.add_argument("input", metavar="IN", help="model, on storage that all nodes see")
     p.add_argument("output_place", metavar="OUT", nargs="?", help="the same as -o")
     p.add_argument("-o", "--output", metavar="OUT", help="model to write, on such storage")
     p.add_argument("--address", default="auto", help="auto, local, or the address of a cluster; "
@@ -57,6 +57,11 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--shards", choices=["as-input"])
     p.add_argument("--keep-unknown", action="store_true")
     p.add_argument("--names", choices=["gguf", "hf"], default="gguf")
+    p.add_argument("--assume-const", action="store_true")
+    p.add_argument("--strip-qdq", action="store_true")
+    p.add_argument("--clip", choices=["needed", "always", "never"], default="needed")
+    p.add_argument("--external-data", action="store_true")
+    p.add_argument("--no-checksum", dest="checksum", action="store_false")
     p.add_argument("--mem", type=size, metavar="SIZE", help="memory for tensor data of a task; "
                    "default 1Gi")
     p.add_argument("--verify", action="store_true", help="read the output again at the end")
@@ -100,7 +105,7 @@ def show(report: RayReport) -> None:
     print(f"{report.output} is complete")
 
 
-def fail(error: BaseException, code: int) -> NoReturn:
+def fail(error: BaseException | str, code: int) -> NoReturn:
     print(f"dequant: error: {error}", file=sys.stderr)
     sys.exit(code)
 
@@ -124,6 +129,8 @@ def main(arguments: list[str] | None = None) -> None:
         fail(error, MEMORY)
     except (OSError, ray.exceptions.RayError) as error:
         fail(error, FILES)
+    except KeyboardInterrupt:
+        fail("interrupted; the same command continues", INTERRUPTED)
     finally:
         bar.clear()
     for warning in report.warnings:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
 import errno
 import platform
-import statistics
 import time
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+from . import Task, TaskReport, run_task
 from ._ray_report import Straggler
-from ._tasks import Task, TaskReport, run_task
 
 #: Seconds between two messages about a running task, and between two looks at all of them.
 INTERVAL = 0.5
@@ -104,6 +104,7 @@ class Run:
         self.done: dict[int, Done] = {}
         self.stragglers: dict[int, Straggler] = {}
         self.again = 0
+        self._seconds: list[float] = []  # of tasks that were carried out, sorted
         self.begin = self.end = time.monotonic()
         self._progress = progress
         self._most = in_flight
@@ -148,13 +149,14 @@ class Run:
             raise
         self._note(task.number, done.node, done.host, done.end - done.begin)
         self.done[task.number] = done
+        if done.report.done:
+            bisect.insort(self._seconds, done.end - done.begin)
 
     def _note(self, number: int, node: str, host: str, seconds: float) -> None:
         """Keeps a task that runs, or ran, for much longer than others did."""
-        others = [d.end - d.begin for d in self.done.values() if d.report.done]
-        if len(others) < ENOUGH:
+        if len(self._seconds) < ENOUGH:
             return
-        median = statistics.median(others)
+        median = self._seconds[len(self._seconds) // 2]
         if seconds > max(1, SLOW * median):
             self.stragglers[number] = Straggler(number, node, host, seconds, median)
 

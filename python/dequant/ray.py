@@ -21,9 +21,9 @@ except ImportError as error:
     raise ImportError("dequant.ray needs the package ray: pip install 'dequant[ray]'",
                       name="ray") from error
 
+from . import finalize, plan
 from ._ray_report import NodeReport, RayReport, Straggler, report_of
 from ._ray_run import Run
-from ._tasks import finalize, plan
 
 __all__ = ["NodeReport", "RayReport", "Straggler", "convert"]
 
@@ -38,8 +38,7 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
             max_in_flight: int | None = None, memory: int | None = None, retries: int = 5,
             overwrite: bool = False, mem: int | None = None, verify: bool = False,
             progress: Callable[[int, int], object] | None = None, **options: Any) -> RayReport:
-    """Converts a checkpoint, a GGUF file or a TFLite model by tasks of Ray, and completes the
-    output.
+    """Converts a model by tasks of Ray, and completes the output.
 
     input, output  paths that the driver and all nodes see
     address        "auto" or an address: a cluster that runs; "local": one on this machine, for the

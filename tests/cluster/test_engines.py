@@ -1,5 +1,6 @@
 """The recipes of docs/cluster.md on their engines."""
 
+import json
 import re
 import shutil
 
@@ -34,17 +35,27 @@ def test_mpi4py(place):
     place.check()
 
 
-def test_ray_command(place):
+@pytest.fixture(name="ray_address")
+def ray_cluster():
     pytest.importorskip("ray")
     from ray.cluster_utils import Cluster
     cluster = Cluster(initialize_head=True, head_node_args={
         "num_cpus": 8, "memory": 16 << 30, "object_store_memory": 80 << 20})
-    try:
-        done = place.shell("ray", RAY_ADDRESS=cluster.address)
-    finally:
-        cluster.shutdown()
+    yield cluster.address
+    cluster.shutdown()
+
+
+def test_ray_command(place, ray_address):
+    done = place.shell("ray", RAY_ADDRESS=ray_address)
     assert "8 tasks, 0 found done" in done.stdout and "is complete" in done.stdout
     place.check()
+    command = ["python", "-m", "dequant.ray", "convert", "DeepSeek-V3", "-o"]
+    done = place.run(*command, OUTPUT, check=False, RAY_ADDRESS=ray_address)
+    assert done.returncode == 5 and "exists and is not empty; --force" in done.stderr
+    done = place.run(*command, "more", "--json", "--task-size", "100k", RAY_ADDRESS=ray_address)
+    report = json.loads(done.stdout)
+    assert report["tasks"] > 8 and report["nodes"][0]["bytes"] == report["bytes"]
+    assert report["output"] == str(place.folder / "more")
 
 
 @pytest.fixture(scope="module", name="scheduler")

@@ -156,6 +156,58 @@ def test_a_second_call_continues_what_a_first_one_left(cluster, model, tmp_path)
     assert files_of(tmp_path / "out") == expected
 
 
+def test_a_worker_that_stands_still_is_a_straggler(cluster, model, tmp_path):
+    source, expected = model
+    stopped = []
+
+    def stop_one(done, total):
+        """After some tasks, one worker stands still for three seconds."""
+        if done > total / 4 and not stopped:
+            stopped.extend(running_workers()[:1])
+            for worker in stopped:
+                os.kill(worker, signal.SIGSTOP)
+                threading.Timer(3, os.kill, (worker, signal.SIGCONT)).start()
+    report = dequant.ray.convert(source, tmp_path / "out", task_size=TASK, progress=stop_one)
+    assert stopped
+    worst = max(report.stragglers, key=lambda s: s.seconds)
+    assert worst.seconds > 2 and worst.seconds > 3 * worst.median
+    assert worst.node in [node.node for node in report.nodes]
+    assert files_of(tmp_path / "out") == expected
+
+
+def test_an_output_that_the_nodes_do_not_share_is_said(cluster, model, tmp_path, monkeypatch):
+    source, _ = model
+    real = dequant.ray.finalize
+    monkeypatch.setattr(dequant.ray, "finalize", lambda output, **o: forget(output, real, **o))
+
+    def forget(output, real, **options):
+        """As where the driver looks elsewhere."""
+        for record in (tmp_path / "out" / ".dequant-tasks").glob("records-*/*"):
+            record.unlink()
+        return real(output, **options)
+    with pytest.raises(OSError, match="no record.* must be one folder on storage that all nodes"):
+        dequant.ray.convert(source, tmp_path / "out", task_size=20_000_000)
+
+
+def test_a_task_that_fails_ends_the_conversion_with_its_exception(cluster, tmp_path):
+    write_checkpoint(tmp_path / "in")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "other").write_text("")
+    with pytest.raises(OSError, match="out exists and is not empty; --force"):
+        dequant.ray.convert(tmp_path / "in", tmp_path / "out")
+    assert [p.name for p in (tmp_path / "out").iterdir()] == ["other"]
+
+
+def test_arguments(cluster, tmp_path):
+    for wrong in ({"cpus_per_task": 0}, {"max_in_flight": 0}, {"task_size": 1}):
+        with pytest.raises(ValueError, match=f"{next(iter(wrong))}: "):
+            dequant.ray.convert(tmp_path, tmp_path / "out", **wrong)
+    with pytest.raises(TypeError, match="unknown"):
+        dequant.ray.convert(tmp_path, tmp_path / "out", unknown=1)
+    with pytest.raises(FileNotFoundError):
+        dequant.ray.convert(tmp_path / "nothing", tmp_path / "out")
+
+
 def test_another_version_on_the_nodes_is_refused_with_the_sentence_of_the_fingerprint(
         cluster, model, tmp_path, monkeypatch):
     source, _ = model

@@ -4,11 +4,14 @@ others."""
 import pathlib
 import re
 import shutil
+import subprocess
+import sys
 import sysconfig
 
 import pytest
 
 from cluster_support import OPEN_MPI, OUTPUT, Place, recipe
+from dequant._ray_report import covered
 
 
 @pytest.fixture(name="place")
@@ -36,6 +39,19 @@ def test_kubernetes_variables_by_hand(place):
                   JOB_COMPLETION_COUNT=count)
     place.run("dequant", "finalize", OUTPUT)
     place.check()
+
+
+def test_ray_without_the_package_ray():
+    code = "import sys; sys.modules['ray'] = None; import dequant.ray"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.endswith(
+        "ImportError: dequant.ray needs the package ray: pip install 'dequant[ray]'\n")
+
+
+def test_seconds_of_a_node_are_those_in_which_a_task_ran():
+    assert covered([]) == 0
+    assert covered([(5, 7), (1, 2), (1.5, 3), (6, 6.5)]) == 4
 
 
 def test_open_mpi(place):

@@ -309,6 +309,21 @@ def test_an_output_with_other_files_is_not_written_into(case):
     case.is_right()
 
 
+def test_force_left_weights_of_another_model_in_a_folder_that_shares_completed(folder):
+    folder.out.mkdir()
+    for name in ("pytorch_model.bin", "model-00002-of-00009.safetensors"):
+        (folder.out / name).write_bytes(b"other")
+        error = folder.share("0/1", "--force", code=5).stderr
+        assert f"has {name}, which is no file of this checkpoint: remove it" in error
+        assert [path.name for path in folder.out.iterdir()] == [name]
+        (folder.out / name).unlink()
+    (folder.out / "notes.txt").write_bytes(b"other")
+    folder.share("0/1", "--force")
+    folder.finalize()
+    (folder.out / "notes.txt").unlink()
+    folder.is_right()
+
+
 def test_an_output_to_which_nothing_was_begun(tmp_path):
     error = dequant("finalize", tmp_path / "out", code=5).stderr
     assert "no conversion to it was begun" in error
