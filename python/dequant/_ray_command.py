@@ -32,8 +32,8 @@ def size(text: str) -> int:
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="python -m dequant.ray", description=__doc__)
     sub = top.add_subparsers(required=True, metavar="convert")
-    p = sub.add_parser("convert", help="convert a model by tasks of Ray", epilog="Other options are "
-                       "those of dequant convert.")
+    p = sub.add_parser("convert", help="convert a model by tasks of Ray",
+                       epilog="Options without a description are those of dequant convert.")
     p.add_argument("input", metavar="IN", help="model, on storage that all nodes see")
     p.add_argument("output_place", metavar="OUT", nargs="?", help="the same as -o")
     p.add_argument("-o", "--output", metavar="OUT", help="model to write, on such storage")
