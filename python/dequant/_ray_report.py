@@ -54,7 +54,7 @@ class RayReport:
     output      the path of the output, which is complete
     tasks       of the conversion
     found       those whose records were there before
-    again       how often a task that ran began again, as its worker or node died
+    again       how often a task was seen to begin again, as its worker or node died
     bytes       that were written
     seconds     of the call, without planning and completing
     nodes       by name
