@@ -123,17 +123,19 @@ Status WorkFolder::begin(const TaskList& list, const std::string& conversion,
   } else {
     DEQUANT_CHECK(check_output(overwrite));
     DEQUANT_CHECK(make_folder(path_));
-    DEQUANT_CHECK(write_text(list, conversion));
+    DEQUANT_CHECK(write_text(list, conversion, overwrite));
   }
   DEQUANT_CHECK(make_folder(data_));
   return make_folder(records_);
 }
 
 /// Of several processes that begin at once one writes the text, and the others check it.
-Status WorkFolder::write_text(const TaskList& list, const std::string& conversion) const {
+Status WorkFolder::write_text(const TaskList& list, const std::string& conversion,
+                              Overwrite overwrite) const {
   ordered_json text = ordered_json::parse(conversion);
   text["fingerprint"] = list.fingerprint;
   text["tasks"] = list.tasks.size();
+  text["replace"] = overwrite == Overwrite::replace;
   auto out = OutputFile::create(text_path(), Overwrite::refuse);
   Status status = out ? out->write(text.dump(2, ' ', true) + "\n") : Status(out.error());
   if (status) status = out->commit();
@@ -211,11 +213,10 @@ Result<std::string> WorkFolder::missing(const TaskList& list, size_t task, bool 
                             bytes.end, escaped(shard.name));
 }
 
-Status WorkFolder::move(const OutputShard& shard) const {
-  const std::string from = unfinished(shard);
-  if (::rename(from.c_str(), final_of(shard).c_str()) == 0) return {};
-  if (errno == ENOENT && is_taken(final_of(shard))) return {};
-  return io_error("cannot rename {} to {}", escaped(from), escaped(final_of(shard)));
+Status WorkFolder::move(const OutputShard& shard, Overwrite overwrite) const {
+  auto moved = move_file(unfinished(shard), final_of(shard), overwrite);
+  if (!moved && moved.error().system == ENOENT && is_taken(final_of(shard))) return {};
+  return moved;
 }
 
 Status WorkFolder::remove() const {

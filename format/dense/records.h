@@ -50,14 +50,15 @@ class WorkFolder {
   /// bytes are read.
   Result<std::string> missing(const TaskList& list, size_t task, bool read_again) const;
 
-  /// Gives a shard its name, unless it has it.
-  Status move(const OutputShard& shard) const;
+  /// Gives a shard its name, unless it has it. Fails where another file has the name meanwhile and
+  /// `overwrite` is refuse.
+  Status move(const OutputShard& shard, Overwrite overwrite) const;
   /// Removes the text, by which the conversion is complete, then all other files.
   Status remove() const;
 
  private:
   Status check_output(Overwrite overwrite) const;
-  Status write_text(const TaskList& list, const std::string& conversion) const;
+  Status write_text(const TaskList& list, const std::string& conversion, Overwrite overwrite) const;
   std::string text_path() const;
   std::string unfinished(const OutputShard& shard) const;
 

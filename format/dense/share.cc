@@ -116,7 +116,8 @@ class Share {
 
   /// The file that makes the folder a model gets its name last.
   Status complete() {
-    for (const OutputShard& shard : job_.shards()) DEQUANT_CHECK(folder_.move(shard));
+    for (const OutputShard& shard : job_.shards())
+      DEQUANT_CHECK(folder_.move(shard, options_.overwrite));
     DEQUANT_TRY(const std::string input, job_.input_hash());
     const OutputFolder rest(output_, input, job_.shards(), false, Overwrite::replace);
     DEQUANT_CHECK(job_.write_rest(rest));

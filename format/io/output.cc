@@ -33,8 +33,13 @@ std::string link_source(int fd) {
 }
 
 int rename_no_replace(int directory, const char* from, const char* to) {
-  return static_cast<int>(
-      ::syscall(SYS_renameat2, directory, from, directory, to, RENAME_NOREPLACE));
+  const auto renamed =
+      static_cast<int>(::syscall(SYS_renameat2, directory, from, directory, to, RENAME_NOREPLACE));
+  if (renamed == 0 || (errno != EINVAL && errno != ENOSYS)) return renamed;
+  // A file system without RENAME_NOREPLACE: link() also fails where the name exists.
+  const int linked = ::linkat(directory, from, directory, to, 0);
+  if (linked == 0) ::unlinkat(directory, from, 0);
+  return linked;
 }
 
 Error exists(const std::string& path) {
@@ -64,6 +69,15 @@ OutputFile::~OutputFile() {
   const Uninterrupted section;
   ::unlinkat(directory_.get(), temporary_.c_str(), 0);
   temporary_ = {};
+}
+
+Status move_file(const std::string& from, const std::string& to, Overwrite overwrite) {
+  const int renamed = overwrite == Overwrite::replace
+                          ? ::rename(from.c_str(), to.c_str())
+                          : rename_no_replace(AT_FDCWD, from.c_str(), to.c_str());
+  if (renamed == 0) return {};
+  return errno == EEXIST ? exists(to)
+                         : io_error("cannot rename {} to {}", escaped(from), escaped(to));
 }
 
 Result<OutputFile> OutputFile::create(const std::string& path, Overwrite overwrite) {
@@ -250,14 +264,9 @@ Status OutputFile::link_into_place() {
     in_place_ = true;
     return {};
   }
-  int renamed = overwrite_ == Overwrite::replace
-                    ? ::renameat(directory, temporary_.c_str(), directory, base_.c_str())
-                    : rename_no_replace(directory, temporary_.c_str(), base_.c_str());
-  if (renamed != 0 && overwrite_ == Overwrite::refuse && (errno == EINVAL || errno == ENOSYS)) {
-    // A file system without RENAME_NOREPLACE: link() also fails where the name exists.
-    renamed = ::linkat(directory, temporary_.c_str(), directory, base_.c_str(), 0);
-    if (renamed == 0) ::unlinkat(directory, temporary_.c_str(), 0);
-  }
+  const int renamed = overwrite_ == Overwrite::replace
+                          ? ::renameat(directory, temporary_.c_str(), directory, base_.c_str())
+                          : rename_no_replace(directory, temporary_.c_str(), base_.c_str());
   if (renamed != 0) {
     const bool taken = errno == EEXIST && overwrite_ == Overwrite::refuse;
     return taken ? exists(path_) : io_error("cannot create {}", escaped(path_));

@@ -22,6 +22,10 @@ std::string folder_of(const std::string& path);
 /// True if anything exists at the path, dangling links included.
 bool is_taken(const std::string& path);
 
+/// Renames a file within a file system. Fails with io, and with the system's EEXIST where something
+/// has the new name and `overwrite` is refuse.
+Status move_file(const std::string& from, const std::string& to, Overwrite overwrite);
+
 /// An output file. Until commit() the file has no name or a temporary one, in the directory of its
 /// path. commit() flushes it to the disk and gives it its name. Where the object is destroyed
 /// before that, the file is removed. A file that replaces another gets the permissions of that

@@ -92,6 +92,8 @@ Result<Conversion> read_conversion(std::string_view text) {
   const auto* require_float = member(object, "require_float");
   write.require_float =
       require_float != nullptr && require_float->is_boolean() && require_float->get<bool>();
+  const auto* replace = member(object, "replace");
+  if (replace != nullptr && *replace == true) write.overwrite = Overwrite::replace;
   const auto* bytes = member(object, "task_bytes");
   if (bytes == nullptr) return bad("there is no \"task_bytes\"");
   write.share.emplace();

@@ -324,6 +324,20 @@ def test_force_left_weights_of_another_model_in_a_folder_that_shares_completed(f
     folder.is_right()
 
 
+def test_a_file_that_appeared_meanwhile_is_not_replaced(case):
+    case.share("0/1")
+    taken = case.out if case.out.suffix else case.out / sorted(
+        name for name in case.want if name.endswith(".safetensors"))[0]
+    if case.out.suffix == ".onnx":
+        taken = case.out.with_name("out.onnx.data")
+    taken.write_bytes(b"other")
+    error = case.finalize(code=5).stderr
+    assert f"{taken.name} exists" in error and taken.read_bytes() == b"other"
+    taken.unlink()
+    case.finalize()
+    case.is_right()
+
+
 def test_an_output_to_which_nothing_was_begun(tmp_path):
     error = dequant("finalize", tmp_path / "out", code=5).stderr
     assert "no conversion to it was begun" in error
