@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "format/io/errors.h"
+#include "format/io/fetched.h"
 
 namespace dequant::format {
 namespace {
@@ -72,6 +73,9 @@ Status InputFile::read(int64_t offset, std::span<std::byte> out) const {
     if (!out.empty()) std::memcpy(out.data(), bytes.data() + begin, out.size());
     return {};
   }
+  const int64_t wanted = static_cast<int64_t>(std::min(out.size(), size_t{1} << 62));
+  const int64_t left = std::max<int64_t>(size() - offset, 0);
+  DEQUANT_CHECK(fetch_bytes(name_, {offset, offset + std::min(wanted, left)}));
   constexpr size_t kMost = size_t{1} << 30;  // one call reads less than 2 GiB
   while (!out.empty()) {
     const ssize_t n = ::pread(fd_.get(), out.data(), std::min(out.size(), kMost), offset);
@@ -89,7 +93,7 @@ Status InputFile::read(int64_t offset, std::span<std::byte> out) const {
 }
 
 Status InputFile::check_unchanged() const {
-  if (is_in_memory()) return {};
+  if (is_in_memory() || is_fetched(name_)) return {};
   struct stat s {};
   if (::fstat(fd_.get(), &s) != 0) return io_error("cannot stat {}", escaped(name_));
   if (identity_from(s) == identity_) return {};

@@ -51,7 +51,8 @@ Result<ConvertReport> convert(Formats formats, const std::string& input, const s
     if (options.open.bytes) {
       return failure(ErrorCode::invalid_argument, "a model in memory is not converted in shares");
     }
-    DEQUANT_TRY(write.share->conversion, conversion_text(input, options));
+    DEQUANT_TRY(std::string text, conversion_text(input, options));
+    if (write.share->conversion.empty()) write.share->conversion = std::move(text);
   }
   DEQUANT_TRY(ConvertReport report, file->write(output, write));
   report.words = file->format().words;

@@ -32,7 +32,7 @@ struct ShareOptions {
   std::string fingerprint = {};
   // Of finalize:
   bool read_again = false;  ///< also compare the hashes of all bytes of the output
-  /// The input and the options as JSON, which finalize() reads; see conversion.h.
+  /// The input and the options as JSON, for finalize(); empty: conversion_text() makes it.
   std::string conversion = {};
 };
 

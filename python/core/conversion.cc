@@ -4,6 +4,7 @@
 #include <chrono>
 #include <system_error>
 
+#include "python/core/model.h"
 #include "python/core/unlocked.h"
 
 namespace dequant::python {
@@ -17,10 +18,17 @@ Status stopped() { return Error{ErrorCode::invalid_argument, "the conversion was
 
 }  // namespace
 
-Conversion::Conversion(format::ConvertOptions options, bool to_memory, Work function)
+Conversion::Conversion(format::ConvertOptions options, bool to_memory, Work function,
+                       nb::handle fetched)
     : options_(std::move(options)), to_memory_(to_memory), work_(std::move(function)) {
   options_.write.progress = [this](int64_t done, int64_t total) { return tell(done, total); };
   if (to_memory_) options_.write.memory = [this](int64_t bytes) { return ask_for(bytes); };
+  if (!fetched.is_none()) {
+    const nb::object folder = fetched[0];
+    fetch_ = fetched[1];
+    folder_.emplace(path_of(folder),
+                    [this](const std::string& path, Range bytes) { return fetch(path, bytes); });
+  }
   try {
     thread_ = std::thread([this] {
       work();
@@ -46,6 +54,7 @@ Conversion::~Conversion() {
 format::ConvertReport Conversion::work_here(nb::handle progress) {
   options_.write.stream.executor = sequential_executor();
   std::exception_ptr raised;
+  here_ = &raised;
   const auto locked = [&](auto call) -> Status {
     const nb::gil_scoped_acquire lock;
     try {
@@ -76,12 +85,63 @@ format::ConvertReport Conversion::work_here(nb::handle progress) {
   return report();
 }
 
+/// Called by threads of the conversion.
+Result<Range> Conversion::fetch(const std::string& path, Range bytes) {
+  Request request{path, bytes};
+  if (here_ != nullptr) {
+    const nb::gil_scoped_acquire lock;
+    try {
+      return call_fetch({&request})[0];
+    } catch (...) {
+      *here_ = std::current_exception();
+      return stopped().error();
+    }
+  }
+  std::unique_lock lock(mutex_);
+  requests_.push_back(&request);
+  state_.fetches = true;
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return request.got || stopped_; });
+  if (request.got) return *request.got;
+  return stopped().error();
+}
+
+/// Fetches the bytes that threads wait for. An exception leaves them waiting for the destructor.
+void Conversion::fetch_all() {
+  std::vector<Request*> waiting;
+  {
+    const std::lock_guard lock(mutex_);
+    waiting.swap(requests_);
+    state_.fetches = false;
+  }
+  const std::vector<Range> got = call_fetch(waiting);
+  const std::lock_guard lock(mutex_);
+  for (size_t i = 0; i < waiting.size(); ++i) waiting[i]->got = got[i];
+  changed_.notify_all();
+}
+
+std::vector<Range> Conversion::call_fetch(const std::vector<Request*>& requests) const {
+  nb::list wanted;
+  for (const Request* r : requests)
+    wanted.append(nb::make_tuple(to_text(r->path), r->bytes.begin, r->bytes.end));
+  const nb::object got = fetch_(wanted);
+  std::vector<Range> ranges;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const nb::object range = got[i];
+    const nb::object begin = range[0];
+    const nb::object end = range[1];
+    ranges.push_back({integer("begin", begin), integer("end", end)});
+  }
+  return ranges;
+}
+
 /// Returns as soon as the conversion asks or has ended, at the latest after kCheckInterval.
 Conversion::State Conversion::wait() {
   const Unlocked unlocked;
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, kCheckInterval,
-                    [this] { return state_.asks || state_.wants || state_.ended; });
+  changed_.wait_for(lock, kCheckInterval, [this] {
+    return state_.asks || state_.wants || state_.fetches || state_.ended;
+  });
   return state_;
 }
 
@@ -154,6 +214,7 @@ format::ConvertReport Conversion::listen(nb::handle progress) {
       progress(state.done, state.total);
       told = state.done;
     }
+    if (state.fetches) fetch_all();
     if (state.wants) give_memory(*state.wants);
     if (state.asks) answer();
   }

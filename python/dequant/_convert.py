@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from . import _core
-from ._source import source_of
+from ._source import is_url, source_of
 from ._typing import ModelSource
 
 
@@ -26,14 +26,16 @@ def convert(input: ModelSource, output: str | os.PathLike[str] | None = None, *,
             audit: str | os.PathLike[str] | None = None,
             base_dir: str | os.PathLike[str] | None = None,
             threads: int | None = None, mem: int | None = None,
-            progress: Callable[[int, int], object] | None = None) -> ConvertReport:
+            progress: Callable[[int, int], object] | None = None,
+            storage_options: Mapping[str, Any] | None = None) -> ConvertReport:
     """Writes a float model: every DequantizeLinear of constants becomes a float initializer.
 
     A checkpoint (a folder, or a .safetensors file) becomes a dense checkpoint, a TFLite model a
     .safetensors file.
 
     input          the path of a model, the bytes of its file (any object with the buffer
-                   protocol), or an onnx.ModelProto
+                   protocol), or an onnx.ModelProto. Input and output may be URLs, but not of ONNX
+                   models: then the conversion is carried out in tasks, see plan()
     output         the path of the float model; a file appears complete or not at all. None, of ONNX
                    models: the `model` of the report is the float model: an object of the input's
                    class for an onnx.ModelProto, otherwise bytes. It has all data inside, at most
@@ -74,6 +76,8 @@ def convert(input: ModelSource, output: str | os.PathLike[str] | None = None, *,
     progress       called repeatedly as progress(bytes_done, bytes_total), by the thread that called
                    convert(); the last call comes after all bytes are written and before the output
                    gets its name
+    storage_options  of URLs: arguments of the file system of fsspec; for an input and an output
+                   that differ in them {"input": {...}, "output": {...}}
 
     An exception of progress(), and KeyboardInterrupt, stop the conversion and leave no file behind.
 
@@ -83,6 +87,20 @@ def convert(input: ModelSource, output: str | os.PathLike[str] | None = None, *,
     """
     if progress is not None and not callable(progress):
         raise TypeError(f"progress: a callable is wanted, not {type(progress).__name__}")
+    if is_url(input) or is_url(output):
+        for name, given in {"assume_const": assume_const, "strip_qdq": strip_qdq,
+                            "clip": clip != "needed", "external_data": external_data,
+                            "checksum": not checksum, "clean_temp": clean_temp, "resume": resume,
+                            "audit": audit is not None, "base_dir": base_dir is not None}.items():
+            if given:
+                raise ValueError(f"{name}: not for URLs")
+        return _convert_remote(
+            input, output, dtype, overwrite=bool(overwrite), dry_run=bool(dry_run),
+            threads=threads, mem=mem, progress=progress, storage_options=storage_options,
+            own=own_options({"keep-unknown": keep_unknown, "max-shard-size": max_shard_size,
+                             "shards": shards, "others": None if others == "keep" else others,
+                             "names": None if names == "gguf" else names}),
+            options={"include": include, "exclude": exclude, "require_float": require_float})
     source = source_of(input, base_dir)
     if source.contents is None:
         os.stat(source.path)  # raises FileNotFoundError with the file's name
@@ -108,6 +126,19 @@ def convert(input: ModelSource, output: str | os.PathLike[str] | None = None, *,
              "output": None if output is None else os.fsdecode(output), "dry_run": bool(dry_run)}
     return ConvertReport(paths | json.loads(text),
                          None if written is None else source.result(written))
+
+
+def _convert_remote(input: ModelSource, output: str | os.PathLike[str] | None, dtype: Any, *,
+                    own: dict[str, str], options: dict[str, Any], **more: Any) -> ConvertReport:
+    from ._remote import convert as remote_convert
+    from ._tasks import conversion_of
+    if not isinstance(input, (str, os.PathLike)):
+        raise TypeError(f"{output}: the input must be a path or a URL too, not "
+                        f"{type(input).__name__}")
+    if output is None:
+        raise ValueError(f"{input}: there is no output")
+    conversion = conversion_of(input, own, task_size=None, **options)
+    return remote_convert(conversion, dtype, os.fsdecode(output), **more)
 
 
 def _is_negative(number: Any) -> bool:

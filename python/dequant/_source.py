@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ._typing import ModelSource
+
+
+#: "s3://...", and protocols in a chain: "simplecache::s3://...".
+_URL = re.compile(r"[A-Za-z][\w+.-]*(::[A-Za-z][\w+.-]*)*://")
+
+
+def is_url(path: object) -> bool:
+    """True for text that names a file system of fsspec; all else is a local path."""
+    return isinstance(path, str) and _URL.match(path) is not None
 
 
 class Source(NamedTuple):

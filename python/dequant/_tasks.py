@@ -15,12 +15,13 @@ import dataclasses
 import json
 import operator
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, overload
 
 from . import _core
 from ._convert import globs_of, own_options
 from ._errors import UnsupportedError
+from ._source import is_url
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Task:
     reads        the bytes of the input, without headers: (file, begin, end)
     fingerprint  identifies the input, the options and the version
     conversion   the input and the options, as JSON
+    storage_options  those of plan(); they are pickled with the task
     """
 
     number: int
@@ -46,6 +48,8 @@ class Task:
     reads: tuple[tuple[str, int, int], ...]
     fingerprint: str
     conversion: str
+    storage_options: Mapping[str, Any] | None = dataclasses.field(default=None, repr=False,
+                                                                  compare=False)
 
     @property
     def bytes(self) -> int:
@@ -63,7 +67,8 @@ class Plan(Sequence[Task]):
     warnings     sentences
     """
 
-    def __init__(self, output: str, conversion: str, report: dict[str, Any]) -> None:
+    def __init__(self, output: str, conversion: str, report: dict[str, Any],
+                 storage_options: Mapping[str, Any] | None = None) -> None:
         share = report["share"]
         self.output = output
         self.fingerprint: str = share["fingerprint"]
@@ -73,7 +78,7 @@ class Plan(Sequence[Task]):
         self._tasks = tuple(
             Task(task["task"], share["count"], output, task["file"], task["begin"], task["end"],
                  tuple((file, begin, end) for file, begin, end in task["reads"]),
-                 self.fingerprint, conversion)
+                 self.fingerprint, conversion, storage_options)
             for task in share["tasks"])
 
     def __len__(self) -> int:
@@ -133,55 +138,76 @@ def plan(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
          max_shard_size: int | str | None = None, shards: str | None = None,
          keep_unknown: bool = False, names: str = "gguf", assume_const: bool = False,
          strip_qdq: bool = False, clip: str = "needed", external_data: bool = False,
-         checksum: bool = True, mem: int | None = None) -> Plan:
+         checksum: bool = True, mem: int | None = None,
+         storage_options: Mapping[str, Any] | None = None) -> Plan:
     """Lists the tasks of a conversion.
 
     The same input, options and version give the same tasks, on any machine. Of an ONNX model the
     data file has tasks.
 
-    input, output  paths that all workers see
+    input, output  paths that all workers see, or URLs of file systems that the package fsspec
+                   knows
     task_size      bytes that a task writes at most; None: 5 * 10**9, with which each file of the
                    output is one task
     The other options are those of convert().
 
     Raises as convert() does, and UnsupportedError for an ONNX model without a data file.
     """
-    path = os.fsdecode(input)
-    os.stat(path)  # raises FileNotFoundError with the file's name
     own = own_options({
         "keep-unknown": keep_unknown, "others": None if others == "keep" else others,
         "max-shard-size": max_shard_size, "shards": shards,
         "names": None if names == "gguf" else names, "assume-const": assume_const,
         "strip-qdq": strip_qdq, "clip": None if clip == "needed" else clip,
         "external-data": external_data, "no-checksum": not checksum})
-    task_bytes = 5_000_000_000 if task_size is None else operator.index(task_size)
-    if task_bytes < 4096:
-        raise ValueError(f"task_size: {task_bytes} is less than 4096")
-    conversion = {"input": os.path.abspath(path), "dtype": None,
-                  "include": globs_of("include", include),
-                  "exclude": globs_of("exclude", exclude), "require_float": bool(require_float),
-                  "task_bytes": task_bytes, "options": own}
-    text, report = _core.plan(json.dumps(conversion), dtype, output, mem)
+    conversion = conversion_of(input, own, task_size=task_size, include=include, exclude=exclude,
+                               require_float=require_float)
+    if is_url(input) or is_url(output):
+        from ._remote import plan as remote_plan
+        return remote_plan(conversion, dtype, os.fspath(output), mem, storage_options)[0]
+    conversion["task_bytes"] = conversion["task_bytes"] or 5_000_000_000
+    text, report = _core.plan(json.dumps(conversion), dtype, output, mem, None)
     tasks = Plan(os.path.abspath(os.fsdecode(output)), text, json.loads(report))
     if not tasks:
-        raise UnsupportedError(f"{path}: the output is one file without a data file, which has no "
+        raise UnsupportedError(f"{input}: the output is one file without a data file, which has no "
                                "tasks: convert() writes it, or external_data gives it a data file")
     return tasks
 
 
+def conversion_of(input: str | os.PathLike[str], own: dict[str, str], *, task_size: int | None,
+                  include: str | Iterable[str], exclude: str | Iterable[str],
+                  require_float: bool) -> dict[str, Any]:
+    """The input and the options as the core reads them, but for dtype. Without a `task_size` there
+    is none yet."""
+    path = os.fsdecode(input)
+    if not is_url(path):
+        os.stat(path)  # raises FileNotFoundError with the file's name
+        path = os.path.abspath(path)
+    task_bytes = None if task_size is None else operator.index(task_size)
+    if task_bytes is not None and task_bytes < 4096:
+        raise ValueError(f"task_size: {task_bytes} is less than 4096")
+    return {"input": path, "dtype": None, "include": globs_of("include", include),
+            "exclude": globs_of("exclude", exclude), "require_float": bool(require_float),
+            "task_bytes": task_bytes, "options": own}
+
+
 def run_task(task: Task, *, overwrite: bool = False, threads: int | None = None,
              mem: int | None = None,
-             progress: Callable[[int, int], object] | None = None) -> TaskReport:
+             progress: Callable[[int, int], object] | None = None,
+             storage_options: Mapping[str, Any] | None = None) -> TaskReport:
     """Carries out a task, unless its record says that it is done.
 
     overwrite  the output may have other files
     threads, mem, progress  as of convert()
+    storage_options  in place of those of plan()
 
     Raises as convert() does, and ValueError where the input, the options or the version are not
     those of the plan.
     """
+    if is_url(task.output) or is_url(json.loads(task.conversion)["input"]):
+        from ._remote import run_task as remote_run_task
+        return remote_run_task(task, bool(overwrite), threads, mem, progress, storage_options)
     report = json.loads(_core.run_task(task.conversion, task.output, task.number, task.fingerprint,
-                                       bool(overwrite), threads, mem, progress))
+                                       bool(overwrite), threads, mem, progress, None, None))
     state = report["share"]["tasks"][0]["state"]
     return TaskReport(task.number, task.file, task.bytes, state == "done", report["seconds"],
                       tuple(report["warnings"]))
@@ -189,18 +215,28 @@ def run_task(task: Task, *, overwrite: bool = False, threads: int | None = None,
 
 def finalize(output: str | os.PathLike[str], *, input: str | os.PathLike[str] | None = None,
              verify: bool = False,
-             progress: Callable[[int, int], object] | None = None) -> FinalizeReport:
+             progress: Callable[[int, int], object] | None = None,
+             storage_options: Mapping[str, Any] | None = None) -> FinalizeReport:
     """Completes the output of tasks that are all done; else says which are missing.
 
     Any process may call it, any number of times.
 
     input     the input, where it is not at the path that plan() was given
     verify    reads all of the output again and compares the hashes of the records
+    storage_options  as of convert()
 
     Raises as convert() does.
     """
-    report = json.loads(_core.finalize(output, input, bool(verify), progress))
-    share = report["share"]
+    from . import _remote
+    source = _remote.input_of(os.fsdecode(output)) if input is None else input
+    if is_url(output) or is_url(source):
+        return _remote.finalize(os.fsdecode(output), None if input is None else os.fsdecode(input),
+                                bool(verify), progress, storage_options)
+    return finalize_report_of(_core.finalize(output, input, bool(verify), progress, None))
+
+
+def finalize_report_of(text: str) -> FinalizeReport:
+    share = json.loads(text)["share"]
     missing = {task["task"]: task["reason"] for task in share["tasks"]
                if task["state"] == "missing"}
     return FinalizeReport(share["complete"], missing, share["count"])

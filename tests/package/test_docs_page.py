@@ -20,7 +20,8 @@ def examples(text):
     return "".join(source)
 
 
-@pytest.mark.parametrize(("document", "at_least"), [("README.md", 3), ("docs/python.md", 20)])
+@pytest.mark.parametrize(("document", "at_least"), [("README.md", 3), ("docs/python.md", 20),
+                                                    ("docs/object_storage.md", 8)])
 def test_every_example_of_the_document_gives_what_it_shows(document, at_least, tmp_path,
                                                            monkeypatch):
     pytest.importorskip("ml_dtypes")  # the documents show its types
