@@ -41,18 +41,18 @@ def convert(
 
 #: A folder, and a function that is called before files of it are read: of each (path, begin, end)
 #: it makes a range around it present, which it returns.
-Fetched = tuple[str, Callable[[list[tuple[str, int, int]]], list[tuple[int, int]]]] | None
+_Fetched = tuple[str, Callable[[list[tuple[str, int, int]]], list[tuple[int, int]]]] | None
 
 # The text of the conversion, and the report as JSON.
 def plan(conversion: str, dtype: Any, output: str | PathLike[str], mem: int | None,
-         fetched: Fetched) -> tuple[str, str]: ...
+         fetched: _Fetched) -> tuple[str, str]: ...
 # The report as JSON. `input`: a path in place of that of the conversion.
 def run_task(conversion: str, output: str | PathLike[str], task: int, fingerprint: str,
              overwrite: bool, threads: int | None, mem: int | None,
              progress: Callable[[int, int], object] | None, input: str | PathLike[str] | None,
-             fetched: Fetched) -> str: ...
+             fetched: _Fetched) -> str: ...
 def finalize(output: str | PathLike[str], input: str | PathLike[str] | None, verify: bool,
-             progress: Callable[[int, int], object] | None, fetched: Fetched) -> str: ...
+             progress: Callable[[int, int], object] | None, fetched: _Fetched) -> str: ...
 
 # An open model file; dequant.Model and dequant.Tensor are its interface for users.
 class ModelFile:

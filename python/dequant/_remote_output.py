@@ -35,6 +35,7 @@ class RemoteOutput:
 
     def text(self) -> dict[str, Any] | None:
         """The conversion; None where none was begun, or where it is complete."""
+        self._fs.invalidate_cache()  # other machines write it
         data = self.place.read(f"{self.work}/{_TEXT}")
         if data is None:
             return None
@@ -49,7 +50,6 @@ class RemoteOutput:
     def begin(self, conversion: str, fingerprint: str, count: int, files: tuple[str, ...],
               overwrite: bool) -> None:
         """Writes the text, or demands that it has the same fingerprint."""
-        self._fs.invalidate_cache()
         text = self.text()
         if text is None:
             if not overwrite:

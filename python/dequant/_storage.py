@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -110,14 +111,14 @@ def _file_of(path: str, info: Mapping[str, Any]) -> RemoteFile:
 
 @contextlib.contextmanager
 def os_errors(what: str) -> Iterator[None]:
-    """Errors of packages of protocols as OSError: some have classes of their own for a network that
-    fails."""
+    """Errors of packages of protocols as OSError with EIO: some have classes of their own for a
+    network that fails."""
     try:
         yield
     except (OSError, ValueError, MemoryError):
         raise
     except Exception as error:
-        raise OSError(f"{what}: {type(error).__name__}: {error}") from error
+        raise OSError(errno.EIO, f"{what}: {type(error).__name__}: {error}") from error
 
 
 def tags_of(files: Mapping[str, RemoteFile]) -> dict[str, str]:

@@ -40,7 +40,7 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
             progress: Callable[[int, int], object] | None = None, **options: Any) -> RayReport:
     """Converts a model by tasks of Ray, and completes the output.
 
-    input, output  paths that the driver and all nodes see
+    input, output  paths that the driver and all nodes see, or URLs
     address        "auto" or an address: a cluster that runs; "local": one on this machine, for the
                    time of the call. Not used where ray.init() was called before
     cpus_per_task  processors that Ray is asked for, and threads of a task
@@ -76,10 +76,11 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
                   remote={"num_cpus": cpus, "memory": memory, "max_retries": retries},
                   arguments={"overwrite": overwrite, "threads": cpus, "mem": mem})
         run.carry_out(tasks)
-        end = finalize(output, verify=verify)
+        own = options.get("storage_options")
+        end = finalize(output, verify=verify, storage_options=own)
         if end.missing:
             run.carry_out([tasks[number] for number in end.missing])
-            end = finalize(output, verify=verify)
+            end = finalize(output, verify=verify, storage_options=own)
     if not end.complete:
         number, reason = next(iter(end.missing.items()))
         raise OSError(f"{len(end.missing)} of {len(tasks)} tasks ran and left nothing that this "

@@ -131,6 +131,15 @@ def test_killed_workers_and_removed_nodes_leave_the_bytes_of_one_convert(cluster
     assert sum(node.tasks for node in report.nodes) + report.found == report.tasks
 
 
+def test_input_and_output_may_be_urls(cluster, model, tmp_path):
+    source, _ = model
+    report = dequant.ray.convert(f"file://{source}", f"file://{tmp_path}/out",
+                                 max_shard_size=4_000_000, storage_options={"auto_mkdir": True})
+    assert report.tasks > 2 and report.found == 0
+    dequant.convert(source, tmp_path / "local", max_shard_size=4_000_000)
+    assert files_of(tmp_path / "out") == files_of(tmp_path / "local")
+
+
 def test_at_most_so_many_are_in_flight_and_progress_reaches_all(cluster, model, tmp_path):
     source, expected = model
     most, seen, ended = [], [], threading.Event()

@@ -141,4 +141,5 @@ def test_a_server_that_is_gone_is_an_error_and_leaves_nothing_visible(local, s3,
     s3.invalidate_cache()
     assert all(".dequant-tasks" in name for name in s3.find("results"))
     dequant.convert("s3://models/fp8", "s3://results/dense", storage_options=options(port), **given)
+    s3.invalidate_cache()
     assert remote_contents(s3, "s3://results/dense") == contents(dense)
