@@ -18,6 +18,15 @@ def test_torchrun(place):
     place.check()
 
 
+def test_torchrun_that_srun_starts_on_each_of_two_nodes(place):
+    pytest.importorskip("torch")
+    outer = {"SLURM_STEP_ID": "0", "SLURM_PROCID": "1", "SLURM_NTASKS": "2"}
+    with pytest.raises(AssertionError, match="srun says share 1/2, and torchrun says ./4"):
+        place.shell("torchrun", **outer)
+    place.shell("nested", **outer)
+    place.check()
+
+
 def test_dask(place):
     pytest.importorskip("dask.distributed")
     place.save("dask_client.py")
