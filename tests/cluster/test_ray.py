@@ -44,11 +44,12 @@ def checkpoint(tmp_path_factory):
 
 
 def running_workers():
-    """Processes that carry out a task: Ray gives them its name."""
+    """Processes that carry out a task, to which Ray gives its name, and have loaded the package."""
     found = []
     for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            if path.read_bytes().startswith(b"ray::dequant "):
+            named = path.read_bytes().startswith(b"ray::dequant ")
+            if named and b"dequant/_core." in (path.parent / "maps").read_bytes():
                 found.append(int(path.parent.name))
         except OSError:  # the process ended
             pass
