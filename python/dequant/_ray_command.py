@@ -82,8 +82,10 @@ class Bar:
             return
         filled = 40 * done // total
         rate = done / max(time.monotonic() - self._begin, 1e-9)
+        unit, name = (1e9, "GB") if total >= 1e10 else (1e6, "MB")
         sys.stderr.write(f"\rconverting [{'#' * filled:.<40}] {100 * done // total:3} %  "
-                         f"{done / 1e9:.1f} of {total / 1e9:.1f} GB  {rate / 1e6:.0f} MB/s\033[K")
+                         f"{done / unit:.1f} of {total / unit:.1f} {name}  {rate / 1e6:.0f} MB/s"
+                         "\033[K")
         sys.stderr.flush()
 
     def clear(self) -> None:
