@@ -72,15 +72,17 @@ def run_task(task: Task, overwrite: bool, threads: int | None, mem: int | None,
     url = conversion["input"]
     options = task.storage_options if storage_options is None else storage_options
     with workspace() as space:
-        output = None
+        output, begun = None, False
         to = task.output
         if is_url(to):
             place = Place(to, options_for("output", options))
             to = space.output(place)
             output = RemoteOutput(place, remote["inside"])
-            output.begin(task.conversion, task.fingerprint, task.count, (task.file,), overwrite)
-            if output.is_done(task.fingerprint, task.number, task.file, task.end):
+            begun = output.is_begun(task.fingerprint)
+            if begun and output.is_done(task.fingerprint, task.number, task.file, task.end):
                 return TaskReport(task.number, task.file, task.bytes, False, {}, ())
+            if not begun:
+                _place_others(output, to, task.file, overwrite)
         source, path = None, url
         if is_url(url):
             source, path, _ = space.input(url, options, remote["files"])
@@ -91,10 +93,26 @@ def run_task(task: Task, overwrite: bool, threads: int | None, mem: int | None,
         if source is not None:  # what was read meanwhile; finalize() looks again
             check_tags(url, source.model_files()[1], remote["files"])
         if output is not None:
-            output.put(to, task.fingerprint, task.number, task.file, task.end)
+            text = {**conversion, "fingerprint": task.fingerprint, "tasks": task.count,
+                    "replace": overwrite}
+            output.put(to, text, begun, task.number, task.file, task.end)
     state = report["share"]["tasks"][0]["state"]
     return TaskReport(task.number, task.file, task.bytes, state == "done", report["seconds"],
                       tuple(report["warnings"]))
+
+
+def _place_others(output: RemoteOutput, to: str, file: str, overwrite: bool) -> None:
+    """Gives the local output the names of the files that the output has: the core says whether it
+    may write beside them."""
+    others = output.others((file,))
+    if others and not overwrite:
+        raise FileExistsError(errno.EEXIST, f"{os.strerror(errno.EEXIST)}, and overwrite is False",
+                              output.place.url)
+    for name in others:
+        path = os.path.join(to if output.inside else os.path.dirname(to), name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "xb"):
+            pass
 
 
 def input_of(output: str) -> str | None:
@@ -157,9 +175,10 @@ def _finalize_begun(output: RemoteOutput, text: dict[str, Any], input: str | Non
         report = finalize_report_of(report_text)
         if not report.complete:
             return report
-        data = {task["file"]: task["task"] for task in json.loads(report_text)["share"]["tasks"]}
+        data = {task["file"]: files[f"data-{fingerprint}/{task['file']}"].size
+                for task in json.loads(report_text)["share"]["tasks"]}
         try:
-            output.complete(to, fingerprint, data)
+            output.complete(to, fingerprint, data, text.get("replace") is True)
         except FileNotFoundError:  # somebody else has completed and removed it
             if output.text() is not None:
                 raise

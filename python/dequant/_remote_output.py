@@ -47,31 +47,23 @@ class RemoteOutput:
             raise ValueError(f"{self.place.url}: {_FOLDER}/{_TEXT} is no text of a conversion")
         return text
 
-    def begin(self, conversion: str, fingerprint: str, count: int, files: tuple[str, ...],
-              overwrite: bool) -> None:
-        """Writes the text, or demands that it has the same fingerprint."""
+    def is_begun(self, fingerprint: str) -> bool:
+        """False where there is no text; demands that a text has the same fingerprint."""
         text = self.text()
-        if text is None:
-            if not overwrite:
-                self.check_others(files)
-            text = {**json.loads(conversion), "fingerprint": fingerprint, "tasks": count}
-            self._fs_put(json.dumps(text, indent=2).encode() + b"\n", f"{self.work}/{_TEXT}")
-        elif text["fingerprint"] != fingerprint:
+        if text is not None and text["fingerprint"] != fingerprint:
             raise ValueError(
                 f"{self.place.url} has the tasks of another conversion: the input, the options or "
                 f"the version of dequant are not the same; remove {_FOLDER} to begin again")
+        return text is not None
 
-    def check_others(self, files: tuple[str, ...]) -> None:
-        """Demands that the output has no files of another model. `files`: of an output that is no
-        folder."""
-        self._fs.invalidate_cache()
-        if self.inside:
-            taken = any(name.split("/")[0] != _FOLDER for name in self.place.files())
-        else:
-            taken = any(self.place.file(self.final(name)) for name in files)
-        if taken or self.place.file(self.place.path):
-            raise FileExistsError(errno.EEXIST, f"{os.strerror(errno.EEXIST)}, and overwrite is "
-                                  "False", self.place.url)
+    def others(self, files: tuple[str, ...]) -> list[str]:
+        """The files of the output that are there before the first task. `files`: those that are
+        looked for where the output is no folder."""
+        if not self.inside:
+            return [name for name in files if self.place.file(self.final(name))]
+        if self.place.file(self.place.path):
+            raise FileExistsError(errno.EEXIST, "a file, and a folder is wanted", self.place.url)
+        return [name for name in self.place.files() if name.split("/")[0] != _FOLDER]
 
     def is_done(self, fingerprint: str, number: int, file: str, size: int) -> bool:
         """True where there is a record of the task, and its file has its size."""
@@ -86,11 +78,17 @@ class RemoteOutput:
         found = self.place.file(self._data(fingerprint, file))
         return found is not None and found.size == size
 
-    def put(self, output: str, fingerprint: str, number: int, file: str, size: int) -> None:
-        """Writes the file of a task that the local output has, and then the record."""
-        if self.text() is None:
-            raise FileNotFoundError(errno.ENOENT, "the conversion was completed or removed while "
-                                    f"task {number} was carried out", self.place.url)
+    def put(self, output: str, text: dict[str, Any], begun: bool, number: int, file: str,
+            size: int) -> None:
+        """Writes the text, unless the conversion was begun, the file of a task that the local
+        output has, and then the record."""
+        fingerprint = text["fingerprint"]
+        if not self.is_begun(fingerprint):
+            if begun:
+                raise FileNotFoundError(
+                    errno.ENOENT, "the conversion was completed or removed while task "
+                    f"{number} was carried out", self.place.url)
+            self._pipe(json.dumps(text, indent=2).encode() + b"\n", f"{self.work}/{_TEXT}")
         work = self.local_work(output)
         for path in (self._data(fingerprint, file), self._record(fingerprint, number)):
             self.put_file(work + path[len(self.work):], path)
@@ -104,7 +102,7 @@ class RemoteOutput:
         """In parts, where the file system has such uploads."""
         self._in_folder(path, lambda: self._fs.put_file(local, path))
 
-    def _fs_put(self, data: bytes, path: str) -> None:
+    def _pipe(self, data: bytes, path: str) -> None:
         self._in_folder(path, lambda: self._fs.pipe_file(path, data))
 
     def _in_folder(self, path: str, write: Any) -> None:
@@ -116,20 +114,33 @@ class RemoteOutput:
                 self._fs.makedirs(path.rpartition("/")[0], exist_ok=True)
                 write()
 
-    def complete(self, output: str, fingerprint: str, data: Mapping[str, int]) -> None:
+    def complete(self, output: str, fingerprint: str, data: Mapping[str, int],
+                 replace: bool) -> None:
         """Gives the files of tasks their names, and writes the other files of the local output:
-        those that make it a model last. `data`: files of tasks -> task"""
+        those that make it a model last. `data`: files of tasks -> bytes"""
+        folder = output if self.inside else os.path.dirname(output)
+        others = {} if not self.inside else {
+            os.path.relpath(os.path.join(at, name), folder): os.path.getsize(f"{at}/{name}")
+            for at, _, names in os.walk(folder) for name in names}
+        if not replace:
+            self._check_replaced({**others, **data})
         with os_errors(self.place.url):
             self._fs.copy([self._data(fingerprint, name) for name in data],
                           [self.final(name) for name in data], on_error="raise")
-        folder = output if self.inside else os.path.dirname(output)
-        others = [] if not self.inside else [
-            os.path.relpath(os.path.join(at, name), folder)
-            for at, _, names in os.walk(folder) for name in names]
         for name in sorted(set(others) - set(data),
                            key=lambda n: (n == "config.json", n.endswith(".index.json"), n)):
             self.put_file(os.path.join(folder, name), self.final(name))
         self.remove()
+
+    def _check_replaced(self, sizes: Mapping[str, int]) -> None:
+        """Demands that no file of another size is replaced: one of the same size is that of a
+        finalize() which was interrupted."""
+        found = self.place.files() if self.inside else {
+            name: file for name in sizes if (file := self.place.file(self.final(name)))}
+        for name, size in sizes.items():
+            if name in found and found[name].size != size:
+                raise FileExistsError(errno.EEXIST, f"{name} appeared since the tasks began",
+                                      self.place.url)
 
     def remove(self) -> None:
         """Removes the folder of the tasks, its text first."""

@@ -317,6 +317,26 @@ def test_files_of_another_model_are_not_overwritten(checkpoint, fs):
                                                          "notes.txt": b"mine"}
 
 
+def test_weights_of_another_model_are_refused_also_with_overwrite(checkpoint, fs):
+    fs.pipe_file("/out/dense/model-00001-of-00009.safetensors", b"of another model")
+    with pytest.raises(OSError, match="memory://out/dense has model-00001-of-00009.safetensors"):
+        dequant.convert("memory://in/fp8", "memory://out/dense", overwrite=True)
+    assert not any(".dequant-tasks" in name for name in fs.find("/out"))
+
+
+@pytest.mark.parametrize("name", ["config.json", "model-00001-of-00004.safetensors"])
+def test_finalize_replaces_no_file_that_appeared_since(checkpoint, fs, name):
+    for task in dequant.plan("memory://in/fp8", "memory://out/dense", max_shard_size=SHARD):
+        dequant.run_task(task)
+    fs.pipe_file(f"/out/dense/{name}", b"of somebody else")
+    with pytest.raises(FileExistsError, match=f"{name} appeared since"):
+        dequant.finalize("memory://out/dense")
+    assert visible(fs) == [f"/out/dense/{name}"]
+    fs.rm_file(f"/out/dense/{name}")
+    assert dequant.finalize("memory://out/dense").complete
+    assert remote_contents(fs, "memory://out/dense") == contents(checkpoint)
+
+
 def test_another_conversion_is_not_mixed_in(checkpoint, fs):
     first = dequant.plan("memory://in/fp8", "memory://out/dense", max_shard_size=SHARD)
     second = dequant.plan("memory://in/fp8", "memory://out/dense", dtype="float32")
