@@ -1,7 +1,9 @@
 """Models in an object store: a server of the S3 protocol, whose connections break."""
 
+import concurrent.futures
 import contextlib
 import itertools
+import multiprocessing
 import os
 import pickle
 import random
@@ -128,6 +130,20 @@ def test_a_large_file_is_written_in_parts(s3, port, tmp_path):
     assert info["size"] == os.path.getsize(tmp_path / "float.gguf")
     assert s3.cat_file("s3://results/float.gguf") == (tmp_path / "float.gguf").read_bytes()
     assert not s3.list_multipart_uploads("results")
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_tasks_run_in_processes_made_of_one_that_has_used_the_store(local, s3, port, method):
+    model, dense, given = local["checkpoint"]
+    upload(s3, model, "s3://models/fp8")
+    plan = dequant.plan("s3://models/fp8", "s3://results/dense", storage_options=options(port),
+                        **given)
+    with concurrent.futures.ProcessPoolExecutor(
+            2, mp_context=multiprocessing.get_context(method)) as pool:
+        assert all(report.done for report in pool.map(dequant.run_task, plan, timeout=120))
+    assert dequant.finalize("s3://results/dense", storage_options=options(port)).complete
+    s3.invalidate_cache()
+    assert remote_contents(s3, "s3://results/dense") == contents(dense)
 
 
 def test_a_server_that_is_gone_is_an_error_and_leaves_nothing_visible(local, s3, port):
