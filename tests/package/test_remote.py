@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import json
+import os
 import pathlib
 import pickle
 import subprocess
@@ -117,6 +118,26 @@ def test_one_side_may_be_local(made, fs, tmp_path, kind):
     dequant.convert(f"memory://in/{model.name}", tmp_path / dense.name, **options)
     assert contents(tmp_path / dense.name) == contents(dense)
     assert not list(tmp_path.glob("*.dequant-tasks"))
+
+
+SHARED = pathlib.Path(os.environ.get("DEQUANT_SHARED", "../shared")) / "checkpoints"
+PRODUCED = sorted(p for p in SHARED.glob("*") if p.is_dir())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", PRODUCED, ids=lambda p: p.name)
+def test_checkpoints_of_every_producer_are_read_as_local_ones(fs, tmp_path, folder):
+    upload(fs, folder, f"memory://in/{folder.name}")
+    gguf = sorted(p.name for p in folder.glob("*.gguf"))[:1]
+    name = "/".join([folder.name, *gguf])
+    try:
+        dequant.convert(SHARED / name, tmp_path / "out")
+    except ValueError as error:
+        with pytest.raises(type(error)):
+            dequant.convert(f"memory://in/{name}", "memory://out/out")
+        return
+    dequant.convert(f"memory://in/{name}", "memory://out/out")
+    assert remote_contents(fs, "memory://out/out") == contents(tmp_path / "out")
 
 
 def test_nothing_is_visible_before_finalize(checkpoint, fs):
