@@ -54,7 +54,7 @@ class RayReport:
     output      the path of the output, which is complete
     tasks       of the conversion
     found       those whose records were there before
-    again       how often a task was seen to begin again, as its worker or node died
+    again       how often Ray began a task again, as its worker or node died
     bytes       that were written
     seconds     of the call, without planning and completing
     nodes       by name
@@ -83,7 +83,8 @@ def report_of(run: Run, plan: Plan) -> RayReport:
         nodes.append(NodeReport(node, host, len(own), written, seconds,
                                 written / seconds if seconds > 0 else 0.0))
     warnings = [*plan.warnings, *(w for done in ran for w in done.report.warnings)]
-    return RayReport(plan.output, len(plan), len(run.done) - len(ran), run.again,
+    return RayReport(plan.output, len(plan), len(run.done) - len(ran),
+                     sum(done.attempts for done in run.done.values()),
                      sum(done.report.bytes for done in ran), run.end - run.begin, tuple(nodes),
                      tuple(run.stragglers[number] for number in sorted(run.stragglers)),
                      tuple(dict.fromkeys(warnings)))

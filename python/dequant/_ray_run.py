@@ -31,10 +31,21 @@ class PassingError(OSError):
     """An error of storage that may pass: Ray repeats the task."""
 
 
+def earlier_attempts() -> int:
+    """How often Ray began the task of this worker before; 0 with a Ray that does not say it."""
+    try:
+        worker = ray._private.worker.global_worker.core_worker
+        return int(worker.get_current_task_attempt_number())
+    except AttributeError:
+        return 0
+
+
 class Done(NamedTuple):
-    """A task that was carried out: where, and when by the clock of that node."""
+    """A task that was carried out: where, when by the clock of that node, and after how many
+    attempts that failed."""
 
     report: TaskReport
+    attempts: int
     node: str
     host: str
     begin: float
@@ -54,23 +65,20 @@ class Board:
 
     def __init__(self) -> None:
         self._running: dict[int, Running] = {}
-        self._again = 0
 
     def begin(self, number: int, node: str, host: str) -> None:
-        self._again += number in self._running
         self._running[number] = Running(node, host, time.monotonic(), 0)
 
     def advance(self, number: int, done: int) -> None:
         if number in self._running:
             self._running[number] = self._running[number]._replace(bytes=done)
 
-    def look(self, done: list[int]) -> tuple[dict[int, tuple[Running, float]], int]:
-        """Forgets tasks that are done. Returns the others with their seconds, and how many tasks
-        began again."""
+    def look(self, done: list[int]) -> dict[int, tuple[Running, float]]:
+        """Forgets tasks that are done. Returns the others with their seconds."""
         for number in done:
             self._running.pop(number, None)
         now = time.monotonic()
-        return {n: (r, now - r.begin) for n, r in self._running.items()}, self._again
+        return {n: (r, now - r.begin) for n, r in self._running.items()}
 
 
 def carry_out(task: Task, board: Any, arguments: dict[str, Any]) -> Done:
@@ -91,7 +99,7 @@ def carry_out(task: Task, board: Any, arguments: dict[str, Any]) -> Done:
         if error.errno in _PASSING:
             raise PassingError(*error.args) from error
         raise
-    return Done(report, node, host, begin, time.time())
+    return Done(report, earlier_attempts(), node, host, begin, time.time())
 
 
 class Run:
@@ -103,7 +111,6 @@ class Run:
         self.bytes = bytes
         self.done: dict[int, Done] = {}
         self.stragglers: dict[int, Straggler] = {}
-        self.again = 0
         self._seconds: list[float] = []  # of tasks that were carried out, sorted
         self.begin = self.end = time.monotonic()
         self._progress = progress
@@ -162,7 +169,7 @@ class Run:
 
     def _look(self) -> None:
         try:
-            running, self.again = ray.get(self._board.look.remote(list(self.done)), timeout=5)
+            running = ray.get(self._board.look.remote(list(self.done)), timeout=5)
         except (ray.exceptions.RayActorError, ray.exceptions.GetTimeoutError):
             return
         for number, (task, seconds) in running.items():
