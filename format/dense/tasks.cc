@@ -1,6 +1,8 @@
 // The tasks of a conversion.
 #include "format/dense/tasks.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <queue>
