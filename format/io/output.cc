@@ -224,15 +224,7 @@ Status OutputFile::write_at(int64_t offset, std::span<const std::byte> bytes) {
     std::copy(bytes.begin(), bytes.end(), memory_->begin() + static_cast<std::ptrdiff_t>(begin));
     return {};
   }
-  constexpr size_t kMost = size_t{1} << 30;
-  while (!bytes.empty()) {
-    const ssize_t n = ::pwrite(fd_.get(), bytes.data(), std::min(bytes.size(), kMost), offset);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return io_error("cannot write {} at byte {}", escaped(path_), offset);
-    offset += n;
-    bytes = bytes.subspan(static_cast<size_t>(n));
-  }
-  return {};
+  return write_bytes(fd_.get(), path_, offset, bytes);
 }
 
 void OutputFile::start_flush(int64_t begin, int64_t end) {

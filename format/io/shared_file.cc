@@ -13,6 +13,19 @@
 
 namespace dequant::format {
 
+Status write_bytes(int fd, const std::string& path, int64_t offset,
+                   std::span<const std::byte> bytes) {
+  constexpr size_t kMost = size_t{1} << 30;
+  while (!bytes.empty()) {
+    const ssize_t n = ::pwrite(fd, bytes.data(), std::min(bytes.size(), kMost), offset);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return io_error("cannot write {} at byte {}", escaped(path), offset);
+    offset += n;
+    bytes = bytes.subspan(static_cast<size_t>(n));
+  }
+  return {};
+}
+
 void start_flush_of(int fd, int64_t begin, int64_t end) {
   constexpr int64_t kStep = int64_t{32} << 20;
   const int64_t first = begin / kStep * kStep;
@@ -44,15 +57,7 @@ Status SharedFile::reserve(Range bytes) {
 }
 
 Status SharedFile::write_at(int64_t offset, std::span<const std::byte> bytes) {
-  constexpr size_t kMost = size_t{1} << 30;
-  while (!bytes.empty()) {
-    const ssize_t n = ::pwrite(fd_.get(), bytes.data(), std::min(bytes.size(), kMost), offset);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return io_error("cannot write {} at byte {}", escaped(path_), offset);
-    offset += n;
-    bytes = bytes.subspan(static_cast<size_t>(n));
-  }
-  return {};
+  return write_bytes(fd_.get(), path_, offset, bytes);
 }
 
 Status SharedFile::flush() {

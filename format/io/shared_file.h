@@ -10,8 +10,14 @@
 
 namespace dequant::format {
 
-/// Where [begin, end), which was written, completes a step of a file, starts to flush that step, so
-/// that fsync() has few bytes left. Errors are those of fsync(), which reports all.
+/// Writes all bytes at an offset of a file; `path` is for messages. Any number of threads may call
+/// it at once. Fails with io.
+Status write_bytes(int fd, const std::string& path, int64_t offset,
+                   std::span<const std::byte> bytes);
+
+/// Call after a write of [begin, end). Where these bytes complete a step of the file, the system
+/// starts to flush the step, so that fsync() has few bytes left. An error of the disk is reported
+/// by fsync().
 void start_flush_of(int fd, int64_t begin, int64_t end);
 
 /// An open file of that kind. It has its name from the beginning on. All functions fail with io.
