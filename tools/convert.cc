@@ -291,9 +291,9 @@ void add_convert(const Command& app, int& exit_code) {
              "Checkpoints, GGUF: continue an interrupted conversion after its last complete file");
   c.add_option(
        "--shard", o->share,
-       "Checkpoints, GGUF, TFLite: carry out one share of the tasks, such as 0/8, the first of "
-       "8; auto: that which Slurm, torchrun, MPI or Kubernetes says. dequant finalize then "
-       "completes the output")
+       "Carry out one share of the tasks, such as 0/8, the first of 8; auto: that which Slurm, "
+       "torchrun, MPI or Kubernetes says. Of ONNX models the data file has tasks. dequant "
+       "finalize then completes the output")
       .type_name("I/N|auto");
   c.add_option("--task", o->task, "Carry out the task of that number of dequant plan")
       .type_name("NUMBER")
