@@ -27,11 +27,29 @@ enum class Demand : uint8_t {
   nearest,  ///< of Resize: in mode nearest, without a number for what lies outside
 };
 
+/// Along which axes an operator moves whole slices, in their order: along such an axis each slice
+/// may have a scale of its own.
+enum class Slices : uint8_t {
+  of_none,      ///< along no axis, or along none that dequant looks for
+  of_all,       ///< along each axis
+  of_equal,     ///< along axes, counted from the last one, whose size does not change
+  of_others,    ///< along all axes but that of its attribute
+  of_gathered,  ///< likewise, and the indices have axes in place of that one
+  of_unlisted,  ///< along all axes but those of its input or attribute `axes`
+  of_batch_and_channels,
+  of_unpadded,  ///< along axes without padding
+  of_permuted,  ///< along each axis, which gets the place that `perm` says
+  of_counted,   ///< along axes with the same size, and as many elements before or behind them
+};
+
 /// A row of the table of operators.
 struct MovingOperator {
   std::string_view name;
   Carries carries;
   Demand demand;
+  Slices slices = Slices::of_none;
+  std::string_view axis = {};  ///< the attribute of Slices::of_others and of_gathered
+  int64_t otherwise = 0;       ///< its default
 };
 
 /// The row of a node's operator, or null.
@@ -45,8 +63,8 @@ size_t carried_outputs(const MovingOperator& op, const Node& node);
 
 /// Scale and zero point of the quantized numbers, and their float type.
 struct MovedNumbers {
-  double scale = 0;
-  double zero_point = 0;
+  double scale = 0;       ///< the least one; NaN if one is NaN
+  double zero_point = 0;  ///< NaN if there are several
   Element type = Element::float32;
   int64_t opset = 0;  ///< of ai.onnx
 };

@@ -8,6 +8,7 @@
 #include "format/io/errors.h"
 #include "format/io/numbers.h"
 #include "format/onnx/constant_reader.h"
+#include "format/onnx/evaluation/call.h"
 #include "format/profile/code_ends.h"
 
 namespace dequant::format::onnx {
@@ -57,12 +58,19 @@ Result<bool> QuantizerFacts::same_constant(const Graph& ga, std::string_view a, 
   return x->shape == y->shape || (count == 1 && y->bytes.size() == x->bytes.size());
 }
 
-Result<bool> QuantizerFacts::same_parameters(const Graph& qg, const Node& q, const Graph& dg,
-                                             const Node& d) {
+Result<bool> QuantizerFacts::same_constants(const Graph& qg, const Node& q, const Graph& dg,
+                                            const Node& d) {
   for (const size_t input : {size_t{1}, size_t{2}}) {
     DEQUANT_TRY(const bool same, same_constant(qg, q.input(input), dg, d.input(input)));
     if (!same) return false;
   }
+  return true;
+}
+
+Result<bool> QuantizerFacts::same_parameters(const Graph& qg, const Node& q, const Graph& dg,
+                                             const Node& d) {
+  DEQUANT_TRY(const bool same, same_constants(qg, q, dg, d));
+  if (!same) return false;
   DEQUANT_TRY(const bool single, is_per_tensor(dg, d));
   if (single) return true;  // the axis has no meaning
   return int_attribute(q, "axis", 1) == int_attribute(d, "axis", 1) &&
@@ -208,6 +216,21 @@ Result<Listed> QuantizerFacts::listed(const Graph& graph, const Node& node, size
   for_each_number(
       data->element, data->bytes, [&](double v) { out.numbers.push_back(v); }, count);
   return out;
+}
+
+Result<std::optional<std::vector<int64_t>>> QuantizerFacts::integers(const Graph& graph,
+                                                                     std::string_view name) {
+  std::optional<std::vector<int64_t>> none;
+  DEQUANT_TRY(const Resolved r, constants_.resolve(graph, name));
+  if (!r.constant) return none;
+  const ArrayType type = r.constant->array_type();
+  const auto count = count_of(type);
+  const bool is_integer = type.data_type == kInt64 || type.data_type == onnx_code(Element::int32);
+  if (!is_integer || !count || *count > kMostListed) return none;
+  DEQUANT_TRY(const Array array,
+              array_of(model_, files_, *r.constant, kMostListed * int64_t{sizeof(int64_t)}));
+  DEQUANT_TRY(auto numbers, onnx::integers(array));
+  return std::optional(std::move(numbers));
 }
 
 }  // namespace dequant::format::onnx

@@ -34,6 +34,9 @@ class QuantizerFacts {
   /// True if both nodes have constant and equal scales, zero points, axes and block sizes.
   Result<bool> same_parameters(const Graph& qg, const Node& q, const Graph& dg, const Node& d);
 
+  /// True if both nodes have constant and equal scales and zero points, along whatever axis.
+  Result<bool> same_constants(const Graph& qg, const Node& q, const Graph& dg, const Node& d);
+
   /// True if the node has one scale, which is constant.
   Result<bool> is_per_tensor(const Graph& graph, const Node& node);
 
@@ -59,6 +62,9 @@ class QuantizerFacts {
 
   /// The numbers of the scale (input 1) or zero point (input 2) of a node; 0 without a zero point.
   Result<Listed> listed(const Graph& graph, const Node& node, size_t input);
+
+  /// The integers of a constant of int64 or int32, at most 1024; nothing for other values.
+  Result<std::optional<std::vector<int64_t>>> integers(const Graph& graph, std::string_view name);
 
  private:
   Result<std::optional<TensorData>> data_of(const Graph& graph, std::string_view name);

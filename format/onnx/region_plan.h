@@ -10,6 +10,7 @@
 #include "format/onnx/moving.h"
 #include "format/onnx/pair_replacement.h"
 #include "format/onnx/region.h"
+#include "format/onnx/region_axes.h"
 #include "format/onnx/save.h"
 
 namespace dequant::format::onnx {
@@ -18,6 +19,8 @@ namespace dequant::format::onnx {
 struct RegionPlan {
   std::string obstacle;  ///< empty: it becomes float
   Element type = Element::float32;
+  /// Of each value and constant, where each slice along an axis has a scale of its own.
+  std::map<const Definition*, int64_t> axes;
   std::vector<PairReplacement> quantize;  ///< of each QuantizeLinear
   PairReplacement input;  ///< of each DequantizeLinear, where the codes are an input of the model
   /// The names of the floats of constants, by the definitions of the codes.
@@ -25,8 +28,9 @@ struct RegionPlan {
   std::deque<Fold> folds;  ///< these floats
 };
 
-/// Plans regions. All must hold: one scale and zero point, one float type, nodes that move floats
-/// as they move codes, and no numbers that other nodes read or make quantized.
+/// Plans regions. All must hold: one scale and zero point, or those of slices that all nodes keep;
+/// one float type; nodes that move floats as they move codes; and no numbers that other nodes read
+/// or make quantized.
 class RegionPlanner {
  public:
   /// `dtype` is the type that folded constants get; none: their own.
@@ -37,7 +41,8 @@ class RegionPlanner {
         rewire_(rewire),
         facts_(facts),
         replacements_(replacements),
-        dtype_(dtype) {}
+        dtype_(dtype),
+        axes_(model, constants, rewire, facts) {}
 
   /// The plan of a region with a QuantizeLinear or a DequantizeLinear. Changes nothing in the
   /// model. Fails with malformed, limit or io.
@@ -45,9 +50,12 @@ class RegionPlanner {
 
  private:
   Status check_parameters(const Region& region, const Place& one, RegionPlan& plan);
+  Status check_slices(const Region& region, const Place& one, RegionPlan& plan);
   Status check_moves(const Region& region, const Place& one, RegionPlan& plan);
   Status check_ends(const Region& region, const Place& one, RegionPlan& plan);
   Status plan_fold(const Region& region, const MovedConstant& c, RegionPlan& plan);
+  Node& dequantize_of(const Node& d, Text codes, std::optional<int64_t> axis,
+                      std::string_view output);
 
   Model& model_;
   Constants& constants_;
@@ -55,6 +63,7 @@ class RegionPlanner {
   QuantizerFacts& facts_;
   PairReplacements& replacements_;
   const std::optional<Element> dtype_;
+  RegionAxisFinder axes_;
 };
 
 }  // namespace dequant::format::onnx

@@ -114,10 +114,12 @@ class Stripper {
     for (Value* v : region.inputs) {
       changed_inputs_.emplace(v->name.str(),
                               element_from_onnx(v->elem_type).value_or(Element::uint8));
-      DEQUANT_CHECK(types_.change(*one.graph, *one.node, *v, plan.type, report_.inputs));
+      DEQUANT_CHECK(
+          types_.change(*one.graph, *one.node, *v, plan.type, report_.inputs, axis_of(plan, *v)));
     }
     for (Value* v : region.outputs) {
-      DEQUANT_CHECK(types_.change(*one.graph, *one.node, *v, plan.type, report_.outputs));
+      DEQUANT_CHECK(
+          types_.change(*one.graph, *one.node, *v, plan.type, report_.outputs, axis_of(plan, *v)));
     }
     for (size_t i = 0; i < region.quantize.size(); ++i) {
       const Place& q = region.quantize[i];
@@ -134,6 +136,12 @@ class Stripper {
       ranges_.forget(*graph, name);
     }
     return {};
+  }
+
+  /// The axis of the scales in an input or output of the model, where they are several.
+  std::optional<int64_t> axis_of(const RegionPlan& plan, const Value& value) const {
+    const auto axis = plan.axes.find(rewire_.scopes().find(model_.graph, value.name));
+    return axis == plan.axes.end() ? std::nullopt : std::optional(axis->second);
   }
 
   Status strip_dequantize(Graph& graph, Node& d) {

@@ -4,7 +4,7 @@
 namespace dequant::format::onnx {
 
 Status TypeChanges::change(const Graph& graph, const Node& node, Value& value, Element to,
-                           std::vector<ChangedValue>& changed) {
+                           std::vector<ChangedValue>& changed, std::optional<int64_t> moved_axis) {
   ChangedValue c;
   c.name = value.name.str();
   c.from = element_from_onnx(value.elem_type).value_or(Element::uint8);
@@ -13,7 +13,7 @@ Status TypeChanges::change(const Graph& graph, const Node& node, Value& value, E
   DEQUANT_TRY(c.zero_point, facts_.listed(graph, node, 2));
   DEQUANT_TRY(const bool single, facts_.is_per_tensor(graph, node));
   const Attribute* axis = node.attribute("axis");
-  if (!single) c.axis = axis == nullptr ? 1 : axis->i;
+  if (!single) c.axis = moved_axis.value_or(axis == nullptr ? 1 : axis->i);
   changed.push_back(std::move(c));
   value.elem_type = onnx_code(to);
   write(value);

@@ -21,9 +21,10 @@ class TypeChanges {
   TypeChanges(Rewire& rewire, QuantizerFacts& facts) : rewire_(rewire), facts_(facts) {}
 
   /// Changes the type of an input or output of the model, for which can_set_type() is true, and
-  /// adds it to `changed`, with the parameters of the node. Fails with malformed or io.
+  /// adds it to `changed`, with the parameters of the node, along `moved_axis` where that is given.
+  /// Fails with malformed or io.
   Status change(const Graph& graph, const Node& node, Value& value, Element to,
-                std::vector<ChangedValue>& changed);
+                std::vector<ChangedValue>& changed, std::optional<int64_t> moved_axis = {});
 
   /// Notes the new type of a value.
   void set_later(const Graph& graph, std::string_view name, Element type) {

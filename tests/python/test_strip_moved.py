@@ -324,7 +324,7 @@ def test_scales_of_slices_stay(tmp_path):
     tensors = [floats([0.5, 0.25, 1, 2]).tensor("s4"), codes("uint8", [1, 2, 3, 4]).tensor("z4")]
     nodes = [q("in s4 z4", "a", axis=1), TRANSPOSE, dq("b s4 z4", "c", axis=3),
              node("Identity", "c", "out")]
-    stays(nodes, tmp_path, "each slice has a scale of its own", tensors=tensors)
+    stays(nodes, tmp_path, "each slice has a range of its own", tensors=tensors)
 
 
 def test_scale_that_is_no_scale_stays(tmp_path):
