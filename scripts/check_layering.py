@@ -83,6 +83,15 @@ ALLOWED = {
     # `dequant run` evaluates ONNX nodes; no other format has nodes.
     "tools/run.cc": (*TOOLS, "format/onnx/evaluate.h"),
     "python/core": ("dequant/", *FORMATS, "conformance/directml/", "python/core/", "nanobind/"),
+    # The module of CUDA devices; of the other module what both must agree on.
+    "python/cuda": ("dequant/", "cuda/device.h", "cuda/device_host.h", "cuda/load.h",
+                    "cuda/scratch.h", "python/core/device_call.h", "python/core/dlpack.h",
+                    "python/core/raise.h", "python/core/unlocked.h", "python/cuda/", "nanobind/"),
+    # Loading model files onto a device, above the kernels.
+    **dict.fromkeys(("cuda/device.h", "cuda/device_cuda.cc", "cuda/device_host.cc",
+                     "cuda/device_host.h", "cuda/load.cc", "cuda/load.h", "cuda/ring.cc",
+                     "cuda/ring.h", "cuda/scratch.h", "cuda/upload.cc", "cuda/upload.h"),
+                    ("dequant/", "cuda/", "format/io/", "format/model/")),
     # Fuzz targets include entry points for external data, not the functions behind these.
     "fuzz": ("dequant.h", "dequant/", "format/", "conformance/", "fuzz/", "flatbuffers/",
              "fmt/"),
@@ -93,7 +102,8 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
 
 def violations(root: pathlib.Path) -> list[str]:
     found = []
-    for folder in ("include", "src", "format", "conformance", "bench", "tools", "python", "fuzz"):
+    for folder in ("include", "src", "format", "conformance", "bench", "tools", "python", "cuda",
+                   "fuzz"):
         for path in sorted((root / folder).rglob("*")):
             if path.suffix not in (".h", ".hpp", ".c", ".cc", ".def") or not path.is_file():
                 continue

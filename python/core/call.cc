@@ -14,45 +14,13 @@ namespace dequant::python {
 namespace nb = nanobind;
 namespace {
 
-PyObject* unsupported_error;  // set by find_errors() when the module is imported
-
-PyObject* exception_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::unsupported: return unsupported_error;
-    case ErrorCode::io: return PyExc_OSError;
-    case ErrorCode::out_of_memory: return PyExc_MemoryError;
-    default: return PyExc_ValueError;
-  }
-}
-
 [[noreturn]] void raise_type(const char* parameter, const char* wanted, nb::handle object) {
   const nb::object type = object.type().attr("__name__");
   PyErr_Format(PyExc_TypeError, "%s: %s is wanted, not %S", parameter, wanted, type.ptr());
   throw nb::python_error();
 }
 
-/// Raises the subclass of OSError that belongs to errno, as Python's own functions do, so that
-/// programs can distinguish errors by class or by `errno`. The message is the library's.
-[[noreturn]] void raise_system(const Error& error) {
-  const nb::object generic = nb::handle(PyExc_OSError)(error.system, "");
-  const nb::object exception = generic.type()(error.message);
-  exception.attr("errno") = error.system;
-  PyErr_SetObject(exception.type().ptr(), exception.ptr());
-  throw nb::python_error();
-}
-
 }  // namespace
-
-void find_errors() {
-  const auto module = nb::module_::import_("dequant._errors");
-  unsupported_error = nb::object(module.attr("UnsupportedError")).release().ptr();
-}
-
-void raise(const Error& error) {
-  if (error.code == ErrorCode::io && error.system != 0) raise_system(error);
-  PyErr_SetString(exception_of(error.code), error.message.c_str());
-  throw nb::python_error();
-}
 
 int64_t integer(const char* parameter, nb::handle object) {
   if (PyBool_Check(object.ptr()) || !PyIndex_Check(object.ptr()))
@@ -109,8 +77,14 @@ std::span<const std::byte> OptionalTensor::bytes() const {
   return tensor_ ? tensor_->bytes() : std::span<const std::byte>();
 }
 
-nb::object run_plan(const Plan& plan, Buffers buffers, Shape shape, const Wanted& wanted) {
+nb::object run_plan(const Plan& plan, Buffers buffers, Shape shape, const Wanted& wanted,
+                    Inputs inputs) {
   ThreadPool pool(threads_of(wanted.threads));
+  const auto on_device = [](const Tensor* tensor) {
+    return tensor != nullptr && tensor->on_device();
+  };
+  if (std::any_of(inputs.begin(), inputs.end(), on_device))
+    return run_on_device(plan, buffers, shape, wanted, inputs);
   const Output y({plan.output, shape}, wanted.out, wanted.like);
   buffers.y = y.bytes();
   Status status;

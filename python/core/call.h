@@ -1,32 +1,18 @@
-// The steps that the functions of all dialects share: reading arguments, running a plan, raising
-// errors.
+// The steps that the functions of all dialects share: reading arguments and running a plan.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
+#include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
-#include <utility>
 
 #include "dequant/plan.h"
+#include "python/core/raise.h"
 #include "python/core/tensor.h"
 
 namespace dequant::python {
-
-/// Imports the exception classes of the package. Called once, before all other functions of this
-/// file.
-void find_errors();
-
-/// Raises the exception for an error code, with the library's message: dequant.UnsupportedError
-/// for `unsupported`, OSError for `io`, MemoryError for `out_of_memory`, otherwise ValueError.
-[[noreturn]] void raise(const Error& error);
-
-/// The value of a result; raises the exception of its error.
-template <class T>
-T checked(Result<T> result) {
-  if (!result) raise(result.error());
-  return *std::move(result);
-}
 
 /// Arguments as C++ values. Raise TypeError for an object of another type (a bool is no int), and
 /// OverflowError for an int beyond 64 bits.
@@ -44,6 +30,8 @@ class OptionalTensor {
   OptionalTensor(const char* name, nanobind::handle object, Element numbers);
   std::optional<TensorType> type() const;
   std::span<const std::byte> bytes() const;
+  /// The tensor, or null.
+  const Tensor* get() const { return tensor_ ? &*tensor_ : nullptr; }
 
  private:
   std::optional<Tensor> tensor_;
@@ -56,8 +44,22 @@ struct Wanted {
   nanobind::handle like;     ///< None or "torch"
 };
 
-/// Runs the plan with the GIL released, and returns `out` or a new array of that shape.
-nanobind::object run_plan(const Plan& plan, Buffers buffers, Shape shape, const Wanted& wanted);
+/// The tensor arguments of a call; null for those that are absent.
+using Inputs = std::span<const Tensor* const>;
+
+/// Runs the plan with the GIL released, and returns `out` or a new array of that shape. `buffers`
+/// are memory of `inputs`, which are on one device, or constants.
+nanobind::object run_plan(const Plan& plan, Buffers buffers, Shape shape, const Wanted& wanted,
+                          Inputs inputs);
+inline nanobind::object run_plan(const Plan& plan, Buffers buffers, Shape shape,
+                                 const Wanted& wanted,
+                                 std::initializer_list<const Tensor*> inputs) {
+  return run_plan(plan, buffers, shape, wanted, Inputs(inputs.begin(), inputs.size()));
+}
+
+/// The same for inputs of which at least one is on a device; dequant._cuda runs the plan.
+nanobind::object run_on_device(const Plan& plan, const Buffers& buffers, Shape shape,
+                               const Wanted& wanted, Inputs inputs);
 
 /// `own`, and the common end of all docstrings.
 std::string documented(const char* own);

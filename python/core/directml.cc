@@ -64,7 +64,8 @@ nb::object compute(DML_OPERATOR_TYPE type, nb::handle input, nb::handle scale,
                    scales.tensor().bytes(),
                    zeros ? zeros->tensor().bytes() : std::span<const std::byte>(),
                    {}},
-                  x.tensor().type().shape, wanted);
+                  x.tensor().type().shape, wanted,
+                  {&x.tensor(), &scales.tensor(), zeros ? &zeros->tensor() : nullptr});
 }
 
 template <DML_OPERATOR_TYPE kType>

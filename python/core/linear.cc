@@ -37,7 +37,7 @@ nb::object of_onnx(nb::handle x, nb::handle scale, nb::handle zero_point, nb::ha
   if (node.block_size == 0) node.block_size.reset();
   return run_plan(checked(onnx::dequantize_linear(node)),
                   {codes.bytes(), scales.bytes(), zeros.bytes(), {}}, codes.type().shape,
-                  {out, threads, like});
+                  {out, threads, like}, {&codes, &scales, zeros.get()});
 }
 
 nb::object of_microsoft(nb::handle x, nb::handle x_scale, nb::handle x_zero_point, nb::handle axis,
@@ -51,7 +51,7 @@ nb::object of_microsoft(nb::handle x, nb::handle x_scale, nb::handle x_zero_poin
                                          .axis = optional_integer("axis", axis)};
   return run_plan(checked(microsoft::dequantize_linear(node)),
                   {codes.bytes(), scales.bytes(), zeros.bytes(), {}}, codes.type().shape,
-                  {out, threads, like});
+                  {out, threads, like}, {&codes, &scales, zeros.get()});
 }
 
 nb::object of_webnn(nb::handle input, nb::handle scale, nb::handle zero_point, nb::handle out,
@@ -63,7 +63,7 @@ nb::object of_webnn(nb::handle input, nb::handle scale, nb::handle zero_point, n
   const webnn::DequantizeLinear node{codes.type(), scales.type(), zeros.type()};
   return run_plan(checked(webnn::dequantize_linear(node)),
                   {codes.bytes(), scales.bytes(), zeros.bytes(), {}}, codes.type().shape,
-                  {out, threads, like});
+                  {out, threads, like}, {&codes, &scales, &zeros});
 }
 
 constexpr const char* kOnnx = R"(ONNX's DequantizeLinear: y = (x - zero_point) * scale.

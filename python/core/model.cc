@@ -10,6 +10,7 @@
 #include "format/model/extract.h"
 #include "format/model/plan_words.h"
 #include "python/core/call.h"
+#include "python/core/device_call.h"
 #include "python/core/numpy.h"
 #include "python/core/unlocked.h"
 
@@ -111,6 +112,15 @@ class ModelFile {
     }
     if (!status) raise(status.error());
     return y.result();
+  }
+
+  /// A capsule with a DeviceTensor, for dequant._cuda.
+  nb::object for_device(size_t index, nb::handle dtype) const {
+    auto extractor = opened();
+    auto out = std::make_unique<DeviceTensor>(DeviceTensor{extractor, at(*extractor, index)});
+    if (const auto output = output_of("dtype", dtype)) out->tensor.recipe->set_output(*output);
+    return nb::capsule(out.release(), DeviceTensor::kName,
+                       [](void* p) noexcept { delete static_cast<DeviceTensor*>(p); });
   }
 
   nb::object codes(size_t index) const {
@@ -227,6 +237,7 @@ void add_model(nb::module_& core) {
       .def("find", &ModelFile::find, "name"_a)
       .def("dequantize", &ModelFile::dequantize, "index"_a, "dtype"_a.none(), "out"_a.none(),
            "threads"_a.none(), "like"_a.none())
+      .def("for_device", &ModelFile::for_device, "index"_a, "dtype"_a.none())
       .def("codes", &ModelFile::codes, "index"_a)
       .def("scale", &ModelFile::scale, "index"_a)
       .def("zero_point", &ModelFile::zero_point, "index"_a)

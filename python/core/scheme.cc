@@ -37,6 +37,8 @@ nb::object dequantize(nb::handle scheme, nb::dict tensors, nb::dict options, nb:
     inputs.emplace_back(names.back().c_str(), value);
     types.push_back({names.back(), inputs.back().type()});
   }
+  std::vector<const Tensor*> given_inputs;
+  for (const Tensor& input : inputs) given_inputs.push_back(&input);
   const auto settings = strings(options);
   std::vector<SchemeOption> given;
   for (const auto& [option, value] : settings) given.push_back({option, value});
@@ -54,7 +56,7 @@ nb::object dequantize(nb::handle scheme, nb::dict tensors, nb::dict options, nb:
                    .tensor_scale = bytes(dense.tensor_scale),
                    .group_index = bytes(dense.group_index),
                    .codebook = codebook},
-                  dense.shape, {out, threads, like});
+                  dense.shape, {out, threads, like}, Inputs(given_inputs));
 }
 
 /// name -> (names of its tensors, of these the required ones, names of its options, description)

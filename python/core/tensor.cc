@@ -16,6 +16,12 @@ namespace dequant::python {
 namespace nb = nanobind;
 namespace {
 
+/// Bytes at the address of a view.
+std::span<const std::byte> bytes_at(nb::handle view, int64_t size) {
+  const auto address = nb::cast<uintptr_t>(view.attr("address"));
+  return {reinterpret_cast<const std::byte*>(address), static_cast<size_t>(size)};
+}
+
 [[noreturn]] void refuse_number(PyObject* type, const char* name, nb::handle object,
                                 const char* problem, Element element) {
   PyErr_Format(type, "%s: %R %s %s", name, object.ptr(), problem, dequant::name(element).data());
@@ -51,12 +57,19 @@ void Sizes::assign(nb::tuple sizes) {
   for (const nb::handle size : sizes) *next++ = nb::cast<int64_t>(size);
 }
 
-Tensor::Tensor(const char* name, nb::handle object, const Element* numbers, Layout layout) {
+Tensor::Tensor(const char* name, nb::handle object, const Element* numbers, Layout layout)
+    : name_(name) {
   if (borrow(object, layout) || take_packed(object) || take_bytes(object) ||
       (numbers != nullptr && take_number(name, object, *numbers)))
     return;
   const nb::object number = numbers == nullptr ? nb::none() : nb::object(to_str(*numbers));
-  const auto adapted = nb::cast<nb::tuple>(arrays("adapt")(name, object, number));
+  const nb::object found = arrays("adapt")(name, object, number);
+  if (PyTuple_CheckExact(found.ptr()) == 0) {
+    take_view(found, layout);
+    return;
+  }
+  const auto adapted = nb::borrow<nb::tuple>(found);
+  is_number_ = PyList_Check(object.ptr()) != 0 || PyTuple_Check(object.ptr()) != 0;
   element_ = element_from_name(nb::cast<std::string_view>(adapted[1])).value();
   sizes_.assign(nb::cast<nb::tuple>(adapted[2]));
   if (!exported_.get(adapted[0], PyBUF_SIMPLE)) throw nb::type_error("adapt() made no buffer");
@@ -65,7 +78,8 @@ Tensor::Tensor(const char* name, nb::handle object, const Element* numbers, Layo
 }
 
 bool Tensor::borrow(nb::handle object, Layout layout) {
-  if (!is_plain_array(object) && !is_scalar(object)) return false;
+  is_number_ = is_scalar(object);
+  if (!is_number_ && !is_plain_array(object)) return false;
   const auto items = items_of(object);
   if (!items) return false;
   const bool contiguous = exported_.get(object, PyBUF_C_CONTIGUOUS);
@@ -103,9 +117,32 @@ bool Tensor::take_packed(nb::handle object) {
   if (!is_packed(object)) return false;
   element_ = element_from_name(nb::cast<std::string_view>(object.attr("dtype"))).value();
   sizes_.assign(nb::cast<nb::tuple>(object.attr("shape")));
-  if (!exported_.get(object.attr("data"), PyBUF_SIMPLE)) return false;
-  bytes_ = exported_.bytes();
+  const nb::object data = object.attr("data");
+  if (exported_.get(data, PyBUF_SIMPLE)) {
+    bytes_ = exported_.bytes();
+    return true;
+  }
+  view_ = data.attr("current")();
+  bytes_ = bytes_at(view_, packed_bytes(element_, element_count(sizes_.shape()).value()).value());
   return true;
+}
+
+/// A view of a tensor on a device, of dequant._device.
+void Tensor::take_view(nb::object view, Layout layout) {
+  element_ = element_from_name(nb::cast<std::string_view>(view.attr("element"))).value();
+  sizes_.assign(nb::cast<nb::tuple>(view.attr("shape")));
+  const nb::object strides = view.attr("strides");
+  int64_t count = element_count(sizes_.shape()).value();
+  if (!strides.is_none() && layout == Layout::strided &&
+      take_strides(nb::cast<nb::tuple>(strides))) {
+    count = 1;
+    for (size_t i = 0; i < sizes_.shape().size(); ++i)
+      count += (sizes_.shape()[i] - 1) * strides_.shape()[i];
+  } else if (!strides.is_none()) {
+    view = view.attr("contiguous")();
+  }
+  bytes_ = bytes_at(view, packed_bytes(element_, count).value());
+  view_ = std::move(view);
 }
 
 bool Tensor::take_strides() {
@@ -123,6 +160,14 @@ bool Tensor::take_strides() {
   bytes_ = {static_cast<const std::byte*>(view.buf),
             static_cast<size_t>((last + 1) * view.itemsize)};
   return true;
+}
+
+/// The strides of a view, in elements; false for negative ones.
+bool Tensor::take_strides(nb::tuple strides) {
+  strides_.assign(strides);
+  const Shape steps = strides_.shape();
+  is_packed_ = std::any_of(steps.begin(), steps.end(), [](int64_t step) { return step < 0; });
+  return !is_packed_;
 }
 
 bool Tensor::take_number(const char* name, nb::handle object, Element element) {
@@ -150,6 +195,7 @@ bool Tensor::take_number(const char* name, nb::handle object, Element element) {
   }
   std::memcpy(number_.data(), &code, sizeof code);
   element_ = element;
+  is_number_ = true;
   bytes_ = std::span(number_).first(static_cast<size_t>((bits(element) + 7) / 8));
   return true;
 }

@@ -56,13 +56,14 @@ enum class Layout : uint8_t {
   strided,  ///< strides are non-negative and multiples of the element size
 };
 
-/// A tensor to read. It keeps the memory valid.
+/// A tensor to read, in memory of the host or on a CUDA device. It keeps the memory valid.
 class Tensor {
  public:
   /// Reads numpy arrays and scalars, dequant.Packed and bytes itself, and passes other objects to
-  /// adapt() of dequant._arrays. adapt() raises TypeError for an object that is no tensor, or whose
-  /// dtype is no element type. If `numbers` is given, a Python number becomes a scalar of this
-  /// element type; a float is rounded to float32. OverflowError if the number is out of range.
+  /// adapt() of dequant._arrays, also those on a device. adapt() raises TypeError for an object
+  /// that is no tensor, or whose dtype is no element type. If `numbers` is given, a Python number
+  /// becomes a scalar of this element type; a float is rounded to float32. OverflowError if the
+  /// number is out of range. `name` must outlive the tensor.
   Tensor(const char* name, nanobind::handle object, const Element* numbers = nullptr,
          Layout layout = Layout::packed);
 
@@ -71,17 +72,30 @@ class Tensor {
   std::optional<Shape> strides() const {
     return is_packed_ ? std::nullopt : std::optional(strides_.shape());
   }
+  /// Of a tensor on a device: addresses of the device.
   std::span<const std::byte> bytes() const { return bytes_; }
+
+  const char* name() const { return name_; }
+  bool on_device() const { return view_.is_valid(); }
+  /// Of a tensor on a device: its View of dequant._device.
+  nanobind::object view() const { return view_; }
+  /// True for Python numbers, lists of them, and scalars of numpy, which go to any device.
+  bool is_number() const { return is_number_; }
 
  private:
   bool borrow(nanobind::handle object, Layout layout);
   bool take_strides();
+  bool take_strides(nanobind::tuple strides);
   bool take_packed(nanobind::handle object);
   bool take_bytes(nanobind::handle object);
+  void take_view(nanobind::object view, Layout layout);
   void own(Owned bytes);
   bool take_number(const char* name, nanobind::handle object, Element element);
 
+  const char* name_;
+  nanobind::object view_;
   Element element_ = Element::uint8;
+  bool is_number_ = false;
   bool is_packed_ = true;
   Sizes sizes_;
   Sizes strides_;

@@ -53,7 +53,7 @@ nb::object dequantize(nb::handle input, nb::handle min_range, nb::handle max_ran
                                     .semantics = semantics_of(semantics)};
   return run_plan(checked(tensorflow::dequantize(node)),
                   {codes.bytes(), {}, {}, {}, least.bytes(), greatest.bytes()}, codes.type().shape,
-                  {out, threads, like});
+                  {out, threads, like}, {&codes, &least, &greatest});
 }
 
 constexpr const char* kDequantize =

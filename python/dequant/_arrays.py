@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, _numbers
+from . import _core, _device, _numbers
 from ._core import BITS
 from ._dtypes import as_bfloat16, describe, element_of, name_of
 
@@ -42,11 +42,19 @@ def shape_of(parameter: str, shape: Any) -> tuple[int, ...]:
     return sizes
 
 
-def bytes_of(parameter: str, data: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """The memory of contiguous one-byte items as an array of one dimension, without a copy."""
+def bytes_of(parameter: str, data: Any) -> Any:
+    """The memory of contiguous one-byte items as an array of one dimension, without a copy; of a
+    tensor on a device a dequant._device.View."""
     # torch does not export this dtype under its name: a view as uint8 has the same bytes.
     if str(getattr(data, "dtype", "")) == "torch.float4_e2m1fn_x2":
         data = data.view(sys.modules["torch"].uint8)
+    if _device.is_on_device(data):
+        view = _device.view_of(parameter, data)
+        if BITS[view.element] != 8:
+            raise TypeError(f"{parameter}: items of one byte are wanted, not {view.element}")
+        if view.strides is not None:
+            raise ValueError(f"{parameter}: packed bytes must be contiguous")
+        return view
     array, element = (of_dlpack(parameter, data) if speaks_dlpack(data)
                       else (_array(parameter, data), None))
     if array.dtype.itemsize != 1 or array.dtype.hasobject:
@@ -56,13 +64,15 @@ def bytes_of(parameter: str, data: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
     return array.reshape(-1).view(np.uint8)
 
 
-def adapt(name: str, value: Any,
-          numbers: str | None = None) -> tuple[np.ndarray, str, tuple[int, ...], bool]:
+def adapt(name: str, value: Any, numbers: str | None = None
+          ) -> tuple[np.ndarray, str, tuple[int, ...], bool] | _device.View:
     """The bytes of any tensor, its element type, its shape, and whether elements of less than 8
-    bits have one byte each. `numbers` is the element type of plain numbers, if they may be given
-    for the tensor: then lists of them may be as well."""
+    bits have one byte each; of a tensor on a device its View. `numbers` is the element type of
+    plain numbers, if they may be given for the tensor: then lists of them may be as well."""
     if numbers is not None and _numbers.is_list(value):
         return _numbers.of_list(name, value, numbers)
+    if _device.is_on_device(value):
+        return _device.view_of(name, value)
     if not speaks_dlpack(value):
         return _adapt_array(name, _array(name, value), numbers)
     array, element = of_dlpack(name, value)
@@ -151,9 +161,17 @@ def _check_exporter(name: str, tensor: Any) -> None:
     except (BufferError, RuntimeError, ValueError) as error:
         raise TypeError(
             f"{name}: {type(tensor).__name__} gives no memory by DLPack: {error}") from None
+    if device in (2, 13):  # of an `out` whose call has its tensors here
+        raise TypeError(f"{name}: {type(tensor).__name__} on a CUDA device, and the other tensors "
+                        "are on the CPU; the tensors of a call must be on one device")
     if device != 1:
         raise TypeError(f"{name}: {type(tensor).__name__} on a device of DLPack's type {device}; "
-                        "only memory of the CPU is served")
+                        "only memory of the CPU and of CUDA is served")
+    check_values(name, tensor)
+
+
+def check_values(name: str, tensor: Any) -> None:
+    """Raises TypeError for tensors whose values are not just their memory."""
     if getattr(tensor, "requires_grad", False) is True:
         raise TypeError(f"{name}: a tensor that requires a gradient, which would be lost; detach() "
                         "it first")
@@ -185,7 +203,7 @@ def adapt_out(out: Any, element: str, shape: tuple[int, ...]) -> np.ndarray:
     """The bytes of `out`, to write to. Raises TypeError or ValueError unless `out` is contiguous,
     writable memory of that element type and shape."""
     if isinstance(out, np.ndarray):
-        _check_out(out.dtype.name, out.shape, element, shape)
+        check_out(out.dtype.name, out.shape, element, shape)
         if isinstance(out, np.ma.MaskedArray):
             raise TypeError("out: a masked array, whose mask would not be set")
         if not out.dtype.isnative:
@@ -204,7 +222,7 @@ def adapt_out(out: Any, element: str, shape: tuple[int, ...]) -> np.ndarray:
             raise TypeError(f"out: {type(out).__name__} gives no writable memory of the CPU by "
                             "DLPack")
         codes, dtype = found
-        _check_out(dtype, codes.shape, element, shape)
+        check_out(dtype, codes.shape, element, shape)
         if not codes.flags.c_contiguous:
             raise ValueError("out: the tensor must be contiguous")
         return codes.reshape(-1).view(np.uint8)
@@ -230,7 +248,8 @@ def _is_writable(tensor: Any) -> bool:
         return False
 
 
-def _check_out(dtype: str, found: tuple[int, ...], element: str, shape: tuple[int, ...]) -> None:
+def check_out(dtype: str, found: tuple[int, ...], element: str, shape: tuple[int, ...]) -> None:
+    """Raises TypeError or ValueError unless `out` has the type and the shape of the result."""
     # numpy itself has no bfloat16: uint16 arrays may receive its bits.
     if dtype != element and not (element == "bfloat16" and dtype == "uint16"):
         raise TypeError(f"out: its dtype is {dtype}, and the result is {element}")

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from . import _core
-from ._dtypes import bfloat16_as_float32
+from . import _core, _device_load
+from ._dtypes import bfloat16_as_float32, element_of
 from ._packed import Packed
 from ._source import source_of
 from ._typing import ModelSource
@@ -79,8 +79,9 @@ class Tensor:
     none), and `opset` is the version of the scheme (1 if it has no versions). `granularity` may
     then also be "strided", for example for blocks on several axes.
 
-    `codes`, `scale`, `zero_point`, `to_numpy()` and np.asarray() read tensor data, at every access.
-    They raise ValueError after the model is closed; the attributes above stay valid.
+    `codes`, `scale`, `zero_point`, `to_numpy()`, `to_device()` and np.asarray() read tensor data,
+    at every access. They raise ValueError after the model is closed; the attributes above stay
+    valid.
     """
 
     __slots__ = ("_file", "_index", "name", "node", "x", "domain", "opset", "shape", "dtype",
@@ -159,6 +160,25 @@ class Tensor:
         ValueError if the file has changed since it was opened, OSError if it cannot be read.
         """
         return self._file.dequantize(self._index, dtype, out, threads, like)
+
+    def to_device(self, device: Any = "cuda", dtype: Any = None, *, out: Any = None,
+                  threads: int | None = None, like: str | None = "torch") -> Any:
+        """Dequantizes the tensor on a CUDA device: the packed bytes are read into pinned memory,
+        copied, and become floats there, all at once.
+
+        device   "cuda", "cuda:1", an int, or a device of torch; "cuda" is the current device
+        dtype    as of to_numpy()
+        out      a tensor on that device for the result; its content is undefined after an exception
+        threads  that read; None or 0: one for each processor
+        like     "torch", "cupy", "jax": the library of the result. None: an object with __dlpack__
+                 and __cuda_array_interface__
+
+        The results are there for what is put on the current stream of the library later. Raises
+        UnsupportedError if this package was built without CUDA, and as to_numpy() does.
+        """
+        name = self.dtype if dtype is None else element_of("dtype", dtype)
+        return _device_load.load(self._file, self._index, name, self.shape, dtype, device, out,
+                                 threads, like)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if copy is False:

@@ -21,7 +21,7 @@ class Packed:
 
     data   bytes, or a contiguous array or tensor of one-byte items; the memory is not copied.
            Elements of less than 8 bits are packed: the first element is in the lowest bits, and
-           rows need not start at a byte.
+           rows need not start at a byte. Bytes on a CUDA device stay there.
     dtype  one of dequant.dtypes, or a dtype of numpy, ml_dtypes or torch.
     shape  a sequence of ints, or one int for a vector.
 
@@ -30,7 +30,7 @@ class Packed:
 
     __slots__ = ("data", "dtype", "shape")
 
-    data: NDArray[np.uint8]  #: The bytes, as a flat array.
+    data: NDArray[np.uint8]  #: The bytes, as a flat array; of a device a view for this package.
     dtype: str  #: The name of the element, such as "int4" or "float8e4m3fn".
     shape: tuple[int, ...]
 
@@ -69,6 +69,8 @@ class Packed:
         byte for each element. Raises TypeError if neither numpy nor ml_dtypes has such a dtype, or
         ml_dtypes is not installed.
         """
+        if not isinstance(self.data, np.ndarray):
+            raise TypeError(f"the bytes are on a device: {self.data!r}")
         dtype = _dtypes.dtype_of(self.dtype)
         if dtype is None:
             raise TypeError(f"numpy has no type for {self.dtype}, and no ml_dtypes that has it is "

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from . import _arrays
+from . import _arrays, _device
 from ._core import BITS, convert_floats, dequantize_scheme
+from ._errors import UnsupportedError
 
 __all__ = ["dequantize"]
 
@@ -66,19 +67,22 @@ def _number(type: Any) -> int:
 
 
 def _float32(scale: Any) -> Any:
-    """A Python number as an array of float32; other objects are tensors."""
+    """A Python number as a scalar of float32; other objects are tensors."""
     if not isinstance(scale, (int, float)) or isinstance(scale, (bool, np.generic)):
         return scale
     with np.errstate(over="ignore"):
         number = np.float32(scale)
     if np.isinf(number) and not math.isinf(scale):
         raise OverflowError(f"scale: {scale} is beyond float32")
-    return np.asarray(number)
+    return number
 
 
 def _convert(element: str, data: Any, shape: tuple[int, ...] | None, dtype: Any, out: Any,
              like: str | None) -> Any:
     """Floats that are stored as such, in an array of theirs or in bytes."""
+    if _device.is_on_device(data):
+        raise UnsupportedError(f"data: {element} on a device, where only blocks are dequantized; "
+                               "the library of the tensor converts floats")
     if isinstance(data, np.ndarray) and data.dtype.itemsize > 1:
         array, found, stored, _ = _arrays.adapt("data", data)
         if found != element:

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from . import _device_load
 from ._model import Model, Tensor, open as _open
 
 __all__ = ["load_file", "safe_open"]
@@ -45,7 +46,8 @@ class safe_open:
 
     filename   path of the file or the folder
     framework  "np" or "pt": get_tensor() returns arrays of numpy, or tensors of torch
-    device     where tensors of torch come to
+    device     where tensors of torch come to, such as "cuda:1": a package built with CUDA copies
+               what is stored there, and dequantizes it there
     dtype      the type of dequantized tensors: float32, float16 or bfloat16; None: the type that
                the model computes in, or else that of the scales
     threads    None or 0: one for each processor
@@ -117,10 +119,18 @@ class safe_open:
             raise KeyError(f"{self._path}: there is no tensor {name!r}")
         return self._kept[name]
 
+    def _loads_there(self) -> bool:
+        """Whether packed bytes go to the device, and become floats there. A package built without
+        CUDA computes here, and torch copies the floats."""
+        return (self._framework == "pt" and _device_load.is_cuda(self._device)
+                and _device_load.is_built())
+
     def _like(self) -> str | None:
         return "torch" if self._framework == "pt" else None
 
     def _computed(self, tensor: Tensor) -> Any:
+        if self._loads_there():
+            return tensor.to_device(self._device, self._dtype, threads=self._threads)
         out = tensor.to_numpy(self._dtype, threads=self._threads, like=self._like())
         return out.to(self._device) if self._framework == "pt" else out
 
@@ -129,12 +139,17 @@ class safe_open:
         if dtype not in _DTYPES:
             raise ValueError(f"{name}: numpy and torch have no type {dtype}")
         path = os.path.join(self._path, file) if os.path.isdir(self._path) else self._path
+        in_numpy, in_torch = _DTYPES[dtype]
+        if self._loads_there():
+            import torch
+            out = torch.empty(shape, dtype=getattr(torch, in_torch), device=self._device)
+            _device_load.load_bytes(path, offset, out, self._threads)
+            return out
         data = bytearray(size)
         with open(path, "rb") as stream:
             stream.seek(offset)
             if stream.readinto(data) != size:
                 raise ValueError(f"{path}: the file has become shorter")
-        in_numpy, in_torch = _DTYPES[dtype]
         if self._framework == "np":
             return np.frombuffer(data, _numpy_dtype(in_numpy)).reshape(shape)
         import torch

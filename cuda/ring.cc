@@ -1,0 +1,86 @@
+// A ring of pinned buffers, through which bytes of files come to a device.
+#include "cuda/ring.h"
+
+namespace dequant::cuda {
+
+Result<std::unique_ptr<Ring>> Ring::make(Device& device, size_t slots, size_t slot_bytes) {
+  DEQUANT_TRY(const int index, device.current());
+  std::unique_ptr<Ring> ring(new Ring(device, index, slot_bytes));
+  DEQUANT_TRY(ring->forked_, OwnEvent::make(device));
+  for (size_t i = 0; i < slots; ++i) DEQUANT_CHECK(ring->add_slot());
+  return ring;
+}
+
+/// Parts of a slot that cannot be made leave it to the destructor.
+Status Ring::add_slot() {
+  slots_.push_back(std::make_unique<Slot>());
+  Slot& slot = *slots_.back();
+  DEQUANT_TRY(std::byte* const pinned, device_.allocate_pinned(slot_bytes_));
+  slot.pinned = {pinned, slot_bytes_};
+  DEQUANT_TRY(std::byte* const memory, device_.allocate(slot_bytes_));
+  slot.device = {memory, slot_bytes_};
+  DEQUANT_TRY(slot.stream, device_.create_stream());
+  DEQUANT_TRY(slot.copied, device_.create_event());
+  DEQUANT_TRY(slot.done, device_.create_event());
+  free_.push_back(&slot);
+  return {};
+}
+
+Ring::~Ring() {
+  const auto before = device_.current();
+  if (use()) {
+    for (const auto& slot : slots_) {
+      if (slot->stream != nullptr) (void)device_.synchronize(slot->stream);
+      if (slot->done != nullptr) device_.destroy(slot->done);
+      if (slot->copied != nullptr) device_.destroy(slot->copied);
+      if (slot->stream != nullptr) device_.destroy(slot->stream);
+      if (!slot->device.empty()) device_.free(slot->device.data());
+      if (!slot->pinned.empty()) device_.free_pinned(slot->pinned.data());
+    }
+  }
+  if (before) (void)device_.use(*before);
+}
+
+Result<Slot*> Ring::take() {
+  Slot* slot = nullptr;
+  {
+    std::unique_lock lock(mutex_);
+    given_.wait(lock, [this] { return !free_.empty(); });
+    slot = free_.front();
+    free_.pop_front();
+  }
+  const Status status = device_.synchronize(slot->copied);
+  if (status) return slot;
+  (void)give(slot, false);
+  return status.error();
+}
+
+Status Ring::give(Slot* slot, bool copied) {
+  Status status = copied ? device_.record(slot->copied, slot->stream) : Status();
+  {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(slot);
+  }
+  given_.notify_one();
+  return status;
+}
+
+Status Ring::fork(Stream stream) {
+  const std::lock_guard lock(mutex_);
+  DEQUANT_CHECK(device_.record(forked_.get(), stream));
+  for (const auto& slot : slots_) DEQUANT_CHECK(device_.wait(slot->stream, forked_.get()));
+  return {};
+}
+
+Status Ring::join(Stream stream) {
+  const std::lock_guard lock(mutex_);
+  Status first;
+  for (const auto& slot : slots_) {
+    Status status = device_.record(slot->done, slot->stream);
+    if (status) status = device_.wait(stream, slot->done);
+    if (!status && first) first = std::move(status);
+  }
+  return first;
+}
+
+}  // namespace dequant::cuda

@@ -1,0 +1,157 @@
+"""Devices in host memory: the module dequant._cuda as CMake builds it for tests, and arrays that
+claim to be on a device. What is on a stream is done when somebody waits for it."""
+
+import ctypes
+import importlib.util
+import os
+import pathlib
+import sys
+import types
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDER = os.environ.get("DEQUANT_CUDA_HOST")
+_POINTER = ctypes.pythonapi.PyCapsule_GetPointer
+_POINTER.restype, _POINTER.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+
+
+def load_module():
+    files = list(pathlib.Path(FOLDER or ROOT / "build/tests/cuda_host").glob("_cuda.*"))
+    if not files and FOLDER is None:
+        pytest.skip("NO HOST MODULE: tensors on devices are not tested")
+    if "host module" not in sys.modules:
+        spec = importlib.util.spec_from_file_location("dequant._cuda", files[0])
+        sys.modules["host module"] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules["host module"])
+    return sys.modules["host module"]
+
+
+@pytest.fixture(name="cuda")
+def fixture_cuda(monkeypatch):
+    module = load_module()
+    monkeypatch.setitem(sys.modules, "dequant._cuda", module)
+    yield module
+    module.host_fail_after(0)
+    module.host_settle()
+
+
+class Interface:
+    """An array of a library that has __cuda_array_interface__ alone."""
+
+    def __init__(self, array, stream=None, **more):
+        self.data = array
+        self.__cuda_array_interface__ = {
+            "shape": array.shape, "typestr": array.dtype.str, "data": (array.ctypes.data, False),
+            "strides": None if array.flags.c_contiguous else array.strides, "version": 3,
+            "stream": stream, **more}
+
+
+class Exporter:
+    """An array of a library that has DLPack alone."""
+
+    def __init__(self, data, device=0, kind=2):
+        self.data, self.device, self.kind = data, device, kind
+        self.streams = []  # that consumers asked for
+
+    def __dlpack_device__(self):
+        return self.kind, self.device
+
+    def __dlpack__(self, *, stream=None):
+        self.streams.append(stream)
+        capsule = self.data.__dlpack__()
+        facts = (ctypes.c_int32 * 2).from_address(_POINTER(capsule, b"dltensor") + 8)
+        facts[0], facts[1] = self.kind, self.device
+        return capsule
+
+
+class DType:
+    """A torch.dtype."""
+
+    def __init__(self, name):
+        self.name_of_torch = name
+
+    def __str__(self):
+        return f"torch.{self.name_of_torch}"
+
+
+class Torch(types.ModuleType):
+    """What dequant calls of torch, over devices in host memory."""
+
+    def __init__(self):
+        super().__init__("torch")
+        self.streams = {0: 64, 1: 80}
+        self.made = []
+        torch = self
+
+        class Tensor:
+            requires_grad = False
+
+            def __init__(self, data, device=0):
+                self.data, self.device = data, types.SimpleNamespace(type="cuda", index=device)
+                self.shape, self.dtype = data.shape, DType(data.dtype.name)
+                self.contiguous_calls = 0
+
+            def __dlpack_device__(self):
+                return 2, self.device.index
+
+            def data_ptr(self):
+                return self.data.ctypes.data
+
+            def numel(self):
+                return self.data.size
+
+            def element_size(self):
+                return self.data.itemsize
+
+            def stride(self):
+                return tuple(step // self.data.itemsize for step in self.data.strides)
+
+            def contiguous(self):
+                torch.made.append(Tensor(np.ascontiguousarray(self.data), self.device.index))
+                return torch.made[-1]
+
+            def is_neg(self):
+                return False
+
+            def __dlpack__(self, **_):
+                raise AssertionError("the memory of tensors of torch is read without DLPack")
+
+        Tensor.__module__ = "torch"
+        self.Tensor = Tensor
+        self.cuda = types.SimpleNamespace(
+            current_device=lambda: 0,
+            current_stream=lambda device: types.SimpleNamespace(cuda_stream=self.streams[device]))
+        for name in ("float32", "float16", "int64", "bool"):
+            setattr(self, name, np.dtype(name))
+        for name in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
+            setattr(self, name, np.dtype(getattr(ml_dtypes, name)))
+
+    def empty(self, shape, dtype, device):
+        index = int(str(device).rpartition(":")[2]) if ":" in str(device) else 0
+        self.made.append(self.Tensor(np.full(shape, 7, dtype), index))
+        return self.made[-1]
+
+
+@pytest.fixture(name="fake_torch")
+def fixture_fake_torch(cuda, monkeypatch):
+    torch = Torch()
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    return torch
+
+
+def values(result, cuda):
+    """What is in memory of a device, once all work is done."""
+    cuda.host_settle()
+    if not isinstance(result, cuda.Array):
+        return result.data
+    dtype = ml_dtypes.bfloat16 if result.dtype == "bfloat16" else result.dtype
+    memory = ctypes.string_at(result.address, result.nbytes) if result.nbytes else b""
+    return np.frombuffer(memory, dtype).reshape(result.shape)
+
+
+def assert_same(found, expected):
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    assert found.tobytes() == expected.tobytes()
