@@ -124,13 +124,13 @@ class Torch(types.ModuleType):
         self.cuda = types.SimpleNamespace(
             current_device=lambda: 0,
             current_stream=lambda device: types.SimpleNamespace(cuda_stream=self.streams[device]))
-        for name in ("float32", "float16", "int64", "bool"):
+        for name in ("float64", "float32", "float16", "int64", "bool"):
             setattr(self, name, np.dtype(name))
         for name in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
             setattr(self, name, np.dtype(getattr(ml_dtypes, name)))
 
     def empty(self, shape, dtype, device):
-        index = int(str(device).rpartition(":")[2]) if ":" in str(device) else 0
+        index = 0 if device == "cuda" else int(str(device).rpartition(":")[2])
         self.made.append(self.Tensor(np.full(shape, 7, dtype), index))
         return self.made[-1]
 
