@@ -6,6 +6,7 @@
 #include "format/io/errors.h"
 #include "format/model/ranges.h"
 #include "format/onnx/constant_reader.h"
+#include "format/onnx/evaluation/narrowed.h"
 #include "format/onnx/quantization.h"
 #include "format/onnx/tensor_reader.h"
 
@@ -137,6 +138,16 @@ Result<Decision> Constants::inputs_of(Graph& graph, Node& node, int depth) {
     if (node.input(i).empty()) continue;
     DEQUANT_TRY(Resolved r, resolve(graph, node.input(i), depth));
     if (!r.constant) return Decision{{}, std::move(r.reason), r.varies, true};
+    if (r.constant->data_type() == kInt64 && i != 1 && node.is_dequantize()) {
+      auto codes = narrowed(model_, files_, node, *r.constant);
+      if (!codes &&
+          (codes.error().code == ErrorCode::malformed || codes.error().code == ErrorCode::io))
+        return std::move(codes).error();
+      if (!codes)
+        return stay(
+            fmt::format("{} has int64 codes: {}", escaped(node.input(i)), codes.error().message));
+      r.constant = *std::move(codes);
+    }
     if (!r.constant->readable()) {
       return stay(fmt::format("{} has data type {}, which dequant does not read",
                               escaped(node.input(i)), r.constant->data_type()));
