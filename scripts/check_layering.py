@@ -12,7 +12,7 @@ import re
 import sys
 import tempfile
 
-COMMON = ("checked.h", "text.h")
+COMMON = ("checked.h", "host_device.h", "text.h")
 #: What a block type is: public, and inside the library.
 BLOCK = ("dequant/block.h", "dequant/blocks.def", "block/")
 ELEMENT = ("dequant/codes.h", "dequant/element.h", "dequant/elements.def", "element/")
