@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "dequant/element.h"
+#include "element/arithmetic.h"
 
 namespace dequant {
 
@@ -55,14 +56,6 @@ uint32_t reference_scaled_value(float value, float scale, Element output) noexce
 /// narrow(fl32(fl32(fl32(fl32(x) - fl32(shift)) * scale) + offset)).
 uint32_t reference_scale_add(Element x, uint32_t code, int32_t shift, float scale, float offset,
                              Element output) noexcept;
-
-/// The coefficients of reference_formula(). A base of -0 or a divisor of 1 changes no result.
-struct AffineFormula {
-  int32_t shift = 0;
-  double factor = 1;
-  double divisor = 1;
-  double base = -0.0;
-};
 
 /// The documented rules: the float32 code of an integer x, fl32(base + (x - shift) * factor /
 /// divisor). The operations before fl32() are in double, and each is rounded.

@@ -1,22 +1,15 @@
-// Scales, offsets and formulas from TensorFlow's min_range and max_range, for each rule; the
-// formulas are in docs/numerics.md.
+// Scales, offsets and formulas from TensorFlow's min_range and max_range, for many pairs.
 #pragma once
 
 #include <cstdint>
 
 #include "dequant/plan.h"
 #include "element/reference.h"
+#include "plan/ranges.h"
 
 namespace dequant {
 
-/// True for the rules whose arithmetic is an AffineFormula.
-bool is_documented(Rule rule) noexcept;
-
-/// True for the rules that add an offset to the product.
-bool adds_offset(Rule rule) noexcept;
-
-/// The integer subtracted from a code before it is scaled: the lowest code for min_combined, else
-/// 0.
+/// shift_of() of the codes of x.
 int32_t shift_of(Rule rule, Element x) noexcept;
 
 /// Scales and offsets of min_combined, min_first, scaled and scaled_narrow_range, for `count` pairs
