@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 mapfile -t sources < <(
-  git ls-files --cached --others --exclude-standard -- '*.h' '*.hpp' '*.cc' '*.c' |
+  git ls-files --cached --others --exclude-standard -- '*.h' '*.hpp' '*.cc' '*.c' '*.cu' '*.cuh' |
     while read -r path; do [ -e "$path" ] && echo "$path"; done)
 if [ "${1:-}" = --fix ]; then
   clang-format-14 -i "${sources[@]}"

@@ -205,6 +205,10 @@ struct Buffers {
 /// float6 x is not +0. Checks all elements of the span, at most scale_count(plan).
 DEQUANT_EXPORT Status check_zero_points(const Plan& plan, std::span<const std::byte> zero_point);
 
+/// The checks of run_range() that read no tensor: of the plan, of the range, and of the sizes of
+/// the buffers and whether y overlaps an input. For back ends whose buffers are memory of a device.
+DEQUANT_EXPORT Status check_sizes(const Plan& plan, Range elements, const Buffers& buffers);
+
 /// How output is stored. It never changes the bits.
 enum class Stores : uint8_t {
   automatic,  ///< streaming if y is above 16 MiB, or above a smaller last-level cache

@@ -27,11 +27,9 @@ extern const std::array<uint32_t, 512> kGridIQ3_S;
 
 // Points by index, on the host and on devices, which cannot read constants of the host.
 #if defined(__CUDACC__)
-#define DEQUANT_GRID(Point, points, function, name)                               \
+#define DEQUANT_GRID(Point, points, function, name)                                  \
   __device__ constexpr std::array<Point, points> kDevice##name = points_of_##name(); \
-  DEQUANT_HD inline Point function(uint32_t index) noexcept {                     \
-    return DEQUANT_GRID_OF(name)[index];                                          \
-  }
+  DEQUANT_HD inline Point function(uint32_t index) noexcept { return DEQUANT_GRID_OF(name)[index]; }
 #if defined(__CUDA_ARCH__)
 #define DEQUANT_GRID_OF(name) kDevice##name
 #else

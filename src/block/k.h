@@ -23,14 +23,14 @@ DEQUANT_HD inline uint32_t code_of_4(const uint8_t* bytes, int i) noexcept {
 struct ScalesAndMins {
   DEQUANT_HD static float scale(const uint8_t* block, int g) noexcept {
     const uint8_t* bytes = block + 4;
-    const uint32_t scale = g < 4 ? field(bytes[g], 0, 6)
-                                 : field(bytes[g + 4], 0, 4) | field(bytes[g - 4], 6, 2) << 4;
+    const uint32_t scale =
+        g < 4 ? field(bytes[g], 0, 6) : field(bytes[g + 4], 0, 4) | field(bytes[g - 4], 6, 2) << 4;
     return half(block) * static_cast<float>(scale);
   }
   DEQUANT_HD static float offset(const uint8_t* block, int g) noexcept {
     const uint8_t* bytes = block + 4;
-    const uint32_t min = g < 4 ? field(bytes[g + 4], 0, 6)
-                               : field(bytes[g + 4], 4, 4) | field(bytes[g], 6, 2) << 4;
+    const uint32_t min =
+        g < 4 ? field(bytes[g + 4], 0, 6) : field(bytes[g + 4], 4, 4) | field(bytes[g], 6, 2) << 4;
     return -(half(block + 2) * static_cast<float>(min));
   }
 };

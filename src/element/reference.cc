@@ -39,9 +39,9 @@ float reference_round(Element type, float value) noexcept {
 
 uint32_t reference_after_product(float product, const AfterProduct& after, float zero_point,
                                  Element output) noexcept {
-  return reference_narrow(output,
-                          after_product(product, after.factor, traits(after.rounding).format,
-                                        after.subtracts, zero_point));
+  return reference_narrow(
+      output, after_product(product, after.factor, traits(after.rounding).format, after.subtracts,
+                            zero_point));
 }
 
 uint32_t reference_scaled_value(float value, float scale, Element output) noexcept {

@@ -266,14 +266,18 @@ Status check_range(const Plan& plan, Range elements) {
   return {};
 }
 
-Status check_buffers(const Plan& plan, const Demand& demand, const Buffers& buffers) {
+Status check_buffer_sizes(const Plan& plan, const Demand& demand, const Buffers& buffers) {
   const Extents& counts = demand.counts;
   const bool good = every_input(plan, demand, buffers, [&](std::string_view, const Input& input) {
     return is_good(input, buffers.y, counts.y == 0);
   });
-  if (!good || !holds(buffers.y, width_of(plan.output), counts.y)) {
-    return bad_buffers(plan, demand, buffers);
-  }
+  if (good && holds(buffers.y, width_of(plan.output), counts.y)) return {};
+  return bad_buffers(plan, demand, buffers);
+}
+
+Status check_buffers(const Plan& plan, const Demand& demand, const Buffers& buffers) {
+  DEQUANT_CHECK(check_buffer_sizes(plan, demand, buffers));
+  const Extents& counts = demand.counts;
   if (plan.parameters.group_index.groups != 0) {
     DEQUANT_CHECK(check_group_index(plan, buffers.group_index, counts.group_index));
   }

@@ -19,8 +19,10 @@ struct Demand {
   int64_t x_begin = 0;  ///< the index of the first element of x
 };
 
-/// Refuses buffers that are too small, null, unwanted or overlap y, and zero points and group
-/// indices of values that no kernel handles.
+/// Refuses buffers that are too small, null, unwanted or overlap y.
+Status check_buffer_sizes(const Plan& plan, const Demand& demand, const Buffers& buffers);
+
+/// The same, and refuses zero points and group indices of values that no kernel handles.
 Status check_buffers(const Plan& plan, const Demand& demand, const Buffers& buffers);
 
 /// True only if all checks above pass and the plan is that of most small tensors: at most

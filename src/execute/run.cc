@@ -171,6 +171,15 @@ Status run(const Plan& plan, const Buffers& buffers, const RunOptions& options) 
   return run_checked(plan, {0, element_count(plan)}, {}, extents(plan), buffers, options);
 }
 
+Status check_sizes(const Plan& plan, Range elements, const Buffers& buffers) {
+  DEQUANT_CHECK(check_plan(plan));
+  DEQUANT_CHECK(check_range(plan, elements));
+  const bool is_whole = elements == Range{0, element_count(plan)};
+  const Slices slices = is_whole ? Slices{} : slices_of(plan, elements);
+  const Extents counts = is_whole ? extents(plan) : lengths_of(slices);
+  return check_buffer_sizes(plan, {counts, slices.x.begin}, buffers);
+}
+
 Status run_range(const Plan& plan, Range elements, const Buffers& buffers,
                  const RunOptions& options) {
   DEQUANT_CHECK(check_plan(plan));

@@ -124,23 +124,6 @@ std::optional<int64_t> checked_bytes(const Packing& p, int64_t codes) noexcept {
   return words ? checked_mul(*words, kWordBytes) : std::nullopt;
 }
 
-Unit unit_of(const Packing& p) noexcept {
-  switch (p.order) {
-    case CodeOrder::words: return {kWordBits / p.bits, 1};
-    case CodeOrder::interleaved: return {8, 1};
-    default: return {kUnitCodes, p.bits};
-  }
-}
-
-int64_t words_of_row(const Packing& p) noexcept {
-  const Unit unit = unit_of(p);
-  // A stream needs no whole unit at its end.
-  const int64_t rest = ceil_div(p.row % unit.codes * p.bits, kWordBits);
-  return p.row / unit.codes * unit.words + rest;
-}
-
-int64_t slab_word_bytes(const Packing& p) noexcept { return 8 % p.bits == 0 ? 1 : kWordBytes; }
-
 int64_t slice_begin(const Packing& p, int64_t code) noexcept {
   if (runs_down_columns(p)) return 0;
   if (is_slabs(p)) return code;

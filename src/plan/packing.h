@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "checked.h"
 #include "dequant/parameters.h"
 #include "dequant/plan.h"
 
@@ -37,13 +38,26 @@ struct Unit {
   int64_t codes;
   int64_t words;
 };
-Unit unit_of(const Packing& packing) noexcept;
+constexpr Unit unit_of(const Packing& packing) noexcept {
+  switch (packing.order) {
+    case CodeOrder::words: return {32 / packing.bits, 1};
+    case CodeOrder::interleaved: return {8, 1};
+    default: return {32, packing.bits};  // of streams and planes
+  }
+}
 
 /// Of an order with rows.
-int64_t words_of_row(const Packing& packing) noexcept;
+constexpr int64_t words_of_row(const Packing& packing) noexcept {
+  const Unit unit = unit_of(packing);
+  // A stream needs no whole unit at its end.
+  const int64_t rest = ceil_div(packing.row % unit.codes * packing.bits, 32);
+  return packing.row / unit.codes * unit.words + rest;
+}
 
 /// Bytes of a word of slabs.
-int64_t slab_word_bytes(const Packing& packing) noexcept;
+constexpr int64_t slab_word_bytes(const Packing& packing) noexcept {
+  return 8 % packing.bits == 0 ? 1 : 4;
+}
 
 /// The largest index up to `code` at which a slice may begin.
 int64_t slice_begin(const Packing& packing, int64_t code) noexcept;

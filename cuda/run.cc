@@ -1,0 +1,21 @@
+// cuda::run(): checks, then a launch on the caller's stream.
+#include "cuda/launch.h"
+#include "cuda/lower.h"
+
+namespace dequant::cuda {
+
+Status run_range(const Plan& plan, Range elements, const Buffers& buffers,
+                 const RunOptions& options) {
+  const auto lowered = lower(plan, elements, buffers, options);
+  if (!lowered) return lowered.error();
+  if (lowered->threads == 0) return {};
+  return lowered->has_blocks ? launch_blocks(*lowered, options.stream)
+                             : launch_elements(*lowered, options.stream);
+}
+
+Status run(const Plan& plan, const Buffers& buffers, const RunOptions& options) {
+  DEQUANT_CHECK(check_sizes(plan, {0, 0}, {}));  // of the plan: its elements can be counted
+  return run_range(plan, {0, element_count(plan)}, buffers, options);
+}
+
+}  // namespace dequant::cuda
