@@ -24,7 +24,7 @@ const ordered_json* Section::find(std::string_view key) const {
 
 Error Section::wrong(std::string_view key, std::string_view what) const {
   const ordered_json* value = find(key);
-  return failure(ErrorCode::malformed, "{}: {} is {}, not {}", where_, key,
+  return failure(ErrorCode::malformed, "{}: {} is {}, not {}", where_, escaped(key),
                  value == nullptr ? "absent" : escaped(value->dump()), what);
 }
 
@@ -72,7 +72,7 @@ Result<std::vector<int64_t>> Section::integers(std::string_view key) const {
 Result<Section> Section::object(std::string_view key) const {
   const ordered_json* value = find(key);
   if (value != nullptr && !value->is_object()) return wrong(key, "an object");
-  return Section(value, fmt::format("{}: {}", where_, key));
+  return Section(value, fmt::format("{}: {}", where_, escaped(key)));
 }
 
 }  // namespace dequant::format::checkpoint

@@ -34,7 +34,8 @@ class Section {
   /// The object of a key, which may have no members.
   Result<Section> object(std::string_view key) const;
 
-  /// An error about a member: "config.json: bits is 9, not " and what it must be.
+  /// An error about a member: "config.json: bits is 9, not " and what it must be. The key may be
+  /// one of the document: it is escaped.
   Error wrong(std::string_view key, std::string_view what) const;
 
  private:

@@ -124,6 +124,22 @@ class Builder : public J::json_sax_t {
   std::optional<Error> error_;
 };
 
+/// `has_words`: the text has words of Python's json module.
+template <class J>
+Result<J> parse(std::string_view text, size_t most_members, bool has_words = false) {
+  Builder<J> builder(text.size(), most_members, has_words);
+  if (has_words) {
+    J::sax_parse(with_numbers_for_words(text), &builder);
+  } else {
+    J::sax_parse(text, &builder);
+  }
+  DEQUANT_TRY(J document, std::move(builder).result());
+  // The library's parser takes a zero byte for the end of the text.
+  const size_t zero = text.find('\0');
+  if (zero == text.npos) return document;
+  return bad("not JSON: byte {}: unexpected \"{}\"", zero, escaped(text.substr(zero, 1)));
+}
+
 /// Appends a value whose members are indented by `depth` levels.
 void append(std::string& out, const ordered_json& value, size_t depth) {
   const std::string line = fmt::format("\n{:{}}", "", 2 * depth);
@@ -146,22 +162,14 @@ void append(std::string& out, const ordered_json& value, size_t depth) {
 
 }  // namespace
 
-Result<json> parse_json(std::string_view text) {
-  Builder<json> builder(text.size(), SIZE_MAX, false);
-  json::sax_parse(text, &builder);
-  return std::move(builder).result();
-}
+Result<json> parse_json(std::string_view text) { return parse<json>(text, SIZE_MAX); }
 
 Result<ordered_json> parse_ordered_json(std::string_view text) {
-  Builder<ordered_json> builder(text.size(), kMostOrderedMembers, false);
-  ordered_json::sax_parse(text, &builder);
-  return std::move(builder).result();
+  return parse<ordered_json>(text, kMostOrderedMembers);
 }
 
 Result<ordered_json> parse_python_json(std::string_view text) {
-  Builder<ordered_json> builder(text.size(), kMostOrderedMembers, true);
-  ordered_json::sax_parse(with_numbers_for_words(text), &builder);
-  return std::move(builder).result();
+  return parse<ordered_json>(text, kMostOrderedMembers, true);
 }
 
 std::string python_json(const ordered_json& document) {

@@ -239,6 +239,8 @@ def test_an_index_that_names_no_file_of_the_folder_is_refused(folder, name, code
     "", "[]", "{}", '{"weight_map":[]}', '{"weight_map":null}', '{"weight_map":{}} x',
     '{"weight_map":{"a":"x.safetensors","\\u0061":"y.safetensors"}}',
     '{"weight_map":{}}', '{"weight_map":{},"weight_map":{}}',
+    '{"weight_map":{"w.weight":"model.safetensors",'
+    '"w.weight_scale_inv":"model.safetensors"}}\0x',
     '{"weight_map":{"\\ud800":"x.safetensors"}}',
     '{"metadata":' + "[" * 100_000, "{" * 100_000])
 def test_an_index_that_is_no_map_of_names_is_refused(folder, text):
@@ -278,6 +280,7 @@ def test_an_index_of_a_million_tensors_is_refused_in_little_memory(folder):
 
 @pytest.mark.parametrize(("text", "words"), [
     ("", "config.json"), ("[]", "not a JSON object"), ("{}{}", "config.json"),
+    ("{}\0{}", "config.json"),
     ('{"a":' * 100_000, "deeper than 32"), ('{"a":1,"a":2}', "occurs twice"),
     ('{"a":"\\udc00"}', "config.json"), ("{" + " " * (17 * MIB) + "}", "config.json"),
     ('{"quantization_config":{"quant_method":"fp8","weight_block_size":[128]}}',
@@ -290,6 +293,16 @@ def test_a_configuration_that_is_none_is_refused(folder, text, words):
     folder.file(weight())
     (folder.path / "config.json").write_text(text)
     folder.refused(3, words)
+
+
+@pytest.mark.parametrize(("method", "key"), [
+    ("compressed-tensors", "config_groups"), ("modelopt", "quantized_layers"),
+    ("quark", "layer_quant_config")])
+def test_keys_of_a_configuration_are_escaped(folder, method, key):
+    folder.file(weight())
+    section = {"quant_method": method, "quant_algo": "MIXED_PRECISION", key: {"\x1b[31m": 1}}
+    folder.config({**CONFIG, "quantization_config": section})
+    folder.refused(3, f"{key}: \\x1b[31m is 1, not an object")
 
 
 @pytest.mark.parametrize("section", ["[]", "1", '"fp8"', "null"])
