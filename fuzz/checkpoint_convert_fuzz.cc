@@ -58,12 +58,13 @@ void fuzz(CheckpointFolder& folder, std::span<const uint8_t> input) {
   if (!folder.write(written, cursor, two_files, kMostBytes)) return;
   const std::string output = folder.path() + "-out";
   std::filesystem::remove_all(output);
-  const auto report = convert(formats(), folder.path(), output, options);
+  const auto before = open_model(formats(), folder.path(), options.open);
+  if (!accepted(before)) return;
+  require(accepted((*before)->check_output(output)), "an output that is the input");
+  const auto report = (*before)->write(output, options.write);
   if (!accepted(report)) return;
   for (const std::string& warning : report->warnings) check_error({ErrorCode::malformed, warning});
-  const auto before = open_model(formats(), folder.path(), {.own = options.open.own});
-  const auto after = open_model(formats(), output, {.own = options.open.own});
-  require(accepted(before), "an input that is converted and refused");
+  const auto after = open_model(formats(), output, options.open);
   if (!accepted(after)) {
     require(!report->left.empty(), "an output that cannot be read");
     return;

@@ -91,7 +91,7 @@ bool is_right(const json& document) {
   return !map->empty() && map->size() == wanted.size();
 }
 
-void fuzz(const CheckpointFolder& folder, std::span<const uint8_t> input) {
+void fuzz(CheckpointFolder& folder, std::span<const uint8_t> input) {
   Cursor cursor(input.data(), input.size());
   std::string text;
   if (cursor.byte() < 0x80) {
@@ -118,7 +118,7 @@ void fuzz(const CheckpointFolder& folder, std::span<const uint8_t> input) {
 }  // namespace dequant::fuzz
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const dequant::fuzz::CheckpointFolder folder = dequant::fuzz::made_folder();
+  static dequant::fuzz::CheckpointFolder folder = dequant::fuzz::made_folder();
   dequant::fuzz::fuzz(folder, {data, size});
   return 0;
 }

@@ -38,10 +38,11 @@ std::string start_of_system() {
 }
 
 std::string temporary_name(Locking locking) {
-  std::random_device random;
+  thread_local std::random_device random;
   const std::string own = fmt::format("{:08x}{:08x}", random(), random());
   if (locking == Locking::impossible) return fmt::format("{}{}", kPrefix, own);
-  return fmt::format("{}{}-{}", kPrefix, start_of_system(), own);
+  static const std::string start = start_of_system();
+  return fmt::format("{}{}-{}", kPrefix, start, own);
 }
 
 std::optional<std::string_view> start_in(std::string_view name) {

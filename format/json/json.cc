@@ -18,20 +18,32 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-/// The keys of an object.
+/// The keys of an object with many members.
 using Names = std::unordered_set<std::string>;
+/// Members that are faster searched one by one.
+constexpr size_t kFewMembers = 16;
 
-/// Adds a member without a value to an object; null where the key is there already.
+/// Adds a member without a value to an object. Null, and the name is still there, where the object
+/// has the key already.
 json* add_member(json& object, std::string& name, Names&) {
-  auto [member, added] = object.get_ref<json::object_t&>().emplace(std::move(name), json());
+  auto [member, added] = object.get_ref<json::object_t&>().try_emplace(std::move(name));
   return added ? &member->second : nullptr;
 }
 
-/// The same where members keep their order. The object would search them one by one; `names` has
-/// the keys of the object.
+/// The same where members keep their order. `names` has the keys of an object that has more than a
+/// few members.
 ordered_json* add_member(ordered_json& object, std::string& name, Names& names) {
-  if (!names.insert(name).second) return nullptr;
   auto& members = object.get_ref<ordered_json::object_t&>();
+  if (members.size() < kFewMembers) {
+    for (const auto& member : members) {
+      if (member.first == name) return nullptr;
+    }
+  } else {
+    if (names.empty()) {
+      for (const auto& member : members) names.insert(member.first);
+    }
+    if (!names.insert(name).second) return nullptr;
+  }
   members.emplace_back(std::move(name), ordered_json());
   return &members.back().second;
 }
@@ -63,9 +75,8 @@ class Builder : public J::json_sax_t {
       error_ = bad("an object has more than {} members", most_);
       return false;
     }
-    const std::string shown = escaped(name);
     member_ = add_member(*open_.back(), name, names_.back());
-    if (member_ == nullptr) error_ = bad("the key \"{}\" occurs twice in an object", shown);
+    if (member_ == nullptr) error_ = bad("the key \"{}\" occurs twice in an object", escaped(name));
     return member_ != nullptr;
   }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,12 +42,12 @@ class CheckpointFolder {
   const std::string& path() const { return path_; }
   std::string path_of(std::string_view name) const;
 
-  /// Writes the checkpoint in place of the one before. False where no file can have its tensors, or
+  /// Writes the checkpoint in place of the one before: files of the same name are overwritten, all
+  /// others that this object wrote are removed. False where no file can have its tensors, or
   /// where they have more than `most` bytes; data behind the first 64 KiB of a file are zero.
   bool write(const Checkpoint& checkpoint, Cursor& data, bool two_files, int64_t most);
 
-  void write_text(std::string_view name, std::string_view text) const;
-  void remove(std::string_view name) const;
+  void write_text(std::string_view name, std::string_view text);
 
  private:
   using Metadata = std::map<std::string, nlohmann::ordered_json>;
@@ -54,6 +55,7 @@ class CheckpointFolder {
                      const Metadata& said, Cursor& data, int64_t most);
 
   std::string path_;
+  std::set<std::string, std::less<>> files_;  ///< that were written
 };
 
 }  // namespace dequant::fuzz

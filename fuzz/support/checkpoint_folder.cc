@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 #include "format/safetensors/writer.h"
 #include "fuzz/support/check.h"
@@ -73,11 +74,10 @@ std::string CheckpointFolder::path_of(std::string_view name) const {
   return path_ + "/" + std::string(name);
 }
 
-void CheckpointFolder::write_text(std::string_view name, std::string_view text) const {
+void CheckpointFolder::write_text(std::string_view name, std::string_view text) {
   write_file(path_of(name), text, static_cast<int64_t>(text.size()));
+  files_.emplace(name);
 }
-
-void CheckpointFolder::remove(std::string_view name) const { ::unlink(path_of(name).c_str()); }
 
 bool CheckpointFolder::write_tensors(const std::string& name,
                                      std::span<const CheckpointTensor> tensors,
@@ -94,13 +94,13 @@ bool CheckpointFolder::write_tensors(const std::string& name,
   std::string bytes = header->bytes();
   bytes += data_of(tensors, *header, header->file_size() - begin, data);
   write_file(path_of(name), bytes, header->file_size());
+  files_.insert(name);
   return true;
 }
 
 bool CheckpointFolder::write(const Checkpoint& checkpoint, Cursor& data, bool two_files,
                              int64_t most) {
-  for (const auto& entry : std::filesystem::directory_iterator(path_))
-    std::filesystem::remove(entry.path());
+  const auto before = std::exchange(files_, {});
   const std::span all(checkpoint.tensors);
   const size_t half = all.size() / 2;
   const auto write = [&](const char* name, std::span<const CheckpointTensor> tensors,
@@ -111,10 +111,12 @@ bool CheckpointFolder::write(const Checkpoint& checkpoint, Cursor& data, bool tw
       two_files ? write("model-00001-of-00002.safetensors", all.first(half), checkpoint.metadata) &&
                       write("model-00002-of-00002.safetensors", all.subspan(half), {})
                 : write("model.safetensors", all, checkpoint.metadata);
-  if (!good) return false;
-  if (!checkpoint.config.empty()) write_text("config.json", checkpoint.config.dump());
-  if (!checkpoint.file.empty()) write_text(checkpoint.file, checkpoint.said.dump());
-  return true;
+  if (good && !checkpoint.config.empty()) write_text("config.json", checkpoint.config.dump());
+  if (good && !checkpoint.file.empty()) write_text(checkpoint.file, checkpoint.said.dump());
+  for (const std::string& file : before) {
+    if (!files_.contains(file)) ::unlink(path_of(file).c_str());
+  }
+  return good;
 }
 
 }  // namespace dequant::fuzz
