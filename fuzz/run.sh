@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Runs every target, two at a time: run.sh [RUNS] [TARGET...]
 #
-#   RUNS           executions of each target, 10,000,000 unless given; a tenth of these of targets
-#                  that write whole checkpoints
+#   RUNS           executions of each target, 10,000,000 unless given
 #   FUZZ_BUILD     the build folder, build-fuzz unless set
 #   FUZZ_JOBS      targets at a time, 2 unless set
 #   FUZZ_SEED      1 unless set: another one searches elsewhere
@@ -26,18 +25,15 @@ mkdir -p "$build"/{corpus,findings,logs}
 export ASAN_OPTIONS=quarantine_size_mb=8:malloc_context_size=3
 
 one() {
-  local target=$1 length=256 dict=() count=$runs
+  local target=$1 length=256 dict=()
   case $target in
     cases | directml_json | onnx_model | onnx_tensor | npy | safetensors | gguf | \
       tflite) length=2048 ;;
     checkpoint_config | checkpoint_index) length=1024 ;;
   esac
-  case $target in # a folder is written, and read several times
-    checkpoint_config | checkpoint_scheme | checkpoint_convert) count=$((runs / 10)) ;;
-  esac
   [ -f "fuzz/$target.dict" ] && dict=("-dict=fuzz/$target.dict")
   mkdir -p "$build/corpus/$target"
-  "$build/fuzz/${target}_fuzz" -runs="$count" -max_len="$length" -seed="$seed" -timeout=10 \
+  "$build/fuzz/${target}_fuzz" -runs="$runs" -max_len="$length" -seed="$seed" -timeout=10 \
     -rss_limit_mb=2048 -malloc_limit_mb=512 -print_final_stats=1 -print_funcs=0 -entropic=0 \
     "${dict[@]}" \
     -artifact_prefix="$build/findings/$target-" "$build/corpus/$target" \

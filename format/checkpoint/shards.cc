@@ -24,7 +24,8 @@ Result<std::vector<std::string>> names_in(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code e;
   for (std::filesystem::directory_iterator at(folder, e), end; !e && at != end; at.increment(e)) {
-    if (!at->is_directory(e)) names.push_back(at->path().filename().string());
+    const std::string& path = at->path().native();
+    if (!at->is_directory(e)) names.push_back(path.substr(path.rfind('/') + 1));
     e.clear();
   }
   if (e) return failure(ErrorCode::io, "{}: {}", escaped(folder), e.message());

@@ -2,6 +2,7 @@
 // the text stands for 4 times r times c. Among tensors it is a size, elsewhere it has a # in front.
 #include "fuzz/support/checkpoint.h"
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -13,6 +14,10 @@ namespace dequant::fuzz {
 namespace {
 
 using nlohmann::ordered_json;
+
+/// Keys of a kind that are not those of config.json.
+constexpr std::array<std::string_view, 5> kNotInConfig{"data", "tensors", "metadata", "file",
+                                                       "said"};
 
 struct Sizes {
   int64_t r = 1;
@@ -94,12 +99,12 @@ void set_data(CheckpointTensor& tensor, const ordered_json& how) {
 }  // namespace
 
 Checkpoint checkpoint(Cursor& cursor) {
-  ordered_json kind = cursor.pick(kinds());
+  const ordered_json& kind = kinds()[cursor.below(kinds().size())];
   const Sizes sizes{1 + cursor.below(4), 1 + cursor.below(4)};
   Checkpoint out;
   ordered_json data = kind.value("data", ordered_json::object());
   resolve(data, sizes);
-  for (const auto& [name, said] : kind["tensors"].items()) {
+  for (const auto& [name, said] : kind.at("tensors").items()) {
     CheckpointTensor tensor{name, said[0].get<std::string>(), {}};
     for (size_t i = 1; i < said.size(); ++i) tensor.shape.push_back(sizes.of(said[i]));
     if (data.contains(name)) set_data(tensor, data[name]);
@@ -112,9 +117,10 @@ Checkpoint checkpoint(Cursor& cursor) {
   }
   out.file = kind.value("file", "");
   out.said = kind.value("said", ordered_json());
-  for (const char* key : {"data", "tensors", "metadata", "file", "said"}) kind.erase(key);
-  if (!cursor.rarely()) kind.emplace("torch_dtype", "bfloat16");
-  out.config = std::move(kind);
+  for (const auto& [key, said] : kind.items()) {
+    if (std::ranges::find(kNotInConfig, key) == std::end(kNotInConfig)) out.config[key] = said;
+  }
+  if (!cursor.rarely()) out.config.emplace("torch_dtype", "bfloat16");
   return out;
 }
 
