@@ -23,13 +23,19 @@ std::string in_slices(int64_t axis, std::string_view but) {
 Result<RegionAxes> RegionAxisFinder::find(const Region& region, int64_t slices) {
   slices_ = slices;
   axes_ = {};
-  links_.clear();
+  DEQUANT_CHECK(link(region));
+  DEQUANT_CHECK(follow(region));
+  model_.room += static_cast<int64_t>(links_.size()) * kLinkMemory;
+  links_ = {};
   links_of_.clear();
   dequantized_.clear();
   shapes_.clear();
-  todo_.clear();
-  DEQUANT_CHECK(link(region));
-  DEQUANT_CHECK(start(region));
+  todo_ = {};
+  return std::move(axes_);
+}
+
+Status RegionAxisFinder::follow(const Region& region) {
+  if (axes_.obstacle.empty()) DEQUANT_CHECK(start(region));
   while (axes_.obstacle.empty() && !todo_.empty()) {
     const Definition* value = todo_.back();
     todo_.pop_back();
@@ -37,12 +43,15 @@ Result<RegionAxes> RegionAxisFinder::find(const Region& region, int64_t slices) 
       if (axes_.obstacle.empty() && !links_[i].crossed) DEQUANT_CHECK(cross(links_[i]));
     }
   }
-  if (axes_.obstacle.empty()) DEQUANT_CHECK(check_nodes(region));
-  return std::move(axes_);
+  return axes_.obstacle.empty() ? check_nodes(region) : Status();
 }
 
 Status RegionAxisFinder::link(const Region& region) {
   const auto add = [&](const Place& p, const End& in, const End& out) -> Status {
+    if (model_.room < kLinkMemory) {
+      axes_.obstacle = "following the slices of all its nodes takes more memory than mem allows";
+      return {};
+    }
     DEQUANT_CHECK(model_.take(kLinkMemory));
     for (const End* end : {&in, &out}) {
       if (end->definition != nullptr) links_of_[end->definition].push_back(links_.size());

@@ -47,6 +47,7 @@ class RegionAxisFinder {
   };
 
   Status link(const Region& region);
+  Status follow(const Region& region);
   Status start(const Region& region);
   Status cross(Link& link);
   Status check_nodes(const Region& region);

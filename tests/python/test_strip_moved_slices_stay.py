@@ -145,3 +145,18 @@ def test_codes_that_need_a_clip_for_each_slice_stay(tmp_path):
     source = save(sliced(move, more, shape, axis, to)[0], tmp_path / "in.onnx")
     _, report = convert(source, "--strip-qdq")
     assert "each slice has a range of its own, which no single Clip keeps" in reasons(report)["dq"]
+
+
+def test_slices_of_very_many_nodes_take_memory(tmp_path):
+    """More than is allowed for a structure of this size; then nothing else fails for that."""
+    scales, zeros = parameters(4)
+    count = 9500
+    nodes = [q("in s z", "t0", "q", axis=1),
+             *(node("Transpose", f"t{i}", f"t{i + 1}", perm=[0, 2, 1]) for i in range(count)),
+             dq(f"t{count} s z", "y", "dq", axis=1), node("Identity", "y", "out")]
+    proto = model(nodes, [value("in", shape=[2, 4, 4])], [value("out", shape=[2, 4, 4])],
+                  [scales.tensor("s"), zeros.tensor("z")])
+    stays(proto, tmp_path, "slices of all its nodes takes more memory than mem allows")
+    _, report = convert(tmp_path / "in.onnx", "--strip-qdq", "--clip", "never", "--mem", "1GiB",
+                        to="more.onnx")
+    assert report["left"] == []
