@@ -1,12 +1,11 @@
 // The bodies of the device's kernels give the bits of run(): every kind of plan, every code,
 // misaligned buffers, and ranges.
-#include "cuda/kernels.h"
-
 #include <gtest/gtest.h>
 
 #include <array>
 
-#include "cuda/device.h"
+#include "cuda/on_device.h"
+#include "dequant/cuda.h"
 #include "dequant/gguf.h"
 #include "dequant/tensorflow.h"
 #include "plan/strided.h"
