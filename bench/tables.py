@@ -90,7 +90,9 @@ def tables(report):
         elements = count(statistics.mode(cell["elements"] for cell in of_size))
         for number in threads:
             of_threads = [cell for cell in of_size if cell["threads"] == number]
-            where = f"{elements} elements, threads {number}, {report['target']}"
+            by = report["target"] if report.get("device") else \
+                f"threads {number}, {report['target']}"
+            where = f"{elements} elements, {by}"
             for kind, unit, value in (("cells", "percent of the ceiling", percent),
                                       ("ranges", "percent of the ceiling", percent),
                                       ("checkpoints", "percent of the ceiling", percent),

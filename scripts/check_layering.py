@@ -79,6 +79,8 @@ ALLOWED = {
     # Benchmarks include public headers only, as users do.
     "bench/measure": ("dequant/", "bench/measure/", "hwy/"),
     "bench": ("dequant/", "bench/measure/", "benchmark/"),
+    "bench/cuda": ("dequant/", "bench/measure/", "copy.h", "cuda_runtime_api.h", "nlohmann/",
+                   "CLI/"),
     "bench/instructions": ("dequant/", "valgrind/"),
     "bench/peers": ("native.h", "oneapi/", "xnnpack.h"),
     "bench/small": ("dequant/", "growth.h", "loops.h", "timing.h"),

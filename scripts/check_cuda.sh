@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Compiles what is for CUDA devices, warnings as errors, and checks it without a device:
+#
+#   check_cuda.sh [BUILD]   BUILD: build-cuda unless given; does nothing where there is no nvcc
+#
+#   - kernels have no fused multiplication and addition, no instruction that flushes subnormal
+#     numbers or divides approximately
+#   - kernels of one architecture take 3 MB at most, and 4 minutes of a processor
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+build=${1:-build-cuda}
+export PATH=$PATH:/usr/local/cuda/bin
+if ! command -v nvcc >/dev/null; then
+  echo "cuda: no nvcc here, nothing checked"
+  exit
+fi
+
+cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DDEQUANT_DEV=ON -DDEQUANT_CUDA=ON \
+  -DDEQUANT_TOOLS=OFF -DDEQUANT_MODEL=OFF -DDEQUANT_INSTALL=OFF -DDEQUANT_BENCH=ON >/dev/null
+cmake --build "$build" --target dequant_cuda_kernels device_copy \
+  cuda/CMakeFiles/dequant_cuda.dir/{run,lower,device_cuda}.cc.o \
+  bench/cuda/CMakeFiles/device_bench.dir/device_bench.cc.o
+
+# What is checked is the code before it is for one architecture.
+flags=(-O3 -std=c++20 --expt-relaxed-constexpr -fmad=false -ftz=false -prec-div=true -I. -Iinclude
+       -Isrc)
+for kernels in elements blocks; do
+  nvcc "${flags[@]}" -arch=compute_80 -ptx "cuda/launch_$kernels.cu" -o "$build/$kernels.ptx"
+  if grep -nE '\bfma\b|\.ftz|div\.(approx|full)|rcp\.approx|\bex2\b' "$build/$kernels.ptx"; then
+    echo "cuda: launch_$kernels.cu has instructions with other results than the reference" >&2
+    exit 1
+  fi
+done
+
+bytes=0
+started=$(date +%s)
+for kernels in elements blocks; do
+  nvcc "${flags[@]}" -arch=sm_80 -cubin "cuda/launch_$kernels.cu" -o "$build/$kernels.cubin"
+  bytes=$((bytes + $(stat -c %s "$build/$kernels.cubin")))
+done
+seconds=$(($(date +%s) - started))
+echo "cuda: kernels of one architecture: $bytes bytes, compiled in $seconds s"
+if [ "$bytes" -gt 3000000 ] || [ "$seconds" -gt 240 ]; then
+  echo "cuda: more than 3,000,000 bytes or 240 s" >&2
+  exit 1
+fi
