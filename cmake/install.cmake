@@ -26,6 +26,11 @@ if(TARGET dequant_model)
   install(EXPORT dequantModelTargets NAMESPACE dequant:: DESTINATION ${package_dir})
 endif()
 
+if(TARGET dequant_cuda)
+  install(TARGETS dequant_cuda EXPORT dequantCudaTargets)
+  install(EXPORT dequantCudaTargets NAMESPACE dequant:: DESTINATION ${package_dir})
+endif()
+
 # A shared library brings what it needs; a static one leaves it to whoever links.
 set(private_dependencies "")
 set(model_dependencies "")

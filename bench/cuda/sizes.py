@@ -29,7 +29,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("report", type=pathlib.Path)
-    parser.add_argument("--into", type=pathlib.Path, help="a document in which to replace the table")
+    parser.add_argument("--into", type=pathlib.Path,
+                        help="a document in which to replace the table")
     options = parser.parse_args()
     text = "\n" + table(json.loads(options.report.read_text())) + "\n\n"
     if options.into:
