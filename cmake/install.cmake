@@ -8,7 +8,7 @@ set(generated ${PROJECT_BINARY_DIR}/package)
 
 install(TARGETS dequant EXPORT dequantTargets)
 install(DIRECTORY include/dequant DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(FILES include/dequant.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES include/dequant.h include/dequant_cuda.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT dequantTargets NAMESPACE dequant:: DESTINATION ${package_dir})
 install(FILES LICENSE docs/cases.schema.json docs/results.schema.json
         DESTINATION ${CMAKE_INSTALL_DOCDIR})

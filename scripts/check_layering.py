@@ -23,7 +23,7 @@ TOOLS = ("dequant/", *FORMATS, "format/diff/", "conformance/", "bench/measure/",
          "nettle/", "nlohmann/", "CLI/")
 #: Folder or file -> beginnings of allowed headers.
 ALLOWED = {
-    "include": ("dequant/version.h", "dequant/visibility.h"),
+    "include": ("dequant.h", "dequant/version.h", "dequant/visibility.h"),
     "include/dequant": ("dequant/",),
     # Users have only this folder on their include path.
     "include/dequant/directml": ("own/",),
@@ -92,6 +92,7 @@ ALLOWED = {
     "python/cuda": ("dequant/", "cuda/device.h", "cuda/device_host.h", "cuda/load.h",
                     "cuda/scratch.h", "python/core/device_call.h", "python/core/dlpack.h",
                     "python/core/raise.h", "python/core/unlocked.h", "python/cuda/", "nanobind/"),
+    "cuda/c_api.cc": ("dequant_cuda.h", "dequant/", "c_api/", *COMMON),
     # Loading model files onto a device, above the kernels.
     **dict.fromkeys(("cuda/device.h", "cuda/device_cuda.cc", "cuda/device_host.cc",
                      "cuda/device_host.h", "cuda/load.cc", "cuda/load.h", "cuda/ring.cc",

@@ -11,12 +11,6 @@
 namespace dequant::c_api {
 namespace {
 
-const Plan& plan_of(const AnyPlan& node) {
-  if (const auto* op = std::get_if<directml::Operator>(&node)) return op->plan;
-  if (const auto* scheme = std::get_if<SchemeNodePlan>(&node)) return scheme->dense.plan;
-  return std::get<Plan>(node);
-}
-
 /// The bytes that run() needs for each tensor.
 Result<dequant_sizes> sizes_of(const Plan& plan) {
   dequant_sizes sizes{};
@@ -41,12 +35,6 @@ Result<dequant_sizes> sizes_of(const Plan& plan) {
 }
 
 }  // namespace
-
-Status check_plan(const dequant_plan* plan) {
-  if (plan == nullptr) return invalid("plan: null");
-  if (plan->magic == dequant_plan::kMagic) return {};
-  return invalid("plan: no plan that dequant made, or one that was freed");
-}
 
 Status give(AnyPlan node, dequant_plan** out) {
   auto made = std::make_unique<dequant_plan>();

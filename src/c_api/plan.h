@@ -9,6 +9,7 @@
 #include "dequant/directml.h"
 #include "dequant/plan.h"
 #include "dequant/scheme.h"
+#include "text.h"
 
 namespace dequant::c_api {
 
@@ -35,7 +36,17 @@ struct dequant_plan {
 namespace dequant::c_api {
 
 /// Fails unless the pointer is that of a plan that was not freed.
-Status check_plan(const dequant_plan* plan);
+inline Status check_plan(const dequant_plan* plan) {
+  if (plan == nullptr) return invalid("plan: null");
+  if (plan->magic == dequant_plan::kMagic) return {};
+  return invalid("plan: no plan that dequant made, or one that was freed");
+}
+
+inline const Plan& plan_of(const AnyPlan& node) {
+  if (const auto* op = std::get_if<directml::Operator>(&node)) return op->plan;
+  if (const auto* scheme = std::get_if<SchemeNodePlan>(&node)) return scheme->dense.plan;
+  return std::get<Plan>(node);
+}
 
 /// Sets *out to a new plan. Throws std::bad_alloc.
 Status give(AnyPlan node, dequant_plan** out);

@@ -1,11 +1,9 @@
 // Running a plan on the memory and the threads of a C program.
 #include <array>
 #include <cstdint>
-#include <optional>
-#include <string>
-#include <utility>
 
 #include "c_api/boundary.h"
+#include "c_api/buffers.h"
 #include "c_api/callers_threads.h"
 #include "c_api/plan.h"
 #include "dequant/executor.h"
@@ -16,30 +14,6 @@ namespace {
 static_assert(static_cast<int>(Stores::automatic) == DEQUANT_STORES_AUTOMATIC);
 static_assert(static_cast<int>(Stores::cached) == DEQUANT_STORES_CACHED);
 static_assert(static_cast<int>(Stores::streaming) == DEQUANT_STORES_STREAMING);
-
-/// Checks that a pointer is not null and that its end does not overflow, so that a span can be
-/// made.
-template <class Byte, class Pointer>
-Result<std::span<Byte>> span_of(std::string_view name, Pointer* begin, uint64_t bytes) {
-  if (begin == nullptr && bytes > 0) return invalid(name, ": null, with ", bytes, " bytes");
-  if (!std::in_range<uintptr_t>(bytes) ||
-      static_cast<uintptr_t>(bytes) > UINTPTR_MAX - reinterpret_cast<uintptr_t>(begin)) {
-    return invalid(name, ": ", bytes, " bytes there reach beyond the end of memory");
-  }
-  return std::span<Byte>(static_cast<Byte*>(begin), static_cast<size_t>(bytes));
-}
-
-Result<Buffers> buffers_of(const dequant_buffers& c) {
-  using In = const std::byte;
-  Buffers b;
-  DEQUANT_TRY(b.x, span_of<In>("x", c.x, c.x_bytes));
-  DEQUANT_TRY(b.scale, span_of<In>("scale", c.scale, c.scale_bytes));
-  DEQUANT_TRY(b.zero_point, span_of<In>("zero_point", c.zero_point, c.zero_point_bytes));
-  DEQUANT_TRY(b.min_range, span_of<In>("min_range", c.min_range, c.min_range_bytes));
-  DEQUANT_TRY(b.max_range, span_of<In>("max_range", c.max_range, c.max_range_bytes));
-  DEQUANT_TRY(b.y, span_of<std::byte>("y", c.y, c.y_bytes));
-  return b;
-}
 
 Result<Stores> stores_of(const dequant_options& options) {
   const int32_t number = number_of(options.stores);
@@ -75,32 +49,6 @@ Status run_plan(const dequant_plan& plan, const Buffers& buffers, const RunOptio
   if (const auto* scheme = std::get_if<SchemeNodePlan>(&plan.node))
     return run(scheme->dense.plan, buffers, options);
   return run(std::get<Plan>(plan.node), buffers, options);
-}
-
-/// The buffers of the inputs of a scheme's plan.
-Result<Buffers> buffers_of(const SchemeNodePlan& scheme, const dequant_scheme_buffers& c) {
-  if (c.tensor_count != scheme.tensor_count) {
-    return invalid("tensor_count: ", c.tensor_count, " where the node has ", scheme.tensor_count,
-                   " tensors");
-  }
-  if (c.tensor_count > 0 && (c.tensors == nullptr || c.tensor_bytes == nullptr))
-    return invalid(c.tensors == nullptr ? "tensors" : "tensor_bytes", ": null");
-  const auto input = [&](std::optional<size_t> i, std::span<const std::byte>& out) -> Status {
-    if (!i) return {};
-    const std::string name = concat("tensors[", *i, "]");
-    DEQUANT_TRY(out, span_of<const std::byte>(name, c.tensors[*i], c.tensor_bytes[*i]));
-    return {};
-  };
-  Buffers b;
-  DEQUANT_CHECK(input(scheme.dense.x, b.x));
-  DEQUANT_CHECK(input(scheme.dense.scale, b.scale));
-  DEQUANT_CHECK(input(scheme.dense.zero_point, b.zero_point));
-  DEQUANT_CHECK(input(scheme.dense.tensor_scale, b.tensor_scale));
-  DEQUANT_CHECK(input(scheme.dense.group_index, b.group_index));
-  DEQUANT_CHECK(input(scheme.dense.codebook, b.codebook));
-  if (!scheme.dense.codebook) b.codebook = std::as_bytes(scheme.dense.values);
-  DEQUANT_TRY(b.y, span_of<std::byte>("y", c.y, c.y_bytes));
-  return b;
 }
 
 /// Runs on at most so many threads of the library's pool; 0: one for each processor.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# dequant.h, and nothing before it, is clean C99, C11, C++11 and C++20 under the warnings of others,
+# dequant.h and dequant_cuda.h, and nothing before them, are clean C99, C11, C++11 and C++20 under the warnings of others,
 # in every compiler that is there.
 #
 #   header_test.sh INCLUDE_DIR
@@ -12,7 +12,9 @@ check() {
   local language=$1 compiler=$2
   shift 2
   command -v "$compiler" >/dev/null || return 0
-  "$compiler" "$@" -Werror -I"$include" -fsyntax-only -x "$language" - <<<'#include "dequant.h"'
+  for header in dequant.h dequant_cuda.h; do
+    "$compiler" "$@" -Werror -I"$include" -fsyntax-only -x "$language" - <<<"#include \"$header\""
+  done
   tried=$((tried + 1))
 }
 
