@@ -25,6 +25,13 @@ class ArrayInterface(Protocol):
     def __array_interface__(self) -> dict[str, Any]: ...
 
 
+class CudaArrayInterface(Protocol):
+    """Objects with memory on a CUDA device."""
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
+
+
 class DLPack(Protocol):
     """Tensors of torch, jax and others."""
 
@@ -53,7 +60,8 @@ class TorchDType(Protocol):
 
 
 #: A tensor to read.
-Tensor: TypeAlias = Union[npt.NDArray[Any], np.generic, Packed, Buffer, ArrayInterface, DLPack]
+Tensor: TypeAlias = Union[npt.NDArray[Any], np.generic, Packed, Buffer, ArrayInterface,
+                          CudaArrayInterface, DLPack]
 #: Numbers for scales and ranges, and for zero points; lists as of arrays.
 Floats: TypeAlias = Union[float, Sequence[float], Sequence[Sequence[float]],
                           Sequence[Sequence[Sequence[float]]]]
@@ -66,4 +74,4 @@ Option: TypeAlias = Union[bool, int, str, Sequence[int]]
 #: A model: a path, or the bytes of its file, or an onnx.ModelProto.
 ModelSource: TypeAlias = Union[str, os.PathLike[str], Buffer, ModelProto]
 #: A tensor to write to.
-Writable: TypeAlias = Union[npt.NDArray[Any], Buffer, DLPack]
+Writable: TypeAlias = Union[npt.NDArray[Any], Buffer, CudaArrayInterface, DLPack]

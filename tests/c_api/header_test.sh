@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# dequant.h and dequant_cuda.h, and nothing before them, are clean C99, C11, C++11 and C++20 under the warnings of others,
-# in every compiler that is there.
+# dequant.h and dequant_cuda.h, and nothing before them, are clean C99, C11, C++11 and C++20 under
+# the warnings of others, in every compiler that is there.
 #
 #   header_test.sh INCLUDE_DIR
 set -euo pipefail

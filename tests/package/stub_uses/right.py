@@ -63,7 +63,16 @@ class Interface:
         return {}
 
 
+class OnDevice:
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return {}
+
+
 def unused() -> None:
+    assert_type(onnx.dequantize_linear(OnDevice(), OnDevice(), 3, out=OnDevice()), OnDevice)
+    dequant.Packed(OnDevice(), "uint4", 2)
+    dequant.open("m.onnx").tensors[0].to_device("cuda:1", "bfloat16", out=OnDevice(), threads=2)
     onnx.dequantize_linear(Tensor(), Interface(), Tensor())
     dequant.Packed(Tensor(), "uint4", 2)
     assert_type(onnx.dequantize_linear(x, 1.0, out=Tensor()), Tensor)
