@@ -161,9 +161,9 @@ def _check_exporter(name: str, tensor: Any) -> None:
     except (BufferError, RuntimeError, ValueError) as error:
         raise TypeError(
             f"{name}: {type(tensor).__name__} gives no memory by DLPack: {error}") from None
-    if device in (2, 13):  # of an `out` whose call has its tensors here
-        raise TypeError(f"{name}: {type(tensor).__name__} on a CUDA device, and the other tensors "
-                        "are on the CPU; the tensors of a call must be on one device")
+    if device in (2, 13):  # of an `out` whose call has its tensors on the CPU
+        raise TypeError(f"{name}: {type(tensor).__name__} on a CUDA device, where memory of the "
+                        "CPU is wanted")
     if device != 1:
         raise TypeError(f"{name}: {type(tensor).__name__} on a device of DLPack's type {device}; "
                         "only memory of the CPU and of CUDA is served")

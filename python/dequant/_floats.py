@@ -88,6 +88,8 @@ def _array(source: Any, what: str) -> tuple[NDArray[Any], str]:
     numpy has no such dtype."""
     if isinstance(source, (list, tuple, int, float)):
         return _numbers(source, what)
+    if isinstance(source, Packed) and not isinstance(source.data, np.ndarray):
+        raise TypeError(f"{what}: its bytes are on a device: {source.data!r}")
     if isinstance(source, Packed):
         return _of_bits(source.data, source.dtype, source.shape)
     if isinstance(source, Tensor):
