@@ -34,19 +34,14 @@ std::span<const std::byte> part(std::span<const std::byte> bytes, Range range) {
 /// One tensor that a recipe computes.
 class Loading {
  public:
-  Loading(Ring& ring, const Plan& plan, RecipeReaders readers, std::span<std::byte> y,
-          Stream stream, const Executor& executor)
-      : ring_(ring),
-        plan_(plan),
-        readers_(std::move(readers)),
-        y_(y),
-        stream_(stream),
-        executor_(executor) {}
+  Loading(Batch& batch, const Plan& plan, RecipeReaders readers, std::span<std::byte> y,
+          const Executor& executor)
+      : batch_(batch), plan_(plan), readers_(std::move(readers)), y_(y), executor_(executor) {}
 
-  /// Puts everything on the streams of the ring and on `stream`.
+  /// Puts everything on slots of the ring and on the stream of the batch.
   Status start() {
     if (needs_faults(plan_)) {
-      DEQUANT_TRY(faults_, Faults::make(ring_.device(), stream_));
+      DEQUANT_TRY(faults_, Faults::make(batch_.device(), batch_.stream()));
     }
     DEQUANT_CHECK(upload_parameters());
     const auto ends = bands();
@@ -54,7 +49,7 @@ class Loading {
     return format::finish(readers_);
   }
 
-  /// After the streams of the ring are joined to `stream`.
+  /// After the batch was joined.
   Status check() const { return faults_ ? faults_->check() : Status(); }
 
  private:
@@ -82,17 +77,17 @@ class Loading {
     for (const Given& given : all) {
       if (given.reader == nullptr) continue;
       DEQUANT_TRY(const size_t size, size_of(*given.reader));
-      DEQUANT_TRY(Scratch memory, Scratch::make(ring_.device(), size, stream_));
+      DEQUANT_TRY(Scratch memory, Scratch::make(batch_.device(), size, batch_.stream()));
       parameters_.push_back(
           {given.reader->element(), given.slice, given.buffer, std::move(memory)});
     }
-    DEQUANT_CHECK(ring_.fork(stream_));
+    DEQUANT_CHECK(batch_.fork());
     size_t next = 0;
     for (const Given& given : all) {
       if (given.reader == nullptr) continue;
-      DEQUANT_CHECK(upload(ring_, *given.reader, parameters_[next++].memory.bytes(), executor_));
+      DEQUANT_CHECK(upload(batch_, *given.reader, parameters_[next++].memory.bytes(), executor_));
     }
-    return ring_.join(stream_);
+    return batch_.join();
   }
 
   /// The bytes of the codes that a range of elements needs, and the range of the reader.
@@ -106,7 +101,7 @@ class Loading {
   /// only be read in order, and where bands would read many codes more than once: then all codes
   /// are on the device at once.
   std::optional<std::vector<int64_t>> bands() const {
-    const auto slot = static_cast<int64_t>(ring_.slot_bytes());
+    const auto slot = static_cast<int64_t>(batch_.ring().slot_bytes());
     const int64_t most = (slot - kSlack) / code_bits(plan_) * 8 / 64 * 64;
     if (!readers_.codes->seekable() || most <= 0) return {};
     const int64_t count = element_count(plan_);
@@ -124,12 +119,12 @@ class Loading {
   }
 
   Status run_bands(const std::vector<int64_t>& ends) {
-    DEQUANT_CHECK(ring_.fork(stream_));
+    DEQUANT_CHECK(batch_.fork());
     const auto band = [&](int64_t i, Slot& slot) {
       const auto at = static_cast<size_t>(i);
       return run_band({at == 0 ? 0 : ends[at - 1], ends[at]}, slot);
     };
-    return for_each_slot(ring_, static_cast<int64_t>(ends.size()), executor_, band);
+    return for_each_slot(batch_, static_cast<int64_t>(ends.size()), executor_, band);
   }
 
   Status run_band(Range elements, Slot& slot) {
@@ -137,7 +132,7 @@ class Loading {
     const auto size = static_cast<size_t>(bytes.end - bytes.begin);
     const auto pinned = slot.pinned.first(size);
     DEQUANT_CHECK(readers_.codes->read_at(codes, pinned));
-    DEQUANT_CHECK(ring_.device().copy_in(slot.device.data(), pinned, slot.stream));
+    DEQUANT_CHECK(batch_.device().copy_in(slot.device.data(), pinned, slot.stream));
     const int64_t width = bits(plan_.output) / 8;
     Buffers buffers{};
     buffers.x = slot.device.first(size);
@@ -150,29 +145,28 @@ class Loading {
           part(p.memory.bytes(), p.slice == &Slices::zero_point ? zero_point_bytes_of(plan_, slice)
                                                                 : bytes_of(p.element, slice));
     }
-    return ring_.device().run(plan_, elements, buffers, slot.stream, word());
+    return batch_.device().run(plan_, elements, buffers, slot.stream, word());
   }
 
   Status run_whole() {
     DEQUANT_TRY(const size_t size, size_of(*readers_.codes));
-    DEQUANT_TRY(codes_, Scratch::make(ring_.device(), size, stream_));
-    DEQUANT_CHECK(ring_.fork(stream_));
-    DEQUANT_CHECK(upload(ring_, *readers_.codes, codes_.bytes(), executor_));
-    DEQUANT_CHECK(ring_.join(stream_));
+    DEQUANT_TRY(codes_, Scratch::make(batch_.device(), size, batch_.stream()));
+    DEQUANT_CHECK(batch_.fork());
+    DEQUANT_CHECK(upload(batch_, *readers_.codes, codes_.bytes(), executor_));
+    DEQUANT_CHECK(batch_.join());
     Buffers buffers{};
     buffers.x = codes_.bytes();
     buffers.y = y_;
     for (const Parameter& p : parameters_) buffers.*p.buffer = p.memory.bytes();
-    return ring_.device().run(plan_, std::nullopt, buffers, stream_, word());
+    return batch_.device().run(plan_, std::nullopt, buffers, batch_.stream(), word());
   }
 
   uint32_t* word() const { return faults_ ? faults_->word() : nullptr; }
 
-  Ring& ring_;
+  Batch& batch_;
   const Plan& plan_;
   RecipeReaders readers_;
   const std::span<std::byte> y_;
-  const Stream stream_;
   const Executor executor_;
   std::vector<Parameter> parameters_;
   Scratch codes_;
@@ -182,9 +176,10 @@ class Loading {
 /// Copies a stored tensor.
 Status copy(Ring& ring, StoredReader& reader, std::span<std::byte> y, Stream stream,
             const Executor& executor) {
-  DEQUANT_CHECK(ring.fork(stream));
-  Status status = upload(ring, reader, y, executor);
-  const Status joined = ring.join(stream);  // also after a failure: `y` is used until then
+  DEQUANT_TRY(Batch batch, Batch::make(ring, stream));
+  DEQUANT_CHECK(batch.fork());
+  Status status = upload(batch, reader, y, executor);
+  const Status joined = batch.join();  // also after a failure: `y` is used until then
   DEQUANT_CHECK(std::move(status));
   DEQUANT_CHECK(joined);
   return reader.finish();
@@ -200,10 +195,11 @@ Status load(Ring& ring, format::ModelFile& file, const format::DenseTensor& tens
     return copy(ring, *reader, y, stream, executor);
   }
   DEQUANT_TRY(RecipeReaders readers, format::open_readers(file, tensor, options));
-  Loading loading(ring, tensor.recipe->plan, std::move(readers), y, stream, executor);
+  DEQUANT_TRY(Batch batch, Batch::make(ring, stream));
+  Loading loading(batch, tensor.recipe->plan, std::move(readers), y, executor);
   Status status = loading.start();
-  // Also after a failure: what is on the streams of the ring uses memory of `loading`, and `y`.
-  const Status joined = ring.join(stream);
+  // Also after a failure: what is on the slots uses memory of `loading`, and `y`.
+  const Status joined = batch.join();
   DEQUANT_CHECK(std::move(status));
   DEQUANT_CHECK(joined);
   return loading.check();

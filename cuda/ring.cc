@@ -1,12 +1,13 @@
 // A ring of pinned buffers, through which bytes of files come to a device.
 #include "cuda/ring.h"
 
+#include <utility>
+
 namespace dequant::cuda {
 
 Result<std::unique_ptr<Ring>> Ring::make(Device& device, size_t slots, size_t slot_bytes) {
   DEQUANT_TRY(const int index, device.current());
   std::unique_ptr<Ring> ring(new Ring(device, index, slot_bytes));
-  DEQUANT_TRY(ring->forked_, OwnEvent::make(device));
   for (size_t i = 0; i < slots; ++i) DEQUANT_CHECK(ring->add_slot());
   return ring;
 }
@@ -65,21 +66,34 @@ Status Ring::give(Slot* slot, bool copied) {
   return status;
 }
 
-Status Ring::fork(Stream stream) {
-  const std::lock_guard lock(mutex_);
-  DEQUANT_CHECK(device_.record(forked_.get(), stream));
-  for (const auto& slot : slots_) DEQUANT_CHECK(device_.wait(slot->stream, forked_.get()));
-  return {};
+Result<Batch> Batch::make(Ring& ring, Stream stream) {
+  Batch batch(ring, stream);
+  DEQUANT_TRY(batch.start_, OwnEvent::make(ring.device()));
+  return batch;
 }
 
-Status Ring::join(Stream stream) {
-  const std::lock_guard lock(mutex_);
+Result<Slot*> Batch::take() {
+  DEQUANT_TRY(Slot* const slot, ring_->take());
+  const Status status = device().wait(slot->stream, start_.get());
+  if (!status) {
+    (void)ring_->give(slot, false);
+    return status.error();
+  }
+  const std::lock_guard lock(ring_->mutex_);
+  taken_.insert(slot);
+  return slot;
+}
+
+/// Under the mutex, as other batches record the same events.
+Status Batch::join() {
+  const std::lock_guard lock(ring_->mutex_);
   Status first;
-  for (const auto& slot : slots_) {
-    Status status = device_.record(slot->done, slot->stream);
-    if (status) status = device_.wait(stream, slot->done);
+  for (Slot* const slot : taken_) {
+    Status status = device().record(slot->done, slot->stream);
+    if (status) status = device().wait(stream_, slot->done);
     if (!status && first) first = std::move(status);
   }
+  taken_.clear();
   return first;
 }
 

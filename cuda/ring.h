@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -21,7 +22,7 @@ struct Slot {
   std::span<std::byte> device;
   Stream stream = nullptr;
   Event copied = nullptr;  ///< after it `pinned` may be written again
-  Event done = nullptr;    ///< of join()
+  Event done = nullptr;    ///< of Batch::join()
 };
 
 /// Slots of equal size on one device. Threads take a slot, fill its pinned memory, put copies and
@@ -46,11 +47,6 @@ class Ring {
   /// Gives a slot back. `copied`: copies from its pinned memory were put on its stream.
   Status give(Slot* slot, bool copied);
 
-  /// What is put on the streams of the slots later comes after what is on `stream` now.
-  Status fork(Stream stream);
-  /// What is put on `stream` later comes after what is on the streams of the slots now.
-  Status join(Stream stream);
-
  private:
   Ring(Device& device, int index, size_t slot_bytes)
       : device_(device), index_(index), slot_bytes_(slot_bytes) {}
@@ -59,11 +55,39 @@ class Ring {
   Device& device_;
   const int index_;
   const size_t slot_bytes_;
-  OwnEvent forked_;
   std::vector<std::unique_ptr<Slot>> slots_;
   std::mutex mutex_;
   std::condition_variable given_;
   std::deque<Slot*> free_;  ///< the one that was given back first is taken first
+
+  friend class Batch;
+};
+
+/// The work of one tensor on a ring, in the order of a stream of the caller.
+class Batch {
+ public:
+  /// Fails as Device does.
+  static Result<Batch> make(Ring& ring, Stream stream);
+
+  Ring& ring() const { return *ring_; }
+  Device& device() const { return ring_->device(); }
+  Stream stream() const { return stream_; }
+
+  /// Slots that are taken from now on start after what is on the stream now.
+  Status fork() { return device().record(start_.get(), stream_); }
+  /// A slot whose stream starts there. Any number of threads may take slots between fork() and
+  /// join().
+  Result<Slot*> take();
+  /// What is put on the stream later comes after what is on the slots that were taken.
+  Status join();
+
+ private:
+  Batch(Ring& ring, Stream stream) : ring_(&ring), stream_(stream) {}
+
+  Ring* ring_;
+  Stream stream_;
+  OwnEvent start_;
+  std::set<Slot*> taken_;  ///< since the last join(); the mutex of the ring guards it
 };
 
 }  // namespace dequant::cuda
