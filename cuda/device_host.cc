@@ -177,8 +177,11 @@ class Host final : public Device {
   }
   void settle() {
     const std::lock_guard lock(mutex_);
+    // The streams of rings before those of callers, which wait for them: what does not wait for
+    // parameters is done before these are there.
     std::vector<Stream> all;
     for (const auto& [stream, queue] : queues_) all.push_back(stream);
+    std::reverse(all.begin(), all.end());
     for (const Stream stream : all) drain(stream, UINT64_MAX);
   }
   void fail_after(int64_t calls) {

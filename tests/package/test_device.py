@@ -148,6 +148,13 @@ def test_work_is_put_on_the_stream_that_tensors_say(cuda):
     assert y.stream == 48
     assert_same(values(y, cuda), linear(X, np.float32([0.5, 2, 4.5, 8])))
     assert cuda.host_counts()["waiting"] == 0
+    # What is put later on the streams of the other tensors comes after the results.
+    later = linear(Interface(X, stream=48), Interface(SCALE, stream=32), Interface(ZERO, stream=48))
+    waiting = cuda.host_counts()["waiting"]
+    assert waiting > 0
+    cuda.synchronize(0, 32)
+    assert cuda.host_counts()["waiting"] == waiting - 1 and later.stream == 48
+    cuda.host_settle()
     x = Exporter(X)
     linear(x, Exporter(SCALE), Exporter(ZERO))
     assert x.streams == [1]

@@ -211,6 +211,20 @@ def test_a_ring_that_cannot_be_made_is_made_later(cuda, monkeypatch, checkpoint)
     compare(checkpoint, cuda)
 
 
+def test_what_is_still_on_the_ring_is_waited_for(cuda, small_ring, tmp_path):
+    """The scales of a call, on another stream than its codes, are not there yet."""
+    x = RNG.integers(0, 100, (1, 5000)).astype(np.int8)
+    qdq_model(tmp_path / "m.onnx", x, np.float32([0.5]), np.int8([3]), axis=0)
+    codes = Interface(np.ones(5000, np.uint8), stream=48)
+    with dequant.open(tmp_path / "m.onnx") as model:
+        tensor = model["y"]
+        scales = Interface(np.zeros(5000, np.float32), stream=32)
+        tensor.to_device(out=Interface(scales.data.reshape(1, -1), stream=32))
+        y = dequant.onnx.dequantize_linear(codes, scales, axis=0)
+        assert cuda.host_counts()["waiting"] > 0
+        assert_same(values(y, cuda), tensor.to_numpy()[0])
+
+
 def test_threads_share_a_ring(cuda, small_ring, checkpoint):
     with dequant.open(checkpoint) as model:
         tensor, found = model["w.weight"], []
