@@ -104,7 +104,8 @@ threads   the largest number of threads; None or 0: one for each processor
 like      "torch": the result is a tensor of torch instead of a numpy array
 
 Tensors are numpy arrays (with dtypes of ml_dtypes, too), objects that share their memory with
-numpy, dequant.Packed, or, for scales and zero points, Python numbers and lists of them. Raises
+numpy, dequant.Packed, or, for scales and zero points, Python numbers and lists of them. Where they
+are on a CUDA device, the result is there, of the library of the first tensor. Raises
 ValueError for what the specification forbids, dequant.UnsupportedError, TypeError or OverflowError;
 `out` is then unchanged.)";
 }

@@ -61,6 +61,32 @@ class Array {
     return out;
   }
 
+  /// A copy in memory of the host, once the work on the stream is done.
+  nb::bytes to_bytes() const {
+    const auto copy =
+        nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(bytes_)));
+    if (!copy.is_valid()) throw nb::python_error();
+    auto* const begin = reinterpret_cast<std::byte*>(PyBytes_AsString(copy.ptr()));
+    const OnDevice on(device_);
+    Status status;
+    {
+      const Unlocked unlocked;
+      status = cuda::devices().copy_out({begin, bytes_}, memory_, stream_of(stream_));
+    }
+    if (!status) raise(status.error());
+    return copy;
+  }
+
+  /// Copies bytes of the host, as many as the array has.
+  void set(const nb::bytes& bytes) const {
+    if (bytes.size() != bytes_) throw nb::value_error("bytes: not as many as the array has");
+    const auto* const begin = static_cast<const std::byte*>(bytes.data());
+    const OnDevice on(device_);
+    auto status = cuda::devices().copy_in(memory_, {begin, bytes_}, stream_of(stream_));
+    if (status) status = cuda::devices().synchronize(stream_of(stream_));
+    if (!status) raise(status.error());
+  }
+
   nb::tuple dlpack_device() const { return nb::make_tuple(kCuda, device_); }
 
   /// What the consumer puts on its stream comes after the results; -1: it does not ask for that.
@@ -116,6 +142,8 @@ void add_array(nb::module_& m) {
       .def_prop_ro("device", &Array::device)
       .def_prop_ro("stream", &Array::stream)
       .def_prop_ro("__cuda_array_interface__", &Array::interface)
+      .def("tobytes", &Array::to_bytes)
+      .def("set", &Array::set, "bytes"_a)
       .def("__dlpack_device__", &Array::dlpack_device)
       .def("__dlpack__", &Array::dlpack, nb::kw_only(), "stream"_a.none() = none,
            "max_version"_a.none() = none, "dl_device"_a.none() = none, "copy"_a.none() = none);

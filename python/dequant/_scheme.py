@@ -15,8 +15,8 @@ out       a contiguous array for the result, of the result's shape and dtype; it
 threads   the largest number of threads; None or 0: one for each processor
 like      "torch": the result is a tensor of torch instead of a numpy array
 
-Tensors are as for the functions of the other dialects. Raises ValueError for what the scheme
-forbids; `out` is then unchanged."""
+Tensors are as for the functions of the other dialects, also on a CUDA device. Raises ValueError for
+what the scheme forbids; `out` is then unchanged."""
 
 
 _COMMON_TYPES = {"dtype": "DType", "out": "Writable", "threads": "int",

@@ -25,7 +25,8 @@ def dequantize(data: Any, type: Any, shape: Sequence[int] | int | None = None, *
                like: str | None = None) -> Any:
     """The floats of a tensor of a GGUF file.
 
-    data      the bytes of the tensor: an object with a buffer, or an array of uint8
+    data      the bytes of the tensor: an object with a buffer, or an array of uint8, also on a CUDA
+              device
     type      a block type by its name, such as "Q4_K", or by its number in GGUF files (also
               gguf.GGMLQuantizationType); or F32, F16 or BF16, whose numbers are rounded once
     shape     of the dense tensor, outermost first: GGUF's dimensions in reverse. None: that of

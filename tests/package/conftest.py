@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dequant
-from device_support import fixture_cuda, fixture_fake_torch  # noqa: F401
+from device_support import fixture_cuda, fixture_fake_torch, fixture_host  # noqa: F401
 
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parents[1] / "python"

@@ -1,5 +1,8 @@
-"""Devices in host memory: the module dequant._cuda as CMake builds it for tests, and arrays that
-claim to be on a device. What is on a stream is done when somebody waits for it."""
+"""Arrays on a device, over devices in host memory: the module dequant._cuda as CMake builds it for
+tests. What is on a stream is done when somebody waits for it.
+
+With DEQUANT_CUDA_DEVICE=1 the arrays are on a CUDA device, and the module is that of the package;
+tests of the `host` fixture are skipped then."""
 
 import ctypes
 import importlib.util
@@ -18,7 +21,12 @@ _POINTER = ctypes.pythonapi.PyCapsule_GetPointer
 _POINTER.restype, _POINTER.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
 
 
+REAL = os.environ.get("DEQUANT_CUDA_DEVICE") == "1"
+
+
 def load_module():
+    if REAL:
+        return importlib.import_module("dequant._cuda")
     files = list(pathlib.Path(FOLDER or ROOT / "build/tests/cuda_host").glob("_cuda.*"))
     if not files and FOLDER is None:
         pytest.skip("NO HOST MODULE: tensors on devices are not tested")
@@ -34,17 +42,44 @@ def fixture_cuda(monkeypatch):
     module = load_module()
     monkeypatch.setitem(sys.modules, "dequant._cuda", module)
     yield module
-    module.host_fail_after(0)
-    module.host_settle()
+    if not REAL:
+        module.host_fail_after(0)
+        module.host_settle()
+
+
+@pytest.fixture(name="host")
+def fixture_host(cuda):
+    """The module over devices in host memory, for tests of streams, failures and more devices."""
+    if REAL:
+        pytest.skip("ON A DEVICE: this test needs devices in host memory")
+    return cuda
+
+
+class Memory:
+    """The memory of an array, or a copy on the device."""
+
+    def __init__(self, array):
+        self.array, self.address = array, array.ctypes.data
+        if REAL and array.size:
+            low, high = getattr(np.lib, "array_utils", np).byte_bounds(array)
+            self.copy = load_module().Array("uint8", [high - low], 0, 0)
+            self.copy.set(ctypes.string_at(low, high - low))
+            self.address += self.copy.address - low
+
+    def read(self):
+        """The elements as they are now; on a device of contiguous arrays only."""
+        if not REAL or not self.array.size:
+            return self.array
+        return np.frombuffer(self.copy.tobytes(), self.array.dtype).reshape(self.array.shape)
 
 
 class Interface:
     """An array of a library that has __cuda_array_interface__ alone."""
 
     def __init__(self, array, stream=None, **more):
-        self.data = array
+        self.memory, self.data = Memory(array), array
         self.__cuda_array_interface__ = {
-            "shape": array.shape, "typestr": array.dtype.str, "data": (array.ctypes.data, False),
+            "shape": array.shape, "typestr": array.dtype.str, "data": (self.memory.address, False),
             "strides": None if array.flags.c_contiguous else array.strides, "version": 3,
             "stream": stream, **more}
 
@@ -53,6 +88,7 @@ class Exporter:
     """An array of a library that has DLPack alone."""
 
     def __init__(self, data, device=0, kind=2):
+        self.memory = Memory(data)
         self.data, self.device, self.kind = data, device, kind
         self.streams = []  # that consumers asked for
 
@@ -62,7 +98,9 @@ class Exporter:
     def __dlpack__(self, *, stream=None):
         self.streams.append(stream)
         capsule = self.data.__dlpack__()
-        facts = (ctypes.c_int32 * 2).from_address(_POINTER(capsule, b"dltensor") + 8)
+        begin = _POINTER(capsule, b"dltensor")
+        ctypes.c_uint64.from_address(begin).value = self.memory.address
+        facts = (ctypes.c_int32 * 2).from_address(begin + 8)
         facts[0], facts[1] = self.kind, self.device
         return capsule
 
@@ -136,7 +174,7 @@ class Torch(types.ModuleType):
 
 
 @pytest.fixture(name="fake_torch")
-def fixture_fake_torch(cuda, monkeypatch):
+def fixture_fake_torch(host, monkeypatch):
     torch = Torch()
     monkeypatch.setitem(sys.modules, "torch", torch)
     return torch
@@ -144,12 +182,12 @@ def fixture_fake_torch(cuda, monkeypatch):
 
 def values(result, cuda):
     """What is in memory of a device, once all work is done."""
-    cuda.host_settle()
+    if not REAL:
+        cuda.host_settle()
     if not isinstance(result, cuda.Array):
-        return result.data
+        return result.memory.read() if hasattr(result, "memory") else result.data
     dtype = ml_dtypes.bfloat16 if result.dtype == "bfloat16" else result.dtype
-    memory = ctypes.string_at(result.address, result.nbytes) if result.nbytes else b""
-    return np.frombuffer(memory, dtype).reshape(result.shape)
+    return np.frombuffer(result.tobytes(), dtype).reshape(result.shape)
 
 
 def assert_same(found, expected):

@@ -15,7 +15,7 @@ WANTED = dequant.onnx.dequantize_linear(X, 0.5, 3)
 
 
 @pytest.fixture(name="cupy")
-def fixture_cupy(cuda, monkeypatch):
+def fixture_cupy(host, monkeypatch):
     cupy = types.ModuleType("cupy")
     cupy.current = [0]  # the devices of `with` blocks
 
@@ -81,7 +81,7 @@ def test_tensors_of_files_are_of_the_library_that_is_asked_for(cupy, cuda):
 
 
 @pytest.fixture(name="jax")
-def fixture_jax(cuda, monkeypatch):
+def fixture_jax(host, monkeypatch):
     jax, dlpack = types.ModuleType("jax"), types.ModuleType("jax.dlpack")
     jax.Array = type("Array", (Exporter,), {})
     dlpack.taken = []

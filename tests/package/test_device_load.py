@@ -105,7 +105,7 @@ def fixture_checkpoint(tmp_path):
     return path
 
 
-def test_pinned_memory_is_bounded_and_used_again(cuda, small_ring, checkpoint):
+def test_pinned_memory_is_bounded_and_used_again(host, cuda, small_ring, checkpoint):
     compare(checkpoint, cuda)
     before = cuda.host_counts()
     compare(checkpoint, cuda)
@@ -177,7 +177,7 @@ def test_a_file_that_becomes_shorter_is_named(cuda, small_ring, fake_torch, chec
             assert cuda.host_counts() == {**before, "waiting": 0}
 
 
-def test_failures_of_the_device_leave_nothing(cuda, small_ring, checkpoint):
+def test_failures_of_the_device_leave_nothing(host, cuda, small_ring, checkpoint):
     with dequant.open(checkpoint) as model:
         tensor, out = model["w.weight"], Interface(np.zeros((512, 1000), np.float32))
         tensor.to_device(out=out)
@@ -193,7 +193,7 @@ def test_failures_of_the_device_leave_nothing(cuda, small_ring, checkpoint):
         assert_same(values(tensor.to_device(out=out), cuda), tensor.to_numpy())
 
 
-def test_a_ring_that_cannot_be_made_is_made_later(cuda, monkeypatch, checkpoint):
+def test_a_ring_that_cannot_be_made_is_made_later(host, cuda, monkeypatch, checkpoint):
     monkeypatch.setattr(_device_load, "SLOTS", 2)
     monkeypatch.setattr(_device_load, "SLOT_BYTES", 12288)
     cuda.host_settle()
@@ -211,7 +211,7 @@ def test_a_ring_that_cannot_be_made_is_made_later(cuda, monkeypatch, checkpoint)
     compare(checkpoint, cuda)
 
 
-def test_what_is_still_on_the_ring_is_waited_for(cuda, small_ring, tmp_path):
+def test_what_is_still_on_the_ring_is_waited_for(host, cuda, small_ring, tmp_path):
     """The scales of a call, on another stream than its codes, are not there yet."""
     x = RNG.integers(0, 100, (1, 5000)).astype(np.int8)
     qdq_model(tmp_path / "m.onnx", x, np.float32([0.5]), np.int8([3]), axis=0)
