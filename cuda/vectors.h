@@ -9,10 +9,14 @@
 
 namespace dequant::cuda {
 
+/// Words and halves of words in memory of any type.
+using Word [[gnu::may_alias]] = uint32_t;
+using HalfWord [[gnu::may_alias]] = uint16_t;
+
 /// kWords words at an address of any alignment, in one load where it is aligned to all of them.
 template <int kWords>
 DEQUANT_HD inline void load_words(const uint8_t* from, Vector<uint32_t, kWords>& words) noexcept {
-  struct alignas(4 * kWords) Aligned {
+  struct alignas(4 * kWords) [[gnu::may_alias]] Aligned {
     Vector<uint32_t, kWords> words;
   };
   if (reinterpret_cast<uintptr_t>(from) % alignof(Aligned) == 0) {
@@ -169,11 +173,11 @@ DEQUANT_HD inline void store_one(uint8_t* to, float value) noexcept {
   const uint32_t code = narrow(kOutput, value);
   if constexpr (kOutput == Element::float32) {
     if ((reinterpret_cast<uintptr_t>(to) & 3) == 0) {
-      *reinterpret_cast<uint32_t*>(to) = code;
+      *reinterpret_cast<Word*>(to) = code;
       return;
     }
   } else if ((reinterpret_cast<uintptr_t>(to) & 1) == 0) {
-    *reinterpret_cast<uint16_t*>(to) = static_cast<uint16_t>(code);
+    *reinterpret_cast<HalfWord*>(to) = static_cast<uint16_t>(code);
     return;
   }
   for (int j = 0; j < kOutputBytes<kOutput>; ++j) {
@@ -185,7 +189,7 @@ DEQUANT_HD inline void store_one(uint8_t* to, float value) noexcept {
 template <Element kOutput>
 DEQUANT_HD inline void store_vector(uint8_t* to,
                                     const Vector<float, kVector<kOutput>>& values) noexcept {
-  struct alignas(16) Aligned {
+  struct alignas(16) [[gnu::may_alias]] Aligned {
     uint32_t words[4];
   };
   if (reinterpret_cast<uintptr_t>(to) % alignof(Aligned) != 0) {

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "dequant/cuda.h"
 #include "dequant/isa.h"
 #include "dequant/tensor.h"
 #include "fuzz/support/check.h"
@@ -29,8 +30,9 @@ Exact slice(Element element, std::span<const std::byte> whole, Range range) {
                        packed_bytes(element, range.end).value()});
 }
 
-/// Runs a range of any plan on memory that holds its slices alone, and copies y into `joined`.
-void run_one_range(const Plan& plan, const Tensors& t, Range range, Exact& joined) {
+/// Runs a range of any plan on memory that holds its slices alone, and copies y into `joined`: by
+/// the kernels of devices if `device`.
+void run_one_range(const Plan& plan, const Tensors& t, Range range, bool device, Exact& joined) {
   // A range of all elements is a call of run(), which takes all of every tensor.
   const Extents e = extents(plan);
   const bool all = range == Range{0, element_count(plan)};
@@ -59,7 +61,10 @@ void run_one_range(const Plan& plan, const Tensors& t, Range range, Exact& joine
   slices.min_range = slice(plan.scale, t.min_range.bytes(), s.min_range);
   slices.max_range = slice(plan.scale, t.max_range.bytes(), s.max_range);
   Exact y = slice(plan.output, joined.bytes(), s.y);
-  const Status done = run_range(plan, range, slices.buffers(y), {sequential_executor()});
+  uint32_t faults = 0;
+  const Status done = device ? cuda::run_range(plan, range, slices.buffers(y), {.faults = &faults})
+                             : run_range(plan, range, slices.buffers(y), {sequential_executor()});
+  require(faults == 0, "kernels of devices see faults where there are none");
   require(accepted(done), "a range is refused where the whole tensor runs");
   if (!y.bytes().empty()) {
     const auto at = static_cast<size_t>(bytes_of(plan.output, s.y).begin);
@@ -70,16 +75,34 @@ void run_one_range(const Plan& plan, const Tensors& t, Range range, Exact& joine
 void run_ranges(const Plan& plan, const Tensors& t, Cursor& cursor, const Exact& whole) {
   const int64_t count = element_count(plan);
   Exact joined = t.y();
+  const bool device = cursor.coin();
   int64_t begin = 0;
   for (int i = 0; i < 3 && begin < count; ++i) {
     const int64_t left = count - begin;
     const auto length = static_cast<int64_t>(cursor.below(static_cast<size_t>(left + 1)));
     const int64_t end = i == 2 || length == 0 ? count : begin + length;
-    run_one_range(plan, t, {begin, end}, joined);
+    run_one_range(plan, t, {begin, end}, device, joined);
     begin = end;
   }
-  run_one_range(plan, t, {0, 0}, joined);
+  run_one_range(plan, t, {0, 0}, device, joined);
   require(joined == whole, "ranges joined differ from the whole tensor");
+}
+
+/// The kernels of devices, whose bodies run on the host: the bits of run(), or a fault where run()
+/// refuses values that only the device sees.
+void run_on_device(const Plan& plan, const Tensors& t, const Status& done, const Exact& y) {
+  Exact other = t.y();
+  uint32_t faults = 0;
+  const Status status = cuda::run(plan, t.buffers(other), {.faults = &faults});
+  if (done) {
+    require(accepted(status) && faults == 0, "a device refuses what the reference runs");
+    require(other == y, "kernels of devices differ from the reference");
+  } else if (!accepted(status)) {
+    require(untouched(other), "y is written to by a device that refuses");
+  } else {
+    require(cuda::needs_faults(plan) && (faults != 0 || element_count(plan) == 0),
+            "a device runs what the reference refuses");
+  }
 }
 
 /// A byte less of any buffer is refused.
@@ -115,6 +138,8 @@ std::optional<Exact> run_several_ways(const Plan& plan, const Tensors& tensors, 
   const Status status = run(plan, tensors.buffers(other), options);
   require(accepted(status) == accepted(done), "a target refuses what the reference runs");
   require(other == y, "a target differs from the reference");
+
+  if (cursor.coin()) run_on_device(plan, tensors, done, y);
 
   use(targets().front());
   const bool short_of_memory = cursor.coin();
