@@ -10,7 +10,7 @@ namespace dequant::cuda {
 
 /// What the scales multiply. The rule is the same for all threads, so that each case is a loop.
 template <int kCount>
-DEQUANT_HD inline void differences(const DevicePlan& p, const Vector<uint32_t, kCount>& codes,
+DEQUANT_HD inline void differences(const Computation& p, const Vector<uint32_t, kCount>& codes,
                                    const Vector<Params, kCount>& params,
                                    Vector<float, kCount>& y) noexcept {
   switch (p.difference) {
@@ -46,7 +46,7 @@ DEQUANT_HD inline void differences(const DevicePlan& p, const Vector<uint32_t, k
 
 /// after_product() of results that are rounded again, or have a zero point after the product.
 template <int kCount>
-DEQUANT_HD inline void after_products(const DevicePlan& p, const Vector<Params, kCount>& params,
+DEQUANT_HD inline void after_products(const Computation& p, const Vector<Params, kCount>& params,
                                       Vector<float, kCount>& y) noexcept {
   for (int j = 0; j < kCount; ++j) {
     const float scaled = y[j] * p.result_factor;
@@ -63,7 +63,7 @@ DEQUANT_HD inline void after_products(const DevicePlan& p, const Vector<Params, 
 
 /// The results of kCount codes. NaN is some NaN.
 template <int kCount>
-DEQUANT_HD inline void results(const DevicePlan& p, const Vector<uint32_t, kCount>& codes,
+DEQUANT_HD inline void results(const Computation& p, const Vector<uint32_t, kCount>& codes,
                                const Vector<Params, kCount>& params,
                                Vector<float, kCount>& y) noexcept {
   if (p.difference == Difference::shifted) {

@@ -65,8 +65,10 @@ struct Positions {
   int64_t group_index = 0;
 };
 
-struct DevicePlan {
+/// The tensors and the arithmetic of a plan.
+struct Computation {
   Range elements = {};  ///< of the plan, in the order of its dimensions
+  int64_t threads = 0;
   Codes x = {};
   Codes scale = {};  ///< also min_range
   Codes max_range = {};
@@ -75,7 +77,7 @@ struct DevicePlan {
   const uint8_t* tensor_scale = nullptr;  ///< of blocks: that of row 0
   const uint8_t* group_index = nullptr;
   const uint8_t* codebook = nullptr;
-  uint8_t* y = nullptr;
+  uint8_t* y = nullptr;  ///< of blocks: element 0, which a range may not have
   uint32_t* faults = nullptr;
 
   Rule rule = Rule::subtract_then_scale;
@@ -107,10 +109,11 @@ struct DevicePlan {
   bool has_blocks = false;
   BlockType block_type = BlockType::Q4_0;
   Divisor by_block_row = {};  ///< elements of a row with one tensor scale
+};
 
+struct DevicePlan : Computation {
   // Which elements a thread takes: see thread.h.
   bool tiles = false;
-  int64_t threads = 0;
   Divisor by_tiles_of_row = {};
   int64_t tiles_of_row = 0;
   int64_t first_row = 0;

@@ -42,4 +42,26 @@ class Divisor {
   uint32_t shift_ = 0;
 };
 
+/// The same for n and d below 2^31, with 32-bit numbers.
+class SmallDivisor {
+ public:
+  SmallDivisor() = default;
+  explicit SmallDivisor(uint32_t d) noexcept {
+    shift_ = static_cast<uint32_t>(std::bit_width(d - 1));
+    multiplier_ = static_cast<uint32_t>(((uint64_t{1} << (31 + shift_)) + d - 1) / d);
+  }
+
+  DEQUANT_HD uint32_t quotient(uint32_t n) const noexcept {
+#if defined(__CUDA_ARCH__)
+    return __umulhi(n << 1, multiplier_) >> shift_;
+#else
+    return static_cast<uint32_t>(uint64_t{n << 1} * multiplier_ >> 32) >> shift_;
+#endif
+  }
+
+ private:
+  uint32_t multiplier_ = uint32_t{1} << 31;  ///< of 1
+  uint32_t shift_ = 0;
+};
+
 }  // namespace dequant::cuda

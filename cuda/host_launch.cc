@@ -1,5 +1,6 @@
 // cuda::run() on the host, for tests: a launch is a loop over the threads, and memory of the device
 // is memory of the host.
+#include "cuda/fast.h"
 #include "cuda/kernels.h"
 #include "cuda/lower.h"
 
@@ -10,15 +11,20 @@ Status run_range(const Plan& plan, Range elements, const Buffers& buffers,
   const auto lowered = lower(plan, elements, buffers, options);
   if (!lowered) return lowered.error();
   const DevicePlan& p = *lowered;
-  const auto launch = [&]<class Body>() {
-    for (int64_t thread = 0; thread < p.threads; ++thread) Body::run(p, thread);
+  if (p.threads == 0) return {};
+  const auto loop = [](const auto& of, int64_t threads) {
+    return [&of, threads]<class Body>() -> Status {
+      for (int64_t thread = 0; thread < threads; ++thread) Body::run(of, thread);
+      return {};
+    };
   };
-  if (p.has_blocks) {
-    with_blocks_body(p, launch);
-  } else {
-    with_output<ElementsBody>(p.output, launch);
-  }
-  return {};
+  if (p.has_blocks) return with_blocks_body(p, loop(static_cast<const Computation&>(p), p.threads));
+  return for_each_launch(
+      p,
+      [&](const DevicePlan& general) {
+        return with_output<ElementsBody>(general.output, loop(general, general.threads));
+      },
+      [&](const FastPlan& fast) { return with_fast_body(fast, loop(fast, fast.threads)); });
 }
 
 Status run(const Plan& plan, const Buffers& buffers, const RunOptions& options) {

@@ -1,6 +1,7 @@
 // The kernel of a DevicePlan: one for each output, and for blocks one for each type and output.
 #pragma once
 
+#include "cuda/fast_thread.h"
 #include "cuda/thread.h"
 
 namespace dequant::cuda {
@@ -13,9 +14,16 @@ struct ElementsBody {
   }
 };
 
+template <FastKind kKind, int kBits, bool kEach, Element kOutput>
+struct FastBody {
+  DEQUANT_HD static void run(const FastPlan& f, int64_t thread) noexcept {
+    run_fast_thread<kKind, kBits, kEach, kOutput>(f, static_cast<uint32_t>(thread));
+  }
+};
+
 template <BlockType kType, Element kOutput>
 struct BlocksBody {
-  DEQUANT_HD static void run(const DevicePlan& p, int64_t thread) noexcept {
+  DEQUANT_HD static void run(const Computation& p, int64_t thread) noexcept {
     run_block_thread<kType, kOutput>(p, thread);
   }
 };
@@ -30,9 +38,40 @@ auto with_output(Element output, const Launch& launch) {
   }
 }
 
+/// The same for the body of a FastPlan.
+template <class Launch>
+auto with_fast_body(const FastPlan& f, const Launch& launch) {
+  const auto of = [&]<FastKind kKind, int kBits>() {
+    const auto with = [&]<bool kEach>() {
+      switch (f.plan.output) {
+        case Element::float16:
+          return launch.template operator()<FastBody<kKind, kBits, kEach, Element::float16>>();
+        case Element::bfloat16:
+          return launch.template operator()<FastBody<kKind, kBits, kEach, Element::bfloat16>>();
+        default:
+          return launch.template operator()<FastBody<kKind, kBits, kEach, Element::float32>>();
+      }
+    };
+    return f.each ? with.template operator()<true>() : with.template operator()<false>();
+  };
+  using enum FastKind;
+  if (f.kind == codebook) return of.template operator()<codebook, 4>();
+  if (f.kind == floating) {
+    if (f.bits == 4) return of.template operator()<floating, 4>();
+    if (f.bits == 8) return of.template operator()<floating, 8>();
+    return of.template operator()<floating, 16>();
+  }
+  switch (f.bits) {
+    case 2: return of.template operator()<integer, 2>();
+    case 4: return of.template operator()<integer, 4>();
+    case 8: return of.template operator()<integer, 8>();
+    default: return of.template operator()<integer, 16>();
+  }
+}
+
 /// The same for the body of blocks of its type.
 template <class Launch>
-auto with_blocks_body(const DevicePlan& p, const Launch& launch) {
+auto with_blocks_body(const Computation& p, const Launch& launch) {
   switch (p.block_type) {
 #define DEQUANT_BLOCK(name, ...)                                                              \
   case BlockType::name: {                                                                     \

@@ -1,15 +1,16 @@
 // Starting kernels.
 #pragma once
 
-#include "cuda/device_plan.h"
+#include "cuda/fast_plan.h"
 #include "dequant/status.h"
 
 struct CUstream_st;
 
 namespace dequant::cuda {
 
-/// Launches the kernel of a DevicePlan with threads, and reports what the runtime says at once.
+/// Launches the kernel of a plan with threads, and reports what the runtime says at once.
 Status launch_elements(const DevicePlan& p, CUstream_st* stream);
-Status launch_blocks(const DevicePlan& p, CUstream_st* stream);
+Status launch_fast(const FastPlan& f, CUstream_st* stream);
+Status launch_blocks(const Computation& p, CUstream_st* stream);
 
 }  // namespace dequant::cuda

@@ -3,8 +3,8 @@
 
 namespace dequant::cuda {
 
-Status launch_blocks(const DevicePlan& p, CUstream_st* stream) {
-  return with_blocks_body(p, [&]<class Body>() -> Status { return launch<Body>(p, stream); });
+Status launch_blocks(const Computation& p, CUstream_st* stream) {
+  return with_blocks_body(p, [&]<class Body>() -> Status { return launch<Body, 4>(p, stream); });
 }
 
 }  // namespace dequant::cuda

@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "block/traits.h"
+#include "cuda/fast.h"
 #include "cuda/thread_tiles.h"
+#include "cuda/vector_size.h"
 #include "element/traits.h"
 #include "plan/packing.h"
 #include "text.h"
@@ -113,20 +115,14 @@ bool wants_tiles(const Plan& plan, const DevicePlan& out) {
 }
 
 void set_threads(const Plan& plan, DevicePlan& out) {
-  const int64_t vector = plan.output == Element::float32 ? 4 : 8;
-  const auto ceil_div = [](int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); };
   out.tiles = !plan.parameters.x_blocks && wants_tiles(plan, out);
-  const Range e = out.elements;
-  if (!out.tiles) {
-    out.threads = ceil_div(e.end, vector) - e.begin / vector;
-    return;
+  if (out.tiles) {
+    const int64_t in_tile = int64_t{vector_elements(plan.output)} * kTileVectors;
+    const int64_t inner = out.dimensions[out.rank - 1].size;
+    out.tiles_of_row = inner / in_tile + (inner % in_tile != 0 ? 1 : 0);
+    out.by_tiles_of_row = Divisor(out.tiles_of_row);
   }
-  const int64_t inner = out.dimensions[out.rank - 1].size;
-  out.first_row = e.begin / inner;
-  out.tiles_of_row = ceil_div(ceil_div(inner, vector), kTileVectors);
-  out.by_tiles_of_row = Divisor(out.tiles_of_row);
-  const int64_t tile_rows = ceil_div(ceil_div(e.end, inner) - out.first_row, kTileRows);
-  out.threads = tile_rows * out.tiles_of_row * kTileThreads;
+  out = with_elements(out, out.elements);
 }
 
 Difference difference_of(const Plan& plan, bool float_zero) {
@@ -192,7 +188,9 @@ void set_blocks(const Plan& plan, const Slices& slices, const Buffers& buffers, 
   out.x.data = from_byte_0(buffers.x, slices.x.begin);
   out.by_block_row = Divisor(plan.axis);
   out.tensor_scale = from_byte_0(buffers.tensor_scale, slices.tensor_scale.begin * 4);
-  out.origin.y = -slices.y.begin;
+  const int64_t y_bytes = bits(plan.output) / 8;
+  out.y = reinterpret_cast<uint8_t*>(reinterpret_cast<uintptr_t>(out.y) -
+                                     static_cast<uintptr_t>(slices.y.begin * y_bytes));
 }
 
 Status check_options(const Plan& plan, const RunOptions& options) {

@@ -24,7 +24,7 @@ struct Params {
 };
 
 /// Sets bits of the caller's faults.
-DEQUANT_HD inline void report(const DevicePlan& p, Fault fault) noexcept {
+DEQUANT_HD inline void report(const Computation& p, Fault fault) noexcept {
 #if defined(__CUDA_ARCH__)
   atomicOr(p.faults, static_cast<uint32_t>(fault));
 #else
@@ -36,7 +36,7 @@ DEQUANT_HD inline float load_float(const Codes& codes, int64_t i) noexcept {
   return float_of(codes.format, code_at(codes, i));
 }
 
-DEQUANT_HD inline float load_scale(const DevicePlan& p, int64_t i) noexcept {
+DEQUANT_HD inline float load_scale(const Computation& p, int64_t i) noexcept {
   float scale = load_float(p.scale, i);
   if (p.infinite_e8m0 && scale != scale) scale = std::numeric_limits<float>::infinity();
   if (p.tensor_scale_use == TensorScale::multiply) {
@@ -47,7 +47,7 @@ DEQUANT_HD inline float load_scale(const DevicePlan& p, int64_t i) noexcept {
   return p.rounds_scale ? round_quickly(p.scale_rounding, scale) : scale;
 }
 
-DEQUANT_HD inline int32_t load_integer_zero(const DevicePlan& p, int64_t i) noexcept {
+DEQUANT_HD inline int32_t load_integer_zero(const Computation& p, int64_t i) noexcept {
   const Codes& codes = p.zero_point;
   if (p.zero_point_overflow == ZeroPointOverflow::carry) {
     const int in_word = 32 / codes.bits;
@@ -64,7 +64,7 @@ DEQUANT_HD inline int32_t load_integer_zero(const DevicePlan& p, int64_t i) noex
   return value_of(codes, code) + p.zero_point_offset;
 }
 
-DEQUANT_HD inline Params range_params_at(const DevicePlan& p, int64_t i) noexcept {
+DEQUANT_HD inline Params range_params_at(const Computation& p, int64_t i) noexcept {
   const ScaleAndOffset both =
       range_params_of(p.rule, p.limits, load_float(p.scale, i), load_float(p.max_range, i));
   // -0 changes no sum.
@@ -72,12 +72,12 @@ DEQUANT_HD inline Params range_params_at(const DevicePlan& p, int64_t i) noexcep
 }
 
 /// True if a float zero point is subtracted before the product, or added or subtracted after it.
-DEQUANT_HD inline bool has_float_zero(const DevicePlan& p) noexcept {
+DEQUANT_HD inline bool has_float_zero(const Computation& p) noexcept {
   return p.difference == Difference::float_zero || p.adds_zero_point || p.subtracts_zero_point;
 }
 
 /// The parameters at indices of the stored scales and zero points.
-DEQUANT_HD inline Params params_at(const DevicePlan& p, int64_t scale, int64_t zero) noexcept {
+DEQUANT_HD inline Params params_at(const Computation& p, int64_t scale, int64_t zero) noexcept {
   if (p.difference == Difference::shifted) return range_params_at(p, scale);
   if (p.difference == Difference::formula) return {};
   Params out{load_scale(p, scale), static_cast<uint32_t>(p.implicit_zero_point)};

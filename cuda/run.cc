@@ -1,4 +1,5 @@
 // cuda::run(): checks, then a launch on the caller's stream.
+#include "cuda/fast.h"
 #include "cuda/launch.h"
 #include "cuda/lower.h"
 
@@ -9,8 +10,10 @@ Status run_range(const Plan& plan, Range elements, const Buffers& buffers,
   const auto lowered = lower(plan, elements, buffers, options);
   if (!lowered) return lowered.error();
   if (lowered->threads == 0) return {};
-  return lowered->has_blocks ? launch_blocks(*lowered, options.stream)
-                             : launch_elements(*lowered, options.stream);
+  if (lowered->has_blocks) return launch_blocks(*lowered, options.stream);
+  return for_each_launch(
+      *lowered, [&](const DevicePlan& p) { return launch_elements(p, options.stream); },
+      [&](const FastPlan& f) { return launch_fast(f, options.stream); });
 }
 
 Status run(const Plan& plan, const Buffers& buffers, const RunOptions& options) {

@@ -19,7 +19,7 @@ struct Work {
   int count;
 };
 
-DEQUANT_HD inline Work clipped(const DevicePlan& p, int64_t begin, int64_t end) noexcept {
+DEQUANT_HD inline Work clipped(const Computation& p, int64_t begin, int64_t end) noexcept {
   const int64_t first = begin < p.elements.begin ? p.elements.begin : begin;
   const int64_t last = end > p.elements.end ? p.elements.end : end;
   return {first, last > first ? static_cast<int>(last - first) : 0};
@@ -27,11 +27,14 @@ DEQUANT_HD inline Work clipped(const DevicePlan& p, int64_t begin, int64_t end) 
 
 /// Vectors begin at multiples of their size, so that ranges cut them alike.
 template <int kCount>
+DEQUANT_HD inline Work vector_of(const Computation& p, int64_t thread) noexcept {
+  const int64_t begin = (p.elements.begin / kCount + thread) * kCount;
+  return clipped(p, begin, begin + kCount);
+}
+
+template <int kCount>
 DEQUANT_HD inline Work work_of(const DevicePlan& p, int64_t thread) noexcept {
-  if (!p.tiles) {
-    const int64_t begin = (p.elements.begin / kCount + thread) * kCount;
-    return clipped(p, begin, begin + kCount);
-  }
+  if (!p.tiles) return vector_of<kCount>(p, thread);
   const int64_t inner = p.dimensions[p.rank - 1].size;
   const int64_t tile = thread / kTileThreads;
   const int64_t tile_row = p.by_tiles_of_row.quotient(tile);
@@ -151,12 +154,12 @@ DEQUANT_HD inline void run_thread(const DevicePlan& p, int64_t thread) noexcept 
 
 /// The body of the kernel of blocks. Vectors lie within a group.
 template <BlockType kType, Element kOutput>
-DEQUANT_HD inline void run_block_thread(const DevicePlan& p, int64_t thread) noexcept {
+DEQUANT_HD inline void run_block_thread(const Computation& p, int64_t thread) noexcept {
   using Codec = block::Codec<kType>;
   constexpr BlockTraits kTraits = traits(kType);
   constexpr int kCount = kVector<kOutput>;
   static_assert(kLeastBlockGroup % kCount == 0);
-  const Work work = work_of<kCount>(p, thread);
+  const Work work = vector_of<kCount>(p, thread);
   if (work.count == 0) return;
   const auto number = static_cast<int64_t>(static_cast<uint64_t>(work.first) /
                                            static_cast<uint64_t>(kTraits.elements));
@@ -177,7 +180,7 @@ DEQUANT_HD inline void run_block_thread(const DevicePlan& p, int64_t thread) noe
     if constexpr (kTraits.has_offsets) y[j] = product + offset;
     if (has_factor) y[j] = y[j] * factor;
   }
-  uint8_t* to = p.y + (work.first + p.origin.y) * kOutputBytes<kOutput>;
+  uint8_t* to = p.y + work.first * kOutputBytes<kOutput>;
   if (work.count == kCount) return store_vector<kOutput>(to, y);
   for (int j = 0; j < kCount; ++j) {
     const int at = j - i % kCount;

@@ -6,6 +6,7 @@
 
 #include "cuda/codes.h"
 #include "cuda/vector.h"
+#include "cuda/vector_size.h"
 
 namespace dequant::cuda {
 
@@ -160,13 +161,6 @@ DEQUANT_HD inline uint32_t narrow(Element output, float value) noexcept {
   if (output == Element::float32) return narrow_float32(value);
   return output == Element::float16 ? narrow_float16(value) : narrow_bfloat16(value);
 }
-
-template <Element kOutput>
-inline constexpr int kOutputBytes = kOutput == Element::float32 ? 4 : 2;
-
-/// Elements of 16 bytes of output: what a thread computes.
-template <Element kOutput>
-inline constexpr int kVector = 16 / kOutputBytes<kOutput>;
 
 template <Element kOutput>
 DEQUANT_HD inline void store_one(uint8_t* to, float value) noexcept {

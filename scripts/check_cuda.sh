@@ -18,13 +18,13 @@ fi
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DDEQUANT_DEV=ON -DDEQUANT_CUDA=ON \
   -DDEQUANT_TOOLS=OFF -DDEQUANT_MODEL=OFF -DDEQUANT_INSTALL=OFF -DDEQUANT_BENCH=ON >/dev/null
 cmake --build "$build" --target dequant_cuda_kernels device_copy \
-  cuda/CMakeFiles/dequant_cuda.dir/{run,lower,device_cuda}.cc.o \
+  cuda/CMakeFiles/dequant_cuda.dir/{run,fast,lower,device_cuda}.cc.o \
   bench/cuda/CMakeFiles/device_bench.dir/device_bench.cc.o
 
 # What is checked is the code before it is for one architecture.
 flags=(-O3 -std=c++20 --expt-relaxed-constexpr -fmad=false -ftz=false -prec-div=true -I. -Iinclude
        -Isrc)
-for kernels in elements blocks; do
+for kernels in elements fast blocks; do
   nvcc "${flags[@]}" -arch=compute_80 -ptx "cuda/launch_$kernels.cu" -o "$build/$kernels.ptx"
   if grep -nE '\bfma\b|\.ftz|div\.(approx|full)|rcp\.approx|\bex2\b' "$build/$kernels.ptx"; then
     echo "cuda: launch_$kernels.cu has instructions with other results than the reference" >&2
@@ -34,7 +34,7 @@ done
 
 bytes=0
 started=$(date +%s)
-for kernels in elements blocks; do
+for kernels in elements fast blocks; do
   nvcc "${flags[@]}" -arch=sm_80 -cubin "cuda/launch_$kernels.cu" -o "$build/$kernels.cubin"
   bytes=$((bytes + $(stat -c %s "$build/$kernels.cubin")))
 done

@@ -29,35 +29,6 @@ using enum Element;
 constexpr std::array kOutputs{float32, float16, bfloat16};
 constexpr std::array<size_t, 6> kMisaligned{0, 0, 0, 1, 2, 4};
 
-/// The buffers that run_range() takes, of memory that holds all of the tensors.
-struct Cut {
-  Cut(const Plan& plan, Range range, const Buffers& b) {
-    const bool whole = range == Range{0, element_count(plan)};
-    const Slices s = slices_of(plan, range);
-    const auto part = [&](Element element, std::span<const std::byte> all, Range slice) {
-      return whole ? all : sub(all, bytes_of(element, slice));
-    };
-    buffers = b;
-    if (whole) return;
-    buffers.x = sub(b.x, x_bytes_of(plan, s.x));
-    buffers.zero_point = sub(b.zero_point, zero_point_bytes_of(plan, s.zero_point));
-    buffers.scale = part(plan.scale, b.scale, s.scale);
-    buffers.min_range = part(float32, b.min_range, s.min_range);
-    buffers.max_range = part(float32, b.max_range, s.max_range);
-    buffers.tensor_scale = part(float32, b.tensor_scale, s.tensor_scale);
-    buffers.group_index = part(int32, b.group_index, s.group_index);
-    const Range y = bytes_of(plan.output, s.y);
-    buffers.y = b.y.subspan(static_cast<size_t>(y.begin), static_cast<size_t>(y.end - y.begin));
-  }
-
-  static std::span<const std::byte> sub(std::span<const std::byte> all, Range bytes) {
-    return all.subspan(static_cast<size_t>(bytes.begin),
-                       static_cast<size_t>(bytes.end - bytes.begin));
-  }
-
-  Buffers buffers;
-};
-
 Range random_range(Random& random, const Plan& plan) {
   const int64_t count = element_count(plan);
   const int64_t begin = random.in(0, count);
@@ -69,7 +40,8 @@ void expect_same(const Plan& plan, const Buffers& b, Random& random) {
   const Range whole{0, element_count(plan)};
   ASSERT_TRUE(same_on_device(plan, whole, b, random.of(kMisaligned)));
   const Range range = random_range(random, plan);
-  ASSERT_TRUE(same_on_device(plan, range, Cut(plan, range, b).buffers, random.of(kMisaligned)));
+  ASSERT_TRUE(
+      same_on_device(plan, range, testing::slices_of(plan, range, b), random.of(kMisaligned)));
 }
 
 TEST(CudaKernels, GiveStridedPlansWithAllParametersTheBitsOfRun) {

@@ -67,6 +67,29 @@ inline Bytes run_on_device(const Plan& plan, Range elements, const Buffers& b, s
   return y.bytes();
 }
 
+/// The buffers that run_range() takes, in memory that holds all of the tensors.
+inline Buffers slices_of(const Plan& plan, Range range, const Buffers& b) {
+  if (range == Range{0, element_count(plan)}) return b;
+  const Slices s = dequant::slices_of(plan, range);
+  const auto sub = [](auto all, Range bytes) {
+    return all.subspan(static_cast<size_t>(bytes.begin),
+                       static_cast<size_t>(bytes.end - bytes.begin));
+  };
+  const auto part = [&](Element element, std::span<const std::byte> all, Range slice) {
+    return sub(all, bytes_of(element, slice));
+  };
+  Buffers out = b;
+  out.x = sub(b.x, x_bytes_of(plan, s.x));
+  out.zero_point = sub(b.zero_point, zero_point_bytes_of(plan, s.zero_point));
+  out.scale = part(plan.scale, b.scale, s.scale);
+  out.min_range = part(Element::float32, b.min_range, s.min_range);
+  out.max_range = part(Element::float32, b.max_range, s.max_range);
+  out.tensor_scale = part(Element::float32, b.tensor_scale, s.tensor_scale);
+  out.group_index = part(Element::int32, b.group_index, s.group_index);
+  out.y = sub(b.y, bytes_of(plan.output, s.y));
+  return out;
+}
+
 /// For ASSERT_TRUE: run() gives the bytes of y that the device gives, which begin as b.y.
 inline ::testing::AssertionResult same_on_device(const Plan& plan, Range elements, Buffers b,
                                                  size_t misaligned) {

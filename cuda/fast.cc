@@ -1,0 +1,323 @@
+// Dimensions in vectors and bytes, and the conditions of a FastPlan.
+#include "cuda/fast.h"
+
+#include <algorithm>
+
+#include "cuda/thread_tiles.h"
+#include "cuda/vector_size.h"
+
+namespace dequant::cuda {
+namespace {
+
+constexpr int64_t kMostThreads = (int64_t{1} << 31) - 1;
+
+/// A FastDimension before its divisors are computed.
+struct Step {
+  int64_t size = 1;
+  int64_t first = 0;
+  int64_t block = 1;
+  int64_t x = 0;
+  int64_t y = 0;
+  int64_t scale = 0;
+  int64_t zero_point = 0;
+
+  bool has_params() const { return scale != 0 || zero_point != 0; }
+};
+
+/// Divides a step in two, the inner one of `size` indices. False if blocks or the first index do
+/// not allow that.
+bool divide(const Step& step, int64_t size, Step& outer, Step& inner) {
+  const bool blocks = step.has_params() && step.block != 1;
+  if (step.size % size != 0 || step.first % size != 0) return false;
+  if (blocks && step.block % size != 0) return false;
+  outer = inner = step;
+  outer.size = step.size / size;
+  outer.first = step.first / size;
+  inner.size = size;
+  inner.first = 0;
+  outer.x *= size;
+  outer.y *= size;
+  if (blocks) {
+    outer.block = step.block / size;
+    inner.block = 1;
+    inner.scale = inner.zero_point = 0;
+  } else {
+    outer.scale *= size;
+    outer.zero_point *= size;
+  }
+  return true;
+}
+
+/// Divisible by 16, or by the bytes of a vector of codes if these are fewer.
+struct Alignment {
+  int64_t x;
+  bool of_x(int64_t bytes) const { return bytes % x == 0; }
+  static bool of_y(int64_t bytes) { return bytes % 16 == 0; }
+};
+
+class Builder {
+ public:
+  explicit Builder(const DevicePlan& p)
+      : p_(p), count_(vector_elements(p.output)), y_bytes_(16 / count_) {}
+
+  std::optional<FastPlan> build() {
+    if (!set_kind() || !set_steps() || !set_addresses()) return std::nullopt;
+    set_params();
+    // Kernels call functions for one other parameter, not for each of a vector.
+    const bool others = f_.scale == FastParam::other || f_.zero_point == FastParam::other;
+    if (f_.each && others) return std::nullopt;
+    if (down_columns_) interleave();
+    return finish();
+  }
+
+ private:
+  bool set_kind() {
+    if (p_.has_blocks || p_.has_after || p_.groups.groups != 0 || p_.checks_zero_point)
+      return false;
+    const auto has = [&](std::initializer_list<int> widths) {
+      return std::find(widths.begin(), widths.end(), p_.x.bits) != widths.end();
+    };
+    switch (p_.difference) {
+      case Difference::integer: f_.kind = FastKind::integer; return has({2, 4, 8, 16});
+      case Difference::floating:
+        f_.kind = FastKind::floating;
+        return has({4, 8, 16}) && set_float();
+      case Difference::codebook:
+        f_.kind = FastKind::codebook;
+        return has({4}) && reinterpret_cast<uintptr_t>(p_.codebook) % 4 == 0;
+      default: return false;
+    }
+  }
+
+  bool set_float() {
+    const FloatFormat format = p_.x.format;
+    const auto magnitudes = uint32_t{1} << (format.bits - 1);
+    f_.special_from = UINT32_MAX;
+    f_.special_code = UINT32_MAX;
+    f_.infinity = UINT32_MAX;
+    switch (format.specials) {
+      case Specials::none: break;
+      case Specials::ieee:
+        f_.special_from = ((uint32_t{1} << format.exponent_bits) - 1) << format.mantissa_bits;
+        f_.infinity = f_.special_from;
+        break;
+      case Specials::fn: f_.special_from = magnitudes - 1; break;
+      case Specials::fnuz: f_.special_code = magnitudes; break;
+      case Specials::e8m0: return false;
+    }
+    f_.factor = power_of_two(127 - format.bias);
+    return true;
+  }
+
+  /// The bytes from a code to the one `codes` further on; none if no bytes are.
+  std::optional<int64_t> x_bytes(int64_t codes) const {
+    const int64_t in_word = 32 / p_.x.bits;
+    if (!down_columns_) {
+      if (codes * p_.x.bits % 8 != 0) return std::nullopt;
+      return codes * p_.x.bits / 8;
+    }
+    if (codes % p_.x.row == 0) return codes / p_.x.row * 4;
+    if (codes % in_word == 0) return codes / in_word * p_.x.word_step * 4;
+    return std::nullopt;
+  }
+
+  /// Of rows that run down columns: all but whole rows of a code's index stays within a row.
+  bool stays_in_rows() const {
+    int64_t within = 0;
+    for (int d = 0; d < p_.rank; ++d) {
+      const DeviceDimension& of = p_.dimensions[d];
+      if (of.x < 0) return false;
+      if (of.x % p_.x.row != 0) within += (of.size - 1) * of.x;
+    }
+    return p_.origin.x == 0 && within < p_.x.row;
+  }
+
+  bool set_steps() {
+    switch (p_.x.order) {
+      case CodeOrder::of_element: break;
+      case CodeOrder::high_first: f_.high_first = true; break;
+      case CodeOrder::words:
+      case CodeOrder::stream:
+        if (32 % p_.x.bits != 0) return false;
+        down_columns_ = p_.x.word_step != 1;
+        if (down_columns_ ? !stays_in_rows() : p_.x.row * p_.x.bits % 32 != 0) return false;
+        break;
+      default: return false;
+    }
+    if (!set_inner()) return false;
+    for (int d = p_.rank - 2; d >= 0; --d) {
+      const DeviceDimension& of = p_.dimensions[d];
+      const auto x = x_bytes(of.x);
+      if (!x) return false;
+      steps_.insert(steps_.begin(),
+                    {of.size, 0, of.block, *x, of.y * y_bytes_, of.scale, of.zero_point});
+    }
+    const Range e = fast_elements(p_);
+    if (e.begin >= e.end) return false;
+    int64_t unit = p_.rank == 1 ? count_ : 1;
+    for (int d = 1; d < p_.rank; ++d) unit *= p_.dimensions[d].size;
+    Step& outermost = steps_.front();
+    if (p_.rank == 1 && steps_.size() > 1) return false;
+    outermost.first = e.begin / unit;
+    outermost.size = (e.end - e.begin) / unit;
+    return true;
+  }
+
+  /// The innermost dimension, in vectors.
+  bool set_inner() {
+    const DeviceDimension& of = p_.dimensions[p_.rank - 1];
+    if (of.x != 1 || of.y != 1) return false;
+    if (p_.rank > 1 && of.size % count_ != 0) return false;
+    const bool zeros = p_.loads_zero_point;
+    Step step{of.size / count_, 0, 1, 0, 16, of.scale, zeros ? of.zero_point : 0};
+    if (step.has_params()) {
+      f_.each = of.block == 1 && of.scale == 1 && (!zeros || of.zero_point == 1);
+      if (f_.each) {
+        step.scale = count_;
+        step.zero_point = zeros ? count_ : 0;
+      } else if (of.block % count_ != 0) {
+        return false;
+      } else {
+        step.block = of.block / count_;
+      }
+    }
+    const int64_t in_word = 32 / p_.x.bits;
+    if (!down_columns_) {
+      step.x = count_ * p_.x.bits / 8;
+      steps_ = {step};
+    } else if (count_ == in_word) {
+      step.x = p_.x.word_step * 4;
+      steps_ = {step};
+    } else {  // two vectors of a word
+      Step words, within;
+      if (count_ * 2 != in_word || !divide(step, 2, words, within)) return false;
+      words.x = p_.x.word_step * 4;
+      within.x = 2;
+      steps_ = {words, within};
+    }
+    return true;
+  }
+
+  bool set_addresses() {
+    const int64_t bytes = count_ * p_.x.bits / 8;
+    const Alignment alignment{down_columns_ ? std::min<int64_t>(bytes, 4)
+                                            : std::min<int64_t>(bytes, 16)};
+    const auto x = x_bytes(p_.origin.x);
+    if (!x) return false;
+    f_.x = p_.x.data + *x;
+    f_.y = p_.y + p_.origin.y * y_bytes_;
+    f_.bits = p_.x.bits;
+    const auto address = [](const uint8_t* data) {
+      return static_cast<int64_t>(reinterpret_cast<uintptr_t>(data) % 16);
+    };
+    return alignment.of_x(address(f_.x)) && Alignment::of_y(address(f_.y)) &&
+           std::all_of(steps_.begin(), steps_.end(), [&](const Step& step) {
+             return alignment.of_x(step.x) && Alignment::of_y(step.y);
+           });
+  }
+
+  void set_params() {
+    f_.scale_origin = p_.origin.scale;
+    f_.zero_point_origin = p_.origin.zero_point;
+    const bool stored =
+        !p_.infinite_e8m0 && p_.tensor_scale_use == TensorScale::none && !p_.rounds_scale;
+    const auto address = reinterpret_cast<uintptr_t>(p_.scale.data);
+    f_.scale = FastParam::other;
+    if (stored && p_.scale.bits == 32 && address % 4 == 0) f_.scale = FastParam::float32;
+    if (stored && p_.scale.bits == 16 && address % 2 == 0) {
+      f_.scale = p_.scale.format.mantissa_bits == 10 ? FastParam::float16 : FastParam::bfloat16;
+    }
+    f_.zero_point = FastParam::constant;
+    if (!p_.loads_zero_point) return;
+    f_.zero_point = FastParam::other;
+    const bool plain = p_.zero_point.order == CodeOrder::of_element && p_.zero_point_offset == 0 &&
+                       p_.zero_point_overflow == ZeroPointOverflow::keep;
+    if (!plain) return;
+    switch (p_.zero_point.bits) {
+      case 2: f_.zero_point = FastParam::bits2; break;
+      case 4: f_.zero_point = FastParam::bits4; break;
+      case 8: f_.zero_point = FastParam::bits8; break;
+      case 16:
+        if (reinterpret_cast<uintptr_t>(p_.zero_point.data) % 2 == 0) {
+          f_.zero_point = FastParam::bits16;
+        }
+        break;
+      default: break;
+    }
+  }
+
+  /// Words of neighbouring rows are neighbours in x, vectors of a row in y: threads count 8 rows
+  /// of 4 vectors first, where the sizes allow it.
+  void interleave() {
+    const auto rows = std::find_if(steps_.begin(), steps_.end(), [](const Step& step) {
+      return step.x == 4 && step.size % kTileRows == 0;
+    });
+    const auto vectors = steps_.end() - (steps_.back().x == 2 ? 2 : 1);
+    if (rows == steps_.end() || rows >= vectors) return;
+    Step outer_rows, inner_rows, outer_vectors, inner_vectors;
+    if (!divide(*rows, kTileRows, outer_rows, inner_rows)) return;
+    if (!divide(*vectors, kTileVectors, outer_vectors, inner_vectors)) return;
+    *rows = outer_rows;
+    *vectors = outer_vectors;
+    steps_.insert(vectors + 1, inner_vectors);
+    steps_.push_back(inner_rows);
+  }
+
+  std::optional<FastPlan> finish() {
+    int64_t threads = 1;
+    if (steps_.size() > kFastDimensions) return std::nullopt;
+    for (const Step& step : steps_) {
+      const bool fits = step.size <= kMostThreads && step.first <= kMostThreads - step.size &&
+                        step.block <= kMostThreads && threads <= kMostThreads / step.size;
+      if (!fits) return std::nullopt;
+      threads *= step.size;
+      const auto size = static_cast<uint32_t>(step.size);
+      const auto block = step.has_params() ? static_cast<uint32_t>(step.block) : 1U;
+      f_.dimensions[f_.rank++] = {size,   SmallDivisor(size),  static_cast<uint32_t>(step.first),
+                                  block,  SmallDivisor(block), step.x,
+                                  step.y, step.scale,          step.zero_point};
+    }
+    f_.threads = static_cast<uint32_t>(threads);
+    f_.plan = p_;
+    return f_;
+  }
+
+  const DevicePlan& p_;
+  int64_t count_;
+  int64_t y_bytes_;
+  bool down_columns_ = false;
+  std::vector<Step> steps_;
+  FastPlan f_;
+};
+
+}  // namespace
+
+Range fast_elements(const DevicePlan& p) noexcept {
+  int64_t unit = p.rank == 1 ? vector_elements(p.output) : 1;
+  for (int d = 1; d < p.rank; ++d) unit *= p.dimensions[d].size;
+  const int64_t begin = (p.elements.begin + unit - 1) / unit * unit;
+  const int64_t end = p.elements.end / unit * unit;
+  return {begin, std::max(begin, end)};
+}
+
+std::optional<FastPlan> fast_plan(const DevicePlan& p) noexcept {
+  if (p.threads == 0 || p.has_blocks) return std::nullopt;
+  return Builder(p).build();
+}
+
+DevicePlan with_elements(DevicePlan p, Range elements) noexcept {
+  const auto ceil_div = [](int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); };
+  const int64_t vector = vector_elements(p.output);
+  p.elements = elements;
+  if (!p.tiles) {
+    p.threads = ceil_div(elements.end, vector) - elements.begin / vector;
+    return p;
+  }
+  const int64_t inner = p.dimensions[p.rank - 1].size;
+  p.first_row = elements.begin / inner;
+  const int64_t tile_rows = ceil_div(ceil_div(elements.end, inner) - p.first_row, kTileRows);
+  p.threads = tile_rows * p.tiles_of_row * kTileThreads;
+  return p;
+}
+
+}  // namespace dequant::cuda

@@ -1,0 +1,36 @@
+// Which elements of a plan have a FastPlan.
+#pragma once
+
+#include <optional>
+
+#include "cuda/fast_plan.h"
+
+namespace dequant::cuda {
+
+/// The elements whose vectors a FastPlan may take: those of whole rows of the outermost dimension,
+/// or of whole vectors if there is only one dimension. The rest is at both ends.
+Range fast_elements(const DevicePlan& p) noexcept;
+
+/// The FastPlan of fast_elements(); none if a rule of fast_plan.h does not hold.
+std::optional<FastPlan> fast_plan(const DevicePlan& p) noexcept;
+
+/// The plan with other elements.
+DevicePlan with_elements(DevicePlan p, Range elements) noexcept;
+
+/// Calls general(DevicePlan) and fast(FastPlan) for plans that together have all elements, until a
+/// call returns an error.
+template <class General, class Fast>
+Status for_each_launch(const DevicePlan& p, const General& general, const Fast& fast) {
+  const auto quick = fast_plan(p);
+  if (!quick) return general(p);
+  const Range all = p.elements;
+  const Range middle = fast_elements(p);
+  if (all.begin < middle.begin) {
+    DEQUANT_CHECK(general(with_elements(p, {all.begin, middle.begin})));
+  }
+  DEQUANT_CHECK(fast(*quick));
+  if (middle.end < all.end) return general(with_elements(p, {middle.end, all.end}));
+  return {};
+}
+
+}  // namespace dequant::cuda

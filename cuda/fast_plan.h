@@ -1,0 +1,72 @@
+// Plans whose vectors lie in memory as kernels want them: aligned, in one row, with the parameters
+// of one group or one after the other. Their kernel has no division, and few branches.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/device_plan.h"
+
+namespace dequant::cuda {
+
+/// A dimension in the order in which threads count: `y` and `x` are bytes, the other strides
+/// elements. Neighbours of `block` share parameters.
+struct FastDimension {
+  uint32_t size = 1;
+  SmallDivisor by_size = {};
+  uint32_t first = 0;  ///< the index of the first thread
+  uint32_t block = 1;
+  SmallDivisor by_block = {};
+  int64_t x = 0;
+  int64_t y = 0;
+  int64_t scale = 0;
+  int64_t zero_point = 0;
+};
+
+/// The kinds of codes, each with a kernel for some widths.
+enum class FastKind : uint8_t {
+  integer,
+  floating,
+  codebook,
+};
+
+/// How a scale, or a zero point, is stored.
+enum class FastParam : uint8_t {
+  constant,  ///< zero points that are not stored
+  float32,
+  float16,
+  bfloat16,
+  bits2,
+  bits4,
+  bits8,
+  bits16,
+  other,  ///< by the functions of params.h
+};
+
+/// Dimensions: those of a plan, of which two may be divided in two.
+inline constexpr int kFastDimensions = 8;
+
+struct FastPlan {
+  Computation plan = {};
+  const uint8_t* x = nullptr;
+  uint8_t* y = nullptr;
+  FastKind kind = FastKind::integer;
+  int32_t bits = 0;
+  bool high_first = false;
+  bool each = false;  ///< every element has its own parameters, else every vector
+  FastParam scale = FastParam::other;
+  FastParam zero_point = FastParam::constant;
+  // Of floats: magnitudes from `special_from` on, and one code, are NaN, but for `infinity`.
+  uint32_t special_from = 0;
+  uint32_t special_code = 0;
+  uint32_t infinity = 0;
+  float factor = 1;  ///< of floats: what a magnitude read as a float32 is multiplied by
+  int64_t scale_origin = 0;
+  int64_t zero_point_origin = 0;
+  uint32_t threads = 0;
+  int32_t rank = 0;
+  FastDimension dimensions[kFastDimensions] = {};
+};
+
+static_assert(sizeof(FastPlan) <= 4096);
+
+}  // namespace dequant::cuda

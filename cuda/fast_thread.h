@@ -1,0 +1,258 @@
+// What one thread of a kernel of a FastPlan does: one vector.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "cuda/fast_plan.h"
+#include "cuda/thread.h"
+
+#if defined(__CUDACC__)
+#include <cuda_bf16.h>
+#endif
+
+namespace dequant::cuda {
+
+/// The offsets of a thread's vector.
+struct FastSpot {
+  int64_t x = 0;
+  int64_t y = 0;
+  int64_t scale = 0;
+  int64_t zero_point = 0;
+};
+
+DEQUANT_HD inline FastSpot fast_spot(const FastPlan& f, uint32_t thread) noexcept {
+  FastSpot spot{0, 0, f.scale_origin, f.zero_point_origin};
+  uint32_t rest = thread;
+  for (int d = f.rank - 1; d >= 0; --d) {
+    const FastDimension& of = f.dimensions[d];
+    const uint32_t outer = d == 0 ? 0 : of.by_size.quotient(rest);
+    const uint32_t index = rest - outer * of.size + of.first;
+    const uint32_t block = of.block == 1 ? index : of.by_block.quotient(index);
+    rest = outer;
+    spot.x += index * of.x;
+    spot.y += index * of.y;
+    spot.scale += block * of.scale;
+    spot.zero_point += block * of.zero_point;
+  }
+  return spot;
+}
+
+/// kCount codes of kBits bits, whose bytes are aligned to their size, or to 16.
+template <int kBits, int kCount>
+DEQUANT_HD inline Vector<uint32_t, kCount> aligned_codes(const uint8_t* from) noexcept {
+  constexpr int kBytes = kBits * kCount / 8;
+  Vector<uint32_t, kCount> out;
+  if constexpr (kBytes >= 4) {
+    constexpr int kInLoad = kBytes < 16 ? kBytes / 4 : 4;
+    struct alignas(4 * kInLoad) [[gnu::may_alias]] Aligned {
+      Vector<uint32_t, kInLoad> words;
+    };
+    constexpr int kInWord = 32 / kBits;
+    Vector<Aligned, kBytes / 4 / kInLoad> loaded;
+    for (int j = 0; j < kBytes / 4 / kInLoad; ++j) {
+      loaded[j] = reinterpret_cast<const Aligned*>(from)[j];
+    }
+    for (int j = 0; j < kCount; ++j) {
+      const uint32_t word = loaded[j / kInWord / kInLoad].words[j / kInWord % kInLoad];
+      out[j] = word >> (j % kInWord * kBits) & low_bits(kBits);
+    }
+  } else {
+    const uint32_t word = kBytes == 2 ? *reinterpret_cast<const HalfWord*>(from) : *from;
+    for (int j = 0; j < kCount; ++j) out[j] = word >> (j * kBits) & low_bits(kBits);
+  }
+  return out;
+}
+
+/// A float16 or bfloat16 with its bits, a float32 as it is. NaN is some NaN.
+DEQUANT_HD inline float float_by(FastParam stored, uint32_t code) noexcept {
+  if (stored == FastParam::float32) return std::bit_cast<float>(code);
+  return stored == FastParam::float16 ? widen_float16(code) : widen_bfloat16(code);
+}
+
+DEQUANT_HD_CALL inline float other_scale(const Computation& p, int64_t i) noexcept {
+  return load_scale(p, i);
+}
+
+DEQUANT_HD_CALL inline int32_t other_zero(const Computation& p, int64_t i) noexcept {
+  return load_integer_zero(p, i);
+}
+
+/// A stored scale, of a FastPlan with kEach none that is `other`.
+template <bool kEach>
+DEQUANT_HD inline float fast_scale(const FastPlan& f, int64_t i) noexcept {
+  if constexpr (!kEach) {
+    if (f.scale == FastParam::other) return other_scale(f.plan, i);
+  }
+  const uint8_t* data = f.plan.scale.data;
+  if (f.scale == FastParam::float32) {
+    return std::bit_cast<float>(uint32_t{reinterpret_cast<const Word*>(data)[i]});
+  }
+  return float_by(f.scale, reinterpret_cast<const HalfWord*>(data)[i]);
+}
+
+template <bool kEach>
+DEQUANT_HD inline int32_t fast_zero(const FastPlan& f, int64_t i) noexcept {
+  const Codes& codes = f.plan.zero_point;
+  if constexpr (!kEach) {
+    if (f.zero_point == FastParam::other) return other_zero(f.plan, i);
+  }
+  switch (f.zero_point) {
+    case FastParam::constant: return f.plan.implicit_zero_point;
+    case FastParam::bits2: return value_of(codes, codes.data[i >> 2] >> ((i & 3) * 2) & 3);
+    case FastParam::bits4: return value_of(codes, codes.data[i >> 1] >> ((i & 1) * 4) & 15);
+    case FastParam::bits8: return value_of(codes, codes.data[i]);
+    default: return value_of(codes, reinterpret_cast<const HalfWord*>(codes.data)[i]);
+  }
+}
+
+/// fl32(x - zero) of x with 16 bits at most: both are added to 2^23, where floats are integers, and
+/// the difference of the sums is exact.
+DEQUANT_HD inline float integer_difference(uint32_t code, uint32_t sign, float zero) noexcept {
+  return std::bit_cast<float>(0x4B000000 | (code ^ sign)) - zero;
+}
+
+/// 2^23 + zero + sign, the subtrahend of integer_difference().
+DEQUANT_HD inline float shifted_zero(int32_t zero, uint32_t sign) noexcept {
+  return 8388608.0F + static_cast<float>(zero + static_cast<int32_t>(sign));
+}
+
+/// The value of a code of a float. The bits of its magnitude, read as those of a float32, are its
+/// value times a power of two, which `factor` undoes.
+DEQUANT_HD inline float fast_float(const FastPlan& f, uint32_t code) noexcept {
+  const FloatFormat format = f.plan.x.format;
+  const uint32_t magnitude = code & low_bits(format.bits - 1);
+  const uint32_t sign = (code >> (format.bits - 1)) << 31;
+  const float value = std::bit_cast<float>(magnitude << (23 - format.mantissa_bits)) * f.factor;
+  uint32_t bits = bits_of(value) | sign;
+  if (magnitude >= f.special_from || code == f.special_code) {
+    bits = magnitude == f.infinity ? 0x7F800000 | sign : kCanonicalNan;
+  }
+  return std::bit_cast<float>(bits);
+}
+
+#if defined(__CUDA_ARCH__)
+template <class Pair>
+__device__ inline uint32_t pair_bits(const Pair& pair) noexcept {
+  uint32_t bits;
+  std::memcpy(&bits, &pair, sizeof bits);
+  return bits;
+}
+#endif
+
+/// Two outputs of 16 bits that are no NaN.
+template <Element kOutput>
+DEQUANT_HD inline uint32_t narrow_two_numbers(float first, float second) noexcept {
+#if defined(__CUDA_ARCH__)
+  if constexpr (kOutput == Element::float16) {
+    return pair_bits(__floats2half2_rn(first, second));
+  }
+#if __CUDA_ARCH__ >= 800
+  if constexpr (kOutput == Element::bfloat16) {
+    return pair_bits(__floats2bfloat162_rn(first, second));
+  }
+#endif
+#endif
+  return narrow(kOutput, first) | narrow(kOutput, second) << 16;
+}
+
+/// Word j of a vector with the canonical NaN in place of NaN.
+template <Element kOutput>
+DEQUANT_HD inline uint32_t without_nan(uint32_t word, const Vector<float, kVector<kOutput>>& y,
+                                       int j) noexcept {
+  constexpr uint32_t kNan = kOutput == Element::float16 ? 0x7E00 : 0x7FC0;
+  if (y[2 * j] != y[2 * j]) word = (word & 0xFFFF0000) | kNan;
+  if (y[2 * j + 1] != y[2 * j + 1]) word = (word & 0xFFFF) | kNan << 16;
+  return word;
+}
+
+/// Stores a vector at an address aligned to 16 bytes. No value is NaN unless `careful`.
+template <Element kOutput>
+DEQUANT_HD inline void store_fast(uint8_t* to, const Vector<float, kVector<kOutput>>& y,
+                                  bool careful) noexcept {
+  struct alignas(16) [[gnu::may_alias]] Aligned {
+    Vector<uint32_t, 4> words;
+  };
+  Aligned all;
+  for (int j = 0; j < 4; ++j) {
+    if constexpr (kOutput == Element::float32) {
+      all.words[j] = careful ? narrow_float32(y[j]) : bits_of(y[j]);
+    } else {
+      all.words[j] = narrow_two_numbers<kOutput>(y[2 * j], y[2 * j + 1]);
+    }
+  }
+  if constexpr (kOutput != Element::float32) {
+    if (careful) {
+      for (int j = 0; j < 4; ++j) all.words[j] = without_nan<kOutput>(all.words[j], y, j);
+    }
+  }
+  *reinterpret_cast<Aligned*>(to) = all;
+}
+
+DEQUANT_HD inline bool is_finite(float value) noexcept {
+  return (bits_of(value) & 0x7F800000) != 0x7F800000;
+}
+
+/// What scales multiply: all elements have the zero point of one group.
+template <FastKind kKind, int kCount>
+DEQUANT_HD inline Vector<float, kCount> fast_values(const FastPlan& f,
+                                                    const Vector<uint32_t, kCount>& codes,
+                                                    const Vector<float, kCount>& zeros) noexcept {
+  Vector<float, kCount> y;
+  for (int j = 0; j < kCount; ++j) {
+    if constexpr (kKind == FastKind::integer) {
+      y[j] = integer_difference(codes[j], f.plan.x.sign, zeros[j]);
+    } else if constexpr (kKind == FastKind::floating) {
+      y[j] = fast_float(f, codes[j]);
+    } else {
+      y[j] = load_float32(f.plan.codebook, codes[j]);
+    }
+  }
+  return y;
+}
+
+/// The body of the kernel of codes of kBits bits. With kEach every element has its own parameters,
+/// which lie one after the other.
+template <FastKind kKind, int kBits, bool kEach, Element kOutput>
+DEQUANT_HD inline void run_fast_thread(const FastPlan& f, uint32_t thread) noexcept {
+  constexpr int kCount = kVector<kOutput>;
+  const FastSpot spot = fast_spot(f, thread);
+  Vector<uint32_t, kCount> codes = aligned_codes<kBits, kCount>(f.x + spot.x);
+  if (kBits == 4 && f.high_first) {
+    for (int j = 0; j < kCount; j += 2) {
+      const uint32_t low = codes[j];
+      codes[j] = codes[j + 1];
+      codes[j + 1] = low;
+    }
+  }
+  Vector<float, kCount> zeros;
+  Vector<float, kCount> y;
+  // Products of numbers are numbers.
+  bool careful = kKind != FastKind::integer;
+  const uint32_t sign = f.plan.x.sign;
+  if constexpr (kEach) {
+    if constexpr (kKind == FastKind::integer) {
+      for (int j = 0; j < kCount; ++j) {
+        zeros[j] = shifted_zero(fast_zero<true>(f, spot.zero_point + j), sign);
+      }
+    }
+    y = fast_values<kKind>(f, codes, zeros);
+    for (int j = 0; j < kCount; ++j) {
+      const float scale = fast_scale<true>(f, spot.scale + j);
+      careful = careful || !is_finite(scale);
+      y[j] = y[j] * scale;
+    }
+  } else {
+    if constexpr (kKind == FastKind::integer) {
+      const float zero = shifted_zero(fast_zero<false>(f, spot.zero_point), sign);
+      for (int j = 0; j < kCount; ++j) zeros[j] = zero;
+    }
+    const float scale = fast_scale<false>(f, spot.scale);
+    careful = careful || !is_finite(scale);
+    y = fast_values<kKind>(f, codes, zeros);
+    for (int j = 0; j < kCount; ++j) y[j] = y[j] * scale;
+  }
+  store_fast<kOutput>(f.y + spot.y, y, careful);
+}
+
+}  // namespace dequant::cuda

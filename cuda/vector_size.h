@@ -1,0 +1,18 @@
+// How many elements a thread computes: 16 bytes of output.
+#pragma once
+
+#include "dequant/element.h"
+
+namespace dequant::cuda {
+
+constexpr int vector_elements(Element output) noexcept {
+  return output == Element::float32 ? 4 : 8;
+}
+
+template <Element kOutput>
+inline constexpr int kVector = vector_elements(kOutput);
+
+template <Element kOutput>
+inline constexpr int kOutputBytes = 16 / kVector<kOutput>;
+
+}  // namespace dequant::cuda

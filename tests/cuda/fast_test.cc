@@ -1,0 +1,191 @@
+// Which plans the fast kernels take, and that these give the bits of run().
+#include "cuda/fast.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "cuda/lower.h"
+#include "cuda/on_device.h"
+#include "support/random_plan.h"
+
+namespace dequant {
+namespace {
+
+using testing::Dimensions;
+using testing::Random;
+using testing::same_on_device;
+using testing::Tensors;
+using enum Element;
+
+constexpr std::array kOutputs{float32, float16, bfloat16};
+
+struct Shape {
+  const char* name;
+  Dimensions dimensions;  ///< {size, x, scale, zero point, y}
+  Packing packing = {};
+};
+
+constexpr int64_t kRows = 16;
+constexpr int64_t kColumns = 256;
+
+Dimensions matrix(int64_t scale_of_row, int64_t scale_of_column, int64_t block = 1,
+                  int64_t x_of_row = kColumns) {
+  return {{kRows, x_of_row, scale_of_row, scale_of_row, kColumns},
+          {kColumns, 1, scale_of_column, scale_of_column, 1, block}};
+}
+
+Packing down_columns(int bits) {
+  return {.order = CodeOrder::stream, .bits = bits, .row = kColumns, .columns = kRows};
+}
+
+const std::array kShapes{
+    Shape{"one scale", matrix(0, 0)},
+    Shape{"a scale for each row", matrix(1, 0)},
+    Shape{"a scale for each column", matrix(0, 1)},
+    Shape{"a scale for each element", matrix(kColumns, 1)},
+    Shape{"blocks of 16", matrix(16, 1, 16)},
+    Shape{"blocks of 24, the last one short", matrix(11, 1, 24)},
+    Shape{"blocks of 4 rows and 128 columns",
+          {{kRows, kColumns, 2, 2, kColumns, 4}, {kColumns, 1, 1, 1, 1, 128}}},
+    Shape{"padded x", matrix(1, 0, 1, kColumns + 64)},
+};
+
+/// Plans of all kinds of codes that have a fast kernel.
+std::vector<Plan> plans(Element output) {
+  std::vector<Plan> out;
+  for (const Element x : {uint8, int8, uint16, int16, uint4, int4, uint2, int2, float8e4m3fn,
+                          float8e5m2, float8e4m3fnuz, float4e2m1, float16, bfloat16}) {
+    Plan plan{.input = x, .output = output};
+    if (!is_input(x)) continue;
+    plan.has_zero_point = kind(x) != Kind::floating;
+    out.push_back(plan);
+  }
+  Plan packed{.input = uint8, .output = output, .has_zero_point = true};
+  packed.parameters.x_packing = {.order = CodeOrder::high_first, .bits = 4};
+  out.push_back(packed);
+  packed.parameters.x_packing = {.order = CodeOrder::stream, .bits = 4, .row = kColumns};
+  out.push_back(packed);
+  packed.has_zero_point = false;
+  packed.parameters.codebook = true;
+  out.push_back(packed);
+  return out;
+}
+
+/// True if the plan has a fast kernel for these elements of the buffers.
+bool is_fast(const Plan& plan, Range range, const Buffers& buffers) {
+  uint32_t faults = 0;
+  const auto lowered = cuda::lower(plan, range, buffers, {.faults = &faults});
+  EXPECT_TRUE(lowered) << lowered.error().message;
+  return lowered && cuda::fast_plan(*lowered).has_value();
+}
+
+/// Memory of the tests is not aligned by itself.
+struct Aligned {
+  explicit Aligned(Tensors& t) : x(t.x), scale(t.scale), y(t.y), codebook(t.codebook) {
+    buffers = t.buffers();
+    buffers.x = place(x);
+    buffers.scale = place(scale);
+    buffers.codebook = place(codebook);
+    buffers.y = place(y);
+  }
+  static std::span<std::byte> place(testing::Bytes& bytes) {
+    const size_t size = bytes.size();
+    bytes.resize(size + 64);
+    const auto address = reinterpret_cast<uintptr_t>(bytes.data());
+    const size_t start = (64 - address % 64) % 64;
+    std::move_backward(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(size),
+                       bytes.begin() + static_cast<ptrdiff_t>(size + start));
+    return std::span(bytes).subspan(start, size);
+  }
+  testing::Bytes x, scale, y, codebook;
+  Buffers buffers;
+};
+
+void expect_fast(Plan plan, const Dimensions& dimensions, Random& random) {
+  plan.granularity = Granularity::strided;
+  plan.dimensions = dimensions;
+  Tensors t = testing::random_tensors(random, plan, 0);
+  Aligned aligned(t);
+  const int64_t count = element_count(plan);
+  EXPECT_TRUE(is_fast(plan, {0, count}, aligned.buffers)) << to_string(plan);
+  ASSERT_TRUE(same_on_device(plan, {0, count}, t.buffers(), 0));
+  ASSERT_TRUE(same_on_device(plan, {0, count}, t.buffers(), 1));
+}
+
+TEST(CudaFast, TakesAlignedVectorsOfEveryKindOfCodesAndScales) {
+  Random random(201);
+  for (const Element output : kOutputs) {
+    for (const Shape& shape : kShapes) {
+      for (const Plan& plan : plans(output)) {
+        SCOPED_TRACE(shape.name);
+        ASSERT_NO_FATAL_FAILURE(expect_fast(plan, shape.dimensions, random));
+      }
+    }
+  }
+}
+
+TEST(CudaFast, TakesScalesOfEveryType) {
+  Random random(202);
+  for (const Element output : kOutputs) {
+    for (const Element scale : {float32, float16, bfloat16, float8e8m0, float8e4m3fn}) {
+      for (int use = 0; use < 3; ++use) {
+        Plan plan{.input = int8, .scale = scale, .output = output, .has_zero_point = true};
+        plan.parameters.tensor_scale = static_cast<TensorScale>(use);
+        ASSERT_NO_FATAL_FAILURE(expect_fast(plan, kShapes[4].dimensions, random));
+      }
+    }
+  }
+}
+
+/// GPTQ: words of a row run down a column.
+TEST(CudaFast, TakesRowsThatRunDownColumnsOfWords) {
+  Random random(203);
+  for (const Element output : kOutputs) {
+    const int bits = output == float32 ? 8 : 4;
+    for (const int width : {4, bits}) {
+      Plan plan{.input = uint8, .output = output, .has_zero_point = true};
+      plan.parameters.x_packing = down_columns(width);
+      plan.parameters.zero_point_packing = {
+          .order = CodeOrder::stream, .bits = width, .row = kRows};
+      plan.parameters.zero_point_offset = 1;
+      ASSERT_NO_FATAL_FAILURE(expect_fast(plan,
+                                          {{kRows, kColumns, 1, 1, kColumns},
+                                           {kColumns / 32, 32, kRows, kRows, 32},
+                                           {32, 1, 0, 0, 1}},
+                                          random));
+    }
+  }
+}
+
+/// Rows whose codes go on in the next column would be read from the wrong words.
+TEST(CudaFast, LeavesRowsThatEndWithinAVector) {
+  Random random(204);
+  Plan plan{.input = uint8, .output = bfloat16};
+  plan.granularity = Granularity::strided;
+  plan.parameters.x_packing = {.order = CodeOrder::stream, .bits = 4, .row = 24, .columns = 8};
+  plan.dimensions = {{12, 16, 0, 0, 16}, {16, 1, 0, 0, 1}};
+  Tensors t = testing::random_tensors(random, plan, 0);
+  Aligned aligned(t);
+  EXPECT_FALSE(is_fast(plan, {0, 192}, aligned.buffers));
+  ASSERT_TRUE(same_on_device(plan, {0, 192}, t.buffers(), 0));
+}
+
+/// Whole rows of a range are fast, what is left of others at both ends is not.
+TEST(CudaFast, TakesTheWholeRowsOfARange) {
+  Random random(205);
+  for (const Element output : kOutputs) {
+    for (const Shape& shape : kShapes) {
+      Plan plan{.input = uint4, .output = output, .has_zero_point = true};
+      plan.granularity = Granularity::strided;
+      plan.dimensions = shape.dimensions;
+      Tensors t = testing::random_tensors(random, plan, 0);
+      const Range range{random.in(0, 3 * kColumns), kRows * kColumns - random.in(0, 3 * kColumns)};
+      ASSERT_TRUE(same_on_device(plan, range, testing::slices_of(plan, range, t.buffers()), 0))
+          << shape.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dequant
