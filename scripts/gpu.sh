@@ -6,11 +6,38 @@
 #   gpu.sh test      tests only
 #   gpu.sh bench     measurements only
 #
-# Needs nvcc of CUDA 12 or 13 and the packages of scripts/setup.sh. GPU_BUILD: build-gpu unless set.
+# Needs nvcc of CUDA 12 or 13 and the packages of scripts/setup.sh. The comparisons with torch,
+# bitsandbytes and ONNX Runtime, and of loading a checkpoint, need these and a package of dequant
+# that is built with CUDA; without torch or that package they are left out. In an environment of its
+# own, as onnxruntime-gpu and onnxruntime exclude each other:
+#
+#   python3 -m venv build/gpu && build/gpu/bin/pip install torch numpy ml_dtypes safetensors \
+#     onnx onnxruntime-gpu bitsandbytes
+#   build/gpu/bin/pip install . --config-settings=cmake.define.DEQUANT_CUDA=ON
+#   GPU_PYTHON=build/gpu/bin/python scripts/gpu.sh
+#
+# GPU_BUILD   the build folder, build-gpu
+# GPU_PYTHON  the Python of the comparisons, build/venv/bin/python
+# GPU_FOLDER  where the checkpoint is written, the build folder
+# GPU_GIB     stored bytes of the checkpoint, 20: twice as much must be free on the device
+#
+# The exit code is 1 if a comparison says that dequant is slower, or that bits differ.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export PATH=$PATH:/usr/local/cuda/bin
-build=${GPU_BUILD:-build-gpu} what=${1:-all}
+build=${GPU_BUILD:-build-gpu} what=${1:-all} python=${GPU_PYTHON:-build/venv/bin/python}
+
+# compare NAME ARGUMENT...: a comparison. If it cannot run or fails, the next one runs all the same.
+compare() {
+  local code=0
+  "$python" "bench/cuda/$1.py" "${@:2}" --into docs/gpu.md --json "$build/$1.json" || code=$?
+  case $code in
+    0) ;;
+    5) echo "gpu: $1 is left out; the head of scripts/gpu.sh says what to install" >&2 ;;
+    *) failed=1 ;;
+  esac
+}
+failed=0
 
 scripts/setup.sh test
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DDEQUANT_CUDA=ON -DDEQUANT_TESTS=ON \
@@ -40,4 +67,7 @@ if [ "$what" != test ]; then
   "$build/bench/cuda/device_bench" --sizes >"$build/sizes.json"
   bench/tables.py "$build"/cells-*.json --into docs/gpu.md --name cells
   bench/cuda/sizes.py "$build/sizes.json" --into docs/gpu.md
+  compare peers
+  compare loading --in "${GPU_FOLDER:-$build}" --gib "${GPU_GIB:-20}"
 fi
+exit $failed

@@ -36,25 +36,26 @@ def timed(run, count, clock=time.perf_counter):
     return (clock() - start) / count
 
 
-def calls(run):
+def calls(run, timer=timed):
     """The number of calls in a measurement of TURN seconds, with warm caches."""
     count = 1
-    while (once := timed(run, count)) * count < TURN / 2:
+    while (once := timer(run, count)) * count < TURN / 2:
         count *= 2
     return max(1, int(TURN / once))
 
 
-def interleaved(ours, theirs, seconds):
-    """Pairs of seconds per call; dequant and the peer alternate in being first."""
-    counts = calls(ours), calls(theirs)
+def interleaved(ours, theirs, seconds, timer=timed):
+    """Pairs of seconds per call; dequant and the peer alternate in being first. `timer(run, count)`
+    gives the seconds per call of so many calls."""
+    counts = calls(ours, timer), calls(theirs, timer)
     pairs, end = [], time.perf_counter() + seconds
     while len(pairs) < PAIRS[0] or (len(pairs) < PAIRS[1] and time.perf_counter() < end):
         if len(pairs) % 2 == 0:
-            first = timed(ours, counts[0])
-            pairs.append((first, timed(theirs, counts[1])))
+            first = timer(ours, counts[0])
+            pairs.append((first, timer(theirs, counts[1])))
         else:
-            first = timed(theirs, counts[1])
-            pairs.append((timed(ours, counts[0]), first))
+            first = timer(theirs, counts[1])
+            pairs.append((timer(ours, counts[0]), first))
     return pairs
 
 
