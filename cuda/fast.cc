@@ -22,12 +22,23 @@ struct Step {
   int64_t zero_point = 0;
 
   bool has_params() const { return scale != 0 || zero_point != 0; }
+  bool has_blocks() const { return has_params() && block != 1; }
+  bool moves() const { return x != 0 || y != 0; }
 };
+
+/// True if two steps are one: the outer one goes on where the inner one ends.
+bool are_one(const Step& outer, const Step& inner) {
+  const auto goes_on = [&](int64_t Step::*stride) {
+    return outer.*stride == inner.*stride * inner.size;
+  };
+  return !outer.has_blocks() && !inner.has_blocks() && goes_on(&Step::x) && goes_on(&Step::y) &&
+         goes_on(&Step::scale) && goes_on(&Step::zero_point);
+}
 
 /// Divides a step in two, the inner one of `size` indices. False if blocks or the first index do
 /// not allow that.
 bool divide(const Step& step, int64_t size, Step& outer, Step& inner) {
-  const bool blocks = step.has_params() && step.block != 1;
+  const bool blocks = step.has_blocks();
   if (step.size % size != 0 || step.first % size != 0) return false;
   if (blocks && step.block % size != 0) return false;
   outer = inner = step;
@@ -149,8 +160,8 @@ class Builder {
       const DeviceDimension& of = p_.dimensions[d];
       const auto x = x_bytes(of.x);
       if (!x) return false;
-      steps_.insert(steps_.begin(),
-                    {of.size, 0, of.block, *x, of.y * y_bytes_, of.scale, of.zero_point});
+      steps_.insert(steps_.begin(), {of.size, 0, of.block, *x, of.y * y_bytes_, of.scale,
+                                     p_.loads_zero_point ? of.zero_point : 0});
     }
     const Range e = fast_elements(p_);
     if (e.begin >= e.end) return false;
@@ -217,8 +228,8 @@ class Builder {
   }
 
   void set_params() {
-    f_.scale_origin = p_.origin.scale;
-    f_.zero_point_origin = p_.origin.zero_point;
+    scale_origin_ = p_.origin.scale;
+    zero_point_origin_ = p_.loads_zero_point ? p_.origin.zero_point : 0;
     const bool stored =
         !p_.infinite_e8m0 && p_.tensor_scale_use == TensorScale::none && !p_.rounds_scale;
     const auto address = reinterpret_cast<uintptr_t>(p_.scale.data);
@@ -263,21 +274,108 @@ class Builder {
     steps_.push_back(inner_rows);
   }
 
-  std::optional<FastPlan> finish() {
+  /// The first index becomes part of the addresses, where blocks do not need it; whole blocks
+  /// become steps of their own.
+  void simplify() {
+    std::vector<Step> simple;
+    for (Step step : steps_) {
+      Step blocks, within;
+      if (step.has_blocks() && divide(step, step.block, blocks, within)) {
+        simple.push_back(blocks);
+        step = within;
+      }
+      simple.push_back(step);
+    }
+    for (Step& step : simple) {
+      f_.x += step.first * step.x;
+      f_.y += step.first * step.y;
+      if (step.has_blocks()) continue;
+      scale_origin_ += step.first * step.scale;
+      zero_point_origin_ += step.first * step.zero_point;
+      step.first = 0;
+    }
+    steps_ = std::move(simple);
+  }
+
+  /// Strides that are the same multiple of the number of a thread in all steps are no strides.
+  void take_linear(int64_t Step::*stride, uint32_t& step_of_thread) {
+    const int64_t bytes = steps_.back().*stride;
+    if (bytes < 0 || bytes > kMostThreads) return;
     int64_t threads = 1;
-    if (steps_.size() > kFastDimensions) return std::nullopt;
+    for (size_t i = steps_.size(); i-- > 0; threads *= steps_[i].size) {
+      if (steps_[i].*stride != bytes * threads) return;
+    }
+    step_of_thread = static_cast<uint32_t>(bytes);
+    for (Step& step : steps_) step.*stride = 0;
+  }
+
+  void merge() {
+    std::vector<Step> merged;
+    for (const Step& step : steps_) {
+      if (step.size == 1 && step.first == 0) continue;
+      if (!merged.empty() && are_one(merged.back(), step)) {
+        const int64_t size = merged.back().size * step.size;
+        merged.back() = step;
+        merged.back().size = size;
+      } else {
+        merged.push_back(step);
+      }
+    }
+    steps_ = std::move(merged);
+  }
+
+  /// Indices of parameters fit in 31 bits.
+  bool has_few_params() const {
+    int64_t scale = scale_origin_;
+    int64_t zero_point = zero_point_origin_;
+    for (const Step& step : steps_) {
+      if (step.scale < 0 || step.zero_point < 0) return false;
+      if (step.scale > kMostThreads || step.zero_point > kMostThreads) return false;
+      scale += (step.first + step.size) * step.scale;
+      zero_point += (step.first + step.size) * step.zero_point;
+      if (scale > kMostThreads || zero_point > kMostThreads) return false;
+    }
+    return scale_origin_ >= 0 && zero_point_origin_ >= 0;
+  }
+
+  /// True if the threads can be counted; sets their number.
+  bool count_threads() {
+    int64_t threads = 1;
     for (const Step& step : steps_) {
       const bool fits = step.size <= kMostThreads && step.first <= kMostThreads - step.size &&
                         step.block <= kMostThreads && threads <= kMostThreads / step.size;
-      if (!fits) return std::nullopt;
+      if (!fits) return false;
       threads *= step.size;
-      const auto size = static_cast<uint32_t>(step.size);
-      const auto block = step.has_params() ? static_cast<uint32_t>(step.block) : 1U;
-      f_.dimensions[f_.rank++] = {size,   SmallDivisor(size),  static_cast<uint32_t>(step.first),
-                                  block,  SmallDivisor(block), step.x,
-                                  step.y, step.scale,          step.zero_point};
     }
     f_.threads = static_cast<uint32_t>(threads);
+    return true;
+  }
+
+  std::optional<FastPlan> finish() {
+    if (!count_threads()) return std::nullopt;
+    simplify();
+    take_linear(&Step::x, f_.x_step);
+    take_linear(&Step::y, f_.y_step);
+    if (!has_few_params()) return std::nullopt;
+    merge();
+    if (steps_.size() > kFastDimensions) return std::nullopt;
+    f_.scale_origin = static_cast<uint32_t>(scale_origin_);
+    f_.zero_point_origin = static_cast<uint32_t>(zero_point_origin_);
+    for (const Step& step : steps_) {
+      const auto size = static_cast<uint32_t>(step.size);
+      const auto block = step.has_blocks() ? static_cast<uint32_t>(step.block) : 1U;
+      f_.dimensions[f_.rank++] = {size,
+                                  SmallDivisor(size),
+                                  block,
+                                  SmallDivisor(block),
+                                  static_cast<uint32_t>(step.first),
+                                  static_cast<uint32_t>(step.scale),
+                                  static_cast<uint32_t>(step.zero_point),
+                                  step.has_params() || step.moves(),
+                                  step.moves(),
+                                  step.x,
+                                  step.y};
+    }
     f_.plan = p_;
     return f_;
   }
@@ -286,6 +384,8 @@ class Builder {
   int64_t count_;
   int64_t y_bytes_;
   bool down_columns_ = false;
+  int64_t scale_origin_ = 0;
+  int64_t zero_point_origin_ = 0;
   std::vector<Step> steps_;
   FastPlan f_;
 };

@@ -13,13 +13,15 @@ namespace dequant::cuda {
 struct FastDimension {
   uint32_t size = 1;
   SmallDivisor by_size = {};
-  uint32_t first = 0;  ///< the index of the first thread
   uint32_t block = 1;
   SmallDivisor by_block = {};
+  uint32_t first = 0;  ///< the index of the first thread, of a dimension with blocks
+  uint32_t scale = 0;
+  uint32_t zero_point = 0;
+  bool counts = false;  ///< some stride is not zero
+  bool moves = false;   ///< x or y is not zero
   int64_t x = 0;
   int64_t y = 0;
-  int64_t scale = 0;
-  int64_t zero_point = 0;
 };
 
 /// The kinds of codes, each with a kernel for some widths.
@@ -42,13 +44,16 @@ enum class FastParam : uint8_t {
   other,  ///< by the functions of params.h
 };
 
-/// Dimensions: those of a plan, of which two may be divided in two.
+/// Dimensions that count, at most.
 inline constexpr int kFastDimensions = 8;
 
 struct FastPlan {
   Computation plan = {};
-  const uint8_t* x = nullptr;
+  const uint8_t* x = nullptr;  ///< of thread 0
   uint8_t* y = nullptr;
+  /// Bytes from thread to thread, beside the strides of dimensions: of packed x and y all.
+  uint32_t x_step = 0;
+  uint32_t y_step = 0;
   FastKind kind = FastKind::integer;
   int32_t bits = 0;
   bool high_first = false;
@@ -60,8 +65,8 @@ struct FastPlan {
   uint32_t special_code = 0;
   uint32_t infinity = 0;
   float factor = 1;  ///< of floats: what a magnitude read as a float32 is multiplied by
-  int64_t scale_origin = 0;
-  int64_t zero_point_origin = 0;
+  uint32_t scale_origin = 0;
+  uint32_t zero_point_origin = 0;
   uint32_t threads = 0;
   int32_t rank = 0;
   FastDimension dimensions[kFastDimensions] = {};

@@ -13,27 +13,34 @@
 
 namespace dequant::cuda {
 
-/// The offsets of a thread's vector.
+/// The offsets of a thread's vector: bytes, and indices of parameters.
 struct FastSpot {
-  int64_t x = 0;
-  int64_t y = 0;
-  int64_t scale = 0;
-  int64_t zero_point = 0;
+  int64_t x;
+  int64_t y;
+  uint32_t scale;
+  uint32_t zero_point;
 };
 
 DEQUANT_HD inline FastSpot fast_spot(const FastPlan& f, uint32_t thread) noexcept {
-  FastSpot spot{0, 0, f.scale_origin, f.zero_point_origin};
+  FastSpot spot{static_cast<int64_t>(uint64_t{thread} * f.x_step),
+                static_cast<int64_t>(uint64_t{thread} * f.y_step), f.scale_origin,
+                f.zero_point_origin};
   uint32_t rest = thread;
+#if defined(__CUDACC__)
+#pragma unroll 1
+#endif
   for (int d = f.rank - 1; d >= 0; --d) {
     const FastDimension& of = f.dimensions[d];
     const uint32_t outer = d == 0 ? 0 : of.by_size.quotient(rest);
     const uint32_t index = rest - outer * of.size + of.first;
-    const uint32_t block = of.block == 1 ? index : of.by_block.quotient(index);
     rest = outer;
-    spot.x += index * of.x;
-    spot.y += index * of.y;
+    if (!of.counts) continue;
+    const uint32_t block = of.block == 1 ? index : of.by_block.quotient(index);
     spot.scale += block * of.scale;
     spot.zero_point += block * of.zero_point;
+    if (!of.moves) continue;
+    spot.x += index * of.x;
+    spot.y += index * of.y;
   }
   return spot;
 }
@@ -78,12 +85,8 @@ DEQUANT_HD_CALL inline int32_t other_zero(const Computation& p, int64_t i) noexc
   return load_integer_zero(p, i);
 }
 
-/// A stored scale, of a FastPlan with kEach none that is `other`.
-template <bool kEach>
-DEQUANT_HD inline float fast_scale(const FastPlan& f, int64_t i) noexcept {
-  if constexpr (!kEach) {
-    if (f.scale == FastParam::other) return other_scale(f.plan, i);
-  }
+DEQUANT_HD inline float fast_scale(const FastPlan& f, uint32_t i) noexcept {
+  if (f.scale == FastParam::other) return other_scale(f.plan, i);
   const uint8_t* data = f.plan.scale.data;
   if (f.scale == FastParam::float32) {
     return std::bit_cast<float>(uint32_t{reinterpret_cast<const Word*>(data)[i]});
@@ -91,18 +94,13 @@ DEQUANT_HD inline float fast_scale(const FastPlan& f, int64_t i) noexcept {
   return float_by(f.scale, reinterpret_cast<const HalfWord*>(data)[i]);
 }
 
-template <bool kEach>
-DEQUANT_HD inline int32_t fast_zero(const FastPlan& f, int64_t i) noexcept {
+DEQUANT_HD inline int32_t fast_zero(const FastPlan& f, uint32_t i) noexcept {
   const Codes& codes = f.plan.zero_point;
-  if constexpr (!kEach) {
-    if (f.zero_point == FastParam::other) return other_zero(f.plan, i);
-  }
   switch (f.zero_point) {
     case FastParam::constant: return f.plan.implicit_zero_point;
-    case FastParam::bits2: return value_of(codes, codes.data[i >> 2] >> ((i & 3) * 2) & 3);
     case FastParam::bits4: return value_of(codes, codes.data[i >> 1] >> ((i & 1) * 4) & 15);
     case FastParam::bits8: return value_of(codes, codes.data[i]);
-    default: return value_of(codes, reinterpret_cast<const HalfWord*>(codes.data)[i]);
+    default: return other_zero(f.plan, i);
   }
 }
 
@@ -193,6 +191,46 @@ DEQUANT_HD inline bool is_finite(float value) noexcept {
   return (bits_of(value) & 0x7F800000) != 0x7F800000;
 }
 
+/// zeros[j] = shifted_zero(zero(j)) of neighbours: the kind of zero points is the same for all.
+template <int kCount>
+DEQUANT_HD inline void load_zeros(const FastPlan& f, uint32_t first,
+                                  Vector<float, kCount>& zeros) noexcept {
+  const Codes& codes = f.plan.zero_point;
+  const uint32_t sign = f.plan.x.sign;
+  const auto each = [&](const auto& code) {
+    for (int j = 0; j < kCount; ++j) {
+      zeros[j] = shifted_zero(value_of(codes, code(first + static_cast<uint32_t>(j))), sign);
+    }
+  };
+  switch (f.zero_point) {
+    case FastParam::constant:
+      for (int j = 0; j < kCount; ++j) zeros[j] = shifted_zero(f.plan.implicit_zero_point, sign);
+      return;
+    case FastParam::bits2:
+      return each([&](uint32_t i) { return codes.data[i >> 2] >> ((i & 3) * 2) & 3U; });
+    case FastParam::bits4:
+      return each([&](uint32_t i) { return codes.data[i >> 1] >> ((i & 1) * 4) & 15U; });
+    case FastParam::bits8: return each([&](uint32_t i) { return uint32_t{codes.data[i]}; });
+    default:
+      return each(
+          [&](uint32_t i) { return uint32_t{reinterpret_cast<const HalfWord*>(codes.data)[i]}; });
+  }
+}
+
+/// The scales of neighbours, none of them `other`.
+template <int kCount>
+DEQUANT_HD inline void load_scales(const FastPlan& f, uint32_t first,
+                                   Vector<float, kCount>& scales) noexcept {
+  const uint8_t* data = f.plan.scale.data;
+  if (f.scale == FastParam::float32) {
+    const auto* from = reinterpret_cast<const Word*>(data) + first;
+    for (int j = 0; j < kCount; ++j) scales[j] = std::bit_cast<float>(uint32_t{from[j]});
+    return;
+  }
+  const auto* from = reinterpret_cast<const HalfWord*>(data) + first;
+  for (int j = 0; j < kCount; ++j) scales[j] = float_by(f.scale, from[j]);
+}
+
 /// What scales multiply: all elements have the zero point of one group.
 template <FastKind kKind, int kCount>
 DEQUANT_HD inline Vector<float, kCount> fast_values(const FastPlan& f,
@@ -231,23 +269,20 @@ DEQUANT_HD inline void run_fast_thread(const FastPlan& f, uint32_t thread) noexc
   bool careful = kKind != FastKind::integer;
   const uint32_t sign = f.plan.x.sign;
   if constexpr (kEach) {
-    if constexpr (kKind == FastKind::integer) {
-      for (int j = 0; j < kCount; ++j) {
-        zeros[j] = shifted_zero(fast_zero<true>(f, spot.zero_point + j), sign);
-      }
-    }
+    if constexpr (kKind == FastKind::integer) load_zeros(f, spot.zero_point, zeros);
+    Vector<float, kCount> scales;
+    load_scales(f, spot.scale, scales);
     y = fast_values<kKind>(f, codes, zeros);
     for (int j = 0; j < kCount; ++j) {
-      const float scale = fast_scale<true>(f, spot.scale + j);
-      careful = careful || !is_finite(scale);
-      y[j] = y[j] * scale;
+      careful = careful || !is_finite(scales[j]);
+      y[j] = y[j] * scales[j];
     }
   } else {
     if constexpr (kKind == FastKind::integer) {
-      const float zero = shifted_zero(fast_zero<false>(f, spot.zero_point), sign);
+      const float zero = shifted_zero(fast_zero(f, spot.zero_point), sign);
       for (int j = 0; j < kCount; ++j) zeros[j] = zero;
     }
-    const float scale = fast_scale<false>(f, spot.scale);
+    const float scale = fast_scale(f, spot.scale);
     careful = careful || !is_finite(scale);
     y = fast_values<kKind>(f, codes, zeros);
     for (int j = 0; j < kCount; ++j) y[j] = y[j] * scale;
