@@ -195,8 +195,13 @@ Status load(Ring& ring, format::ModelFile& file, const format::DenseTensor& tens
     return copy(ring, *reader, y, stream, executor);
   }
   DEQUANT_TRY(RecipeReaders readers, format::open_readers(file, tensor, options));
+  return load(ring, tensor.recipe->plan, std::move(readers), y, stream, executor);
+}
+
+Status load(Ring& ring, const Plan& plan, RecipeReaders readers, std::span<std::byte> y,
+            Stream stream, const Executor& executor) {
   DEQUANT_TRY(Batch batch, Batch::make(ring, stream));
-  Loading loading(batch, tensor.recipe->plan, std::move(readers), y, executor);
+  Loading loading(batch, plan, std::move(readers), y, executor);
   Status status = loading.start();
   // Also after a failure: what is on the slots uses memory of `loading`, and `y`.
   const Status joined = batch.join();

@@ -21,6 +21,10 @@ namespace dequant::cuda {
 Status load(Ring& ring, format::ModelFile& file, const format::DenseTensor& tensor,
             std::span<std::byte> y, Stream stream, const Executor& executor);
 
+/// The same by the plan and the stored tensors of a recipe. The plan must outlive the call.
+Status load(Ring& ring, const Plan& plan, format::RecipeReaders readers, std::span<std::byte> y,
+            Stream stream, const Executor& executor);
+
 /// Copies bytes of a file from `offset` on to `y`, as load() does.
 Status load_bytes(Ring& ring, const std::string& path, int64_t offset, std::span<std::byte> y,
                   Stream stream, const Executor& executor);

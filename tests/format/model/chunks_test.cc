@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <mutex>
 #include <random>
 
+#include "cuda/device_host.h"
+#include "cuda/load.h"
 #include "format/model/stream.h"
 
 namespace dequant::format {
@@ -221,6 +224,37 @@ TEST_P(StridedChunks, InMemoryOfTheCallerAreTheWholeTensor) {
   ASSERT_TRUE(fill(plan_, readers(), {.memory = 1}, y));
   EXPECT_EQ(y, whole());
   expect_codes_read_once();
+}
+
+/// A ring of three buffers has threads; in one of 8 KiB all tensors have many bands.
+constexpr std::array<std::pair<size_t, size_t>, 2> kRings{{{1, 1 << 16}, {3, 1 << 13}}};
+
+TEST_P(StridedChunks, OnADeviceAreTheWholeTensor) {
+  for (const auto& [slots, bytes] : kRings) {
+    const auto ring = cuda::Ring::make(cuda::devices(), slots, bytes).value();
+    Bytes y(whole().size());
+    ASSERT_TRUE(cuda::load(*ring, plan_, readers(), y, nullptr, default_executor()));
+    cuda::host_settle();
+    EXPECT_EQ(y, whole()) << case_.description << ", " << slots << " buffers";
+  }
+}
+
+TEST_P(StridedChunks, OnADeviceLeaveNothingWhereItFails) {
+  const auto ring = cuda::Ring::make(cuda::devices(), 3, 1 << 13).value();
+  Bytes y(whole().size());
+  const auto before = cuda::host_counts();
+  for (const int64_t calls : {1, 2, 3, 7, 20}) {
+    cuda::host_fail_after(calls);
+    const Status status = cuda::load(*ring, plan_, readers(), y, nullptr, default_executor());
+    cuda::host_fail_after(0);
+    EXPECT_FALSE(status) << calls;
+    cuda::host_settle();
+    EXPECT_EQ(cuda::host_counts().device_bytes, before.device_bytes);
+    EXPECT_EQ(cuda::host_counts().events, before.events);
+  }
+  ASSERT_TRUE(cuda::load(*ring, plan_, readers(), y, nullptr, default_executor()));
+  cuda::host_settle();
+  EXPECT_EQ(y, whole()) << case_.description;
 }
 
 TEST_P(StridedChunks, OfSeveralThreadsAreTheWholeTensor) {
