@@ -64,16 +64,21 @@ class OnnxRuntime:
     def session(self, model):
         options = self.runtime.SessionOptions()
         options.log_severity_level = 3
+        how = {}
         if self.device == "cpu":
             options.intra_op_num_threads = torch.get_num_threads()
-            return self.runtime.InferenceSession(model, options, providers=[self.provider])
-        options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
-        stream = torch.cuda.current_stream().cuda_stream
-        # The default stream has the number 0, which the provider takes for none.
-        assert stream, "a stream of its own must be current"
-        return self.runtime.InferenceSession(model, options, providers=[
-            (self.provider, {"device_id": torch.cuda.current_device(),
-                             "user_compute_stream": str(stream)})])
+        else:
+            options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+            stream = torch.cuda.current_stream().cuda_stream
+            # The default stream has the number 0, which the provider takes for none.
+            assert stream, "a stream of its own must be current"
+            how = {"device_id": torch.cuda.current_device(), "user_compute_stream": str(stream)}
+        session = self.runtime.InferenceSession(model, options, providers=[(self.provider, how)])
+        # A provider that cannot be loaded is silently replaced by the CPU's, which would be given
+        # addresses of the device.
+        if self.provider not in session.get_providers():
+            raise RuntimeError(f"{self.provider} could not be loaded: its libraries are missing")
+        return session
 
     def task(self, cell, tensors, out):
         if cell.kind != "onnx":

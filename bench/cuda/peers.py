@@ -94,8 +94,19 @@ def bits_text(row):
     return f"{row['differing']} of {row['elements']} differ, {what}: {reason(row) or 'UNEXPLAINED'}"
 
 
-def table(rows, where):
-    """The table, and a line with the versions of the peers."""
+def left_out(rows):
+    """A line for each peer and each reason why it computes no such cells."""
+    found = {}
+    for row in rows:
+        if "left_out" in row:
+            found.setdefault((row["peer"], row["left_out"]), []).append(row["cell"])
+    return [textwrap.fill(f"* {peer} has no {'; '.join(cells)}: {why}", 100, subsequent_indent="  ")
+            for (peer, why), cells in found.items()]
+
+
+def table(every, where):
+    """The table, the versions of the peers, and the cells that they do not have."""
+    rows = [row for row in every if "ratio" in row]
     elements = rows[0]["elements"]
     heading = (f"{device.name_of(where)}, {tables.count(elements)} elements; a ratio is the time "
                "of the peer divided by that of dequant:")
@@ -109,6 +120,8 @@ def table(rows, where):
     versions = dict.fromkeys((row["peer"], row["version"]) for row in rows)
     said = "Versions: " + ", ".join(" ".join(pair) for pair in versions) + "."
     lines += ["", textwrap.fill(said, 100)]
+    if without := left_out(every):
+        lines += ["", *without]
     return "\n".join(lines)
 
 
@@ -180,7 +193,7 @@ def main(arguments=None):
     if not rows:
         print("peers: no cell was compared", file=sys.stderr)
         return 5
-    text = table(rows, options.device)
+    text = table(every, options.device)
     if options.into:
         document = options.into.read_text()
         options.into.write_text(tables.replace(document, "peers", f"\n{text}\n\n"))

@@ -56,7 +56,7 @@ def test_the_expressions_of_torch_have_the_bits_of_dequant(times, tmp_path, caps
     assert max(len(line) for line in lines if not line.startswith("|")) <= 100
 
 
-def test_the_model_of_onnx_runtime_is_the_same_cell(times, tmp_path):
+def test_the_model_of_onnx_runtime_is_the_same_cell(times, tmp_path, capsys):
     pytest.importorskip("onnxruntime", reason="NO ONNX RUNTIME: its bits are not compared")
     report = tmp_path / "report.json"
     assert peers.main([*SMALL, "--peers", "onnxruntime", "--json", str(report)]) == 0
@@ -65,6 +65,35 @@ def test_the_model_of_onnx_runtime_is_the_same_cell(times, tmp_path):
     done = {name: row["differing"] for name, row in rows.items() if "left_out" not in row}
     assert "int4 -> float16, blocks of 32" in done and "uint8 -> float32, per axis 0" in done
     assert not any(done.values())
+    said = " ".join(capsys.readouterr().out.partition("* ONNX Runtime has no ")[2].split())
+    assert all(name in said for name in set(rows) - set(done))
+
+
+def test_a_provider_that_is_replaced_by_the_cpu_is_refused(monkeypatch):
+    """onnxruntime gives a session on the CPU if libraries of CUDA are missing."""
+    seen = {}
+
+    class Options:
+        def add_session_config_entry(self, name, value):
+            seen[name] = value
+
+    class Session:
+        def __init__(self, model, options, providers):
+            seen["providers"] = providers
+
+        def get_providers(self):
+            return ["CPUExecutionProvider"]
+    runtime = types.SimpleNamespace(
+        __version__="1", SessionOptions=Options, InferenceSession=Session,
+        get_available_providers=lambda: ["CUDAExecutionProvider", "CPUExecutionProvider"])
+    monkeypatch.setitem(sys.modules, "onnxruntime", runtime)
+    monkeypatch.setattr(torch.cuda, "current_stream",
+                        lambda: types.SimpleNamespace(cuda_stream=0x70))
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 1)
+    with pytest.raises(RuntimeError, match="CUDAExecutionProvider could not be loaded"):
+        peers.others.OnnxRuntime("cuda").session(b"")
+    assert seen == {"session.disable_cpu_ep_fallback": "1", "providers": [
+        ("CUDAExecutionProvider", {"device_id": 1, "user_compute_stream": "112"})]}
 
 
 def wrong(cell, change):
