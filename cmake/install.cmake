@@ -7,8 +7,9 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dequant)
 set(generated ${PROJECT_BINARY_DIR}/package)
 
 install(TARGETS dequant EXPORT dequantTargets)
-install(DIRECTORY include/dequant DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(FILES include/dequant.h include/dequant_cuda.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY include/dequant DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        PATTERN cuda.h EXCLUDE)
+install(FILES include/dequant.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT dequantTargets NAMESPACE dequant:: DESTINATION ${package_dir})
 install(FILES LICENSE docs/cases.schema.json docs/results.schema.json
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
@@ -27,6 +28,8 @@ if(TARGET dequant_model)
 endif()
 
 if(TARGET dequant_cuda)
+  install(FILES include/dequant/cuda.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dequant)
+  install(FILES include/dequant_cuda.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   install(TARGETS dequant_cuda EXPORT dequantCudaTargets)
   install(EXPORT dequantCudaTargets NAMESPACE dequant:: DESTINATION ${package_dir})
 endif()

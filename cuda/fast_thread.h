@@ -26,7 +26,7 @@ DEQUANT_HD inline FastSpot fast_spot(const FastPlan& f, uint32_t thread) noexcep
                 static_cast<int64_t>(uint64_t{thread} * f.y_step), f.scale_origin,
                 f.zero_point_origin};
   uint32_t rest = thread;
-#if defined(__CUDACC__)
+#if defined(__CUDA_ARCH__)  // the host compiler, which nvcc calls as well, does not know it
 #pragma unroll 1
 #endif
   for (int d = f.rank - 1; d >= 0; --d) {
