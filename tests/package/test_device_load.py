@@ -1,6 +1,9 @@
 """Tensors of model files on a CUDA device, over devices in host memory."""
 
+import inspect
 import os
+import pathlib
+import re
 import shutil
 import sys
 import threading
@@ -160,6 +163,41 @@ def test_safe_open_loads_onto_the_device(device, cuda, small_ring, fake_torch, c
             assert_same(values(file.get_tensor("w.weight"), cuda), here.get_tensor("w.weight"))
     with pytest.raises(ValueError, match="arrays of numpy are on the cpu"):
         safe_open(checkpoint, "np", device)
+
+
+def test_a_torch_without_cuda_says_so_itself(host, small_ring, fake_torch, checkpoint):
+    def refuse(*_, **__):
+        raise AssertionError("Torch not compiled with CUDA enabled")
+
+    fake_torch.empty = fake_torch.cuda.current_device = refuse
+    with safe_open(checkpoint, "pt", "cuda") as file:
+        for name in ("w.weight", "norm"):
+            with pytest.raises(AssertionError, match="^Torch not compiled with CUDA enabled"):
+                file.get_tensor(name)
+
+
+def test_the_manual_has_the_arguments(host, fake_torch, checkpoint, monkeypatch):
+    """Its examples run, with the names of files and tensors that are here."""
+    text = (pathlib.Path(__file__).parents[2] / "docs/gpu.md").read_text()
+    function = re.search(r"`to_device(\(.*?\))`", text)[1]
+    assert function == str(inspect.signature(dequant.Tensor.to_device)).replace("(self, ", "(") \
+        .replace(": 'Any'", "").replace(": 'int | None'", "").replace(": 'str | None'", "") \
+        .replace(" -> 'Any'", "").replace(" = ", "=").replace("'", '"')
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(blocks) == 2
+    loading = blocks[1].replace("model.layers.0.mlp.down_proj.weight", "w.weight")
+    monkeypatch.chdir(checkpoint.parent)
+    checkpoint.rename("DeepSeek-V3")
+    names = {"dequant": dequant}
+    exec(compile(loading, "gpu.md", "exec"), names)  # noqa: S102
+    assert names["weight"].shape == (512, 1000) and "norm" in names["tensors"]
+    codes = RNG.integers(0, 256, (256, 512)).astype(np.uint8)
+    fake_torch.randint = lambda *_, **__: fake_torch.Tensor(codes)
+    fake_torch.rand = lambda *_, **__: fake_torch.Tensor(np.ones(256, np.float32))
+    fake_torch.uint8 = None
+    exec(compile(blocks[0], "gpu.md", "exec"), names)  # noqa: S102
+    assert_same(values(names["weight"], host), dequant.onnx.dequantize_linear(
+        dequant.Packed(codes, "uint4", (256, 1024)), 0.5, 8))
 
 
 def test_a_file_that_becomes_shorter_is_named(cuda, small_ring, fake_torch, checkpoint):
