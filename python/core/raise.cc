@@ -2,6 +2,7 @@
 #include "python/core/raise.h"
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 
 namespace dequant::python {
 namespace nb = nanobind;

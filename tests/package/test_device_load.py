@@ -215,6 +215,13 @@ def test_a_file_that_becomes_shorter_is_named(cuda, small_ring, fake_torch, chec
             assert cuda.host_counts() == {**before, "waiting": 0}
 
 
+def test_a_file_that_is_gone_is_not_found(host, small_ring, fake_torch, checkpoint):
+    with safe_open(checkpoint, "pt", "cuda") as file:
+        os.remove(checkpoint)
+        with pytest.raises(FileNotFoundError, match="model.safetensors"):
+            file.get_tensor("norm")
+
+
 def test_failures_of_the_device_leave_nothing(host, cuda, small_ring, checkpoint):
     with dequant.open(checkpoint) as model:
         tensor, out = model["w.weight"], Interface(np.zeros((512, 1000), np.float32))
