@@ -171,6 +171,34 @@ TEST(CudaFast, LeavesRowsThatEndWithinAVector) {
   ASSERT_TRUE(same_on_device(plan, {0, 192}, t.buffers(), 0));
 }
 
+/// A word has two vectors of float32, which may have the parameters of two groups.
+TEST(CudaFast, LeavesGroupsThatEndWithinAWord) {
+  Random random(206);
+  Plan plan{.input = uint8, .output = float32};
+  plan.granularity = Granularity::strided;
+  plan.parameters.x_packing = down_columns(4);
+  plan.dimensions = {{kRows, kColumns, 1, 0, kColumns}, {kColumns, 1, kRows, 0, 1, 12}};
+  Tensors t = testing::random_tensors(random, plan, 0);
+  Aligned aligned(t);
+  EXPECT_FALSE(is_fast(plan, {0, kRows * kColumns}, aligned.buffers));
+  ASSERT_TRUE(same_on_device(plan, {0, kRows * kColumns}, t.buffers(), 0));
+}
+
+TEST(CudaFast, LeavesBuffersThatAreNotAligned) {
+  Random random(207);
+  Plan plan{.input = uint8, .output = float32, .inner = 64};
+  Tensors t = testing::random_tensors(random, plan, 0);
+  Aligned aligned(t);
+  EXPECT_TRUE(is_fast(plan, {0, 64}, aligned.buffers));
+  plan.inner = 60;
+  Buffers b = aligned.buffers;
+  b.x = b.x.subspan(1, 60);
+  EXPECT_FALSE(is_fast(plan, {0, 60}, b));
+  b = aligned.buffers;
+  b.y = b.y.subspan(4);
+  EXPECT_FALSE(is_fast(plan, {0, 60}, b));
+}
+
 /// Whole rows of a range are fast, what is left of others at both ends is not.
 TEST(CudaFast, TakesTheWholeRowsOfARange) {
   Random random(205);
