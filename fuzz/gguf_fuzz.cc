@@ -55,7 +55,7 @@ void fuzz(InputFile& memory, std::span<const uint8_t> input) {
     if (!line.value.empty()) check_error({ErrorCode::invalid_argument, line.value});
   }
   static_cast<void>((*file)->facts());
-  check_conversion(memory.path(), memory.folder() + (to_gguf ? "y.gguf" : "y.safetensors"));
+  check_conversion(**file, memory.folder() + (to_gguf ? "y.gguf" : "y.safetensors"));
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ void fuzz(InputFile& memory, std::span<const uint8_t> input) {
   if (!file || (*file)->format().name != "tflite") return;
   describe(**file);
   if (!model.odd) check_floats(**file, model);
-  const bool good = check_conversion(memory.path(), memory.folder() + "y.safetensors");
+  const bool good = check_conversion(**file, memory.folder() + "y.safetensors");
   require(good || model.odd, "a right model cannot be converted");
 }
 

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kFirstTable = 256;
 
 uint64_t random_seed() {
-  std::random_device random;
+  thread_local std::random_device random;
   return uint64_t{random()} << 32 | random();
 }
 

@@ -29,18 +29,17 @@ std::vector<std::byte> bytes_of(format::ModelFile& file, const format::DenseTens
 }
 
 /// Every tensor of the output has the floats that reading the input gives.
-void check_output(const std::string& input, const std::string& output) {
-  const auto before = open_model(format::formats(), input, {});
+void check_output(format::ModelFile& input, const std::string& output) {
   format::OpenOptions options;  // integers with the name of a weight are copied
   options.where_known.set("keep-unknown");
   const auto after = open_model(format::formats(), output, options);
-  require(accepted(before) && accepted(after), "what is written cannot be read");
+  require(accepted(after), "what is written cannot be read");
   const auto same = [&](const format::DenseTensor& tensor) -> Status {
     const auto found = (*after)->stored(std::string(tensor.name));
     require(accepted(found) && found->has_value(), "a tensor is not there");
     const std::vector<std::byte> stored = bytes_of(**after, **found);
     size_t at = 0;
-    DEQUANT_CHECK(stream(**before, tensor, kStream, [&](auto part) {
+    DEQUANT_CHECK(stream(input, tensor, kStream, [&](auto part) {
       const bool fits = part.size() <= stored.size() - at;
       require(fits && std::memcmp(stored.data() + at, part.data(), part.size()) == 0,
               "other floats");
@@ -51,21 +50,21 @@ void check_output(const std::string& input, const std::string& output) {
     return {};
   };
   const auto left = [](const format::LeftTensor&) { return Status(); };
-  require(accepted((*before)->visit({same, left})), "a tensor cannot be read");
+  require(accepted(input.visit({same, left})), "a tensor cannot be read");
 }
 
 }  // namespace
 
-bool check_conversion(const std::string& input, const std::string& output) {
+bool check_conversion(format::ModelFile& input, const std::string& output) {
   format::ConvertOptions options;
   options.write.overwrite = format::Overwrite::replace;
   options.write.stream = kStream;
   options.write.dry_run = true;
-  const auto dry = format::convert(format::formats(), input, output, options);
+  const auto dry = input.write(output, options.write);
   if (!accepted(dry)) return false;
   if (dry->bytes_out > kMostConverted) return true;
   options.write.dry_run = false;
-  require(accepted(format::convert(format::formats(), input, output, options)),
+  require(accepted(format::convert(format::formats(), input.path(), output, options)),
           "a dry run promised more");
   require(static_cast<int64_t>(std::filesystem::file_size(output)) == dry->bytes_out,
           "another size than the report says");
