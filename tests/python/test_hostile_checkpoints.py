@@ -297,10 +297,11 @@ def test_a_configuration_that_is_none_is_refused(folder, text, words):
 
 @pytest.mark.parametrize(("method", "key"), [
     ("compressed-tensors", "config_groups"), ("modelopt", "quantized_layers"),
-    ("quark", "layer_quant_config")])
+    ("quark", "layer_quant_config"), ("gptq", "dynamic")])
 def test_keys_of_a_configuration_are_escaped(folder, method, key):
     folder.file(weight())
-    section = {"quant_method": method, "quant_algo": "MIXED_PRECISION", key: {"\x1b[31m": 1}}
+    numbers = {"bits": 4, "group_size": 32, "quant_algo": "MIXED_PRECISION"}
+    section = {"quant_method": method, **numbers, key: {"\x1b[31m": 1}}
     folder.config({**CONFIG, "quantization_config": section})
     folder.refused(3, f"{key}: \\x1b[31m is 1, not an object")
 
