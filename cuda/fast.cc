@@ -3,61 +3,12 @@
 
 #include <algorithm>
 
+#include "cuda/steps.h"
 #include "cuda/thread_tiles.h"
 #include "cuda/vector_size.h"
 
 namespace dequant::cuda {
 namespace {
-
-constexpr int64_t kMostThreads = (int64_t{1} << 31) - 1;
-
-/// A FastDimension before its divisors are computed.
-struct Step {
-  int64_t size = 1;
-  int64_t first = 0;
-  int64_t block = 1;
-  int64_t x = 0;
-  int64_t y = 0;
-  int64_t scale = 0;
-  int64_t zero_point = 0;
-
-  bool has_params() const { return scale != 0 || zero_point != 0; }
-  bool has_blocks() const { return has_params() && block != 1; }
-  bool moves() const { return x != 0 || y != 0; }
-};
-
-/// True if two steps are one: the outer one goes on where the inner one ends.
-bool are_one(const Step& outer, const Step& inner) {
-  const auto goes_on = [&](int64_t Step::*stride) {
-    return outer.*stride == inner.*stride * inner.size;
-  };
-  return !outer.has_blocks() && !inner.has_blocks() && goes_on(&Step::x) && goes_on(&Step::y) &&
-         goes_on(&Step::scale) && goes_on(&Step::zero_point);
-}
-
-/// Divides a step in two, the inner one of `size` indices. False if blocks or the first index do
-/// not allow that.
-bool divide(const Step& step, int64_t size, Step& outer, Step& inner) {
-  const bool blocks = step.has_blocks();
-  if (step.size % size != 0 || step.first % size != 0) return false;
-  if (blocks && step.block % size != 0) return false;
-  outer = inner = step;
-  outer.size = step.size / size;
-  outer.first = step.first / size;
-  inner.size = size;
-  inner.first = 0;
-  outer.x *= size;
-  outer.y *= size;
-  if (blocks) {
-    outer.block = step.block / size;
-    inner.block = 1;
-    inner.scale = inner.zero_point = 0;
-  } else {
-    outer.scale *= size;
-    outer.zero_point *= size;
-  }
-  return true;
-}
 
 /// Divisible by 16, or by the bytes of a vector of codes if these are fewer.
 struct Alignment {
@@ -77,7 +28,7 @@ class Builder {
     // Kernels call functions for one other parameter, not for each of a vector.
     const bool others = f_.scale == FastParam::other || f_.zero_point == FastParam::other;
     if (f_.each && others) return std::nullopt;
-    if (down_columns_) interleave();
+    if (down_columns_) interleave(steps_);
     return finish();
   }
 
@@ -257,36 +208,9 @@ class Builder {
     }
   }
 
-  /// Words of neighbouring rows are neighbours in x, vectors of a row in y: threads count 8 rows
-  /// of 4 vectors first, where the sizes allow it.
-  void interleave() {
-    const auto rows = std::find_if(steps_.begin(), steps_.end(), [](const Step& step) {
-      return step.x == 4 && step.size % kTileRows == 0;
-    });
-    const auto vectors = steps_.end() - (steps_.back().x == 2 ? 2 : 1);
-    if (rows == steps_.end() || rows >= vectors) return;
-    Step outer_rows, inner_rows, outer_vectors, inner_vectors;
-    if (!divide(*rows, kTileRows, outer_rows, inner_rows)) return;
-    if (!divide(*vectors, kTileVectors, outer_vectors, inner_vectors)) return;
-    *rows = outer_rows;
-    *vectors = outer_vectors;
-    steps_.insert(vectors + 1, inner_vectors);
-    steps_.push_back(inner_rows);
-  }
-
-  /// The first index becomes part of the addresses, where blocks do not need it; whole blocks
-  /// become steps of their own.
-  void simplify() {
-    std::vector<Step> simple;
-    for (Step step : steps_) {
-      Step blocks, within;
-      if (step.has_blocks() && divide(step, step.block, blocks, within)) {
-        simple.push_back(blocks);
-        step = within;
-      }
-      simple.push_back(step);
-    }
-    for (Step& step : simple) {
+  /// The first index becomes part of the addresses, where blocks do not need it.
+  void take_first_indices() {
+    for (Step& step : steps_) {
       f_.x += step.first * step.x;
       f_.y += step.first * step.y;
       if (step.has_blocks()) continue;
@@ -294,34 +218,6 @@ class Builder {
       zero_point_origin_ += step.first * step.zero_point;
       step.first = 0;
     }
-    steps_ = std::move(simple);
-  }
-
-  /// Strides that are the same multiple of the number of a thread in all steps are no strides.
-  void take_linear(int64_t Step::*stride, uint32_t& step_of_thread) {
-    const int64_t bytes = steps_.back().*stride;
-    if (bytes < 0 || bytes > kMostThreads) return;
-    int64_t threads = 1;
-    for (size_t i = steps_.size(); i-- > 0; threads *= steps_[i].size) {
-      if (steps_[i].*stride != bytes * threads) return;
-    }
-    step_of_thread = static_cast<uint32_t>(bytes);
-    for (Step& step : steps_) step.*stride = 0;
-  }
-
-  void merge() {
-    std::vector<Step> merged;
-    for (const Step& step : steps_) {
-      if (step.size == 1 && step.first == 0) continue;
-      if (!merged.empty() && are_one(merged.back(), step)) {
-        const int64_t size = merged.back().size * step.size;
-        merged.back() = step;
-        merged.back().size = size;
-      } else {
-        merged.push_back(step);
-      }
-    }
-    steps_ = std::move(merged);
   }
 
   /// Indices of parameters fit in 31 bits.
@@ -353,11 +249,12 @@ class Builder {
 
   std::optional<FastPlan> finish() {
     if (!count_threads()) return std::nullopt;
-    simplify();
-    take_linear(&Step::x, f_.x_step);
-    take_linear(&Step::y, f_.y_step);
+    steps_ = without_whole_blocks(steps_);
+    take_first_indices();
+    f_.x_step = take_linear(steps_, &Step::x);
+    f_.y_step = take_linear(steps_, &Step::y);
     if (!has_few_params()) return std::nullopt;
-    merge();
+    steps_ = merged(steps_);
     if (steps_.size() > kFastDimensions) return std::nullopt;
     f_.scale_origin = static_cast<uint32_t>(scale_origin_);
     f_.zero_point_origin = static_cast<uint32_t>(zero_point_origin_);

@@ -1,0 +1,49 @@
+// The dimensions of a FastPlan before their divisors are computed.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace dequant::cuda {
+
+/// Threads, and indices of parameters, are numbers of 31 bits.
+inline constexpr int64_t kMostThreads = (int64_t{1} << 31) - 1;
+
+/// A FastDimension: strides of x and y are bytes, those of parameters elements.
+struct Step {
+  int64_t size = 1;
+  int64_t first = 0;
+  int64_t block = 1;
+  int64_t x = 0;
+  int64_t y = 0;
+  int64_t scale = 0;
+  int64_t zero_point = 0;
+
+  bool has_params() const { return scale != 0 || zero_point != 0; }
+  bool has_blocks() const { return has_params() && block != 1; }
+  bool moves() const { return x != 0 || y != 0; }
+};
+
+/// Outermost first.
+using Steps = std::vector<Step>;
+
+/// Divides a step in two, the inner one of `size` indices. False if blocks or the first index do
+/// not allow that.
+bool divide(const Step& step, int64_t size, Step& outer, Step& inner);
+
+/// Whole blocks become steps of their own, which need no division by the block.
+Steps without_whole_blocks(const Steps& steps);
+
+/// The bytes from thread to thread where the strides of all steps are that multiple of the number
+/// of a thread: the strides become zero. 0 where they are not.
+uint32_t take_linear(Steps& steps, int64_t Step::*stride);
+
+/// One step in place of two of which the outer one goes on where the inner one ends.
+Steps merged(const Steps& steps);
+
+/// Words of neighbouring rows are neighbours in x, vectors of a row in y: threads count 8 rows of 4
+/// vectors first, where the sizes allow it. Innermost are the vectors, or the two vectors of a
+/// word.
+void interleave(Steps& steps);
+
+}  // namespace dequant::cuda
