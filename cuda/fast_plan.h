@@ -67,6 +67,16 @@ struct FastPlan {
   float factor = 1;  ///< of floats: what a magnitude read as a float32 is multiplied by
   uint32_t scale_origin = 0;
   uint32_t zero_point_origin = 0;
+
+  // Of squares: see squares.h.
+  bool square = false;
+  bool interleaved = false;  ///< the codes of a word: 0, 2, 4, 6, 1, 3, 5, 7
+  bool zero_words = false;   ///< the zero points of eight rows are a word as well
+  uint32_t scale_step = 0;   ///< from row to row, of floats from column to column
+  uint32_t zero_point_step = 0;
+  int64_t column_x = 0;  ///< bytes of x from column to column
+  int64_t row_y = 0;     ///< bytes of y from row to row
+
   uint32_t threads = 0;
   int32_t rank = 0;
   FastDimension dimensions[kFastDimensions] = {};

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "cuda/fast_plan.h"
+#include "cuda/squares.h"
 #include "cuda/thread.h"
 
 #if defined(__CUDACC__)
@@ -288,6 +289,57 @@ DEQUANT_HD inline void run_fast_thread(const FastPlan& f, uint32_t thread) noexc
     for (int j = 0; j < kCount; ++j) y[j] = y[j] * scale;
   }
   store_fast<kOutput>(f.y + spot.y, y, careful);
+}
+
+/// The zero points of a square's rows, as subtrahends of integer_difference().
+DEQUANT_HD inline void load_row_zeros(const FastPlan& f, uint32_t first,
+                                      Vector<float, kSquareRows>& zeros) noexcept {
+  const uint32_t sign = f.plan.x.sign;
+  if (f.zero_words) {
+    const uint32_t word = reinterpret_cast<const Word*>(f.plan.zero_point.data)[first >> 3];
+    for (int i = 0; i < kSquareRows; ++i) {
+      const uint32_t code = word >> ((i & 1) * 16 + (i >> 1) * 4) & 15;
+      zeros[i] = shifted_zero(value_of(f.plan.zero_point, code), sign);
+    }
+    return;
+  }
+  for (int i = 0; i < kSquareRows; ++i) {
+    const uint32_t at = first + static_cast<uint32_t>(i) * f.zero_point_step;
+    zeros[i] = shifted_zero(fast_zero(f, at), sign);
+  }
+}
+
+/// The body of the kernel of squares: integers have the parameters of rows, floats of columns.
+template <FastKind kKind, Element kOutput>
+DEQUANT_HD inline void run_square_thread(const FastPlan& f, uint32_t thread) noexcept {
+  constexpr int kCount = kVector<kOutput>;
+  constexpr bool kByRow = kKind == FastKind::integer;
+  constexpr int kScales = kByRow ? kSquareRows : kCount;
+  const FastSpot spot = fast_spot(f, thread);
+  Vector<uint32_t, kCount> words;
+  for (int j = 0; j < kCount; ++j) {
+    words[j] = *reinterpret_cast<const Word*>(f.x + spot.x + j * f.column_x);
+  }
+  Vector<float, kScales> scales;
+  bool careful = !kByRow;
+  for (int i = 0; i < kScales; ++i) {
+    scales[i] = fast_scale(f, spot.scale + static_cast<uint32_t>(i) * f.scale_step);
+    careful = careful || !is_finite(scales[i]);
+  }
+  Vector<float, kSquareRows> row_zeros{};
+  if constexpr (kByRow) load_row_zeros(f, spot.zero_point, row_zeros);
+  for (int i = 0; i < kSquareRows; ++i) {
+    const int shift = f.interleaved ? (i & 1) * 16 + (i >> 1) * 4 : i * 4;
+    Vector<uint32_t, kCount> codes;
+    Vector<float, kCount> zeros;
+    for (int j = 0; j < kCount; ++j) {
+      codes[j] = words[j] >> shift & 15;
+      zeros[j] = row_zeros[i];
+    }
+    Vector<float, kCount> y = fast_values<kKind>(f, codes, zeros);
+    for (int j = 0; j < kCount; ++j) y[j] = y[j] * scales[kByRow ? i : j];
+    store_fast<kOutput>(f.y + spot.y + i * f.row_y, y, careful);
+  }
 }
 
 }  // namespace dequant::cuda

@@ -18,21 +18,21 @@ inline constexpr int kMostBlocks = 4;
 inline constexpr int kMostBlocks = 6;
 #endif
 
-/// kBlocks blocks at a time on a multiprocessor: fewer registers for each thread.
-template <class Body, class Plan, int kBlocks>
-__global__ void __launch_bounds__(kThreadsOfBlock, kBlocks < kMostBlocks ? kBlocks : kMostBlocks)
+template <class Body, class Plan>
+__global__ void __launch_bounds__(kThreadsOfBlock,
+                                  Body::kBlocks < kMostBlocks ? Body::kBlocks : kMostBlocks)
     kernel(const __grid_constant__ Plan p) {
   const int64_t thread = static_cast<int64_t>(blockIdx.x) * kThreadsOfBlock + threadIdx.x;
   if (thread < p.threads) Body::run(p, thread);
 }
 
 /// Fails with unsupported if the runtime refuses the launch, as without a device.
-template <class Body, int kBlocks, class Plan>
+template <class Body, class Plan>
 Status launch(const Plan& p, CUstream_st* stream) {
   const int64_t blocks = (int64_t{p.threads} + kThreadsOfBlock - 1) / kThreadsOfBlock;
   // More would be 2^31 * 256 * 16 bytes of y.
   if (blocks > INT32_MAX) return invalid("elements: ", int64_t{p.threads}, " vectors are too many");
-  kernel<Body, Plan, kBlocks><<<static_cast<unsigned>(blocks), kThreadsOfBlock, 0, stream>>>(p);
+  kernel<Body, Plan><<<static_cast<unsigned>(blocks), kThreadsOfBlock, 0, stream>>>(p);
   const cudaError_t error = cudaGetLastError();
   if (error == cudaSuccess) return {};
   return Error{ErrorCode::unsupported, concat("cuda: ", cudaGetErrorString(error))};

@@ -6,9 +6,11 @@
 
 namespace dequant::cuda {
 
-/// The bodies of kernels, as types.
+/// The bodies of kernels, as types. kBlocks: how many blocks of threads a multiprocessor should
+/// hold, which limits the registers of a thread.
 template <Element kOutput>
 struct ElementsBody {
+  static constexpr int kBlocks = 4;
   DEQUANT_HD static void run(const DevicePlan& p, int64_t thread) noexcept {
     run_thread<kOutput>(p, thread);
   }
@@ -16,13 +18,23 @@ struct ElementsBody {
 
 template <FastKind kKind, int kBits, bool kEach, Element kOutput>
 struct FastBody {
+  static constexpr int kBlocks = 6;
   DEQUANT_HD static void run(const FastPlan& f, int64_t thread) noexcept {
     run_fast_thread<kKind, kBits, kEach, kOutput>(f, static_cast<uint32_t>(thread));
   }
 };
 
+template <FastKind kKind, Element kOutput>
+struct SquareBody {
+  static constexpr int kBlocks = 4;
+  DEQUANT_HD static void run(const FastPlan& f, int64_t thread) noexcept {
+    run_square_thread<kKind, kOutput>(f, static_cast<uint32_t>(thread));
+  }
+};
+
 template <BlockType kType, Element kOutput>
 struct BlocksBody {
+  static constexpr int kBlocks = 4;
   DEQUANT_HD static void run(const Computation& p, int64_t thread) noexcept {
     run_block_thread<kType, kOutput>(p, thread);
   }
@@ -37,6 +49,11 @@ auto with_output(Element output, const Launch& launch) {
     default: return launch.template operator()<Body<Element::float32>>();
   }
 }
+
+template <Element kOutput>
+using IntegerSquareBody = SquareBody<FastKind::integer, kOutput>;
+template <Element kOutput>
+using FloatSquareBody = SquareBody<FastKind::floating, kOutput>;
 
 /// The same for the body of a FastPlan.
 template <class Launch>
@@ -55,6 +72,8 @@ auto with_fast_body(const FastPlan& f, const Launch& launch) {
     return f.each ? with.template operator()<true>() : with.template operator()<false>();
   };
   using enum FastKind;
+  if (f.square && f.kind == integer) return with_output<IntegerSquareBody>(f.plan.output, launch);
+  if (f.square) return with_output<FloatSquareBody>(f.plan.output, launch);
   if (f.kind == codebook) return of.template operator()<codebook, 4>();
   if (f.kind == floating) {
     if (f.bits == 4) return of.template operator()<floating, 4>();

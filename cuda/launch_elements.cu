@@ -4,8 +4,8 @@
 namespace dequant::cuda {
 
 Status launch_elements(const DevicePlan& p, CUstream_st* stream) {
-  return with_output<ElementsBody>(
-      p.output, [&]<class Body>() -> Status { return launch<Body, 4>(p, stream); });
+  return with_output<ElementsBody>(p.output,
+                                   [&]<class Body>() -> Status { return launch<Body>(p, stream); });
 }
 
 }  // namespace dequant::cuda

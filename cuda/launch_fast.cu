@@ -4,7 +4,7 @@
 namespace dequant::cuda {
 
 Status launch_fast(const FastPlan& f, CUstream_st* stream) {
-  return with_fast_body(f, [&]<class Body>() -> Status { return launch<Body, 6>(f, stream); });
+  return with_fast_body(f, [&]<class Body>() -> Status { return launch<Body>(f, stream); });
 }
 
 }  // namespace dequant::cuda

@@ -1,7 +1,7 @@
 // Arithmetic on the strides of steps.
 #include "cuda/steps.h"
 
-#include <algorithm>
+#include <cstddef>
 
 #include "cuda/thread_tiles.h"
 
@@ -81,19 +81,22 @@ Steps merged(const Steps& steps) {
   return out;
 }
 
-void interleave(Steps& steps) {
-  const auto rows = std::find_if(steps.begin(), steps.end(), [](const Step& step) {
-    return step.x == 4 && step.size % kTileRows == 0;
-  });
-  const auto vectors = steps.end() - (steps.back().x == 2 ? 2 : 1);
-  if (rows == steps.end() || rows >= vectors) return;
+void count_first(Steps& steps, size_t rows, size_t vectors) {
   Step outer_rows, inner_rows, outer_vectors, inner_vectors;
-  if (!divide(*rows, kTileRows, outer_rows, inner_rows)) return;
-  if (!divide(*vectors, kTileVectors, outer_vectors, inner_vectors)) return;
-  *rows = outer_rows;
-  *vectors = outer_vectors;
-  steps.insert(vectors + 1, inner_vectors);
+  const bool divided = divide(steps[rows], kTileRows, outer_rows, inner_rows) ||
+                       divide(steps[rows], kTileRows / 2, outer_rows, inner_rows);
+  if (!divided || !divide(steps[vectors], kTileVectors, outer_vectors, inner_vectors)) return;
+  steps[rows] = outer_rows;
+  steps[vectors] = outer_vectors;
+  steps.insert(steps.begin() + static_cast<std::ptrdiff_t>(vectors) + 1, inner_vectors);
   steps.push_back(inner_rows);
+}
+
+void interleave(Steps& steps) {
+  const size_t vectors = steps.size() - (steps.back().x == 2 ? 2 : 1);
+  for (size_t rows = 0; rows < vectors; ++rows) {
+    if (steps[rows].x == 4) return count_first(steps, rows, vectors);
+  }
 }
 
 }  // namespace dequant::cuda

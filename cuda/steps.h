@@ -1,6 +1,7 @@
 // The dimensions of a FastPlan before their divisors are computed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -41,9 +42,12 @@ uint32_t take_linear(Steps& steps, int64_t Step::*stride);
 /// One step in place of two of which the outer one goes on where the inner one ends.
 Steps merged(const Steps& steps);
 
-/// Words of neighbouring rows are neighbours in x, vectors of a row in y: threads count 8 rows of 4
-/// vectors first, where the sizes allow it. Innermost are the vectors, or the two vectors of a
-/// word.
+/// Threads count up to 8 indices of the step `rows` first, then 4 of the step `vectors`, where the
+/// sizes allow it: rows are neighbours in x, vectors in y. rows < vectors.
+void count_first(Steps& steps, size_t rows, size_t vectors);
+
+/// The same for words that run down columns: rows are a word apart in x. Innermost are the vectors,
+/// or the two vectors of a word.
 void interleave(Steps& steps);
 
 }  // namespace dequant::cuda

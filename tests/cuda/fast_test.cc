@@ -158,6 +158,80 @@ TEST(CudaFast, TakesRowsThatRunDownColumnsOfWords) {
   }
 }
 
+/// AWQ: rows of x are columns of y; parameters of groups of 64 columns.
+TEST(CudaFast, TakesSquaresOfIntegersWithTheParametersOfRows) {
+  Random random(208);
+  for (const Element output : kOutputs) {
+    for (const CodeOrder order : {CodeOrder::interleaved, CodeOrder::stream}) {
+      for (const bool packed_zeros : {true, false}) {
+        Plan plan{.input = uint8, .scale = float16, .output = output, .has_zero_point = true};
+        plan.parameters.x_packing = {.order = order, .bits = 4, .row = kRows * 4};
+        if (packed_zeros) plan.parameters.zero_point_packing = plan.parameters.x_packing;
+        constexpr int64_t kN = kRows * 4;
+        ASSERT_NO_FATAL_FAILURE(expect_fast(
+            plan,
+            {{kN, 1, 1, 1, kColumns}, {kColumns / 64, 64 * kN, kN, kN, 64}, {64, kN, 0, 0, 1}},
+            random));
+      }
+    }
+  }
+}
+
+Plan interleaved(Element output) {
+  Plan plan{.input = uint8, .output = output, .has_zero_point = true};
+  plan.granularity = Granularity::strided;
+  plan.parameters.x_packing = {.order = CodeOrder::interleaved, .bits = 4, .row = kRows};
+  plan.parameters.zero_point_packing = plan.parameters.x_packing;
+  return plan;
+}
+
+/// Parameters that change where a square does not expect it, and zero points that are no words.
+TEST(CudaFast, LeavesSquaresWhoseParametersChangeWithin) {
+  Random random(210);
+  struct Case {
+    Dimensions dimensions;
+    bool is_fast;
+    int32_t offset = 0;
+  };
+  const std::array cases{
+      Case{{{kRows, 1, 1, 1, kColumns}, {kColumns, kRows, 0, 0, 1}}, true},
+      Case{{{kRows, 1, 1, 1, kColumns, 4}, {kColumns, kRows, 0, 0, 1}}, false},
+      Case{{{kRows, 1, 1, 1, kColumns}, {kColumns, kRows, kRows, kRows, 1, 4}}, true},
+      Case{{{kRows, 1, 1, 1, kColumns}, {kColumns, kRows, kRows, kRows, 1, 2}}, false},
+      Case{{{kRows, 1, 1, 1, kColumns}, {kColumns, kRows, 0, 0, 1}}, true, 3},
+      Case{{{2, kRows * kColumns, 4, 4, kRows * kColumns},
+            {kRows, 1, 1, 1, kColumns},
+            {kColumns, kRows, 0, 0, 1}},
+           true},
+  };
+  for (const Case& c : cases) {
+    Plan plan = interleaved(float32);
+    plan.dimensions = c.dimensions;
+    plan.parameters.zero_point_offset = c.offset;
+    Tensors t = testing::random_tensors(random, plan, 0);
+    Aligned aligned(t);
+    const Range whole{0, element_count(plan)};
+    EXPECT_EQ(is_fast(plan, whole, aligned.buffers), c.is_fast) << to_string(plan);
+    ASSERT_TRUE(same_on_device(plan, whole, t.buffers(), 0));
+  }
+}
+
+/// gpt-oss: blocks of 32 neighbours in x, which are rows of y.
+TEST(CudaFast, TakesSquaresOfFloatsWithTheScalesOfColumns) {
+  Random random(209);
+  constexpr int64_t kOut = 96;
+  constexpr int64_t kIn = 64;
+  for (const Element output : kOutputs) {
+    Plan plan{.input = float4e2m1, .scale = float8e8m0, .output = output};
+    ASSERT_NO_FATAL_FAILURE(expect_fast(plan,
+                                        {{3, kOut * kIn, kOut * kIn / 32, 0, kOut * kIn},
+                                         {kIn / 32, 32, 1, 0, 32 * kOut},
+                                         {32, 1, 0, 0, kOut},
+                                         {kOut, kIn, kIn / 32, 0, 1}},
+                                        random));
+  }
+}
+
 /// Rows whose codes go on in the next column would be read from the wrong words.
 TEST(CudaFast, LeavesRowsThatEndWithinAVector) {
   Random random(204);

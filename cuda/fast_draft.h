@@ -1,0 +1,55 @@
+// A FastPlan in the making.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "cuda/fast_plan.h"
+#include "cuda/steps.h"
+#include "cuda/vector_size.h"
+
+namespace dequant::cuda {
+
+class FastDraft {
+ protected:
+  explicit FastDraft(const DevicePlan& p)
+      : p_(p), count_(vector_elements(p.output)), y_bytes_(16 / count_) {}
+
+  /// What scales multiply. False if no fast kernel computes it.
+  bool set_kind();
+
+  /// How parameters are stored.
+  void set_params();
+
+  /// The FastPlan of the steps; none if threads, parameters or steps are too many.
+  std::optional<FastPlan> finish();
+
+  /// True if strides are so small that no product with a size overflows.
+  static bool is_modest(int64_t bytes) {
+    constexpr int64_t kMost = int64_t{1} << 55;
+    return bytes >= -kMost && bytes <= kMost;
+  }
+
+  const DevicePlan& p_;
+  int64_t count_;    ///< elements of a vector
+  int64_t y_bytes_;  ///< of an element
+  Steps steps_;      ///< outermost first
+  FastPlan f_;
+
+ private:
+  bool set_float();
+
+  /// The first index becomes part of the addresses, where blocks do not need it.
+  void take_first_indices();
+
+  /// Indices of parameters fit in 31 bits.
+  bool has_few_params() const;
+
+  /// True if the threads can be counted; sets their number.
+  bool count_threads();
+
+  int64_t scale_origin_ = 0;
+  int64_t zero_point_origin_ = 0;
+};
+
+}  // namespace dequant::cuda
