@@ -5,69 +5,16 @@ import json
 import math
 import os
 import random
-import shutil
 import subprocess
 
 import pytest
 
 import shares_support
+from shares_cases import fixture_case, fixture_folder, records  # noqa: F401
 from shares_support import TASK, files, fixture_memory, plan, share  # noqa: F401
 from support import dequant
 
 SHARED = os.environ.get("DEQUANT_SHARED", "")
-INPUTS = {"folder": (shares_support.checkpoint, "in", "out"),
-          "file": (lambda path: shares_support.checkpoint(path, 1) / "model.safetensors", "in",
-                   "out.safetensors"),
-          "gguf": (shares_support.gguf_file, "in.gguf", "out.gguf"),
-          "gguf to safetensors": (shares_support.gguf_file, "in.gguf", "out.safetensors"),
-          "gguf to a folder": (shares_support.gguf_file, "in.gguf", "out"),
-          "onnx": (shares_support.onnx_file, "in.onnx", "out.onnx"),
-          "onnx with data beside it": (lambda path: shares_support.onnx_file(path, True), "in.onnx",
-                                       "out.onnx"),
-          "tflite": (shares_support.tflite_file, "in.tflite", "out.safetensors")}
-OPTIONS = {"folder": ("--dtype", "float32"), "onnx": ("--external-data",),
-           "gguf to a folder": ("--max-shard-size", "50000")}
-
-
-class Case:
-    def __init__(self, folder, kind):
-        make, name, output = INPUTS[kind]
-        if kind == "tflite" and shares_support.tflite_support.MISSING:
-            pytest.skip(shares_support.tflite_support.MISSING)
-        self.options = OPTIONS.get(kind, ())
-        self.source = make(folder / name)
-        (folder / "one").mkdir()
-        (folder / "many").mkdir()
-        self.one, self.out = folder / "one" / output, folder / "many" / output
-        dequant("convert", self.source, "-o", self.one, *self.options)
-        self.want = files(self.one)
-
-    def share(self, number, *more, **code):
-        return share(self.source, self.out, number, *self.options, *more, **code)
-
-    def finalize(self, *options, code=0):
-        return dequant("finalize", self.out, *options, code=code)
-
-    def work(self):
-        """The folder of the records."""
-        inside = self.out / ".dequant-tasks"
-        return inside if inside.exists() else self.out.parent / f"{self.out.name}.dequant-tasks"
-
-    def is_right(self):
-        assert files(self.out) == self.want
-        assert not self.work().exists()
-        assert {p.name for p in self.out.parent.iterdir()} == {
-            p.name for p in self.one.parent.iterdir()}
-
-
-@pytest.fixture(name="case", params=INPUTS)
-def fixture_case(request, tmp_path):
-    return Case(tmp_path, request.param)
-
-
-@pytest.fixture(name="folder")
-def fixture_folder(tmp_path):
-    return Case(tmp_path, "folder")
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 64])
@@ -173,14 +120,6 @@ def test_finalize_any_number_of_times(case):
     case.is_right()
 
 
-def records(case):
-    return sorted(next(case.work().glob("records-*")).iterdir())
-
-
-def data(case):
-    return sorted(next(case.work().glob("data-*")).iterdir())
-
-
 def test_a_record_says_what_was_written(folder):
     folder.share("0/1")
     nan = infinity = 0
@@ -201,169 +140,6 @@ def test_a_record_says_what_was_written(folder):
     assert nan == sum(v["nan"] for v in values) and infinity == sum(v["infinity"] for v in values)
     assert lowest == min(v["minimum"] for v in values if v["minimum"] is not None)
     assert highest == max(v["maximum"] for v in values if v["maximum"] is not None)
-
-
-# Failures.
-
-def test_a_record_without_its_file(case):
-    case.share("0/1")
-    data(case)[0].unlink()
-    assert "is not there" in case.finalize(code=1).stdout
-    case.share("0/1")
-    case.finalize()
-    case.is_right()
-
-
-def test_a_file_without_its_records(case):
-    case.share("0/1")
-    for path in records(case)[::2]:
-        path.unlink()
-    assert "no record" in case.finalize(code=1).stdout
-    case.share("0/1")
-    case.finalize()
-    case.is_right()
-
-
-def test_a_file_that_another_task_made_again(folder):
-    """The file was removed, and a task that had no record made it again: full size, zeros."""
-    folder.share("0/1")
-    lost = data(folder)[0]
-    lost.unlink()
-    one = next(p for p in records(folder) if json.loads(p.read_text())["file"] == lost.name)
-    number = json.loads(one.read_text())["task"]
-    one.unlink()
-    dequant("convert", folder.source, "-o", folder.out, "--task", number, "--task-size", TASK,
-            *folder.options)
-    assert lost.stat().st_size == len(folder.want[lost.name])
-    assert "are not those that were written" in folder.finalize(code=1).stdout
-    folder.share("0/1")
-    folder.finalize("--verify")
-    folder.is_right()
-
-
-def test_a_byte_that_changed_is_found_by_verify(case):
-    case.share("0/1")
-    record = next(r for r in map(lambda p: json.loads(p.read_text()), records(case))
-                  if r["end"] - r["begin"] > TASK // 2)
-    path = next(p for p in data(case) if p.name == record["file"])
-    changed = bytearray(path.read_bytes())
-    changed[record["begin"] + (record["end"] - record["begin"]) // 3] ^= 1
-    path.write_bytes(changed)
-    assert "are not those that were written" in case.finalize("--verify", code=1).stdout
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"task": 0}', "x" * 20_000, "\0"])
-def test_a_record_that_is_none(folder, text):
-    folder.share("0/1")
-    records(folder)[0].write_text(text)
-    assert dequant("finalize", folder.out, code=3 if len(text) > 10_000 else 1).returncode
-    if len(text) <= 10_000:
-        folder.share("0/1")
-        folder.finalize()
-        folder.is_right()
-
-
-def test_a_source_that_was_replaced(folder):
-    folder.share("0/2")
-    (folder.source / "a.safetensors").write_bytes(
-        (folder.source / "a.safetensors").read_bytes() + b"\0" * 8)
-    error = folder.share("1/2", code=3).stderr  # no header describes these bytes
-    assert "a.safetensors" in error
-    shutil.rmtree(folder.source)
-    shares_support.checkpoint(folder.source, rows=(3, 130, 258))
-    error = folder.share("1/2", code=2).stderr
-    assert "tasks of another conversion" in error and ".dequant-tasks" in error
-    assert "tasks of another conversion" in folder.finalize(code=2).stderr
-
-
-def test_other_options_are_another_conversion(folder):
-    folder.share("0/2")
-    for options in (("--dtype", "float16"), ("--others", "same"), ("--task-size", 2 * TASK)):
-        error = dequant("convert", folder.source, "-o", folder.out, "--shard", "1/2", *options,
-                        code=2).stderr
-        assert "tasks of another conversion" in error
-
-
-def test_an_input_that_moved(folder):
-    folder.share("0/1")
-    moved = folder.source.with_name("moved")
-    folder.source.rename(moved)
-    assert "in" in folder.finalize(code=5).stderr
-    folder.finalize("--input", moved)
-    folder.is_right()
-
-
-def test_an_output_with_other_files_is_not_written_into(case):
-    if case.out.suffix:
-        case.out.write_bytes(b"other")
-    else:
-        case.out.mkdir()
-        (case.out / "other").write_bytes(b"other")
-    assert "--force" in case.share("0/1", code=5).stderr
-    assert not case.work().exists()
-    if case.out.suffix == ".onnx":
-        return  # see test_shares_of_an_onnx_model_replace_no_files
-    case.share("0/1", "--force")
-    case.finalize()
-    (case.out / "other").unlink() if case.out.is_dir() else None
-    case.is_right()
-
-
-def test_force_left_weights_of_another_model_in_a_folder_that_shares_completed(folder):
-    folder.out.mkdir()
-    for name in ("pytorch_model.bin", "model-00002-of-00009.safetensors"):
-        (folder.out / name).write_bytes(b"other")
-        error = folder.share("0/1", "--force", code=5).stderr
-        assert f"has {name}, which is no file of this checkpoint: remove it" in error
-        assert [path.name for path in folder.out.iterdir()] == [name]
-        (folder.out / name).unlink()
-    (folder.out / "notes.txt").write_bytes(b"other")
-    folder.share("0/1", "--force")
-    folder.finalize()
-    (folder.out / "notes.txt").unlink()
-    folder.is_right()
-
-
-def test_a_file_that_appeared_meanwhile_is_not_replaced(case):
-    case.share("0/1")
-    taken = case.out if case.out.suffix else case.out / sorted(
-        name for name in case.want if name.endswith(".safetensors"))[0]
-    if case.out.suffix == ".onnx":
-        taken = case.out.with_name("out.onnx.data")
-    taken.write_bytes(b"other")
-    error = case.finalize(code=5).stderr
-    assert f"{taken.name} exists" in error and taken.read_bytes() == b"other"
-    taken.unlink()
-    case.finalize()
-    case.is_right()
-
-
-def test_an_output_to_which_nothing_was_begun(tmp_path):
-    error = dequant("finalize", tmp_path / "out", code=5).stderr
-    assert "no conversion to it was begun" in error
-    (tmp_path / "out").mkdir()
-    assert "no conversion" in dequant("finalize", tmp_path / "out", code=5).stderr
-
-
-def test_two_processes_that_begin_different_conversions_at_once(folder):
-    """One of them begins; the other is refused, and leaves the first alone."""
-    command = [os.environ["DEQUANT_CLI"], "convert", str(folder.source), "-o", str(folder.out),
-               "--shard", "0/1", "--dtype"]
-    ends = []
-    running = [subprocess.Popen([*command, dtype], stderr=subprocess.PIPE,
-                                stdout=subprocess.DEVNULL, text=True)
-               for dtype in ("float32", "float16")]
-    for process in running:
-        error = process.communicate(timeout=60)[1]
-        ends.append(process.returncode)
-        assert process.returncode in (0, 2), error
-    assert 0 in ends
-    folder.finalize("--verify")
-    wanted = "float32" if ends[0] == 0 and ends[1] == 2 else "float16"
-    if ends != [0, 0]:
-        alone = folder.out.parent / "alone"
-        dequant("convert", folder.source, "-o", alone, "--dtype", wanted)
-        assert files(folder.out) == files(alone)
 
 
 # Arguments.
