@@ -126,9 +126,9 @@ DEQUANT_HD inline int64_t wide_value_of(const Codes& codes, uint32_t code) noexc
   return static_cast<int64_t>(code ^ codes.sign) - static_cast<int64_t>(codes.sign);
 }
 
-/// decode_float() with few branches; NaN becomes some NaN. The bits of exponent and mantissa, read
-/// as those of a float32, are the value times a power of two: one exact product, also of subnormal
-/// numbers.
+/// decode_float() with few branches; NaN becomes any NaN. Exponent and mantissa, shifted to their
+/// places in a float32, are the float32 value * 2^(bias - 127). A multiplication by 2^(127 - bias)
+/// is exact, for subnormal codes too.
 DEQUANT_HD inline float float_of(FloatFormat f, uint32_t code) noexcept {
   if (f.bits == 32) return std::bit_cast<float>(code);
   if (f.specials == Specials::e8m0) return decode_float(f, code);

@@ -31,7 +31,7 @@ struct Queue {
 
 struct Marker {
   Stream stream = nullptr;
-  uint64_t after = 0;  ///< done when so many operations of the stream are done
+  uint64_t after = 0;  ///< operations of the stream before the marker
 };
 
 class Host final : public Device {
@@ -177,8 +177,8 @@ class Host final : public Device {
   }
   void settle() {
     const std::lock_guard lock(mutex_);
-    // The streams of rings before those of callers, which wait for them: what does not wait for
-    // parameters is done before these are there.
+    // Streams of rings are newer than streams of callers, and callers' streams wait for them. In
+    // this order a kernel that does not wait for its parameters runs before they are copied.
     std::vector<Stream> all;
     for (const auto& [stream, queue] : queues_) all.push_back(stream);
     std::reverse(all.begin(), all.end());
@@ -227,8 +227,8 @@ class Host final : public Device {
     ++queue.added;
   }
 
-  /// Does the operations of the stream until so many are done, or none is left. An operation may
-  /// wait for another stream, never for its own.
+  /// Executes operations of the stream until `until` of them are done, or until the queue is empty.
+  /// An operation may wait for another stream, never for its own.
   void drain(Stream stream, uint64_t until) {
     Queue& queue = queues_[stream];
     while (queue.done < until && !queue.operations.empty()) {

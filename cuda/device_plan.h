@@ -47,8 +47,8 @@ struct DeviceDimension {
 
 /// How x becomes the float32 that its scale multiplies.
 enum class Difference : uint8_t {
-  integer,       ///< fl32(x - zero_point) of codes and zero points of at most 16 bits
-  wide_integer,  ///< the same of 32 bits
+  integer,       ///< fl32(x - zero_point), codes and zero points of at most 16 bits
+  wide_integer,  ///< fl32(x - zero_point), codes and zero points of 32 bits
   float_zero,    ///< an integer less a float zero point, rounded to the zero point's type
   floating,      ///< the value of a code; its zero point is zero
   codebook,      ///< a value of the table

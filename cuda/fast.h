@@ -7,8 +7,9 @@
 
 namespace dequant::cuda {
 
-/// The elements whose vectors a FastPlan may take: those of whole rows of the outermost dimension,
-/// or of whole vectors if there is only one dimension. The rest is at both ends.
+/// The range of elements that a FastPlan computes: all whole rows of the outermost dimension, or
+/// all whole vectors if there is only one dimension. Other elements are at the ends of the plan's
+/// range.
 Range fast_elements(const DevicePlan& p) noexcept;
 
 /// The FastPlan of fast_elements(); none if a rule of fast_plan.h does not hold.

@@ -116,8 +116,7 @@ DEQUANT_HD inline float shifted_zero(int32_t zero, uint32_t sign) noexcept {
   return 8388608.0F + static_cast<float>(zero + static_cast<int32_t>(sign));
 }
 
-/// The value of a code of a float. The bits of its magnitude, read as those of a float32, are its
-/// value times a power of two, which `factor` undoes.
+/// The value of a floating-point code, as float_of() computes it; `factor` is 2^(127 - bias).
 DEQUANT_HD inline float fast_float(const FastPlan& f, uint32_t code) noexcept {
   const FloatFormat format = f.plan.x.format;
   const uint32_t magnitude = code & low_bits(format.bits - 1);
@@ -257,13 +256,7 @@ DEQUANT_HD inline void run_fast_thread(const FastPlan& f, uint32_t thread) noexc
   constexpr int kCount = kVector<kOutput>;
   const FastSpot spot = fast_spot(f, thread);
   Vector<uint32_t, kCount> codes = aligned_codes<kBits, kCount>(f.x + spot.x);
-  if (kBits == 4 && f.high_first) {
-    for (int j = 0; j < kCount; j += 2) {
-      const uint32_t low = codes[j];
-      codes[j] = codes[j + 1];
-      codes[j + 1] = low;
-    }
-  }
+  if (kBits == 4 && f.high_first) swap_pairs(codes);
   Vector<float, kCount> zeros;
   Vector<float, kCount> y;
   // Products of numbers are numbers.

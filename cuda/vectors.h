@@ -100,17 +100,23 @@ DEQUANT_HD inline bool load_row(const Codes& codes, int64_t r, int64_t k,
   return true;
 }
 
+/// Swaps codes 0 and 1, 2 and 3, ...
+template <int kCount>
+DEQUANT_HD inline void swap_pairs(Vector<uint32_t, kCount>& codes) noexcept {
+  for (int j = 0; j < kCount; j += 2) {
+    const uint32_t first = codes[j];
+    codes[j] = codes[j + 1];
+    codes[j + 1] = first;
+  }
+}
+
 /// kCount codes of 4 bits from an even index on, of which the first of each two is in the high bits
 /// of a byte.
 template <int kCount>
 DEQUANT_HD inline void load_high_first(const Codes& codes, int64_t i,
                                        Vector<uint32_t, kCount>& out) noexcept {
   load_stream(codes.data, 4, i, out);
-  for (int j = 0; j < kCount; j += 2) {
-    const uint32_t low = out[j];
-    out[j] = out[j + 1];
-    out[j + 1] = low;
-  }
+  swap_pairs(out);
 }
 
 /// kCount codes of one slab. False if they are in two.

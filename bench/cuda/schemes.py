@@ -26,7 +26,8 @@ AWQ_SHIFTS = [0, 16, 4, 20, 8, 24, 12, 28]
 
 #: A cell. `make(random, rows)` gives its tensors by name, of which some are for the expression
 #: alone. `dequant(out, **tensors)` and `expression(**tensors)` give the floats, [rows, COLUMNS] of
-#: the type `output`. `kind` and `options` say to other peers what it is.
+#: the type `output`. Peers other than torch find the quantization of the cell by `kind` and
+#: `options`.
 Cell = collections.namedtuple("Cell", "name output make dequant expression kind options",
                               defaults=("", None))
 
