@@ -1,4 +1,4 @@
-// What vectors and squares have in common.
+// What the FastPlans of vectors and of squares have in common.
 #include "cuda/fast_draft.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A FastPlan in the making.
+// A FastPlan while its steps, kind and parameters are found.
 #pragma once
 
 #include <cstdint>

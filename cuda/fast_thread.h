@@ -1,4 +1,4 @@
-// What one thread of a kernel of a FastPlan does: one vector.
+// What one thread of a kernel of a FastPlan does: one vector, or one square.
 #pragma once
 
 #include <bit>

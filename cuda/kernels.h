@@ -1,4 +1,4 @@
-// The kernel of a DevicePlan: one for each output, and for blocks one for each type and output.
+// The bodies of all kernels as types, and which of them a plan needs.
 #pragma once
 
 #include "cuda/fast_thread.h"

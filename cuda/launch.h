@@ -1,4 +1,4 @@
-// Starting kernels.
+// Launching the kernel of a plan.
 #pragma once
 
 #include "cuda/fast_plan.h"

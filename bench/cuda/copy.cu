@@ -1,4 +1,4 @@
-// A thread for each 16 bytes that are written.
+// The kernel of copy(): one thread for each 16 bytes that are written.
 #include "copy.h"
 
 #include <cstdint>
