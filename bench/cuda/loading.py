@@ -49,6 +49,9 @@ try:
     import schemes
     import torch
 except ModuleNotFoundError as error:
+    if {"-h", "--help"} & set(sys.argv):  # options need packages, the text above does not
+        print(__doc__)
+        raise SystemExit(0) from None
     print(f"loading: {error}: this comparison needs torch, safetensors, numpy, ml_dtypes and "
           f"dequant in the environment of {sys.executable}", file=sys.stderr)
     raise SystemExit(5) from None

@@ -32,6 +32,9 @@ try:
     import schemes
     import torch
 except ModuleNotFoundError as error:
+    if {"-h", "--help"} & set(sys.argv):  # options need packages, the text above does not
+        print(__doc__)
+        raise SystemExit(0) from None
     print(f"peers: {error}: this comparison needs torch, numpy, ml_dtypes and dequant in the "
           f"environment of {sys.executable}", file=sys.stderr)
     raise SystemExit(5) from None
