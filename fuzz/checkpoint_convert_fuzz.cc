@@ -18,8 +18,7 @@ constexpr int64_t kMostBytes = int64_t{1} << 14;
 constexpr StreamOptions kStream{.memory = 1, .executor = {}};
 
 std::vector<std::byte> bytes_of(ModelFile& file, const DenseTensor& tensor) {
-  int64_t bytes = bits(tensor.type().element) / 8;
-  for (const int64_t size : tensor.shape) bytes *= size;
+  const int64_t bytes = count_of(tensor.shape) * bits(tensor.type().element) / 8;
   std::vector<std::byte> out(static_cast<size_t>(bytes));
   require(accepted(read(file, tensor, kStream, out)), "a tensor that is converted cannot be read");
   return out;

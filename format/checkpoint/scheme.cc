@@ -17,16 +17,28 @@ std::span<const Scheme* const> schemes() {
   return kSchemes;
 }
 
+namespace {
+
+/// True where tensors or files say that the checkpoint is of the scheme.
+bool is_found(const Scheme& scheme, const Groups& groups) {
+  const auto& entries = groups.shards().entries();
+  return (scheme.has_metadata != nullptr && scheme.has_metadata(groups.shards())) ||
+         (scheme.is_own != nullptr &&
+          std::any_of(entries.begin(), entries.end(),
+                      [&](const Entry& entry) { return scheme.is_own(groups, entry); }));
+}
+
+}  // namespace
+
 Status recognise(Groups& groups, bool keep_unknown) {
   const std::string method = groups.config().method();
   bool known = method.empty();
   for (const Scheme* scheme : schemes()) {
     const bool named =
         std::find(scheme->methods.begin(), scheme->methods.end(), method) != scheme->methods.end();
-    const bool found =
-        method.empty() && scheme->has_tensors != nullptr && scheme->has_tensors(groups);
     known = known || named;
-    if (named || found) DEQUANT_CHECK(scheme->recognise(groups));
+    if (named || (method.empty() && is_found(*scheme, groups)))
+      DEQUANT_CHECK(scheme->recognise(groups));
   }
   if (!known) {
     return failure(ErrorCode::unsupported,

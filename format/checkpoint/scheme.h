@@ -14,11 +14,14 @@ struct Scheme {
   std::string_view name;
   /// The values of quant_method in config.json that name the scheme.
   std::span<const std::string_view> methods;
-  /// True where a checkpoint without a quant_method has tensors of the scheme; may be null.
-  bool (*has_tensors)(const Groups& groups);
+  /// True for a tensor whose name, type and neighbours are those of codes of this scheme and of no
+  /// other, whatever config.json says; may be null.
+  bool (*is_own)(const Groups& groups, const Entry& entry);
   /// Finds the tensors that belong together, and adds their groups. Fails with malformed or
   /// unsupported; the message names the tensor.
   Status (*recognise)(Groups& groups);
+  /// The same as is_own() for the metadata of the files; may be null.
+  bool (*has_metadata)(const Shards& shards) = nullptr;
 };
 
 /// All schemes. A new scheme is a file in format/checkpoint/schemes/ and a line of this list.

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "format/checkpoint/modules.h"
+#include "format/checkpoint/scheme.h"
 #include "format/io/errors.h"
 
 namespace dequant::format::checkpoint {
@@ -67,6 +68,15 @@ bool is_quantized(const Groups& groups) {
   return !groups.groups().empty() || groups.config().quantization() != nullptr;
 }
 
+/// The scheme, another one than config.json names, whose tensor this is, or null.
+const Scheme* other_scheme(const Groups& groups, const Entry& entry) {
+  if (groups.config().method().empty()) return nullptr;  // all schemes have had their turn
+  for (const Scheme* scheme : schemes()) {
+    if (scheme->is_own != nullptr && scheme->is_own(groups, entry)) return scheme;
+  }
+  return nullptr;
+}
+
 Unclaimed decide_on_scale(const Groups& groups, const Entry& entry,
                           const std::string& weight_name) {
   const Entry* weight = groups.find(weight_name);
@@ -96,12 +106,22 @@ Unclaimed decide_on(const Groups& groups, const Entry& entry) {
     if (const auto module = module_of(entry.name(), names.scale))
       return decide_on_scale(groups, entry, *module + std::string(names.weight));
   }
-  if (!holds_codes(entry)) return {};
-  return {.refused = failure(ErrorCode::unsupported,
-                             "tensor {} of type {}: nothing in the checkpoint says how it is "
-                             "quantized (no scale belongs to it); keep-unknown copies such tensors "
-                             "as they are",
-                             escaped(entry.name()), entry.dtype())};
+  if (holds_codes(entry)) {
+    return {.refused = failure(ErrorCode::unsupported,
+                               "tensor {} of type {}: nothing in the checkpoint says how it is "
+                               "quantized (no scale belongs to it); keep-unknown copies such "
+                               "tensors as they are",
+                               escaped(entry.name()), entry.dtype())};
+  }
+  // A copy would be the only thing that says how the output is quantized.
+  if (const Scheme* other = other_scheme(groups, entry)) {
+    return {.refused =
+                failure(ErrorCode::unsupported,
+                        "tensor {}: it is one of {}, and config.json says quant_method "
+                        "\"{}\"; keep-unknown copies such tensors as they are",
+                        escaped(entry.name()), other->name, escaped(groups.config().method()))};
+  }
+  return {};
 }
 
 }  // namespace dequant::format::checkpoint

@@ -16,8 +16,9 @@ struct Unclaimed {
 
 /// Decides on a tensor that has no use once all schemes have found their groups. Parameters of
 /// activations are dropped, and scales of weights that are stored as floats in a checkpoint where
-/// others are not. Codes are refused with unsupported, and with malformed scales whose weight is
-/// not there or is dequantized without them.
+/// others are not. Codes are refused with unsupported, also those of another scheme than the one
+/// that config.json names; scales whose weight is not there or is dequantized without them are
+/// refused with malformed.
 Unclaimed decide_on(const Groups& groups, const Entry& entry);
 
 }  // namespace dequant::format::checkpoint

@@ -1,6 +1,7 @@
 // What holds for every checkpoint that can be opened.
 #include "fuzz/support/whole_checkpoint.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -22,6 +23,13 @@ std::unique_ptr<ModelFile> open_checkpoint(const std::string& path, const OpenOp
   return nullptr;
 }
 
+int64_t count_of(std::span<const int64_t> shape) {
+  if (std::ranges::count(shape, 0) > 0) return 0;
+  int64_t count = 1;
+  for (const int64_t size : shape) count *= size;
+  return count;
+}
+
 bool check_tensors(ModelFile& file) {
   std::set<std::string, std::less<>> names;
   std::set<const void*> used;
@@ -32,9 +40,7 @@ bool check_tensors(ModelFile& file) {
   const auto dense = [&](const DenseTensor& tensor) -> Status {
     add(tensor.name);
     const Plan& plan = tensor.recipe->plan;
-    int64_t count = 1;
-    for (const int64_t size : tensor.shape) count *= size;
-    require(element_count(plan) == count, "a shape that is not that of the plan");
+    require(element_count(plan) == count_of(tensor.shape), "a shape that is not that of the plan");
     check_error({ErrorCode::malformed, to_string(plan)});
     const auto source = [&](const void* identity, int64_t) { used.insert(identity); };
     file.for_each_source(tensor.stored, source);

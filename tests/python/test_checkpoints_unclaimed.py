@@ -42,6 +42,23 @@ def test_words_of_codes_are_refused_without_a_configuration_too(folder):
     folder.refused(4, "tensor v.qweight of type I32")
 
 
+OTHERS = {"hqq": {"v.W_q": ("I32", np.zeros(64, np.int32))},
+          "quanto": {"v.weight._data": ("BOOL", np.zeros((8, 8), np.bool_)),
+                     "v.weight._scale": ("F32", np.ones((8, 1), np.float32))},
+          "bitsandbytes": {"v.weight.quant_state.bitsandbytes__nf4": ("F32", SCALE)}}
+
+
+@pytest.mark.parametrize("scheme", OTHERS)
+def test_a_tensor_of_another_scheme_was_copied_to_an_output_that_cannot_be_opened(folder, scheme):
+    """In the output, which has no quant_method, such a tensor alone would name the scheme."""
+    folder.file({**weight(), **OTHERS[scheme]})
+    name = next(iter(OTHERS[scheme]))
+    folder.refused(4, f"tensor {name}: it is one of {scheme}, and config.json says", KEPT)
+    assert not folder.out.exists()
+    report = json.loads(folder.convert("--keep-unknown", "--json").stdout)
+    assert [left["name"] for left in report["left"]] == [name]
+
+
 @pytest.mark.parametrize("entry", [("I32", WORDS), ("I64", np.zeros((1, 8), np.int64))])
 def test_integers_of_other_names_are_copied(folder, entry):
     folder.file({**weight(), "rope.position_ids": entry})

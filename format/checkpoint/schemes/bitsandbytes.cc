@@ -164,16 +164,13 @@ class Recogniser {
   Groups& groups_;
 };
 
-bool has_tensors(const Groups& groups) {
-  for (const Entry& entry : groups.shards().entries()) {
-    if (weight_of(entry.name())) return true;
-  }
-  return false;
+bool is_own(const Groups& /*groups*/, const Entry& entry) {
+  return weight_of(entry.name()).has_value();
 }
 
 }  // namespace
 
-const Scheme kBitsandbytes{"bitsandbytes", kMethods, &has_tensors,
+const Scheme kBitsandbytes{"bitsandbytes", kMethods, &is_own,
                            [](Groups& groups) { return Recogniser(groups).run(); }};
 
 }  // namespace dequant::format::checkpoint

@@ -135,16 +135,11 @@ class Recogniser {
   std::optional<Lengths> block_;
 };
 
-bool has_tensors(const Groups& groups) {
-  for (const Entry& entry : groups.shards().entries()) {
-    if (is_float8(entry)) return true;
-  }
-  return false;
-}
+bool is_own(const Groups& /*groups*/, const Entry& entry) { return is_float8(entry); }
 
 }  // namespace
 
-const Scheme kFp8{"fp8", kMethods, &has_tensors,
+const Scheme kFp8{"fp8", kMethods, &is_own,
                   [](Groups& groups) { return Recogniser(groups).run(); }};
 
 }  // namespace dequant::format::checkpoint

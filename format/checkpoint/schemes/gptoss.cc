@@ -50,19 +50,14 @@ Status recognise_experts(Groups& groups) {
   return {};
 }
 
-bool has_tensors(const Groups& groups) {
-  for (const Entry& entry : groups.shards().entries()) {
-    const Layout* layout = layout_of(entry);
-    if (layout != nullptr && entry.dtype() == "U8" &&
-        groups.find(module_of(entry, *layout) + std::string(layout->scales)) != nullptr) {
-      return true;
-    }
-  }
-  return false;
+bool is_own(const Groups& groups, const Entry& entry) {
+  const Layout* layout = layout_of(entry);
+  return layout != nullptr && entry.dtype() == "U8" &&
+         groups.find(module_of(entry, *layout) + std::string(layout->scales)) != nullptr;
 }
 
 }  // namespace
 
-const Scheme kGptOss{"gptoss", kMethods, &has_tensors, &recognise_experts};
+const Scheme kGptOss{"gptoss", kMethods, &is_own, &recognise_experts};
 
 }  // namespace dequant::format::checkpoint

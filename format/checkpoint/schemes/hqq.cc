@@ -157,17 +157,14 @@ class Recogniser {
   Groups& groups_;
 };
 
-bool has_tensors(const Groups& groups) {
-  for (const Entry& entry : groups.shards().entries()) {
-    const bool holds_codes = entry.dtype() == "U8" || entry.dtype() == "I32";
-    if (holds_codes && entry.name().ends_with(".W_q")) return true;
-  }
-  return false;
+bool is_own(const Groups& /*groups*/, const Entry& entry) {
+  const bool holds_codes = entry.dtype() == "U8" || entry.dtype() == "I32";
+  return holds_codes && entry.name().ends_with(".W_q");
 }
 
 }  // namespace
 
-const Scheme kHqq{"hqq", kMethods, &has_tensors,
+const Scheme kHqq{"hqq", kMethods, &is_own,
                   [](Groups& groups) { return Recogniser(groups).run(); }};
 
 }  // namespace dequant::format::checkpoint

@@ -90,16 +90,13 @@ class Recogniser {
   Section whole_;
 };
 
-bool has_tensors(const Groups& groups) {
-  for (const Entry& entry : groups.shards().entries()) {
-    if (weight_of(groups, entry) != nullptr) return true;
-  }
-  return false;
+bool is_own(const Groups& groups, const Entry& entry) {
+  return weight_of(groups, entry) != nullptr;
 }
 
 }  // namespace
 
-const Scheme kMlx{"mlx", kMethods, &has_tensors,
+const Scheme kMlx{"mlx", kMethods, &is_own,
                   [](Groups& groups) { return Recogniser(groups).run(); }};
 
 }  // namespace dequant::format::checkpoint

@@ -119,18 +119,15 @@ class Recogniser {
   Groups& groups_;
 };
 
-bool has_tensors(const Groups& groups) {
-  for (const Entry& entry : groups.shards().entries()) {
-    const auto name = module_of(entry.name(), kData);
-    const auto packed = name ? module_of(*name, kData) : std::nullopt;
-    if (name && find(groups, packed ? *packed : *name, "._scale") != nullptr) return true;
-  }
-  return false;
+bool is_own(const Groups& groups, const Entry& entry) {
+  const auto name = module_of(entry.name(), kData);
+  const auto packed = name ? module_of(*name, kData) : std::nullopt;
+  return name && find(groups, packed ? *packed : *name, "._scale") != nullptr;
 }
 
 }  // namespace
 
-const Scheme kQuanto{"quanto", kMethods, &has_tensors,
+const Scheme kQuanto{"quanto", kMethods, &is_own,
                      [](Groups& groups) { return Recogniser(groups).run(); }};
 
 }  // namespace dequant::format::checkpoint

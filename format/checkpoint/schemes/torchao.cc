@@ -107,8 +107,8 @@ class Recogniser {
   Groups& groups_;
 };
 
-bool has_tensors(const Groups& groups) {
-  for (const Shard& shard : groups.shards().files()) {
+bool has_metadata(const Shards& shards) {
+  for (const Shard& shard : shards.files()) {
     for (const auto& pair : shard.header.metadata()) {
       if (pair.value().find("\"_tensor_data_names\"") != std::string_view::npos) return true;
     }
@@ -118,7 +118,7 @@ bool has_tensors(const Groups& groups) {
 
 }  // namespace
 
-const Scheme kTorchao{"torchao", kMethods, &has_tensors,
-                      [](Groups& groups) { return Recogniser(groups).run(); }};
+const Scheme kTorchao{"torchao", kMethods, nullptr,
+                      [](Groups& groups) { return Recogniser(groups).run(); }, &has_metadata};
 
 }  // namespace dequant::format::checkpoint
