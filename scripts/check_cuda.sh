@@ -24,8 +24,9 @@ cmake --build "$build" --target dequant_cuda_kernels device_copy \
 # What is checked is the code before it is for one architecture.
 flags=(-O3 -std=c++20 --expt-relaxed-constexpr -fmad=false -ftz=false -prec-div=true -I. -Iinclude
        -Isrc)
+printf '%s\n' elements fast blocks | xargs -P 2 -I{} \
+  nvcc "${flags[@]}" -arch=compute_80 -ptx "cuda/launch_{}.cu" -o "$build/{}.ptx"
 for kernels in elements fast blocks; do
-  nvcc "${flags[@]}" -arch=compute_80 -ptx "cuda/launch_$kernels.cu" -o "$build/$kernels.ptx"
   if grep -nE '\bfma\b|\.ftz|div\.(approx|full)|rcp\.approx|\bex2\b' "$build/$kernels.ptx"; then
     echo "cuda: launch_$kernels.cu has instructions with other results than the reference" >&2
     exit 1
