@@ -71,13 +71,14 @@ void down_columns(Plan& plan, int64_t elements) {
   plan.parameters.zero_point_packing = {.order = stream, .bits = kBits, .row = n};
 }
 
-/// The same with a group index, in any order.
+/// The same with a group index: of one group, which is in order, or of eight in any order.
+template <int64_t kGroups>
 void indexed(Plan& plan, int64_t elements) {
   const int64_t n = rows(elements);
   make_strided(plan, {{n, kRow, 1, 1, kRow}, {kRow, 1, 0, 0, 1, 1, 1}});
   plan.parameters.x_packing = {.order = stream, .bits = 4, .row = kRow, .columns = n};
   plan.parameters.zero_point_packing = {.order = stream, .bits = 4, .row = n};
-  plan.parameters.group_index = {.groups = 1, .scale = n, .zero_point = n};
+  plan.parameters.group_index = {.groups = kGroups, .scale = n, .zero_point = n};
 }
 
 /// AWQ: rows of x are columns of y.
@@ -137,7 +138,8 @@ constexpr std::array kLayouts{
     Shape{"down_columns_3_of_32", down_columns<stream, 3, 32>},
     Shape{"down_columns_8_of_128", down_columns<stream, 8, 128>},
     Shape{"planes_down_columns_5_of_128", down_columns<planes, 5, 128>},
-    Shape{"down_columns_4_indexed", indexed},
+    Shape{"down_columns_4_indexed", indexed<8>},
+    Shape{"down_columns_4_in_order", indexed<1>},
     Shape{"as_columns_4_of_128", as_columns<128>},
     Shape{"as_columns_4_of_32", as_columns<32>},
 };

@@ -32,6 +32,7 @@ uint64_t plain(uint64_t word, Fill fill) {
     case Fill::float32: return (word & 0x00FFFFFF00FFFFFFu) | 0x3D0000003D000000u;
     case Fill::float16: return (word & 0x03FF03FF03FF03FFu) | 0x2800280028002800u;
     case Fill::bfloat16: return (word & 0x00FF00FF00FF00FFu) | 0x3D003D003D003D00u;
+    case Fill::groups: return word & 0x0000000700000007u;
     case Fill::blocks: return (word & 0x1F1F1F1F1F1F1F1Fu) | 0x2020202020202020u;
   }
   return word;

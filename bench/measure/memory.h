@@ -18,6 +18,7 @@ enum class Fill : uint8_t {
   float32,     ///< numbers from 0.03 to 0.13, so that no result underflows or overflows
   float16,
   bfloat16,
+  groups,  ///< entries of a group index, from 0 to 7 in any order
   blocks,  ///< bytes from 0x20 to 0x3F: scales of every block type are ordinary numbers
 };
 

@@ -101,8 +101,8 @@ Result<Buffers> Memories::prepare(const Plan& plan) {
   DEQUANT_TRY(const auto min, min_range_.get(sizes.min_range, scale));
   DEQUANT_TRY(const auto max, max_range_.get(sizes.max_range, scale));
   DEQUANT_TRY(const auto y, y_.get(sizes.y, Fill::nothing));
-  // All entries of the index are group 0.
-  DEQUANT_TRY(const auto index, group_index_.get(sizes.group_index, Fill::nothing));
+  const Fill groups = plan.parameters.group_index.groups > 1 ? Fill::groups : Fill::nothing;
+  DEQUANT_TRY(const auto index, group_index_.get(sizes.group_index, groups));
   DEQUANT_TRY(const auto book, codebook_.get(sizes.codebook, Fill::float32));
   return Buffers{x, s, z, y, min, max, {}, index, book};
 }

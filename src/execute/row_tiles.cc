@@ -6,6 +6,7 @@
 #include <array>
 
 #include "checked.h"
+#include "element/codes.h"
 #include "execute/gather.h"
 #include "execute/indexed.h"
 #include "execute/kernel_calls.h"
@@ -28,7 +29,8 @@ constexpr int64_t kColumnsOfParams = 64;
 constexpr int64_t kTransposed = 16;
 /// Rows between two prefetches.
 constexpr int64_t kRowsAtOnce = 16;
-/// Shorter groups are slower than a scale for each element.
+/// Shorter groups, and runs of one group in a group index, are slower than a scale for each
+/// element.
 constexpr int64_t kShortGroup = 16;
 /// Codes of a tile, and of one where each element has parameters of its own.
 constexpr int64_t kCodes = 32 << 10;
@@ -126,12 +128,31 @@ class Tiles {
     return d.scale == 0 && d.group_index == 0 && (d.zero_point == 0 || !has_zeros_);
   }
 
+  /// How many columns from `at` on, of `left`, are in one group by the group index; 0 without one.
+  /// Without act-order the index of GPTQ has whole groups, whose parameters need not be gathered
+  /// for each element, which takes ten times as long.
+  int64_t run_of_group(const Offsets& at, int64_t left) const noexcept {
+    const Dimension& d = region_.list[tiles_.row + 1];
+    const std::byte* index = job_.buffers.group_index.data();
+    const bool is_only_one = tiles_.row + 2 == region_.rank && d.scale == 0 && d.zero_point == 0;
+    if (index == nullptr || d.group_index == 0 || !is_only_one) return 0;
+    const auto group = [&](int64_t i) {
+      return load_code(32, index, at.group_index + i * d.group_index);
+    };
+    const int64_t most = std::min(left, most_columns_);
+    int64_t n = 1;
+    while (n < most && group(n) == group(0)) ++n;
+    return n;
+  }
+
   /// All columns of some rows.
   void run_rows(const Offsets& at, int64_t rows) noexcept {
     Odometer here(region_.dimensions().subspan(tiles_.row + 1), at, 0);
     for (int64_t done = 0; done < tiles_.columns;) {
-      const Tile tile = here.largest_tile(most_columns_);
       const Offsets from = here.offsets();
+      const int64_t run = run_of_group(from, tiles_.columns - done);
+      one_group_ = run >= kShortGroup;
+      const Tile tile = here.largest_tile(one_group_ ? run : most_columns_);
       here.advance(tile.outermost, tile.count);
       done += tile.elements;
       load_params(from, rows, tile);
@@ -231,7 +252,10 @@ class Tiles {
       if (i == first) list[0].size = tile.count;
     }
     group_ = 1;
-    if (!per_element_) {
+    if (one_group_) {
+      group_ = tile.elements;
+      rank = 0;
+    } else if (!per_element_) {
       while (rank > 0 && repeats(list[rank - 1])) group_ *= list[--rank].size;
     }
     params_of_row_ = tile.elements / group_;
@@ -290,7 +314,8 @@ class Tiles {
   /// Dequantizes rows from row `first` of a tile on to element y, while it prefetches the lines.
   void dequantize(const Rows& rows, const uint8_t* codes, int64_t y, int64_t first,
                   const PackedCodes::Lines& lines) const noexcept {
-    const auto layout = per_element_ ? ScaleLayout::per_element : ScaleLayout::per_group;
+    const auto layout =
+        per_element_ && !one_group_ ? ScaleLayout::per_element : ScaleLayout::per_group;
     const int64_t params = rows_differ_ ? params_of_row_ : 0;
     const int64_t y_row = rows.y * calls_.y_size();
     auto* out = reinterpret_cast<uint8_t*>(job_.buffers.y.data()) + y * calls_.y_size();
@@ -320,6 +345,7 @@ class Tiles {
   const bool has_zeros_;
   const PackedCodes x_;
   bool per_element_ = false;
+  bool one_group_ = false;  ///< the tile is in one group of the group index
   int64_t most_columns_ = 0;
   int64_t most_rows_ = 0;
   int64_t lead_ = 0;

@@ -54,6 +54,13 @@ void add_packing(Random& random, Plan& plan, const Sizes& sizes, bool down) {
   if (down) p.columns = sizes.matrices * sizes.rows + random.in(0, 3);
 }
 
+void add_group_index(Plan& plan, Dimensions& d, const Sizes& sizes, int64_t groups) {
+  d[2].block = 1;
+  d[2].scale = d[2].zero_point = 0;
+  d[2].group_index = 1;
+  plan.parameters.group_index = {.groups = groups, .scale = sizes.rows, .zero_point = sizes.rows};
+}
+
 /// Scales and zero points of blocks of columns, of rows, or of a group index.
 void add_params(Random& random, Plan& plan, Dimensions& d, const Sizes& sizes) {
   const int64_t block = random.coin() ? random.in(1, 40) : 32 * random.in(1, 5);
@@ -63,11 +70,7 @@ void add_params(Random& random, Plan& plan, Dimensions& d, const Sizes& sizes) {
   d[2].scale = d[1].scale == 1 ? sizes.rows : 1;
   d[2].block = block;
   for (Dimension& one : d) one.zero_point = one.scale;
-  if (random.in(0, 3) != 0) return;
-  d[2].block = 1;
-  d[2].scale = d[2].zero_point = 0;
-  d[2].group_index = 1;
-  plan.parameters.group_index = {.groups = groups, .scale = sizes.rows, .zero_point = sizes.rows};
+  if (random.in(0, 3) == 0) add_group_index(plan, d, sizes, groups);
 }
 
 struct Matrix {
@@ -102,9 +105,25 @@ Matrix random_matrix(Random& random) {
   return m;
 }
 
+/// Whole by threads, and in bands.
+void expect_bits(Random& random, const Matrix& m, const Plan& plan, Tensors& t) {
+  static ThreadPool pool(2);
+  const Bytes want = expected(m.plan, m.dimensions, t);
+  Tensors banded = t;
+  const Stores stores = random.coin() ? Stores::streaming : Stores::cached;
+  ASSERT_TRUE(succeeds(run(plan, t.buffers(), {.executor = pool.executor(), .stores = stores})));
+  ASSERT_TRUE(t.y == want) << to_string(plan);
+  const int64_t count = element_count(plan);
+  const int64_t band = random.coin() ? random.in(1, 90) * m.sizes.columns : random.in(1, count);
+  for (int64_t begin = 0; begin < count; begin += band) {
+    const Range range{begin, std::min(begin + band, count)};
+    ASSERT_TRUE(succeeds(run_slices(plan, range, banded, {.stores = stores})));
+  }
+  ASSERT_TRUE(banded.y == want) << to_string(plan);
+}
+
 TEST(RowTiles, GiveRandomMatricesTheSpecifiedBitsOnEveryTarget) {
   Random random(1);
-  ThreadPool pool(2);
   int tiled = 0;
   const int cases = random_cases(160);
   for (int i = 0; i < cases; ++i) {
@@ -113,21 +132,41 @@ TEST(RowTiles, GiveRandomMatricesTheSpecifiedBitsOnEveryTarget) {
     const auto plan = strided_plan(m.plan, m.dimensions);
     ASSERT_TRUE(succeeds(plan));
     Tensors t = random_tensors(random, *plan, 0);
-    const Bytes want = expected(m.plan, m.dimensions, t);
-    Tensors banded = t;
-    const Stores stores = random.coin() ? Stores::streaming : Stores::cached;
     tiled += explain(*plan).value().starts_with("row tiles") ? 1 : 0;
-    ASSERT_TRUE(succeeds(run(*plan, t.buffers(), {.executor = pool.executor(), .stores = stores})));
-    ASSERT_TRUE(t.y == want) << i << ": " << to_string(*plan);
-    const int64_t count = element_count(*plan);
-    const int64_t band = random.coin() ? random.in(1, 90) * m.sizes.columns : random.in(1, count);
-    for (int64_t begin = 0; begin < count; begin += band) {
-      const Range range{begin, std::min(begin + band, count)};
-      ASSERT_TRUE(succeeds(run_slices(*plan, range, banded, {.stores = stores})));
-    }
-    ASSERT_TRUE(banded.y == want) << i << ": " << to_string(*plan);
+    ASSERT_NO_FATAL_FAILURE(expect_bits(random, m, *plan, t)) << i;
   }
   EXPECT_GT(tiled, cases * 9 / 16);
+}
+
+/// Runs of one group, as without act-order, whose parameters are loaded once, and between them
+/// entries in any order.
+void fill_with_runs(Random& random, const GroupIndex& index, Bytes& entries) {
+  const size_t count = entries.size() / sizeof(int32_t);
+  for (size_t i = 0; i < count;) {
+    const auto group = static_cast<int32_t>(random.in(0, index.groups - 1));
+    const auto run = static_cast<size_t>(random.coin() ? random.in(14, 150) : random.in(1, 18));
+    for (const size_t end = std::min(i + run, count); i < end; ++i)
+      std::memcpy(&entries[i * sizeof group], &group, sizeof group);
+  }
+}
+
+TEST(RowTiles, GiveRunsOfAGroupIndexTheSpecifiedBitsOnEveryTarget) {
+  Random random(2);
+  const int cases = random_cases(80);
+  for (int i = 0; i < cases; ++i) {
+    const testing::ForcedTarget forced(targets()[static_cast<size_t>(i) % targets().size()]);
+    Matrix m = random_matrix(random);
+    if (m.plan.parameters.group_index.groups == 0) {
+      m.dimensions[0].scale = m.dimensions[0].zero_point = 0;
+      m.dimensions[1].scale = m.dimensions[1].zero_point = 1;
+      add_group_index(m.plan, m.dimensions, m.sizes, random.in(1, 9));
+    }
+    const auto plan = strided_plan(m.plan, m.dimensions);
+    ASSERT_TRUE(succeeds(plan));
+    Tensors t = random_tensors(random, *plan, 0);
+    fill_with_runs(random, m.plan.parameters.group_index, t.group_index);
+    ASSERT_NO_FATAL_FAILURE(expect_bits(random, m, *plan, t)) << i;
+  }
 }
 
 /// y of [512, 1024] in groups of 128 columns.
