@@ -23,21 +23,6 @@ Error invalid_of(std::initializer_list<Part> parts) {
   return Error{ErrorCode::invalid_argument, joined(parts)};
 }
 
-std::string quoted(std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  constexpr size_t kLongest = 200;
-  std::string out = "\"";
-  for (const char c : text.substr(0, kLongest)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte < 0x7F) {
-      out += c == '\\' ? "\\\\" : std::string(1, c);
-    } else {
-      out += concat("\\x", kDigits.substr(byte >> 4, 1), kDigits.substr(byte & 15, 1));
-    }
-  }
-  return out + (text.size() > kLongest ? "...\"" : "\"");
-}
-
 std::string to_string(Shape shape) {
   std::string out = "[";
   for (size_t i = 0; i < shape.size(); ++i) out += concat(i == 0 ? "" : ", ", shape[i]);

@@ -48,10 +48,6 @@ Error invalid(const Parts&... parts) {
   return invalid_of({Part(parts)...});
 }
 
-/// A text from the caller in quotes, safe to print on one line: backslashes are doubled, and all
-/// but the printable characters of ASCII become escapes such as \x1b. At most 200 bytes are used.
-std::string quoted(std::string_view text);
-
 /// A shape as text, as in "[2, 3]".
 std::string to_string(Shape shape);
 

@@ -9,6 +9,8 @@
 namespace dequant::format::checkpoint {
 namespace {
 
+constexpr size_t kLongestSentence = 1000;
+
 /// The plans of all output types, where these differ in more than the output from `plan`.
 Result<std::vector<Plan>> variants_of(SchemeNode node, const Plan& plan) {
   std::vector<Plan> plans;
@@ -67,6 +69,8 @@ Result<Group> Groups::group_of(std::string name, std::string_view scheme,
   if (!dense || !variants) {
     Error error = dense ? std::move(variants).error() : std::move(dense).error();
     if (error.code == ErrorCode::invalid_argument) error.code = ErrorCode::malformed;
+    // The core quotes options as they are, and these are texts of config.json.
+    error.message = escaped(error.message, kLongestSentence);
     return in(fmt::format("tensor {}", escaped(name)), std::move(error));
   }
   Group group;

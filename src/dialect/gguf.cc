@@ -53,7 +53,8 @@ Result<BlockType> block_type(int64_t id) {
 
 Result<BlockType> block_type(std::string_view name) {
   if (const auto type = block_type_from_name(name)) return *type;
-  return no_block_type(quoted(name), [=](const OtherType& other) { return other.name == name; });
+  return no_block_type(concat("\"", name, "\""),
+                       [=](const OtherType& other) { return other.name == name; });
 }
 
 Result<Plan> dequantize(const Dequantize& node) {

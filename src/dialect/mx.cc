@@ -30,7 +30,7 @@ constexpr std::array kSettings{
 Result<SchemePlan> plan_of(const SchemeArguments& arguments) {
   const std::string_view element = arguments.text("element").value_or("float4e2m1");
   const auto known = element_from_name(element);
-  if (!known) return invalid("element: ", quoted(element), " is no element");
+  if (!known) return invalid("element: \"", element, "\" is no element");
   const Dequantize node{arguments.type("weight"), arguments.type("scale"), *known,
                         arguments.output()};
   DEQUANT_TRY(Plan plan, dequantize(node));

@@ -32,19 +32,19 @@ bool has(const List& list, std::string_view name) {
 }
 
 Error wrong(std::string_view option, std::string_view value, std::string_view what) {
-  return invalid(option, ": ", quoted(value), " is not ", what);
+  return invalid(option, ": \"", value, "\" is not ", what);
 }
 
 /// Demands that every name is known, that none comes twice, and that nothing required is missing.
 Status check_names(const Scheme& scheme, const SchemeNode& node) {
   for (size_t i = 0; i < node.tensors.size(); ++i) {
     const std::string_view name = node.tensors[i].name;
-    if (!has(scheme.inputs, name)) return invalid(scheme.name, " has no tensor ", quoted(name));
+    if (!has(scheme.inputs, name)) return invalid(scheme.name, " has no tensor \"", name, "\"");
     if (has(node.tensors.first(i), name)) return invalid(name, " is given twice");
   }
   for (size_t i = 0; i < node.options.size(); ++i) {
     const std::string_view name = node.options[i].name;
-    if (!has(scheme.settings, name)) return invalid(scheme.name, " has no option ", quoted(name));
+    if (!has(scheme.settings, name)) return invalid(scheme.name, " has no option \"", name, "\"");
     if (has(node.options.first(i), name)) return invalid(name, " is given twice");
   }
   for (const SchemeInput& input : scheme.inputs) {
@@ -134,7 +134,7 @@ Result<SchemePlan> plan_scheme(const SchemeNode& node) {
     DEQUANT_CHECK(check_output(node.output));
     return entry->plan(SchemeArguments(node));
   }
-  return invalid(quoted(node.scheme), " is no scheme");
+  return invalid("\"", node.scheme, "\" is no scheme");
 }
 
 }  // namespace dequant

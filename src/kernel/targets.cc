@@ -111,7 +111,7 @@ Status force_target(std::string_view name) {
   if (!i) {
     std::string known;
     for (const auto t : targets()) known += concat(known.empty() ? "" : ", ", t);
-    return invalid("target: ", quoted(name), " is not one of ", known);
+    return invalid("target: \"", name, "\" is not one of ", known);
   }
   registry().activate(*i);
   return {};

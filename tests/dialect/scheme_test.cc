@@ -69,20 +69,5 @@ TEST(Schemes, RefuseOptionsThatAreNoIntegers) {
   }
 }
 
-// Sentences had the control characters of a config.json as they were: a terminal obeys these.
-TEST(Schemes, EscapeTextsInTheirSentences) {
-  constexpr std::string_view kText = "a\\\x1b[31m\n\xc3\xa9";
-  constexpr std::string_view kQuoted = R"("a\\\x1b[31m\x0a\xc3\xa9")";
-  const std::array value{SchemeOption{"block", kText}};
-  rejects("a value", {"fp8", kTensors, value}, std::string("block: ").append(kQuoted));
-  const std::array option{SchemeOption{kText, "8"}};
-  rejects("an option", {"fp8", kTensors, option}, std::string("no option ").append(kQuoted));
-  const std::array tensor{SchemeTensor{kText, kTensors[0].type}};
-  rejects("a tensor", {"fp8", tensor}, std::string("no tensor ").append(kQuoted));
-  rejects("a scheme", {kText, kTensors}, std::string(kQuoted) + " is no scheme");
-  const std::string longer(300, 'x');
-  rejects("a long scheme", {longer, kTensors}, '"' + longer.substr(0, 200) + "...\"");
-}
-
 }  // namespace
 }  // namespace dequant

@@ -192,6 +192,14 @@ def test_names_are_escaped_wherever_they_are_printed(folder):
     folder.refused(3, "\\x1b[1m.weight_scale", "may be the scale of")
 
 
+def test_an_option_of_config_json_was_printed_with_its_control_characters(folder):
+    folder.config({"quantization": {"bits": 4, "group_size": 16, "mode": "\x1b[31m\n"},
+                   "torch_dtype": "bfloat16"})
+    folder.file({"w.weight": ("U32", np.zeros((2, 2), np.uint32)),
+                 "w.scales": ("U8", np.zeros((2, 1), np.uint8))})
+    folder.refused(3, 'mode: "\\x1b[31m\\x0a" is not one of affine')
+
+
 @pytest.mark.parametrize("text", ["{}", one("F32", (1,), name="k.k_scale")])
 def test_a_checkpoint_of_which_no_tensor_is_left_is_one_without_tensors(folder, text):
     source = folder.path / "model.safetensors"
