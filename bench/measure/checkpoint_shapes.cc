@@ -71,7 +71,8 @@ void down_columns(Plan& plan, int64_t elements) {
   plan.parameters.zero_point_packing = {.order = stream, .bits = kBits, .row = n};
 }
 
-/// The same with a group index: of one group, which is in order, or of eight in any order.
+/// The same with a group index. One group: all entries are 0, so a tile is in one group, as in an
+/// index without act-order. Eight groups: entries are random, as with act-order.
 template <int64_t kGroups>
 void indexed(Plan& plan, int64_t elements) {
   const int64_t n = rows(elements);

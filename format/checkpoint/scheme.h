@@ -14,13 +14,13 @@ struct Scheme {
   std::string_view name;
   /// The values of quant_method in config.json that name the scheme.
   std::span<const std::string_view> methods;
-  /// True for a tensor whose name, type and neighbours are those of codes of this scheme and of no
-  /// other, whatever config.json says; may be null.
+  /// True if the name and the type of a tensor, and the names of tensors beside it, identify it as
+  /// one of this scheme, without regard to config.json; may be null.
   bool (*is_own)(const Groups& groups, const Entry& entry);
   /// Finds the tensors that belong together, and adds their groups. Fails with malformed or
   /// unsupported; the message names the tensor.
   Status (*recognise)(Groups& groups);
-  /// The same as is_own() for the metadata of the files; may be null.
+  /// True if the metadata of the files identify the checkpoint as one of this scheme; may be null.
   bool (*has_metadata)(const Shards& shards) = nullptr;
 };
 

@@ -68,9 +68,9 @@ bool is_quantized(const Groups& groups) {
   return !groups.groups().empty() || groups.config().quantization() != nullptr;
 }
 
-/// The scheme, another one than config.json names, whose tensor this is, or null.
+/// The scheme that has the tensor by Scheme::is_own(), if config.json names another one; else null.
 const Scheme* other_scheme(const Groups& groups, const Entry& entry) {
-  if (groups.config().method().empty()) return nullptr;  // all schemes have had their turn
+  if (groups.config().method().empty()) return nullptr;  // recognise() has tried all schemes
   for (const Scheme* scheme : schemes()) {
     if (scheme->is_own != nullptr && scheme->is_own(groups, entry)) return scheme;
   }
@@ -113,7 +113,7 @@ Unclaimed decide_on(const Groups& groups, const Entry& entry) {
                                "tensors as they are",
                                escaped(entry.name()), entry.dtype())};
   }
-  // A copy would be the only thing that says how the output is quantized.
+  // The output has no quant_method: a copy of the tensor alone would identify its scheme there.
   if (const Scheme* other = other_scheme(groups, entry)) {
     return {.refused =
                 failure(ErrorCode::unsupported,

@@ -16,9 +16,9 @@ struct Unclaimed {
 
 /// Decides on a tensor that has no use once all schemes have found their groups. Parameters of
 /// activations are dropped, and scales of weights that are stored as floats in a checkpoint where
-/// others are not. Codes are refused with unsupported, also those of another scheme than the one
-/// that config.json names; scales whose weight is not there or is dequantized without them are
-/// refused with malformed.
+/// others are not. Two kinds are refused with unsupported: codes, and tensors of a scheme (by
+/// Scheme::is_own()) that is not the one of config.json. Scales whose weight is not there or is
+/// dequantized without them are refused with malformed.
 Unclaimed decide_on(const Groups& groups, const Entry& entry);
 
 }  // namespace dequant::format::checkpoint

@@ -1,7 +1,6 @@
 // What holds for every checkpoint that can be opened.
 #include "fuzz/support/whole_checkpoint.h"
 
-#include <algorithm>
 #include <set>
 #include <string>
 
@@ -24,10 +23,8 @@ std::unique_ptr<ModelFile> open_checkpoint(const std::string& path, const OpenOp
 }
 
 int64_t count_of(std::span<const int64_t> shape) {
-  if (std::ranges::count(shape, 0) > 0) return 0;
-  int64_t count = 1;
-  for (const int64_t size : shape) count *= size;
-  return count;
+  const auto count = element_count(shape);
+  return count ? *count : 0;
 }
 
 bool check_tensors(ModelFile& file) {

@@ -13,7 +13,8 @@ namespace dequant::fuzz {
 std::unique_ptr<format::ModelFile> open_checkpoint(const std::string& path,
                                                    const format::OpenOptions& options);
 
-/// Elements of a tensor: none where a size is 0, though the product of the others may not fit.
+/// The number of elements of a tensor that is in a file. element_count() fails if the product of
+/// the sizes but zeros does not fit in int64_t; a file holds such a shape only with a size of 0.
 int64_t count_of(std::span<const int64_t> shape);
 
 /// Names are different, shapes are those of plans, and a tensor has one use. True where something

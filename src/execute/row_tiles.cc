@@ -128,9 +128,9 @@ class Tiles {
     return d.scale == 0 && d.group_index == 0 && (d.zero_point == 0 || !has_zeros_);
   }
 
-  /// How many columns from `at` on, of `left`, are in one group by the group index; 0 without one.
-  /// Without act-order the index of GPTQ has whole groups, whose parameters need not be gathered
-  /// for each element, which takes ten times as long.
+  /// The number of columns from `at` on, `left` or those of a tile at most, whose entries in the
+  /// group index are equal; 0 for a plan without a group index. GPTQ without act-order stores an
+  /// index of whole groups; gathering parameters for each of its elements takes ten times as long.
   int64_t run_of_group(const Offsets& at, int64_t left) const noexcept {
     const Dimension& d = region_.list[tiles_.row + 1];
     const std::byte* index = job_.buffers.group_index.data();
