@@ -5,7 +5,8 @@ import json
 import numpy as np
 
 GIB = 1 << 30
-ROWS, COLUMNS = 4096, 8192
+#: A common shape whose rows are no power of two: chunks of a power of two end within rows.
+ROWS, COLUMNS = 4096, 11008
 #: The values of codes of nf4, as bitsandbytes stores them.
 NF4 = np.array([-1, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453,
                 -0.28444138169288635, -0.18477343022823334, -0.09105003625154495, 0,
@@ -36,6 +37,12 @@ def gptq(rng, name):
     yield f"{name}.g_idx", "I32", np.arange(COLUMNS, dtype=np.int32) // 128
 
 
+def gptq_order(rng, name):
+    """With act-order: columns are in any group."""
+    for tensor, dtype, array in gptq(rng, name):
+        yield tensor, dtype, rng.permutation(array) if tensor.endswith("g_idx") else array
+
+
 def awq(rng, name):
     groups = COLUMNS // 128
     yield f"{name}.qweight", "I32", words(rng, COLUMNS, ROWS // 8)
@@ -48,6 +55,13 @@ def packed(rng, name):
     yield f"{name}.weight_packed", "I32", words(rng, ROWS, COLUMNS // 8)
     yield f"{name}.weight_scale", "BF16", (scale.view(np.uint32) >> 16).astype(np.uint16)
     yield f"{name}.weight_shape", "I64", np.array([ROWS, COLUMNS])
+
+
+def packed_order(rng, name):
+    """With act-order."""
+    yield from packed(rng, name)
+    groups = np.arange(COLUMNS, dtype=np.int32) // 128
+    yield f"{name}.weight_g_idx", "I32", rng.permutation(groups)
 
 
 def nvfp4(rng, name):
@@ -72,16 +86,20 @@ def compressed(form, **weights):
                 "targets": ["re:m.*"], "format": form, "weights": {"symmetric": True, **weights}}}}
 
 
+GPTQ = {"quant_method": "gptq", "bits": 4, "group_size": 128, "sym": True,
+        "checkpoint_format": "gptq"}
+PACKED = {"num_bits": 4, "type": "int", "strategy": "group", "group_size": 128}
+
 #: Name -> tensors of one weight, quantization_config.
 SCHEMES = {
     "fp8": (fp8, {"quant_method": "fp8", "weight_block_size": [128, 128]}),
     "gptoss": (mxfp4, {"quant_method": "mxfp4"}),
-    "gptq": (gptq, {"quant_method": "gptq", "bits": 4, "group_size": 128, "desc_act": False,
-                    "sym": True, "checkpoint_format": "gptq"}),
+    "gptq": (gptq, {**GPTQ, "desc_act": False}),
+    "gptq_order": (gptq_order, {**GPTQ, "desc_act": True}),
     "awq": (awq, {"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": True,
                   "version": "gemm"}),
-    "packed": (packed, compressed("pack-quantized", num_bits=4, type="int", strategy="group",
-                                  group_size=128)),
+    "packed": (packed, compressed("pack-quantized", **PACKED)),
+    "packed_order": (packed_order, compressed("pack-quantized", **PACKED, actorder="group")),
     "nvfp4": (nvfp4, compressed("nvfp4-pack-quantized", num_bits=4, type="float",
                                 strategy="tensor_group", group_size=16)),
     "nf4": (nf4, {"quant_method": "bitsandbytes", "load_in_4bit": True,

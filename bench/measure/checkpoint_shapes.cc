@@ -72,7 +72,7 @@ void down_columns(Plan& plan, int64_t elements) {
 }
 
 /// The same with a group index. One group: all entries are 0, so a tile is in one group, as in an
-/// index without act-order. Eight groups: entries are random, as with act-order.
+/// index without act-order. More groups: entries are random, as with act-order.
 template <int64_t kGroups>
 void indexed(Plan& plan, int64_t elements) {
   const int64_t n = rows(elements);
@@ -80,6 +80,16 @@ void indexed(Plan& plan, int64_t elements) {
   plan.parameters.x_packing = {.order = stream, .bits = 4, .row = kRow, .columns = n};
   plan.parameters.zero_point_packing = {.order = stream, .bits = 4, .row = n};
   plan.parameters.group_index = {.groups = kGroups, .scale = n, .zero_point = n};
+}
+
+/// compressed-tensors with act-order: rows of codes, and a group index of random entries.
+template <int64_t kGroups>
+void in_rows_indexed(Plan& plan, int64_t elements) {
+  const int64_t n = rows(elements);
+  make_strided(plan, {{n, kRow, kGroups, kGroups, kRow}, {kRow, 1, 0, 0, 1, 1, 1}});
+  plan.has_zero_point = false;
+  plan.parameters.x_packing = {.order = stream, .bits = 4, .row = kRow};
+  plan.parameters.group_index = {.groups = kGroups, .scale = 1, .zero_point = 1};
 }
 
 /// AWQ: rows of x are columns of y.
@@ -139,7 +149,8 @@ constexpr std::array kLayouts{
     Shape{"down_columns_3_of_32", down_columns<stream, 3, 32>},
     Shape{"down_columns_8_of_128", down_columns<stream, 8, 128>},
     Shape{"planes_down_columns_5_of_128", down_columns<planes, 5, 128>},
-    Shape{"down_columns_4_indexed", indexed<8>},
+    Shape{"rows_4_indexed", in_rows_indexed<32>},
+    Shape{"down_columns_4_indexed", indexed<32>},
     Shape{"down_columns_4_in_order", indexed<1>},
     Shape{"as_columns_4_of_128", as_columns<128>},
     Shape{"as_columns_4_of_32", as_columns<32>},

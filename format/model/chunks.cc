@@ -15,12 +15,46 @@ constexpr int64_t kChunksAtOnce = 4;
 
 int64_t output_bytes_of(const Plan& plan) { return bits(plan.output) / 8; }
 
+/// Rows of y that are dequantized at once where neighbours of a row are far apart in x, or have a
+/// group index. A chunk that ends within a row of AWQ takes six times as long.
+constexpr int64_t kRowsAtOnce = 64;
+constexpr int64_t kFewRowsAtOnce = 16;
+
 /// How a strided plan is cut.
 struct Cut {
-  int64_t most;  ///< elements of a chunk
+  int64_t most;                ///< elements of a chunk
+  int64_t whole_elements = 1;  ///< chunks end at multiples of so many
   bool long_chunks = false;
   bool holds_codes = false;  ///< all of them
 };
+
+/// Elements of a row of such a plan; 0 for other plans.
+int64_t row_of(const Plan& plan) {
+  const Packing& packing = plan.parameters.x_packing;
+  const int64_t neighbour = packing.columns != 0 ? packing.row : 1;
+  int64_t elements = 1;
+  bool indexed = false;
+  for (auto d = plan.dimensions.rbegin(); d != plan.dimensions.rend(); ++d) {
+    if (elements > 1 && (indexed || d->x == neighbour)) return elements;
+    indexed = d->group_index != 0;
+    elements *= d->size;
+  }
+  return 0;
+}
+
+/// Chunks of whole rows, and of as many as are dequantized at once if their results fit.
+Cut of_whole_rows(const Plan& plan, Cut cut, int64_t parameter_bytes) {
+  const int64_t row = row_of(plan);
+  const int64_t fits = parameter_bytes / kChunksAtOnce / output_bytes_of(plan);
+  for (const int64_t rows : {kRowsAtOnce, kFewRowsAtOnce, int64_t{1}}) {
+    if (row == 0 || row > std::max(fits, cut.most) / rows) continue;
+    cut.whole_elements = rows * row;
+    cut.long_chunks = cut.whole_elements > cut.most;
+    cut.most = std::max(cut.most / cut.whole_elements, int64_t{1}) * cut.whole_elements;
+    break;
+  }
+  return cut;
+}
 
 /// Neighbours in y can be far apart in x, as in a transpose: then chunks of a few results would
 /// each read nearly all codes. A chunk becomes as long as a dimension that ends this, where its
@@ -36,16 +70,21 @@ Cut cut_of(const Plan& plan, bool seekable, int64_t most, int64_t parameter_byte
     const int64_t own = elements * code_bits(plan) / 8;
     return code_bytes(elements) > own + own / 4 + kSlack;
   };
-  if (count <= most || (seekable && !reads_more(most))) return {most};
+  if (count <= most) return {most};
+  if (seekable && !reads_more(most)) {
+    const bool indexed = plan.parameters.group_index.groups != 0;
+    return indexed ? of_whole_rows(plan, {most}, parameter_bytes) : Cut{most};
+  }
   int64_t elements = 1;
   for (auto d = plan.dimensions.rbegin(); d != plan.dimensions.rend(); ++d) {
     elements *= d->size;
     if (elements <= most || elements == count || !seekable) continue;
     if (elements * output_bytes_of(plan) > parameter_bytes / kChunksAtOnce) break;
-    if (!reads_more(elements)) return {elements, true};
+    if (!reads_more(elements)) return {.most = elements, .long_chunks = true};
   }
   const bool fits = code_bytes(count) <= parameter_bytes;
-  return {.most = most, .holds_codes = fits || !seekable || !has_slabs_in_order(plan)};
+  const Cut cut{.most = most, .holds_codes = fits || !seekable || !has_slabs_in_order(plan)};
+  return of_whole_rows(plan, cut, parameter_bytes);
 }
 
 }  // namespace
@@ -76,6 +115,7 @@ Status Chunks::open() {
   if (plan_.granularity == Granularity::strided) {
     const Cut cut = cut_of(plan_, readers_.codes->seekable(), most_, parameter_bytes_);
     most_ = cut.most;
+    whole_elements_ = cut.whole_elements;
     long_chunks_ = cut.long_chunks;
     if (cut.holds_codes) {
       DEQUANT_TRY(codes_, readers_.codes->whole(parameter_bytes_));
@@ -102,7 +142,9 @@ int64_t Chunks::concurrency() const {
     if (!p.reader.held_whole()) return 1;
   }
   const int64_t chunks = (elements_.end - elements_.begin) / most_ + 1;
-  return long_chunks_ ? std::min(chunks, kChunksAtOnce) : chunks;
+  if (!long_chunks_) return chunks;
+  const int64_t chunk_bytes = most_ * output_bytes_of(plan_);
+  return std::min(chunks, std::max(parameter_bytes_ / chunk_bytes, kChunksAtOnce));
 }
 
 void Chunks::make_room(Chunk& chunk, Holds what) const {
@@ -119,7 +161,9 @@ void Chunks::make_room(Chunk& chunk, Holds what) const {
 Result<bool> Chunks::next(Chunk& chunk) {
   const std::lock_guard lock(mutex_);
   if (begin_ == elements_.end) return false;
-  chunk.elements = {begin_, std::min(chunk_end(plan_, begin_, most_), elements_.end)};
+  const int64_t end = chunk_end(plan_, begin_, most_);
+  const int64_t whole_end = end / whole_elements_ * whole_elements_;
+  chunk.elements = {begin_, std::min(whole_end > begin_ ? whole_end : end, elements_.end)};
   if (codes_.empty() && !readers_.codes->seekable()) {
     const Stopwatch watch(phases_, &Phases::read);
     const int64_t count = chunk.elements.end - begin_;

@@ -9,6 +9,7 @@
 #include "execute/block_tiles.h"
 #include "execute/expanded_params.h"
 #include "execute/float_environment.h"
+#include "execute/index_tiles.h"
 #include "execute/kernel_calls.h"
 #include "execute/narrow_params.h"
 #include "execute/packed_codes.h"
@@ -319,6 +320,8 @@ void run_chunk(const Job& job, size_t i) noexcept {
       run_strided(job, elements);
     } else if (way.loop == Loop::row_tiles) {
       run_row_tiles(job, elements);
+    } else if (way.loop == Loop::index_tiles) {
+      run_index_tiles(job, elements);
     } else {
       run_packed(job, elements);
     }

@@ -149,6 +149,30 @@ void KernelCalls::rows(Element x, ScaleLayout scale_layout, const uint8_t* codes
   }
 }
 
+void KernelCalls::rows_of_groups(Element x, const uint8_t* codes, uint8_t* y, const Rows& rows,
+                                 std::span<const int32_t> groups,
+                                 const Params& params) const noexcept {
+  constexpr auto kLayout = ScaleLayout::per_element;
+  if (!plain_) {
+    for (int64_t r = 0; r < rows.count; ++r) {
+      const Params own = advanced(params, groups[static_cast<size_t>(r)] * rows.params);
+      call_special(x, kLayout, codes + r * rows.codes, y + r * rows.y, rows.columns, 1, own, false);
+    }
+    return;
+  }
+  const Call first{kernel_of(x, kLayout), kLayout, bits(x), lut_of(x), codes,       y,
+                   rows.columns,          1,       params,  scales_of_y_};
+  KernelArgs args = first.args(false);
+  for (int64_t r = 0; r < rows.count; ++r) {
+    const int64_t param = groups[static_cast<size_t>(r)] * rows.params;
+    args.scale = params.scale + param;
+    args.zero = params.zero + param;
+    first.kernel(args);
+    args.x += rows.codes;
+    args.y += rows.y;
+  }
+}
+
 bool KernelCalls::can_share_from(const uint8_t* y) const noexcept {
   return !job_.way.stream || reinterpret_cast<uintptr_t>(y) % kCacheLine == 0;
 }

@@ -2,6 +2,8 @@
 // the edges of cache lines by ordinary stores or through a buffer.
 #pragma once
 
+#include <span>
+
 #include "execute/chunk.h"
 #include "execute/codebook.h"
 #include "execute/param_window.h"
@@ -36,6 +38,11 @@ class KernelCalls {
   /// call() for each row.
   void rows(Element x, ScaleLayout scale_layout, const uint8_t* codes, uint8_t* y, const Rows& rows,
             int64_t group, const Params& params) const noexcept;
+
+  /// call_cached() for each row, with a scale for each element. Row r has the entries of `params`
+  /// from groups[r] * rows.params on.
+  void rows_of_groups(Element x, const uint8_t* codes, uint8_t* y, const Rows& rows,
+                      std::span<const int32_t> groups, const Params& params) const noexcept;
 
   /// From the start of a row to the start of the next, in elements of x and of y.
   struct RowStride {

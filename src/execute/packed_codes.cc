@@ -259,13 +259,19 @@ PackedCodes::Lines PackedCodes::lines_of_matrix(int64_t i, int64_t rows,
                                                 int64_t count) const noexcept {
   const Unit unit = unit_of(packing_);
   const int64_t first = i % packing_.row / unit.codes * unit.words;
+  const int64_t words = ceil_div(count, unit.codes) * unit.words;
   return {at_byte((first * packing_.columns + i / packing_.row) * kWordBytes),
-          packing_.columns * kWordBytes, ceil_div(count, unit.codes) * unit.words,
+          packing_.columns * kWordBytes, std::min(words, words_of_row(packing_) - first),
           rows * kWordBytes};
 }
 
 PackedCodes::Lines PackedCodes::lines_of_rows(int64_t i, int64_t rows, int64_t count,
                                               int64_t stride) const noexcept {
+  if (!is_packing(packing_)) {
+    const int64_t width = bits(element_);
+    return {at_byte(first_byte_ + i * width / 8), stride * width / 8, count, rows * width / 8};
+  }
+  if (packing_.row == 0) return {};
   const int64_t row_bytes = words_of_row(packing_) * kWordBytes;
   return {at_byte(byte_of(i / packing_.row, i % packing_.row)), stride / packing_.row * row_bytes,
           count, rows * packing_.bits / 8};

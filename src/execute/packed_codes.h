@@ -65,6 +65,14 @@ class PackedCodes {
       const int64_t begin = i * count / of;
       return {first + begin * stride, stride, (i + parts) * count / of - begin, bytes};
     }
+
+    [[gnu::always_inline]] void fetch() const noexcept {
+      for (int64_t k = 0; k < count; ++k) {
+        for (int64_t i = 0; i < bytes; i += static_cast<int64_t>(kCacheLine)) {
+          __builtin_prefetch(first + k * stride + i);
+        }
+      }
+    }
   };
   Lines lines_of_matrix(int64_t i, int64_t rows, int64_t count) const noexcept;
   /// Those of `rows` codes each from the codes i, i + stride, ... on.

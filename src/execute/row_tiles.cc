@@ -193,7 +193,7 @@ class Tiles {
     for (int64_t k = 0, n = 0; k < columns; k += n) {
       n = columns - k < 2 * kTransposed ? columns - k : kTransposed;
       const int64_t next = std::min(kTransposed, columns - k - n);
-      if (next > 0) fetch(lines_of(at + (k + n) * tiles_.x_step, rows, next));
+      if (next > 0) lines_of(at + (k + n) * tiles_.x_step, rows, next).fetch();
       x_.unpack_lines(at + k * tiles_.x_step, tiles_.x_step, n, rows, spare_);
       job_.table.transpose[0]({.from = spare_,
                                .from_stride = rows,
@@ -212,7 +212,7 @@ class Tiles {
     for (int64_t k = 0, n = 0; k < columns; k += n) {
       n = columns - k < 2 * kTransposed ? columns - k : kTransposed;
       const int64_t next = std::min(kTransposed, columns - k - n);
-      if (next > 0) fetch(lines_of(at + (k + n) * tiles_.x_step, rows, next));
+      if (next > 0) lines_of(at + (k + n) * tiles_.x_step, rows, next).fetch();
       job_.table.transpose[0]({.from = all.first + k * all.stride,
                                .from_stride = all.stride,
                                .to = spare_ + k,
@@ -321,19 +321,11 @@ class Tiles {
     auto* out = reinterpret_cast<uint8_t*>(job_.buffers.y.data()) + y * calls_.y_size();
     for (int64_t r = 0, n = 0; r < rows.count; r += n) {
       n = std::min(kRowsAtOnce, rows.count - r);
-      fetch(lines.part(r, n, rows.count));
+      lines.part(r, n, rows.count).fetch();
       const int64_t param = (first + r * rows.apart) * params;
       calls_.rows(job_.plan.input, layout, codes + r * rows.codes, out + r * y_row,
                   {n, rows.columns, rows.codes, y_row, rows.apart * params}, group_,
                   {scale_ + param, zero_ + param, nullptr, finite_normal_});
-    }
-  }
-
-  [[gnu::always_inline]] static void fetch(const PackedCodes::Lines& lines) noexcept {
-    for (int64_t k = 0; k < lines.count; ++k) {
-      for (int64_t i = 0; i < lines.bytes; i += kCacheLineBytes) {
-        __builtin_prefetch(lines.first + k * lines.stride + i);
-      }
     }
   }
 

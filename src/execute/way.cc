@@ -11,6 +11,7 @@
 #include "execute/cache.h"
 #include "execute/expanded_params.h"
 #include "execute/gather.h"
+#include "execute/index_tiles.h"
 #include "execute/loop_order.h"
 #include "execute/narrow_params.h"
 #include "execute/packed_codes.h"
@@ -194,6 +195,7 @@ std::string Way::name() const {
       case Loop::expanded: return "expanded";
       case Loop::columns: return shares_rows ? "columns, shared" : "columns";
       case Loop::row_tiles: return "row tiles";
+      case Loop::index_tiles: return "index tiles";
       case Loop::blocks: return "blocks";
       case Loop::strided: break;
     }
@@ -225,12 +227,16 @@ Way way_of(const Plan& plan, const Table& table, const Call& call) noexcept {
   } else if (plan.granularity == Granularity::strided) {
     way.loop = Loop::strided;
     const Region region = call.region != nullptr ? *call.region : first_region(plan);
-    if (const auto tiles = row_tiles_of(plan, region)) {
-      way.loop = Loop::row_tiles;
-      way.chunk = tiles->rows_of_chunk(way.chunk) * tiles->columns;
+    const auto set_tiles = [&](Loop loop, const auto& tiles) {
+      way.loop = loop;
+      way.chunk = tiles.rows_of_chunk(way.chunk) * tiles.columns;
       way.chunks = ceil_div(elements, way.chunk);
       return way;
+    };
+    if (const auto tiles = index_tiles_of(plan, region)) {
+      return set_tiles(Loop::index_tiles, *tiles);
     }
+    if (const auto tiles = row_tiles_of(plan, region)) return set_tiles(Loop::row_tiles, *tiles);
     way.strided = {strided_way(plan, table, region, way.stream, Phase::blocks),
                    strided_way(plan, table, region, way.stream, Phase::rest)};
   } else {

@@ -26,7 +26,9 @@ enum class Loop : uint8_t {
   columns,    ///< `expanded` for some columns of all rows. cliff/*/axis_1e6_of_3, 256Mi
   strided,    ///< tiles of a strided plan: StridedWay. strided/*
   row_tiles,  ///< codes unpacked for several rows of y. checkpoint/uint8/*/down_columns_*
-  blocks,     ///< blocks unpacked to codes and scales, tile by tile
+  /// Codes unpacked for several rows of y, results transposed. checkpoint/uint8/*/*_indexed
+  index_tiles,
+  blocks,  ///< blocks unpacked to codes and scales, tile by tile
 };
 
 /// How one phase of a strided plan is carried out: src/execute/loop_order.h has the phases.

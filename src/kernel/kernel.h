@@ -219,6 +219,8 @@ struct Helpers {
   UnpackFn unpack_float4 = nullptr;
   void (*fields_of_bytes)(const FieldArgs&) = nullptr;
   void (*fields_of_words)(const FieldArgs&) = nullptr;
+  /// Byte k of word i, of `count` words that follow one another, to to[k * count + i].
+  void (*bytes_of_words)(const uint8_t* from, size_t count, uint8_t* to) = nullptr;
 
   // By output_index() of the type to which results are rounded, and of the output.
   std::array<std::array<AfterFn, 3>, 3> after_product{};

@@ -85,6 +85,10 @@ void fields_of_words(const FieldArgs& a) {
   }
 }
 
+void bytes_of_words(const uint8_t* from, size_t count, uint8_t* to) {
+  for (size_t i = 0; i < 4 * count; ++i) to[i % 4 * count + i / 4] = from[i];
+}
+
 template <int... kWidth>
 void fill_widths(Helpers& helpers, std::integer_sequence<int, kWidth...>) {
   ((helpers.unpack_stream[kWidth + 1] = unpack_stream<kWidth + 1>), ...);
@@ -104,6 +108,7 @@ void fill_reference_unpacking(Helpers& helpers) {
   helpers.unpack_float4 = unpack_float4;
   helpers.fields_of_bytes = fields_of_bytes;
   helpers.fields_of_words = fields_of_words;
+  helpers.bytes_of_words = bytes_of_words;
 }
 
 }  // namespace dequant

@@ -323,6 +323,23 @@ inline void FieldsOfWords(const FieldArgs& a) {
   hn::StoreU(load(words), narrow, a.to + i);
 }
 
+/// The last step ends with the last word, and can overlap the step before it.
+inline void BytesOfWords(const uint8_t* from, size_t count, uint8_t* to) {
+  const DBytes d;
+  const size_t lanes = hn::Lanes(d);
+  if (count < lanes) {
+    for (size_t i = 0; i < 4 * count; ++i) to[i % 4 * count + i / 4] = from[i];
+    return;
+  }
+  for (size_t done = 0; done < count; done += lanes) {
+    const size_t i = HWY_MIN(done, count - lanes);
+    hn::Vec<DBytes> v[4];
+    hn::LoadInterleaved4(d, from + 4 * i, v[0], v[1], v[2], v[3]);
+#pragma GCC unroll 4
+    for (size_t k = 0; k < 4; ++k) hn::StoreU(v[k], d, to + k * count + i);
+  }
+}
+
 }  // namespace dequant::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif  // DEQUANT_VECTOR_PASS

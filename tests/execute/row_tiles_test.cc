@@ -6,22 +6,18 @@
 
 #include "dequant/explain.h"
 #include "dequant/isa.h"
-#include "plan/strided.h"
-#include "support/expect_error.h"
+#include "support/bands.h"
 #include "support/forced_target.h"
 #include "support/random_plan.h"
-#include "support/slices.h"
 
 namespace dequant {
 namespace {
 
 using testing::Bytes;
 using testing::Dimensions;
-using testing::expected;
 using testing::Random;
 using testing::random_cases;
 using testing::random_tensors;
-using testing::run_slices;
 using testing::succeeds;
 using testing::Tensors;
 using enum CodeOrder;
@@ -105,23 +101,6 @@ Matrix random_matrix(Random& random) {
   return m;
 }
 
-/// Whole by threads, and in bands.
-void expect_bits(Random& random, const Matrix& m, const Plan& plan, Tensors& t) {
-  static ThreadPool pool(2);
-  const Bytes want = expected(m.plan, m.dimensions, t);
-  Tensors banded = t;
-  const Stores stores = random.coin() ? Stores::streaming : Stores::cached;
-  ASSERT_TRUE(succeeds(run(plan, t.buffers(), {.executor = pool.executor(), .stores = stores})));
-  ASSERT_TRUE(t.y == want) << to_string(plan);
-  const int64_t count = element_count(plan);
-  const int64_t band = random.coin() ? random.in(1, 90) * m.sizes.columns : random.in(1, count);
-  for (int64_t begin = 0; begin < count; begin += band) {
-    const Range range{begin, std::min(begin + band, count)};
-    ASSERT_TRUE(succeeds(run_slices(plan, range, banded, {.stores = stores})));
-  }
-  ASSERT_TRUE(banded.y == want) << to_string(plan);
-}
-
 TEST(RowTiles, GiveRandomMatricesTheSpecifiedBitsOnEveryTarget) {
   Random random(1);
   int tiled = 0;
@@ -132,8 +111,11 @@ TEST(RowTiles, GiveRandomMatricesTheSpecifiedBitsOnEveryTarget) {
     const auto plan = strided_plan(m.plan, m.dimensions);
     ASSERT_TRUE(succeeds(plan));
     Tensors t = random_tensors(random, *plan, 0);
-    tiled += explain(*plan).value().starts_with("row tiles") ? 1 : 0;
-    ASSERT_NO_FATAL_FAILURE(expect_bits(random, m, *plan, t)) << i;
+    const std::string way = explain(*plan).value();
+    tiled += way.starts_with("row tiles") || way.starts_with("index tiles") ? 1 : 0;
+    ASSERT_NO_FATAL_FAILURE(testing::expect_bits_in_bands(random, m.plan, m.dimensions, *plan, t,
+                                                          m.sizes.columns))
+        << i;
   }
   EXPECT_GT(tiled, cases * 9 / 16);
 }
@@ -165,7 +147,9 @@ TEST(RowTiles, GiveRunsOfAGroupIndexTheSpecifiedBitsOnEveryTarget) {
     ASSERT_TRUE(succeeds(plan));
     Tensors t = random_tensors(random, *plan, 0);
     fill_with_runs(random, m.plan.parameters.group_index, t.group_index);
-    ASSERT_NO_FATAL_FAILURE(expect_bits(random, m, *plan, t)) << i;
+    ASSERT_NO_FATAL_FAILURE(testing::expect_bits_in_bands(random, m.plan, m.dimensions, *plan, t,
+                                                          m.sizes.columns))
+        << i;
   }
 }
 

@@ -102,6 +102,13 @@ Plan matrix(CodeOrder order, bool down_columns) {
   return plan;
 }
 
+/// [512, 1024] with a group index of the columns.
+Plan indexed() {
+  Plan plan = of_dimensions({{512, 1024, 8, 8, 1024}, {1024, 1, 0, 0, 1, 1, 1}});
+  plan.parameters.group_index = {.groups = 8, .scale = 1, .zero_point = 1};
+  return plan;
+}
+
 Plan with(Parameters parameters, Plan plan) {
   plan.parameters = parameters;
   return plan;
@@ -190,6 +197,7 @@ std::vector<Case> cases() {
        "row tiles, unpacked, streamed"},
       {"rows that are columns of y", matrix(CodeOrder::interleaved, false), "row tiles, unpacked",
        "row tiles, unpacked, streamed"},
+      {"a group index of columns", indexed(), "index tiles", "index tiles, streamed"},
       {"a stream of bits in blocks",
        with({.x_packing = {.order = CodeOrder::stream, .bits = 3, .row = 4096}},
             packed(blocked, 1000, 4096, 1, 128)),
@@ -233,7 +241,7 @@ TEST(Way, OfEveryKindIsTakenBySomePlan) {
   for (const Case& c : cases()) {
     taken.insert(way_on(table_like(kTargets[0]), c.plan, cached).loop);
   }
-  EXPECT_EQ(taken.size(), static_cast<size_t>(Loop::row_tiles) + 1);
+  EXPECT_EQ(taken.size(), static_cast<size_t>(Loop::index_tiles) + 1);
 }
 
 TEST(Way, SharesRowsToBfloat16OnlyWhereATargetHasKernelsForThat) {

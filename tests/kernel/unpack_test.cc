@@ -120,5 +120,20 @@ TEST_F(Unpacking, GivesTheFieldsOfBytesAndWords) {
   }
 }
 
+TEST_F(Unpacking, GivesTheBytesOfWords) {
+  for (const std::string_view target : targets()) {
+    for (size_t count = 1; count <= 200; ++count) {
+      const testing::Bytes data = testing::random_bytes(random_, 4 * count);
+      uint8_t* from = from_.before_end(data.size());
+      std::memcpy(from, data.data(), data.size());
+      uint8_t* to = to_.before_end(data.size());
+      table_of(target)->helpers.bytes_of_words(from, count, to);
+      for (size_t i = 0; i < data.size(); ++i) {
+        ASSERT_EQ(to[i % 4 * count + i / 4], from[i]) << target << " " << count << " words";
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace dequant

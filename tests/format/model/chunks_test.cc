@@ -52,6 +52,7 @@ struct Case {
   const char* description;
   Plan plan;
   bool all_codes_once = false;  ///< no code is read more often than once, slack aside
+  int64_t row = 1;              ///< chunks end with a row
 };
 
 Plan strided(Element input, Element output, std::vector<Dimension> dimensions) {
@@ -92,7 +93,19 @@ std::vector<Case> cases() {
   words.parameters.zero_point_packing = {CodeOrder::stream, 3, 400, 0};
   words.parameters.zero_point_offset = 1;
   words.parameters.zero_point_overflow = ZeroPointOverflow::wrap;
-  all.push_back({"words down columns", words, true});
+  all.push_back({"words down columns", words, true, 960});
+  // AWQ: rows of words are columns of y.
+  Plan awq = strided(uint8, float16, {{320, 1, 1, 1, 1100}, {1100, 320, 320, 320, 1, 100}});
+  awq.has_zero_point = true;
+  awq.parameters.x_packing = {CodeOrder::interleaved, 4, 320, 0};
+  awq.parameters.zero_point_packing = awq.parameters.x_packing;
+  awq.parameters.zero_point = uint8;
+  all.push_back({"rows that are columns", awq, true, 1100});
+  // compressed-tensors with act-order: the group of each column is in an index.
+  Plan indexed = strided(uint8, bfloat16, {{320, 1104, 8, 8, 1104}, {1104, 1, 0, 0, 1, 1, 1}});
+  indexed.parameters.x_packing = {CodeOrder::stream, 4, 1104, 0};
+  indexed.parameters.group_index = {.groups = 8, .scale = 1, .zero_point = 1};
+  all.push_back({"rows of words with a group index", indexed, true, 1104});
   // MLX of 5 bits: rows are streams, and a bias is added.
   Plan rows{.input = uint8,
             .output = bfloat16,
@@ -267,6 +280,22 @@ TEST_P(StridedChunks, OfSeveralThreadsAreTheWholeTensor) {
       }));
   EXPECT_EQ(y, whole());
   expect_codes_read_once();
+}
+
+// A chunk of AWQ that ended within a row was dequantized code by code there: a conversion took
+// several times as long.
+TEST_P(StridedChunks, EndWithARowWhereOneCutIsSlow) {
+  for (const int64_t output_bytes : {int64_t{20'000}, int64_t{100'000}}) {
+    Chunks chunks(plan_, readers(), {0, element_count(plan_)}, output_bytes, 1 << 20, nullptr);
+    ASSERT_TRUE(chunks.open());
+    Chunk chunk;
+    int64_t count = 0;
+    while (chunks.next(chunk).value()) {
+      ++count;
+      EXPECT_EQ(chunk.elements.begin % case_.row, 0) << case_.description;
+    }
+    EXPECT_GE(count, 3) << case_.description;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(, StridedChunks,

@@ -1,0 +1,311 @@
+// The scales and zero points of all groups are loaded once for some rows. The codes of a tile are
+// unpacked with the rows innermost, a kernel call for each column takes the parameters of its group
+// where they lie, and the results are transposed to y.
+#include "execute/index_tiles.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "checked.h"
+#include "element/codes.h"
+#include "execute/gather.h"
+#include "execute/kernel_calls.h"
+#include "execute/odometer.h"
+#include "execute/packed_codes.h"
+#include "execute/parameters.h"
+#include "execute/row_tiles.h"
+#include "execute/unpack.h"
+#include "plan/packing.h"
+
+namespace dequant {
+namespace {
+
+/// Fewer rows or columns are not worth a tile.
+constexpr int64_t kFew = 8;
+/// Rows and columns of a tile. A step of the kernels has up to 64 elements, here rows.
+constexpr int64_t kRows = 64;
+constexpr int64_t kColumns = 128;
+constexpr int64_t kCodes = kRows * kColumns;
+/// The table has the parameters of so many groups for the rows of a tile: 14336 columns in groups
+/// of 32 have as many.
+constexpr int64_t kMostGroups = 448;
+constexpr int64_t kTable = kMostGroups * kRows;
+/// Columns of a unit of words. The first column of a tile may lie within one.
+constexpr int64_t kUnit = 32;
+/// Columns between two prefetches.
+constexpr int64_t kColumnsAtOnce = 8;
+/// Runs of one group that row tiles dequantize with one scale for each row, on average.
+constexpr int64_t kLongRun = 16;
+
+std::optional<IndexTiles::Codes> codes_of(const Plan& plan, const Region& region) {
+  const Packing& packing = plan.parameters.x_packing;
+  const Dimension& rows = region.list[region.rank - 2];
+  if (rows.x == 1) return IndexTiles::Codes::columns;
+  if (!runs_down_columns(packing)) {
+    if (region.list[region.rank - 1].x != 1) return std::nullopt;
+    return IndexTiles::Codes::rows;
+  }
+  const bool are_bytes = packing.order == CodeOrder::stream && 8 % packing.bits == 0 &&
+                         kind(plan.input) == Kind::unsigned_integer;
+  const auto tiles = row_tiles_of(plan, region);
+  if (!are_bytes || !tiles || tiles->row != region.rank - 2) return std::nullopt;
+  return IndexTiles::Codes::bytes_of_words;
+}
+
+}  // namespace
+
+int64_t IndexTiles::rows_of_chunk(int64_t elements) const noexcept {
+  return std::max<int64_t>(elements / columns / kRows, 1) * kRows;
+}
+
+std::optional<IndexTiles> index_tiles_of(const Plan& plan, const Region& region) noexcept {
+  const int64_t groups = plan.parameters.group_index.groups;
+  if (groups == 0 || region.rank < 2 || bits(unpacked(plan.input)) != 8) return std::nullopt;
+  const Dimension& columns = region.list[region.rank - 1];
+  const Dimension& rows = region.list[region.rank - 2];
+  if (columns.y != 1 || columns.size < kFew || rows.size < kFew) return std::nullopt;
+  const bool of_columns = columns.group_index != 0 && rows.group_index == 0 && columns.scale == 0 &&
+                          (columns.zero_point == 0 || !has_zero_points(plan));
+  if (!of_columns || groups > kMostGroups) return std::nullopt;
+  const auto codes = codes_of(plan, region);
+  if (!codes) return std::nullopt;
+  return IndexTiles{columns.size, *codes};
+}
+
+namespace {
+
+class Tiles {
+ public:
+  Tiles(const Job& job, const IndexTiles& tiles) noexcept
+      : job_(job),
+        calls_(job),
+        tiles_(tiles),
+        region_(*job.region),
+        row_(region_.list[region_.rank - 2]),
+        column_(region_.list[region_.rank - 1]),
+        x_(job.plan.input, job.plan.parameters.x_packing, job.table, job.buffers.x, job.x_byte) {}
+
+  /// Rows [begin, end), counted over the dimension of rows and the dimensions outside of it.
+  void run(int64_t begin, int64_t end) noexcept {
+    const size_t row = region_.rank - 2;
+    Odometer here(region_.dimensions().first(row + 1), region_.origin, begin);
+    while (begin < end) {
+      const int64_t n = std::min({here.left(row), end - begin, kRows});
+      run_rows(here.offsets(), n);
+      here.advance(row, n);
+      begin += n;
+    }
+  }
+
+ private:
+  /// All columns of some rows.
+  void run_rows(Offsets at, int64_t rows) noexcept {
+    load_table(at, rows);
+    for (int64_t done = 0, n = 0; done < tiles_.columns; done += n) {
+      n = std::min(kColumns, tiles_.columns - done);
+      load_groups(at.group_index, n);
+      unpack(at.x, rows, n);
+      Offsets next = at;
+      next.step(column_, n);
+      const int64_t more = std::min(kColumns, tiles_.columns - done - n);
+      dequantize(rows, n, job_.way.stream ? lines_of(next.x, rows, more) : PackedCodes::Lines{});
+      transpose(at.y, rows, n);
+      at = next;
+    }
+  }
+
+  /// Loads the parameters of all groups: those of row r and of group g to entry g * rows + r.
+  void load_table(const Offsets& at, int64_t rows) noexcept {
+    const Plan& plan = job_.plan;
+    const GroupIndex& index = plan.parameters.group_index;
+    const bool has_zeros = has_zero_points(plan);
+    Dimension row = row_;
+    row.size = rows;
+    const Dimension group{.scale = index.scale, .zero_point = index.zero_point};
+    const int64_t at_once = kParams / rows;
+    for (int64_t g = 0, n = 0; g < index.groups; g += n) {
+      n = std::min(at_once, index.groups - g);
+      load(&Dimension::scale, row, group, n, scale_ + g * rows, [&](Dimensions d, float* out) {
+        gather_scales(plan, job_.buffers, d, {0, d[0].size, n * rows}, at.scale + g * index.scale,
+                      out);
+      });
+      if (!has_zeros) continue;
+      load(&Dimension::zero_point, row, group, n, zero_ + g * rows,
+           [&](Dimensions d, int32_t* out) {
+             gather_zeros(plan, job_.buffers, job_.table.helpers, d, {0, d[0].size, n * rows},
+                          at.zero_point + g * index.zero_point, out);
+           });
+    }
+    const int64_t count = index.groups * rows;
+    if (!has_zeros) std::fill_n(zero_, count, plan.implicit_zero_point);
+    finite_normal_ = job_.table.helpers.all_finite_normal(scale_, static_cast<size_t>(count),
+                                                          !has_infinity(plan.input));
+  }
+
+  /// Loads one parameter of `count` groups. Where the parameters of a row are neighbours in memory,
+  /// and those of a group are not, the dimension of groups is the innermost, and what is loaded is
+  /// transposed.
+  template <class T, class Gather>
+  void load(int64_t Dimension::*stride, const Dimension& row, Dimension group, int64_t count,
+            T* out, const Gather& gather) noexcept {
+    group.size = count;
+    if (row.*stride == 1 || group.*stride != 1) return gather(std::array{group, row}, out);
+    static_assert(sizeof results_ >= kParams * sizeof(T));
+    gather(std::array{row, group}, reinterpret_cast<T*>(results_));
+    job_.table.transpose[2]({.from = results_,
+                             .from_stride = count * 4,
+                             .to = reinterpret_cast<uint8_t*>(out),
+                             .to_stride = static_cast<size_t>(row.size) * 4,
+                             .rows = static_cast<size_t>(row.size),
+                             .columns = static_cast<size_t>(count)});
+  }
+
+  void load_groups(int64_t at, int64_t columns) noexcept {
+    const std::byte* index = job_.buffers.group_index.data();
+    for (int64_t c = 0; c < columns; ++c, at += column_.group_index) {
+      group_[c] = static_cast<int32_t>(load_code(32, index, at));
+    }
+  }
+
+  /// Unpacks the codes of a tile. Column c is field q % fields_ of byte q / fields_ of its words, q =
+  /// lead_ + c; its codes lie at codes_ + (q % fields_ * bytes_ + q / fields_) * rows.
+  void unpack(int64_t at, int64_t rows, int64_t columns) noexcept {
+    lead_ = 0;
+    fields_ = 1;
+    bytes_ = columns;
+    switch (tiles_.codes) {
+      case IndexTiles::Codes::rows: return unpack_rows(at, rows, columns);
+      case IndexTiles::Codes::columns:
+        return x_.unpack_lines(at, column_.x, columns, rows, codes_);
+      case IndexTiles::Codes::bytes_of_words: return unpack_words(at, rows, columns);
+    }
+  }
+
+  void unpack_rows(int64_t at, int64_t rows, int64_t columns) noexcept {
+    x_.unpack_lines(at, row_.x, rows, columns, results_);
+    job_.table.transpose[0]({.from = results_,
+                             .from_stride = columns,
+                             .to = codes_,
+                             .to_stride = static_cast<size_t>(rows),
+                             .rows = static_cast<size_t>(rows),
+                             .columns = static_cast<size_t>(columns)});
+  }
+
+  void unpack_words(int64_t at, int64_t rows, int64_t columns) noexcept {
+    const Packing& packing = job_.plan.parameters.x_packing;
+    const Helpers& helpers = job_.table.helpers;
+    lead_ = at % packing.row % kUnit;
+    fields_ = 8 / packing.bits;
+    const auto words = x_.lines_of_matrix(at, rows, lead_ + columns);
+    bytes_ = 4 * words.count;
+    uint8_t* bytes = fields_ == 1 ? codes_ : results_;
+    for (int64_t k = 0; k < words.count; ++k) {
+      helpers.bytes_of_words(words.first + k * words.stride, static_cast<size_t>(rows),
+                             bytes + 4 * k * rows);
+    }
+    if (fields_ == 1) return;
+    const int64_t count = bytes_ * rows;
+    for (int field = 0; field < fields_; ++field) {
+      helpers.fields_of_bytes({results_, static_cast<size_t>(count), field * packing.bits,
+                               packing.bits, codes_ + field * count});
+    }
+  }
+
+  /// What a tile from code `at` on reads.
+  PackedCodes::Lines lines_of(int64_t at, int64_t rows, int64_t columns) const noexcept {
+    if (columns == 0) return {};
+    switch (tiles_.codes) {
+      case IndexTiles::Codes::rows: return x_.lines_of_rows(at, columns, rows, row_.x);
+      case IndexTiles::Codes::columns: return x_.lines_of_rows(at, rows, columns, column_.x);
+      case IndexTiles::Codes::bytes_of_words: break;
+    }
+    return x_.lines_of_matrix(at, rows, columns);
+  }
+
+  /// Dequantizes a tile to results_, with the rows innermost, while it prefetches the lines.
+  void dequantize(int64_t rows, int64_t columns, const PackedCodes::Lines& lines) noexcept {
+    const int64_t column_bytes = rows * calls_.y_size();
+    int64_t done = 0;
+    for (int64_t field = 0; field < fields_; ++field) {
+      const int64_t first = (field - lead_ % fields_ + fields_) % fields_;
+      const uint8_t* codes = codes_ + (field * bytes_ + (lead_ + first) / fields_) * rows;
+      int32_t groups[kColumnsAtOnce];
+      for (int64_t c = first, n = 0; c < columns; c += n * fields_, codes += n * rows, done += n) {
+        n = std::min(kColumnsAtOnce, ceil_div(columns - c, fields_));
+        for (int64_t k = 0; k < n; ++k) groups[k] = group_[c + k * fields_];
+        lines.part(done, n, columns).fetch();
+        calls_.rows_of_groups(unpacked(job_.plan.input), codes, results_ + c * column_bytes,
+                              {n, rows, rows, fields_ * column_bytes, rows}, groups,
+                              {scale_, zero_, nullptr, finite_normal_});
+      }
+    }
+  }
+
+  /// The results of a tile to element `at` of y. Rows of y are often powers of two apart: a
+  /// transposition to y itself would find most lines in one set of the nearest cache.
+  void transpose(int64_t at, int64_t rows, int64_t columns) noexcept {
+    const int64_t size = calls_.y_size();
+    const auto row_bytes = static_cast<size_t>(columns * size);
+    job_.table.transpose[static_cast<size_t>(std::countr_zero(static_cast<size_t>(size)))](
+        {.from = results_,
+         .from_stride = rows * size,
+         .to = rows_of_y_,
+         .to_stride = row_bytes,
+         .rows = static_cast<size_t>(columns),
+         .columns = static_cast<size_t>(rows)});
+    auto* y = reinterpret_cast<uint8_t*>(job_.buffers.y.data()) + at * size;
+    for (int64_t r = 0; r < rows; ++r, y += row_.y * size) {
+      const uint8_t* row = rows_of_y_ + static_cast<size_t>(r) * row_bytes;
+      if (job_.way.stream) {
+        job_.table.helpers.stream(row, y, row_bytes);
+      } else {
+        std::memcpy(y, row, row_bytes);
+      }
+    }
+  }
+
+  const Job& job_;
+  KernelCalls calls_;
+  const IndexTiles tiles_;
+  const Region& region_;
+  const Dimension& row_;
+  const Dimension& column_;
+  const PackedCodes x_;
+  int64_t lead_ = 0;
+  int64_t fields_ = 1;
+  int64_t bytes_ = 0;
+  bool finite_normal_ = false;
+  int32_t group_[kColumns];  ///< of each column of a tile
+  alignas(64) float scale_[kTable];
+  alignas(64) int32_t zero_[kTable];
+  alignas(64) uint8_t codes_[kCodes + kRows * kUnit + Helpers::kUnpackSlack];
+  /// Results, or codes before they are transposed, or parameters.
+  alignas(64) uint8_t results_[kCodes * 4];
+  alignas(64) uint8_t rows_of_y_[kCodes * 4];
+};
+
+/// True if neighbouring columns mostly have the same group, as without act-order.
+bool has_long_runs(const Job& job, const IndexTiles& tiles) {
+  const Region& region = *job.region;
+  const int64_t stride = region.list[region.rank - 1].group_index;
+  const std::byte* index = job.buffers.group_index.data();
+  int64_t runs = 1;
+  for (int64_t c = 1, at = region.origin.group_index; c < tiles.columns; ++c, at += stride) {
+    runs += load_code(32, index, at) != load_code(32, index, at + stride) ? 1 : 0;
+  }
+  return runs * kLongRun <= tiles.columns;
+}
+
+}  // namespace
+
+void run_index_tiles(const Job& job, Range elements) noexcept {
+  const IndexTiles tiles = *index_tiles_of(job.plan, *job.region);
+  if (has_long_runs(job, tiles) && row_tiles_of(job.plan, *job.region)) {
+    return run_row_tiles(job, elements);
+  }
+  Tiles(job, tiles).run(elements.begin / tiles.columns, elements.end / tiles.columns);
+}
+
+}  // namespace dequant

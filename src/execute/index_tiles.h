@@ -1,0 +1,30 @@
+// Strided plans with a group index over columns, in any order. Each element has the scale and the
+// zero point of its row and of its column's group.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "execute/chunk.h"
+
+namespace dequant {
+
+/// How the innermost two dimensions of a region, rows and columns of y, are divided into tiles.
+struct IndexTiles {
+  /// What is contiguous in x.
+  enum class Codes : uint8_t { rows, columns, bytes_of_words };
+
+  int64_t columns;  ///< of a row
+  Codes codes;
+
+  /// Rows of a chunk of about so many elements.
+  int64_t rows_of_chunk(int64_t elements) const noexcept;
+};
+
+/// Nothing where the group index is not one of columns, or has too many groups for a table.
+std::optional<IndexTiles> index_tiles_of(const Plan& plan, const Region& region) noexcept;
+
+/// Dequantizes elements of job.region that are whole rows.
+void run_index_tiles(const Job& job, Range elements) noexcept;
+
+}  // namespace dequant
