@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -79,8 +80,10 @@ struct Memory {
   alignas(64) std::byte scale[kBytes];
   alignas(64) std::byte zero_point[kBytes];
   alignas(64) std::byte y[kBytes];
+  int32_t group_index[256];  ///< two groups by turns, as with act-order
 
   Memory() {
+    for (int32_t i = 0; i < 256; ++i) group_index[i] = i % 2;
     for (size_t i = 0; i < kBytes; ++i) {
       x[i] = static_cast<std::byte>(i * 2654435761U >> 8);
       scale[i] = std::byte{0x3C};  // near 1 in every type of scale
@@ -96,6 +99,9 @@ struct Memory {
     if (ranges) b.min_range = zero_point;
     if (plan.has_zero_point) b.zero_point = zero_point;
     if (plan.parameters.x_blocks) b.scale = {};
+    if (plan.parameters.group_index.groups != 0) {
+      b.group_index = std::as_bytes(std::span(group_index));
+    }
     return b;
   }
 };
@@ -178,11 +184,11 @@ struct Stored {
 
 /// A weight of 256 by 256, as a scheme of checkpoints stores it.
 void count_checkpoint(Memory& memory, const char* scheme, const std::vector<Stored>& stored,
-                      const std::vector<dequant::SchemeOption>& options) {
+                      const std::vector<dequant::SchemeOption>& options, const char* of = "") {
   std::vector<dequant::SchemeTensor> tensors;
   for (const Stored& s : stored) tensors.push_back({s.name, {s.element, s.shape}});
   for (const Element y : {float32, bfloat16}) {
-    const std::string cell = std::string("checkpoint/") + scheme + "/" + std::string(name(y));
+    const std::string cell = std::string("checkpoint/") + scheme + of + "/" + std::string(name(y));
     const auto dense = dequant::plan_scheme({scheme, tensors, options, y});
     if (!dense) fail(cell, dense.error().message);
     count(memory, cell, dense->plan);
@@ -197,6 +203,17 @@ void count_checkpoints(Memory& memory) {
       memory, "gptq",
       {{"qweight", int32, {32, 256}}, {"qzeros", int32, {2, 32}}, {"scales", float16, {2, 256}}},
       {{"group_size", "128"}});
+  count_checkpoint(memory, "gptq",
+                   {{"qweight", int32, {32, 256}},
+                    {"qzeros", int32, {2, 32}},
+                    {"scales", float16, {2, 256}},
+                    {"g_idx", int32, {256}}},
+                   {}, "_act_order");
+  count_checkpoint(memory, "compressed_tensors",
+                   {{"weight", int32, {256, 32}},
+                    {"weight_scale", bfloat16, {256, 2}},
+                    {"weight_g_idx", int32, {256}}},
+                   {{"group_size", "128"}, {"weight_shape", "256,256"}}, "_act_order");
   count_checkpoint(
       memory, "awq",
       {{"qweight", int32, {256, 32}}, {"qzeros", int32, {2, 32}}, {"scales", float16, {2, 256}}},

@@ -101,7 +101,9 @@ std::vector<Cell> all_cells() {
   constexpr std::array kLayoutInputs{Element::uint8};
   constexpr std::array kArithmeticInputs{Element::uint4, Element::int8, Element::float8e4m3fn};
   add(cells, "checkpoint", layout_shapes(), kLayoutInputs);
+  constexpr std::array kTransposedInputs{Element::float4e2m1};
   add(cells, "checkpoint", arithmetic_shapes(), kArithmeticInputs);
+  add(cells, "checkpoint", transposed_shapes(), kTransposedInputs);
   add(cells, "gguf", block_shapes(), kLayoutInputs);
   return cells;
 }

@@ -131,6 +131,15 @@ void with_factor(Plan& plan, int64_t elements) {
   plan.parameters.result_factor = 0.007874015718698502F;
 }
 
+/// gpt-oss: rows of x in blocks are columns of y.
+template <int64_t kBlock>
+void columns_of_blocks(Plan& plan, int64_t elements) {
+  const int64_t n = rows(elements);
+  make_strided(plan, {{n / kBlock, kBlock, 1, 1, kBlock * kRow},
+                      {kBlock, 1, 0, 0, kRow},
+                      {kRow, n, n / kBlock, n / kBlock, 1}});
+}
+
 constexpr std::array kLayouts{
     Shape{"stream_3_of_32", in_rows<stream, 3, 32>},
     Shape{"stream_4_of_32", in_rows<stream, 4, 32>},
@@ -162,9 +171,14 @@ constexpr std::array kArithmetic{
     Shape{"factor_of_rows", with_factor},
 };
 
+constexpr std::array kTransposed{
+    Shape{"columns_of_32", columns_of_blocks<32>},
+};
+
 }  // namespace
 
 std::span<const Shape> layout_shapes() noexcept { return kLayouts; }
 std::span<const Shape> arithmetic_shapes() noexcept { return kArithmetic; }
+std::span<const Shape> transposed_shapes() noexcept { return kTransposed; }
 
 }  // namespace dequant::bench

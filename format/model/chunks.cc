@@ -15,10 +15,11 @@ constexpr int64_t kChunksAtOnce = 4;
 
 int64_t output_bytes_of(const Plan& plan) { return bits(plan.output) / 8; }
 
-/// Rows of y that are dequantized at once where neighbours of a row are far apart in x, or have a
-/// group index. A chunk that ends within a row of AWQ takes six times as long.
-constexpr int64_t kRowsAtOnce = 64;
-constexpr int64_t kFewRowsAtOnce = 16;
+/// Rows of a chunk where neighbours of a row are far apart in x, or have a group index, by
+/// preference: 128 codes of 4 bits fill a cache line of x, and fewer than 16 rows, or a part of a
+/// row, are dequantized code by code. A chunk that ends within a row of AWQ takes five times as
+/// long.
+constexpr std::array<int64_t, 4> kRows{128, 64, 16, 1};
 
 /// How a strided plan is cut.
 struct Cut {
@@ -46,7 +47,7 @@ int64_t row_of(const Plan& plan) {
 Cut of_whole_rows(const Plan& plan, Cut cut, int64_t parameter_bytes) {
   const int64_t row = row_of(plan);
   const int64_t fits = parameter_bytes / kChunksAtOnce / output_bytes_of(plan);
-  for (const int64_t rows : {kRowsAtOnce, kFewRowsAtOnce, int64_t{1}}) {
+  for (const int64_t rows : kRows) {
     if (row == 0 || row > std::max(fits, cut.most) / rows) continue;
     cut.whole_elements = rows * row;
     cut.long_chunks = cut.whole_elements > cut.most;

@@ -103,7 +103,7 @@ class Chunks {
   const Plan& plan_;
   RecipeReaders readers_;
   const Range elements_;
-  int64_t most_;  ///< elements of a chunk
+  int64_t most_;                ///< elements of a chunk
   int64_t whole_elements_ = 1;  ///< chunks end at multiples of so many, or at the end of the tensor
   bool long_chunks_ = false;
   const int64_t parameter_bytes_;

@@ -7,6 +7,7 @@
 #include "checked.h"
 #include "element/codes.h"
 #include "execute/block_tiles.h"
+#include "execute/column_tiles.h"
 #include "execute/expanded_params.h"
 #include "execute/float_environment.h"
 #include "execute/index_tiles.h"
@@ -320,6 +321,8 @@ void run_chunk(const Job& job, size_t i) noexcept {
       run_strided(job, elements);
     } else if (way.loop == Loop::row_tiles) {
       run_row_tiles(job, elements);
+    } else if (way.loop == Loop::column_tiles) {
+      run_column_tiles(job, elements);
     } else if (way.loop == Loop::index_tiles) {
       run_index_tiles(job, elements);
     } else {

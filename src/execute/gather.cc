@@ -1,6 +1,7 @@
 // Copies between strided and contiguous memory, row by row.
 #include "execute/gather.h"
 
+#include <array>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
@@ -275,6 +276,27 @@ void gather_zeros(const Plan& plan, const Buffers& buffers, const Helpers& helpe
       gather_params(stored, data, dimensions, &Dimension::zero_point, tile, at, codes);
   helpers.widen[static_cast<size_t>(x)](codes, static_cast<size_t>(count), out);
   finish_zeros(plan, count, out);
+}
+
+void gather_matrix(const Plan& plan, const Buffers& buffers, const Table& table,
+                   const Dimension& outer, const Dimension& inner, int64_t Dimension::*stride,
+                   int64_t at, uint8_t* scratch, void* out) noexcept {
+  const bool in_order = inner.*stride == 1 || outer.*stride != 1;
+  const std::array dimensions{in_order ? outer : inner, in_order ? inner : outer};
+  const Tile tile{0, dimensions[0].size, outer.size * inner.size};
+  void* to = in_order ? out : scratch;
+  if (stride == &Dimension::scale) {
+    gather_scales(plan, buffers, dimensions, tile, at, static_cast<float*>(to));
+  } else {
+    gather_zeros(plan, buffers, table.helpers, dimensions, tile, at, static_cast<int32_t*>(to));
+  }
+  if (in_order) return;
+  table.transpose[2]({.from = scratch,
+                      .from_stride = outer.size * 4,
+                      .to = static_cast<uint8_t*>(out),
+                      .to_stride = static_cast<size_t>(inner.size) * 4,
+                      .rows = static_cast<size_t>(inner.size),
+                      .columns = static_cast<size_t>(outer.size)});
 }
 
 }  // namespace dequant

@@ -74,4 +74,12 @@ void gather_scales(const Plan& plan, const Buffers& buffers, Dimensions dimensio
 void gather_zeros(const Plan& plan, const Buffers& buffers, const Helpers& helpers,
                   Dimensions dimensions, const Tile& tile, int64_t at, int32_t* out) noexcept;
 
+/// The same for each pair of indices of two dimensions, `inner` innermost, at most kParams: scales
+/// as float32 by &Dimension::scale, zero points as int32 by &Dimension::zero_point. Where
+/// neighbours along `outer` are neighbours in memory, they are loaded in that order to `scratch`,
+/// which has as many bytes as `out`, and transposed.
+void gather_matrix(const Plan& plan, const Buffers& buffers, const Table& table,
+                   const Dimension& outer, const Dimension& inner, int64_t Dimension::*stride,
+                   int64_t at, uint8_t* scratch, void* out) noexcept;
+
 }  // namespace dequant

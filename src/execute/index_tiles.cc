@@ -123,43 +123,21 @@ class Tiles {
     const bool has_zeros = has_zero_points(plan);
     Dimension row = row_;
     row.size = rows;
-    const Dimension group{.scale = index.scale, .zero_point = index.zero_point};
+    Dimension group{.scale = index.scale, .zero_point = index.zero_point};
     const int64_t at_once = kParams / rows;
-    for (int64_t g = 0, n = 0; g < index.groups; g += n) {
-      n = std::min(at_once, index.groups - g);
-      load(&Dimension::scale, row, group, n, scale_ + g * rows, [&](Dimensions d, float* out) {
-        gather_scales(plan, job_.buffers, d, {0, d[0].size, n * rows}, at.scale + g * index.scale,
-                      out);
-      });
+    static_assert(sizeof results_ >= kParams * sizeof *scale_);
+    for (int64_t g = 0; g < index.groups; g += group.size) {
+      group.size = std::min(at_once, index.groups - g);
+      gather_matrix(plan, job_.buffers, job_.table, group, row, &Dimension::scale,
+                    at.scale + g * index.scale, results_, scale_ + g * rows);
       if (!has_zeros) continue;
-      load(&Dimension::zero_point, row, group, n, zero_ + g * rows,
-           [&](Dimensions d, int32_t* out) {
-             gather_zeros(plan, job_.buffers, job_.table.helpers, d, {0, d[0].size, n * rows},
-                          at.zero_point + g * index.zero_point, out);
-           });
+      gather_matrix(plan, job_.buffers, job_.table, group, row, &Dimension::zero_point,
+                    at.zero_point + g * index.zero_point, results_, zero_ + g * rows);
     }
     const int64_t count = index.groups * rows;
     if (!has_zeros) std::fill_n(zero_, count, plan.implicit_zero_point);
     finite_normal_ = job_.table.helpers.all_finite_normal(scale_, static_cast<size_t>(count),
                                                           !has_infinity(plan.input));
-  }
-
-  /// Loads one parameter of `count` groups. Where the parameters of a row are neighbours in memory,
-  /// and those of a group are not, the dimension of groups is the innermost, and what is loaded is
-  /// transposed.
-  template <class T, class Gather>
-  void load(int64_t Dimension::*stride, const Dimension& row, Dimension group, int64_t count,
-            T* out, const Gather& gather) noexcept {
-    group.size = count;
-    if (row.*stride == 1 || group.*stride != 1) return gather(std::array{group, row}, out);
-    static_assert(sizeof results_ >= kParams * sizeof(T));
-    gather(std::array{row, group}, reinterpret_cast<T*>(results_));
-    job_.table.transpose[2]({.from = results_,
-                             .from_stride = count * 4,
-                             .to = reinterpret_cast<uint8_t*>(out),
-                             .to_stride = static_cast<size_t>(row.size) * 4,
-                             .rows = static_cast<size_t>(row.size),
-                             .columns = static_cast<size_t>(count)});
   }
 
   void load_groups(int64_t at, int64_t columns) noexcept {
@@ -169,16 +147,15 @@ class Tiles {
     }
   }
 
-  /// Unpacks the codes of a tile. Column c is field q % fields_ of byte q / fields_ of its words, q =
-  /// lead_ + c; its codes lie at codes_ + (q % fields_ * bytes_ + q / fields_) * rows.
+  /// Unpacks the codes of a tile. Column c is field q % fields_ of byte q / fields_ of its words, q
+  /// = lead_ + c; its codes lie at codes_ + (q % fields_ * bytes_ + q / fields_) * rows.
   void unpack(int64_t at, int64_t rows, int64_t columns) noexcept {
     lead_ = 0;
     fields_ = 1;
     bytes_ = columns;
     switch (tiles_.codes) {
       case IndexTiles::Codes::rows: return unpack_rows(at, rows, columns);
-      case IndexTiles::Codes::columns:
-        return x_.unpack_lines(at, column_.x, columns, rows, codes_);
+      case IndexTiles::Codes::columns: return x_.unpack_lines(at, column_.x, columns, rows, codes_);
       case IndexTiles::Codes::bytes_of_words: return unpack_words(at, rows, columns);
     }
   }

@@ -160,7 +160,7 @@ void KernelCalls::rows_of_groups(Element x, const uint8_t* codes, uint8_t* y, co
     }
     return;
   }
-  const Call first{kernel_of(x, kLayout), kLayout, bits(x), lut_of(x), codes,       y,
+  const Call first{kernel_of(x, kLayout), kLayout, bits(x), lut_of(x),   codes, y,
                    rows.columns,          1,       params,  scales_of_y_};
   KernelArgs args = first.args(false);
   for (int64_t r = 0; r < rows.count; ++r) {

@@ -9,6 +9,7 @@
 #include "element/traits.h"
 #include "execute/block_tiles.h"
 #include "execute/cache.h"
+#include "execute/column_tiles.h"
 #include "execute/expanded_params.h"
 #include "execute/gather.h"
 #include "execute/index_tiles.h"
@@ -196,6 +197,7 @@ std::string Way::name() const {
       case Loop::columns: return shares_rows ? "columns, shared" : "columns";
       case Loop::row_tiles: return "row tiles";
       case Loop::index_tiles: return "index tiles";
+      case Loop::column_tiles: return "column tiles";
       case Loop::blocks: return "blocks";
       case Loop::strided: break;
     }
@@ -227,16 +229,21 @@ Way way_of(const Plan& plan, const Table& table, const Call& call) noexcept {
   } else if (plan.granularity == Granularity::strided) {
     way.loop = Loop::strided;
     const Region region = call.region != nullptr ? *call.region : first_region(plan);
-    const auto set_tiles = [&](Loop loop, const auto& tiles) {
+    const auto set_tiles = [&](Loop loop, int64_t chunk) {
       way.loop = loop;
-      way.chunk = tiles.rows_of_chunk(way.chunk) * tiles.columns;
-      way.chunks = ceil_div(elements, way.chunk);
+      way.chunk = chunk;
+      way.chunks = ceil_div(elements, chunk);
       return way;
     };
     if (const auto tiles = index_tiles_of(plan, region)) {
-      return set_tiles(Loop::index_tiles, *tiles);
+      return set_tiles(Loop::index_tiles, tiles->rows_of_chunk(way.chunk) * tiles->columns);
     }
-    if (const auto tiles = row_tiles_of(plan, region)) return set_tiles(Loop::row_tiles, *tiles);
+    if (const auto tiles = column_tiles_of(plan, region)) {
+      return set_tiles(Loop::column_tiles, tiles->rows_of_chunk(way.chunk) * tiles->columns);
+    }
+    if (const auto tiles = row_tiles_of(plan, region)) {
+      return set_tiles(Loop::row_tiles, tiles->rows_of_chunk(way.chunk) * tiles->columns);
+    }
     way.strided = {strided_way(plan, table, region, way.stream, Phase::blocks),
                    strided_way(plan, table, region, way.stream, Phase::rest)};
   } else {

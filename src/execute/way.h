@@ -28,7 +28,8 @@ enum class Loop : uint8_t {
   row_tiles,  ///< codes unpacked for several rows of y. checkpoint/uint8/*/down_columns_*
   /// Codes unpacked for several rows of y, results transposed. checkpoint/uint8/*/*_indexed
   index_tiles,
-  blocks,  ///< blocks unpacked to codes and scales, tile by tile
+  column_tiles,  ///< pairs of 4-bit codes transposed. checkpoint/float4e2m1/*/columns_of_32
+  blocks,        ///< blocks unpacked to codes and scales, tile by tile
 };
 
 /// How one phase of a strided plan is carried out: src/execute/loop_order.h has the phases.

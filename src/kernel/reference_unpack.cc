@@ -85,6 +85,12 @@ void fields_of_words(const FieldArgs& a) {
   }
 }
 
+void fields_of_float4(const FieldArgs& a) {
+  fields_of_bytes(a);
+  constexpr auto kValues = float8_of<Element::float4e2m1>();
+  for (size_t i = 0; i < a.count; ++i) a.to[i] = kValues[a.to[i]];
+}
+
 void bytes_of_words(const uint8_t* from, size_t count, uint8_t* to) {
   for (size_t i = 0; i < 4 * count; ++i) to[i % 4 * count + i / 4] = from[i];
 }
@@ -108,6 +114,7 @@ void fill_reference_unpacking(Helpers& helpers) {
   helpers.unpack_float4 = unpack_float4;
   helpers.fields_of_bytes = fields_of_bytes;
   helpers.fields_of_words = fields_of_words;
+  helpers.fields_of_float4 = fields_of_float4;
   helpers.bytes_of_words = bytes_of_words;
 }
 

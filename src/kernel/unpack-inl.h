@@ -286,7 +286,8 @@ void Unpack(const uint8_t* from, size_t bytes, size_t count, uint8_t* to) {
 
 /// The codes of a field of bytes, which are shifted in 16-bit lanes: the mask drops the bits of the
 /// neighbour.
-inline void FieldsOfBytes(const FieldArgs& a) {
+template <class Code, class Scalar>
+HWY_INLINE void EachField(const FieldArgs& a, const Code& code, const Scalar& scalar) {
   const DBytes d;
   const hn::Repartition<uint16_t, DBytes> d16;
   const auto mask = hn::Set(d, static_cast<uint8_t>((1 << a.bits) - 1));
@@ -295,11 +296,23 @@ inline void FieldsOfBytes(const FieldArgs& a) {
   for (; i + lanes <= a.count; i += lanes) {
     const auto pairs = hn::BitCast(d16, hn::LoadU(d, a.from + i));
     const auto shifted = hn::BitCast(d, hn::ShiftRightSame(pairs, a.shift));
-    hn::StoreU(hn::And(shifted, mask), d, a.to + i);
+    hn::StoreU(code(hn::And(shifted, mask)), d, a.to + i);
   }
   for (; i < a.count; ++i) {
-    a.to[i] = static_cast<uint8_t>(a.from[i] >> a.shift & ((1 << a.bits) - 1));
+    a.to[i] = scalar(static_cast<uint8_t>(a.from[i] >> a.shift & ((1 << a.bits) - 1)));
   }
+}
+
+inline void FieldsOfBytes(const FieldArgs& a) {
+  const auto same = [](auto codes) DEQUANT_ATTR { return codes; };
+  EachField(a, same, same);
+}
+
+inline void FieldsOfFloat4(const FieldArgs& a) {
+  const auto values = hn::LoadDup128(DBytes(), Float4::kValues.data());
+  EachField(
+      a, [&](auto codes) DEQUANT_ATTR { return hn::TableLookupBytes(values, codes); },
+      [](uint8_t code) { return Float4::kValues[code]; });
 }
 
 /// Saturation changes no field. TruncateTo() of Highway 1.0.3 gives other bytes on AVX3_DL and the

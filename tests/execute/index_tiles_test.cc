@@ -108,8 +108,8 @@ TEST(IndexTiles, GiveRandomMatricesTheSpecifiedBitsOnEveryTarget) {
     ASSERT_TRUE(succeeds(plan));
     Tensors t = testing::random_tensors(random, *plan, 0);
     tiled += explain(*plan).value().starts_with("index tiles") ? 1 : 0;
-    ASSERT_NO_FATAL_FAILURE(testing::expect_bits_in_bands(random, m.plan, m.dimensions, *plan, t,
-                                                          m.sizes.columns))
+    ASSERT_NO_FATAL_FAILURE(
+        testing::expect_bits_in_bands(random, m.plan, m.dimensions, *plan, t, m.sizes.columns))
         << i;
   }
   EXPECT_GT(tiled, cases / 2);
@@ -133,8 +133,8 @@ TEST(IndexTiles, AreForAGroupIndexOfColumnsWithoutTooManyGroups) {
   EXPECT_TRUE(way(types(8), columns).starts_with("index tiles, unpacked, 4 chunks"));
   EXPECT_TRUE(way(types(448), columns).starts_with("index tiles"));
   EXPECT_TRUE(way(types(449), columns).starts_with("row tiles"));
-  EXPECT_TRUE(way(types(8), {{512, 1024, 0, 0, 1024, 1, 1}, {1024, 1, 1, 0, 1}})
-                  .starts_with("row tiles"));
+  EXPECT_TRUE(
+      way(types(8), {{512, 1024, 0, 0, 1024, 1, 1}, {1024, 1, 1, 0, 1}}).starts_with("row tiles"));
   Plan rows = types(8);
   rows.parameters.x_packing.columns = 0;
   EXPECT_TRUE(way(rows, columns).starts_with("index tiles"));

@@ -113,8 +113,8 @@ TEST(RowTiles, GiveRandomMatricesTheSpecifiedBitsOnEveryTarget) {
     Tensors t = random_tensors(random, *plan, 0);
     const std::string way = explain(*plan).value();
     tiled += way.starts_with("row tiles") || way.starts_with("index tiles") ? 1 : 0;
-    ASSERT_NO_FATAL_FAILURE(testing::expect_bits_in_bands(random, m.plan, m.dimensions, *plan, t,
-                                                          m.sizes.columns))
+    ASSERT_NO_FATAL_FAILURE(
+        testing::expect_bits_in_bands(random, m.plan, m.dimensions, *plan, t, m.sizes.columns))
         << i;
   }
   EXPECT_GT(tiled, cases * 9 / 16);
@@ -147,8 +147,8 @@ TEST(RowTiles, GiveRunsOfAGroupIndexTheSpecifiedBitsOnEveryTarget) {
     ASSERT_TRUE(succeeds(plan));
     Tensors t = random_tensors(random, *plan, 0);
     fill_with_runs(random, m.plan.parameters.group_index, t.group_index);
-    ASSERT_NO_FATAL_FAILURE(testing::expect_bits_in_bands(random, m.plan, m.dimensions, *plan, t,
-                                                          m.sizes.columns))
+    ASSERT_NO_FATAL_FAILURE(
+        testing::expect_bits_in_bands(random, m.plan, m.dimensions, *plan, t, m.sizes.columns))
         << i;
   }
 }
