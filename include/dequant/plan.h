@@ -230,7 +230,9 @@ DEQUANT_EXPORT Status run(const Plan& plan, const Buffers& buffers, const RunOpt
 
 /// Dequantizes a range of the elements of any plan, with the bits of run(). The buffers have just
 /// slices_of(plan, elements). For tensors that do not fit in memory, range by range in the order of
-/// y. Fails as run() does, and with invalid_argument when the range is not within the tensor.
+/// y. Fails as run() does, and with invalid_argument when the range is not within the tensor. Where
+/// neighbours of a row of y are far apart in x (GPTQ, AWQ, gpt-oss) or in a group index, ranges of
+/// 128 whole rows are fast, and parts of rows several times as slow.
 DEQUANT_EXPORT Status run_range(const Plan& plan, Range elements, const Buffers& buffers,
                                 const RunOptions& options = {});
 

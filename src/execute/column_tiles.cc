@@ -97,7 +97,7 @@ class Tiles {
     for (int64_t done = 0, n = 0; done < tiles_.columns; done += n) {
       n = std::min(kColumns, tiles_.columns - done);
       load_scales(at.scale, ceil_div(rows, tiles_.group), n);
-      unpack(at.x, rows, n);
+      transpose(at.x, rows, n);
       Offsets next = at;
       next.step(column_, n);
       const int64_t more = std::min(kColumns, tiles_.columns - done - n);
@@ -118,10 +118,11 @@ class Tiles {
         scale_, static_cast<size_t>(groups * columns), !has_infinity(job_.plan.input));
   }
 
-  /// Unpacks the codes of a tile: those of row r lie at codes_ + (r % 2 * pairs + r / 2) * columns,
-  /// as float8e4m3fn.
-  void unpack(int64_t at, int64_t rows, int64_t columns) noexcept {
+  /// Transposes the codes of a tile: those of row r start at byte (r % 2 * pairs + r / 2) *
+  /// row_bytes(columns) of codes_.
+  void transpose(int64_t at, int64_t rows, int64_t columns) noexcept {
     const int64_t pairs = ceil_div(rows, 2);
+    const int64_t pitch = 2 * row_bytes(columns);
     for (int64_t c = 0, n = 0; c < columns; c += n) {
       n = columns - c < 2 * kTransposed ? columns - c : kTransposed;
       const auto lines = x_.lines_of_rows(at + c * column_.x, 2 * pairs, n, column_.x);
@@ -130,30 +131,33 @@ class Tiles {
       job_.table.transpose[0]({.from = lines.first,
                                .from_stride = lines.stride,
                                .to = bytes_ + c,
-                               .to_stride = static_cast<size_t>(columns),
+                               .to_stride = static_cast<size_t>(pitch),
                                .rows = static_cast<size_t>(n),
                                .columns = static_cast<size_t>(pairs)});
     }
-    const auto count = static_cast<size_t>(pairs * columns);
-    job_.table.helpers.fields_of_float4({bytes_, count, 0, 4, codes_});
-    job_.table.helpers.fields_of_float4({bytes_, count, 4, 4, codes_ + count});
+    const int64_t count = pairs * pitch;
+    job_.table.helpers.split_nibbles(bytes_, static_cast<size_t>(count), codes_,
+                                     codes_ + count / 2);
   }
 
-  /// Dequantizes a tile to element `y`: every second row of a group at once, while it prefetches
-  /// the lines of the next tile.
+  static int64_t row_bytes(int64_t columns) { return ceil_div(columns, 2); }
+
+  /// Dequantizes a tile to element `y`: every second row of a group at once, while it prefetches the
+  /// lines of the next tile.
   void dequantize(int64_t y, int64_t rows, int64_t columns,
                   const PackedCodes::Lines& lines) const noexcept {
     const int64_t y_row = row_.y * calls_.y_size();
     auto* out = reinterpret_cast<uint8_t*>(job_.buffers.y.data()) + y * calls_.y_size();
-    for (int64_t first = 0, g = 0; first < rows; first += tiles_.group, ++g) {
+    const int64_t bytes = row_bytes(columns);
+    for (int64_t first = 0, done = 0, g = 0; first < rows; first += tiles_.group, ++g) {
       const int64_t n = std::min(tiles_.group, rows - first);
       for (const int64_t odd : {0, 1}) {
-        const int64_t row = first + odd;
         const int64_t count = (n - odd + 1) / 2;
-        lines.part(row / 2 * 2 + odd * count, count, rows).fetch();
-        calls_.rows(Element::float8e4m3fn, ScaleLayout::per_element,
-                    codes_ + (odd * ceil_div(rows, 2) + first / 2) * columns, out + row * y_row,
-                    {count, columns, columns, 2 * y_row, 0}, 1,
+        lines.part(done, count, rows).fetch();
+        done += count;
+        calls_.rows(job_.plan.input, ScaleLayout::per_element,
+                    codes_ + (odd * ceil_div(rows, 2) + first / 2) * bytes,
+                    out + (first + odd) * y_row, {count, columns, bytes, 2 * y_row, 0}, 1,
                     {scale_ + g * columns, zero_, nullptr, finite_normal_});
       }
     }
@@ -169,8 +173,9 @@ class Tiles {
   bool finite_normal_ = false;
   int32_t zero_[kColumns] = {};  ///< floats have none, but kernels advance the pointer
   alignas(64) float scale_[kParams];
-  alignas(64) uint8_t bytes_[kRows / 2 * kColumns];
-  alignas(64) uint8_t codes_[kRows * kColumns];
+  /// Of an odd number of columns each row has a byte more.
+  alignas(64) uint8_t bytes_[kRows / 2 * kColumns] = {};
+  alignas(64) uint8_t codes_[kRows * kColumns / 2];
 };
 
 }  // namespace

@@ -68,9 +68,11 @@ class PackedCodes {
 
     [[gnu::always_inline]] void fetch() const noexcept {
       for (int64_t k = 0; k < count; ++k) {
-        for (int64_t i = 0; i < bytes; i += static_cast<int64_t>(kCacheLine)) {
-          __builtin_prefetch(first + k * stride + i);
-        }
+        const uint8_t* line = first + k * stride;
+        const uint8_t* end = line + bytes;
+        // The last bytes may lie in a cache line of their own.
+        for (; line < end; line += kCacheLine) __builtin_prefetch(line);
+        __builtin_prefetch(end - 1);
       }
     }
   };

@@ -219,8 +219,9 @@ struct Helpers {
   UnpackFn unpack_float4 = nullptr;
   void (*fields_of_bytes)(const FieldArgs&) = nullptr;
   void (*fields_of_words)(const FieldArgs&) = nullptr;
-  /// fields_of_bytes() of float4e2m1, to float8e4m3fn codes of the same values.
-  void (*fields_of_float4)(const FieldArgs&) = nullptr;
+  /// Packs the low four bits of two bytes that follow one another to a byte of `low`, and the high
+  /// ones to a byte of `high`; of an odd last byte with zeros. The buffers do not overlap.
+  void (*split_nibbles)(const uint8_t* from, size_t count, uint8_t* low, uint8_t* high) = nullptr;
   /// Byte k of word i, of `count` words that follow one another, to to[k * count + i].
   void (*bytes_of_words)(const uint8_t* from, size_t count, uint8_t* to) = nullptr;
 

@@ -85,10 +85,12 @@ void fields_of_words(const FieldArgs& a) {
   }
 }
 
-void fields_of_float4(const FieldArgs& a) {
-  fields_of_bytes(a);
-  constexpr auto kValues = float8_of<Element::float4e2m1>();
-  for (size_t i = 0; i < a.count; ++i) a.to[i] = kValues[a.to[i]];
+void split_nibbles(const uint8_t* from, size_t count, uint8_t* low, uint8_t* high) {
+  for (size_t i = 0; i < count; i += 2) {
+    const unsigned pair = from[i] | (i + 1 < count ? from[i + 1] : 0U) << 8;
+    low[i / 2] = static_cast<uint8_t>((pair & 0xF) | (pair >> 4 & 0xF0));
+    high[i / 2] = static_cast<uint8_t>((pair >> 4 & 0xF) | (pair >> 8 & 0xF0));
+  }
 }
 
 void bytes_of_words(const uint8_t* from, size_t count, uint8_t* to) {
@@ -114,7 +116,7 @@ void fill_reference_unpacking(Helpers& helpers) {
   helpers.unpack_float4 = unpack_float4;
   helpers.fields_of_bytes = fields_of_bytes;
   helpers.fields_of_words = fields_of_words;
-  helpers.fields_of_float4 = fields_of_float4;
+  helpers.split_nibbles = split_nibbles;
   helpers.bytes_of_words = bytes_of_words;
 }
 

@@ -46,7 +46,7 @@ void FillUnpacking([[maybe_unused]] Table& table) {
   helpers.unpack_float4 = Unpack<Float4>;
   helpers.fields_of_bytes = FieldsOfBytes;
   helpers.fields_of_words = FieldsOfWords;
-  helpers.fields_of_float4 = FieldsOfFloat4;
+  helpers.split_nibbles = SplitNibbles;
   helpers.bytes_of_words = BytesOfWords;
 #endif
 }

@@ -286,8 +286,7 @@ void Unpack(const uint8_t* from, size_t bytes, size_t count, uint8_t* to) {
 
 /// The codes of a field of bytes, which are shifted in 16-bit lanes: the mask drops the bits of the
 /// neighbour.
-template <class Code, class Scalar>
-HWY_INLINE void EachField(const FieldArgs& a, const Code& code, const Scalar& scalar) {
+inline void FieldsOfBytes(const FieldArgs& a) {
   const DBytes d;
   const hn::Repartition<uint16_t, DBytes> d16;
   const auto mask = hn::Set(d, static_cast<uint8_t>((1 << a.bits) - 1));
@@ -296,23 +295,35 @@ HWY_INLINE void EachField(const FieldArgs& a, const Code& code, const Scalar& sc
   for (; i + lanes <= a.count; i += lanes) {
     const auto pairs = hn::BitCast(d16, hn::LoadU(d, a.from + i));
     const auto shifted = hn::BitCast(d, hn::ShiftRightSame(pairs, a.shift));
-    hn::StoreU(code(hn::And(shifted, mask)), d, a.to + i);
+    hn::StoreU(hn::And(shifted, mask), d, a.to + i);
   }
   for (; i < a.count; ++i) {
-    a.to[i] = scalar(static_cast<uint8_t>(a.from[i] >> a.shift & ((1 << a.bits) - 1)));
+    a.to[i] = static_cast<uint8_t>(a.from[i] >> a.shift & ((1 << a.bits) - 1));
   }
 }
 
-inline void FieldsOfBytes(const FieldArgs& a) {
-  const auto same = [](auto codes) DEQUANT_ATTR { return codes; };
-  EachField(a, same, same);
-}
-
-inline void FieldsOfFloat4(const FieldArgs& a) {
-  const auto values = hn::LoadDup128(DBytes(), Float4::kValues.data());
-  EachField(
-      a, [&](auto codes) DEQUANT_ATTR { return hn::TableLookupBytes(values, codes); },
-      [](uint8_t code) { return Float4::kValues[code]; });
+inline void SplitNibbles(const uint8_t* from, size_t count, uint8_t* low, uint8_t* high) {
+  const DBytes d;
+  const hn::Repartition<int16_t, DBytes> d16;
+  const hn::Rebind<uint8_t, decltype(d16)> half;
+  const auto first = hn::Set(d16, 0xF);
+  const auto second = hn::Set(d16, 0xF0);
+  const auto packed = [&](auto a, auto b) DEQUANT_ATTR {
+    return hn::DemoteTo(half, hn::Or(hn::And(a, first), hn::And(b, second)));
+  };
+  const size_t lanes = hn::Lanes(d);
+  size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto pairs = hn::BitCast(d16, hn::LoadU(d, from + i));
+    const auto by_4 = hn::ShiftRight<4>(pairs);
+    hn::StoreU(packed(pairs, by_4), half, low + i / 2);
+    hn::StoreU(packed(by_4, hn::ShiftRight<8>(pairs)), half, high + i / 2);
+  }
+  for (; i < count; i += 2) {
+    const unsigned pair = from[i] | (i + 1 < count ? from[i + 1] : 0U) << 8;
+    low[i / 2] = static_cast<uint8_t>((pair & 0xF) | (pair >> 4 & 0xF0));
+    high[i / 2] = static_cast<uint8_t>((pair >> 4 & 0xF) | (pair >> 8 & 0xF0));
+  }
 }
 
 /// Saturation changes no field. TruncateTo() of Highway 1.0.3 gives other bytes on AVX3_DL and the

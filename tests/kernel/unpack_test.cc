@@ -19,9 +19,6 @@ using enum CodeOrder;
 
 constexpr size_t kMost = 400;
 
-/// The codes of 0, 0.5, 1, 1.5, 2, 3, 4 and 6 in float8e4m3fn; the highest bit is the sign.
-constexpr std::array<uint8_t, 8> kFloat4{0x00, 0x30, 0x38, 0x3C, 0x40, 0x44, 0x48, 0x4C};
-
 class Unpacking : public ::testing::Test {
  protected:
   /// Counts of codes, all small ones, from random bytes that end at the guard page, with and
@@ -51,6 +48,7 @@ class Unpacking : public ::testing::Test {
   Random random_{11};
   GuardedBuffer from_{kMost * 2};
   GuardedBuffer to_{kMost * 2};
+  GuardedBuffer more_{kMost};
 };
 
 TEST_F(Unpacking, GivesTheCodesOfEveryLayoutOnEveryTarget) {
@@ -77,6 +75,8 @@ TEST_F(Unpacking, GivesTheCodesOfEveryLayoutOnEveryTarget) {
 }
 
 TEST_F(Unpacking, GivesTheValuesOfFloat4AsFloat8) {
+  // The codes of 0, 0.5, 1, 1.5, 2, 3, 4 and 6 in float8e4m3fn; the highest bit is the sign.
+  constexpr std::array<uint8_t, 8> kCodes{0x00, 0x30, 0x38, 0x3C, 0x40, 0x44, 0x48, 0x4C};
   for (const std::string_view target : targets()) {
     for (size_t count = 1; count <= kMost; count += count < 140 ? 1 : 17) {
       for (const size_t more : {size_t{0}, size_t{3}, size_t{64}}) {
@@ -88,7 +88,7 @@ TEST_F(Unpacking, GivesTheValuesOfFloat4AsFloat8) {
         table_of(target)->helpers.unpack_float4(from, bytes, count, to);
         for (size_t i = 0; i < count; ++i) {
           const unsigned code = from[i / 2] >> i % 2 * 4 & 15;
-          ASSERT_EQ(to[i], kFloat4[code & 7] | (code & 8) << 4) << target << " code " << i;
+          ASSERT_EQ(to[i], kCodes[code & 7] | (code & 8) << 4) << target << " code " << i;
         }
       }
     }
@@ -121,19 +121,19 @@ TEST_F(Unpacking, GivesTheFieldsOfBytesAndWords) {
   }
 }
 
-TEST_F(Unpacking, GivesTheFieldsOfFloat4AsFloat8) {
+TEST_F(Unpacking, SplitsNibbles) {
   const testing::Bytes data = testing::random_bytes(random_, kMost);
   for (const std::string_view target : targets()) {
     for (size_t count = 1; count <= kMost; ++count) {
-      for (const int shift : {0, 4}) {
-        uint8_t* from = from_.before_end(count);
-        std::memcpy(from, data.data(), count);
-        uint8_t* to = to_.before_end(count);
-        table_of(target)->helpers.fields_of_float4({from, count, shift, 4, to});
-        for (size_t i = 0; i < count; ++i) {
-          const unsigned code = from[i] >> shift & 15;
-          ASSERT_EQ(to[i], kFloat4[code & 7] | (code & 8) << 4) << target << " byte " << i;
-        }
+      uint8_t* from = from_.before_end(count);
+      std::memcpy(from, data.data(), count);
+      uint8_t* low = to_.before_end((count + 1) / 2);
+      uint8_t* high = more_.before_end((count + 1) / 2);
+      table_of(target)->helpers.split_nibbles(from, count, low, high);
+      for (size_t i = 0; i < (count + 1) / 2 * 2; ++i) {
+        const unsigned byte = i < count ? from[i] : 0;
+        ASSERT_EQ(low[i / 2] >> i % 2 * 4 & 15, byte & 15) << target << " byte " << i;
+        ASSERT_EQ(high[i / 2] >> i % 2 * 4 & 15, byte >> 4) << target << " byte " << i;
       }
     }
   }
