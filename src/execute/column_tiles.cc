@@ -112,6 +112,7 @@ class Tiles {
     Dimension column = column_;
     group.size = groups;
     column.size = columns;
+    static_assert(sizeof codes_ >= kParams * sizeof *scale_);
     gather_matrix(job_.plan, job_.buffers, job_.table, group, column, &Dimension::scale, at, codes_,
                   scale_);
     finite_normal_ = job_.table.helpers.all_finite_normal(
@@ -142,8 +143,8 @@ class Tiles {
 
   static int64_t row_bytes(int64_t columns) { return ceil_div(columns, 2); }
 
-  /// Dequantizes a tile to element `y`: every second row of a group at once, while it prefetches the
-  /// lines of the next tile.
+  /// Dequantizes a tile to element `y`: every second row of a group at once, while it prefetches
+  /// the lines of the next tile.
   void dequantize(int64_t y, int64_t rows, int64_t columns,
                   const PackedCodes::Lines& lines) const noexcept {
     const int64_t y_row = row_.y * calls_.y_size();

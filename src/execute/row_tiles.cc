@@ -159,7 +159,7 @@ class Tiles {
       const int64_t next = std::min(tiles_.columns - done, most_columns_);
       const bool fetches = job_.way.stream && next > 0;
       const auto lines = fetches ? lines_of(here.offsets().x, rows, next) : PackedCodes::Lines{};
-      if (!tiles_.down_columns && x_.are_pairs(from.x, tiles_.x_step, rows)) {
+      if (takes_pairs(from.x, rows, tile.elements)) {
         unpack_pairs(from.x, rows, tile.elements);
         dequantize_pairs(rows, tile.elements, from.y, lines);
         continue;
@@ -169,8 +169,16 @@ class Tiles {
       } else {
         unpack_columns(from.x, rows, tile.elements);
       }
-      dequantize({rows, tile.elements, pitch_, row_.y, 1}, codes_ + lead_, from.y, 0, lines);
+      dequantize({job_.plan.input, rows, tile.elements, pitch_, row_.y, 1}, codes_ + lead_, from.y,
+                 0, lines);
     }
+  }
+
+  /// True if the kernel for uint4 takes the codes of a tile in pairs: no group ends within one.
+  bool takes_pairs(int64_t at, int64_t rows, int64_t columns) const noexcept {
+    const bool whole = columns % 2 == 0 && (group_ % 2 == 0 || group_ == 1);
+    return whole && !tiles_.down_columns && !job_.plan.parameters.codebook &&
+           x_.are_pairs(at, tiles_.x_step, rows);
   }
 
   /// What a tile from code `at` on reads.
@@ -205,7 +213,7 @@ class Tiles {
   }
 
   /// The same for pairs of codes, which are transposed as bytes: first the codes in the low bits of
-  /// all bytes, then those in the high bits.
+  /// all bytes, then those in the high bits, each four bits for the kernel for uint4.
   void unpack_pairs(int64_t at, int64_t rows, int64_t columns) noexcept {
     const int64_t bytes = rows / 2;
     const PackedCodes::Lines all = lines_of(at, rows, columns);
@@ -221,8 +229,7 @@ class Tiles {
                                .columns = static_cast<size_t>(bytes)});
     }
     const auto count = static_cast<size_t>(bytes * columns);
-    job_.table.helpers.fields_of_bytes({spare_, count, 0, 4, codes_});
-    job_.table.helpers.fields_of_bytes({spare_, count, 4, 4, codes_ + count});
+    job_.table.helpers.split_nibbles(spare_, count, codes_, codes_ + count / 2);
   }
 
   /// Dequantizes the tile of unpack_pairs(): every eighth row at once, whose codes lie in the same
@@ -236,8 +243,10 @@ class Tiles {
       const int64_t first = !interleaved          ? field
                             : field < kInWord / 2 ? 2 * field
                                                   : 2 * field - (kInWord - 1);
-      dequantize({rows / kInWord, columns, kInWord / 2 * columns, kInWord * row_.y, kInWord},
-                 codes_ + byte * columns, y + first * row_.y, first, lines.part(field, 1, kInWord));
+      dequantize({Element::uint4, rows / kInWord, columns, kInWord / 2 * columns / 2,
+                  kInWord * row_.y, kInWord},
+                 codes_ + byte * columns / 2, y + first * row_.y, first,
+                 lines.part(field, 1, kInWord));
     }
   }
 
@@ -304,6 +313,7 @@ class Tiles {
 
   /// Rows of a tile, and the distances from one to the next.
   struct Rows {
+    Element x;  ///< of the codes
     int64_t count;
     int64_t columns;
     int64_t codes;  ///< bytes
@@ -323,7 +333,7 @@ class Tiles {
       n = std::min(kRowsAtOnce, rows.count - r);
       lines.part(r, n, rows.count).fetch();
       const int64_t param = (first + r * rows.apart) * params;
-      calls_.rows(job_.plan.input, layout, codes + r * rows.codes, out + r * y_row,
+      calls_.rows(rows.x, layout, codes + r * rows.codes, out + r * y_row,
                   {n, rows.columns, rows.codes, y_row, rows.apart * params}, group_,
                   {scale_ + param, zero_ + param, nullptr, finite_normal_});
     }
