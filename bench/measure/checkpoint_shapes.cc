@@ -131,14 +131,16 @@ void with_factor(Plan& plan, int64_t elements) {
   plan.parameters.result_factor = 0.007874015718698502F;
 }
 
-/// gpt-oss: rows of x in blocks are columns of y, of the sizes of its experts.
+/// gpt-oss: rows of x in blocks are columns of y, of about the sizes of its experts. Many columns
+/// fill whole cache lines of y.
 template <int64_t kBlock>
 void columns_of_blocks(Plan& plan, int64_t elements) {
   constexpr int64_t kRows = 2880;
   constexpr int64_t kBlocks = kRows / kBlock;
-  const int64_t columns = std::clamp<int64_t>(elements / kRows, 1, 2 * kRows);
+  const int64_t experts = std::max<int64_t>(elements / (kRows * 2 * kRows), 1);
+  const int64_t each = std::max<int64_t>(elements / experts / kRows, 1);
+  const int64_t columns = each > kRows ? each / 64 * 64 : each;
   const int64_t matrix = kRows * columns;
-  const int64_t experts = std::max<int64_t>(elements / matrix, 1);
   make_strided(plan, {{experts, matrix, matrix / kBlock, matrix / kBlock, matrix},
                       {kBlocks, kBlock, 1, 1, kBlock * columns},
                       {kBlock, 1, 0, 0, columns},
