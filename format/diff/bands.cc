@@ -29,7 +29,7 @@ Result<std::unique_ptr<Bands>> Bands::open(ModelFile& file, const DenseTensor& t
 Status Bands::open_chunks(const Plan& plan, RecipeReaders readers) {
   chunks_.emplace(plan, std::move(readers), Range{0, element_count(plan)}, most_bytes_,
                   parameter_memory(options_), options_.phases);
-  return chunks_->open();
+  return chunks_->open(options_.executor);
 }
 
 Result<bool> Bands::next_codes() {

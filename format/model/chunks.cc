@@ -105,7 +105,7 @@ bool Chunks::holds_codes(const Plan& plan, int64_t output_bytes, int64_t paramet
          cut_of(plan, true, output_bytes / output_bytes_of(plan), parameter_bytes).holds_codes;
 }
 
-Status Chunks::open() {
+Status Chunks::open(const Executor& executor) {
   const Stopwatch watch(phases_, &Phases::read);
   DEQUANT_CHECK(open(std::move(readers_.scale), &Slices::scale, &Buffers::scale));
   DEQUANT_CHECK(open(std::move(readers_.zero_point), &Slices::zero_point, &Buffers::zero_point));
@@ -119,7 +119,9 @@ Status Chunks::open() {
     whole_elements_ = cut.whole_elements;
     long_chunks_ = cut.long_chunks;
     if (cut.holds_codes) {
-      DEQUANT_TRY(codes_, readers_.codes->whole(parameter_bytes_));
+      DEQUANT_TRY(codes_, readers_.codes->seekable()
+                              ? readers_.codes->whole_at(parameter_bytes_, executor)
+                              : readers_.codes->whole(parameter_bytes_));
     }
   }
   // Chunks of packed codes are no ranges of elements, which alone can be read in order.

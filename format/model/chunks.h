@@ -62,9 +62,9 @@ class Chunks {
   /// have more than `parameter_bytes`. The codes are in a seekable storage.
   static bool holds_codes(const Plan& plan, int64_t output_bytes, int64_t parameter_bytes);
 
-  /// Reads the parameters that fit in `parameter_bytes`. Must be called first. Fails with io,
-  /// malformed or limit.
-  Status open();
+  /// Reads the parameters that fit in `parameter_bytes`, and codes that are held in memory, on
+  /// threads of the executor. Must be called first. Fails with io, malformed or limit.
+  Status open(const Executor& executor);
 
   /// How many threads can compute chunks at once: about the number of chunks; 1 where parameters
   /// are read chunk by chunk, as the limit then allows one chunk in memory.

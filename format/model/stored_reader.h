@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "dequant/executor.h"
 #include "dequant/plan.h"
 #include "dequant/tensor.h"
 
@@ -50,6 +51,9 @@ class StoredReader {
   /// `most`, and as read_at() does.
   Result<std::vector<std::byte>> whole(int64_t most);
 
+  /// The same of a seekable storage, by calls of read_at() on the threads of the executor.
+  Result<std::vector<std::byte>> whole_at(int64_t most, const Executor& executor);
+
   /// Must be called after the last read. Fails with malformed where the storage holds more
   /// elements, or where the file changed since it was opened.
   virtual Status finish() = 0;
@@ -70,6 +74,9 @@ class StoredReader {
   int64_t count_ = 0;
 
  private:
+  /// The bytes of all elements. Fails with limit where they are more than `most`.
+  Result<int64_t> all_bytes(int64_t most) const;
+
   int64_t done_ = 0;
   std::vector<std::byte> part_;  ///< of next()
 };

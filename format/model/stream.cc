@@ -130,7 +130,7 @@ Status stream(const Plan& plan, RecipeReaders readers, const StreamOptions& opti
   const int64_t parameters = parameter_memory(options);
   const auto part = [&](const Plan& own, RecipeReaders of_own, Range elements, int64_t) -> Status {
     Chunks chunks(own, std::move(of_own), elements, output, parameters, options.phases);
-    DEQUANT_CHECK(chunks.open());
+    DEQUANT_CHECK(chunks.open(options.executor));
     Chunk chunk;
     for (;;) {
       DEQUANT_TRY(const bool more, chunks.next(chunk));
@@ -150,7 +150,7 @@ Status fill(const Plan& plan, RecipeReaders readers, const StreamOptions& option
   const auto part = [&](const Plan& own, RecipeReaders of_own, Range elements,
                         int64_t first) -> Status {
     Chunks chunks(own, std::move(of_own), elements, kInMemory, parameters, options.phases);
-    DEQUANT_CHECK(chunks.open());
+    DEQUANT_CHECK(chunks.open(options.executor));
     std::vector<Chunk> memory(static_cast<size_t>(std::min(chunks.concurrency(), kMostReaders)));
     Team team(chunks, memory, Holds::codes, [&](Chunk& chunk) {
       const auto begin = static_cast<size_t>((first + chunk.elements.begin) * element_bytes);
@@ -186,7 +186,7 @@ Status Scatter::visit(const Plan& plan, RecipeReaders readers, Range elements,
   const auto part = [&](const Plan& own, RecipeReaders of_own, Range range,
                         int64_t first) -> Status {
     Chunks chunks(own, std::move(of_own), range, kOwn, parameters, options_.phases);
-    DEQUANT_CHECK(chunks.open());
+    DEQUANT_CHECK(chunks.open(options_.executor));
     const auto threads = static_cast<size_t>(std::min(
         {chunks.concurrency(), memory / 2 / kOwnMemory, static_cast<int64_t>(kMostThreads)}));
     Team team(chunks, std::span(memory_).first(threads), Holds::codes_and_output,
