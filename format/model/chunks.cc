@@ -29,7 +29,7 @@ struct Cut {
   bool holds_codes = false;  ///< all of them
 };
 
-/// Elements of a row of such a plan; 0 for other plans.
+/// Elements of such a row; 0 for plans that have none.
 int64_t row_of(const Plan& plan) {
   const Packing& packing = plan.parameters.x_packing;
   const int64_t neighbour = packing.columns != 0 ? packing.row : 1;
@@ -72,10 +72,7 @@ Cut cut_of(const Plan& plan, bool seekable, int64_t most, int64_t parameter_byte
     return code_bytes(elements) > own + own / 4 + kSlack;
   };
   if (count <= most) return {most};
-  if (seekable && !reads_more(most)) {
-    const bool indexed = plan.parameters.group_index.groups != 0;
-    return indexed ? of_whole_rows(plan, {most}, parameter_bytes) : Cut{most};
-  }
+  if (seekable && !reads_more(most)) return of_whole_rows(plan, {most}, parameter_bytes);
   int64_t elements = 1;
   for (auto d = plan.dimensions.rbegin(); d != plan.dimensions.rend(); ++d) {
     elements *= d->size;

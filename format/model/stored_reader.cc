@@ -3,17 +3,15 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
-#include <utility>
 
 #include "format/io/errors.h"
+#include "format/model/first_failure.h"
 
 namespace dequant::format {
 namespace {
 
 /// Bytes that are read at once.
 constexpr int64_t kStep = int64_t{1} << 20;
-
 /// Threads that read at once at most.
 constexpr int64_t kMostReaders = 64;
 
@@ -32,23 +30,18 @@ class AllParts {
     if (threads > 1 && executor.parallel_for != nullptr)
       executor.parallel_for(executor.self, threads, AllParts::task, this);
     task(this, 0);  // parts that no other thread has read
-    if (thrown_) std::rethrow_exception(thrown_);
-    return std::move(status_);
+    return failure_.take();
   }
 
  private:
   /// An Executor::Task: reads parts until none is left.
   static void task(void* self, size_t) {
     auto& all = *static_cast<AllParts*>(self);
-    try {
-      if (auto status = all.read_parts(); !status) all.stop(std::move(status), nullptr);
-    } catch (...) {  // out of memory; a task must not throw
-      all.stop({}, std::current_exception());
-    }
+    all.failure_.watch([&all] { return all.read_parts(); });
   }
 
   Status read_parts() {
-    while (!stopped_.load(std::memory_order_relaxed)) {
+    while (!failure_.happened()) {
       const int64_t i = next_.fetch_add(1, std::memory_order_relaxed);
       if (i >= parts_) break;
       const Range part{i * elements_, std::min((i + 1) * elements_, reader_.count())};
@@ -60,20 +53,12 @@ class AllParts {
     return {};
   }
 
-  void stop(Status status, std::exception_ptr thrown) {
-    if (stopped_.exchange(true)) return;
-    status_ = std::move(status);
-    thrown_ = std::move(thrown);
-  }
-
   const StoredReader& reader_;
   const std::span<std::byte> out_;
   const int64_t elements_;  ///< of a part: a multiple of 8, as readers demand
   const int64_t parts_;
   std::atomic<int64_t> next_{0};
-  std::atomic<bool> stopped_{false};
-  Status status_;
-  std::exception_ptr thrown_;
+  FirstFailure failure_;
 };
 
 }  // namespace

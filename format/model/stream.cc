@@ -2,10 +2,10 @@
 #include "format/model/stream.h"
 
 #include <algorithm>
-#include <exception>
 #include <new>
 
 #include "format/model/code_bands.h"
+#include "format/model/first_failure.h"
 
 namespace dequant::format {
 namespace {
@@ -44,8 +44,7 @@ class Team {
     if (memory_.size() > 1 && executor.parallel_for != nullptr)
       executor.parallel_for(executor.self, memory_.size(), Team::task, this);
     take_part(memory_[0]);  // chunks that the other threads did not compute
-    if (thrown_) std::rethrow_exception(thrown_);
-    return std::move(status_);
+    return failure_.take();
   }
 
  private:
@@ -67,15 +66,11 @@ class Team {
   }
 
   void take_part(Chunk& memory) noexcept {
-    try {
-      if (auto status = work(memory); !status) stop(std::move(status), nullptr);
-    } catch (...) {  // out of memory; a task must not throw
-      stop({}, std::current_exception());
-    }
+    failure_.watch([&] { return work(memory); });
   }
 
   Status work(Chunk& chunk) {
-    while (!stopped_.load(std::memory_order_relaxed)) {
+    while (!failure_.happened()) {
       DEQUANT_TRY(const bool more, chunks_.next(chunk));
       if (!more) break;
       DEQUANT_CHECK(work_(chunk));
@@ -83,19 +78,11 @@ class Team {
     return {};
   }
 
-  void stop(Status status, std::exception_ptr thrown) {
-    if (stopped_.exchange(true)) return;
-    status_ = std::move(status);
-    thrown_ = std::move(thrown);
-  }
-
   Chunks& chunks_;
   const std::span<Chunk> memory_;
   const Holds what_;
   const Work work_;
-  std::atomic<bool> stopped_{false};
-  Status status_;
-  std::exception_ptr thrown_;
+  FirstFailure failure_;
 };
 
 Range all_of(const Plan& plan) { return {0, element_count(plan)}; }

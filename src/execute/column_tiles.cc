@@ -21,9 +21,6 @@ constexpr int64_t kFew = 16;
 /// Rows of a tile: their codes fill a cache line of x.
 constexpr int64_t kRows = 128;
 constexpr int64_t kColumns = 256;
-/// Columns that are transposed at once, while the next are prefetched: far apart, the lines of a
-/// tile evict one another from the nearest cache.
-constexpr int64_t kTransposed = 16;
 /// Most groups of a tile.
 constexpr int64_t kGroups = kParams / kColumns;
 
@@ -45,23 +42,21 @@ std::optional<ColumnTiles> column_tiles_of(const Plan& plan, const Region& regio
   if (columns.y != 1 || columns.size < kFew || inner.x != 1 || inner.scale != 0) {
     return std::nullopt;
   }
-  ColumnTiles tiles{region.rank - 2, inner.size, columns.size, inner.size};
+  ColumnTiles tiles{{columns.size, kRows}, region.rank - 2, inner.size, inner.size};
   if (region.rank > 2) {
     const Dimension& outer = region.list[region.rank - 3];
     const bool follows = outer.x == inner.size && outer.y == inner.size * inner.y;
     if (follows && inner.size % 2 == 0 && kRows % inner.size == 0 &&
         inner.size >= kRows / kGroups) {
-      tiles = {region.rank - 3, outer.size * inner.size, columns.size, inner.size, outer};
+      tiles.first = region.rank - 3;
+      tiles.rows = outer.size * inner.size;
+      tiles.groups = outer;
     }
   }
   // Else a matrix may start in the middle of a tile, and a tile within a byte.
   if (tiles.first > 0 && tiles.rows % 2 != 0) return std::nullopt;
   if (tiles.rows < kFew || !starts_on_bytes(region, tiles.first)) return std::nullopt;
   return tiles;
-}
-
-int64_t ColumnTiles::rows_of_chunk(int64_t elements) const noexcept {
-  return std::max<int64_t>(elements / columns / kRows, 1) * kRows;
 }
 
 namespace {
@@ -124,18 +119,7 @@ class Tiles {
   void transpose(int64_t at, int64_t rows, int64_t columns) noexcept {
     const int64_t pairs = ceil_div(rows, 2);
     const int64_t pitch = 2 * row_bytes(columns);
-    for (int64_t c = 0, n = 0; c < columns; c += n) {
-      n = columns - c < 2 * kTransposed ? columns - c : kTransposed;
-      const auto lines = x_.lines_of_rows(at + c * column_.x, 2 * pairs, n, column_.x);
-      const int64_t next = std::min(kTransposed, columns - c - n);
-      x_.lines_of_rows(at + (c + n) * column_.x, 2 * pairs, next, column_.x).fetch();
-      job_.table.transpose[0]({.from = lines.first,
-                               .from_stride = lines.stride,
-                               .to = bytes_ + c,
-                               .to_stride = static_cast<size_t>(pitch),
-                               .rows = static_cast<size_t>(n),
-                               .columns = static_cast<size_t>(pairs)});
-    }
+    x_.transpose_bytes(x_.lines_of_rows(at, 2 * pairs, columns, column_.x), bytes_, pitch);
     const int64_t count = pairs * pitch;
     job_.table.helpers.split_nibbles(bytes_, static_cast<size_t>(count), codes_,
                                      codes_ + count / 2);

@@ -6,20 +6,17 @@
 #include <optional>
 
 #include "execute/chunk.h"
+#include "execute/matrix_tiles.h"
 
 namespace dequant {
 
 /// The innermost dimensions of a region as rows and columns of y. Rows may be two dimensions, of
 /// groups and of the rows of a group.
-struct ColumnTiles {
+struct ColumnTiles : MatrixTiles {
   size_t first;        ///< the outermost dimension of rows
-  int64_t rows;        ///< of the dimensions of rows
-  int64_t columns;     ///< of a row
+  int64_t rows;        ///< the product of the sizes of the dimensions of rows
   int64_t group;       ///< rows that share the scale of a column
   Dimension groups{};  ///< from a group to the next
-
-  /// Rows of a chunk of about so many elements.
-  int64_t rows_of_chunk(int64_t elements) const noexcept;
 };
 
 /// Nothing where other tiles are as fast.

@@ -56,10 +56,6 @@ std::optional<IndexTiles::Codes> codes_of(const Plan& plan, const Region& region
 
 }  // namespace
 
-int64_t IndexTiles::rows_of_chunk(int64_t elements) const noexcept {
-  return std::max<int64_t>(elements / columns / kRows, 1) * kRows;
-}
-
 std::optional<IndexTiles> index_tiles_of(const Plan& plan, const Region& region) noexcept {
   const int64_t groups = plan.parameters.group_index.groups;
   if (groups == 0 || region.rank < 2 || bits(unpacked(plan.input)) != 8) return std::nullopt;
@@ -71,7 +67,7 @@ std::optional<IndexTiles> index_tiles_of(const Plan& plan, const Region& region)
   if (!of_columns || groups > kMostGroups) return std::nullopt;
   const auto codes = codes_of(plan, region);
   if (!codes) return std::nullopt;
-  return IndexTiles{columns.size, *codes};
+  return IndexTiles{{columns.size, kRows}, *codes};
 }
 
 namespace {

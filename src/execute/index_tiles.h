@@ -6,19 +6,16 @@
 #include <optional>
 
 #include "execute/chunk.h"
+#include "execute/matrix_tiles.h"
 
 namespace dequant {
 
 /// How the innermost two dimensions of a region, rows and columns of y, are divided into tiles.
-struct IndexTiles {
-  /// What is contiguous in x.
+struct IndexTiles : MatrixTiles {
+  /// What is contiguous in x: the codes of a row, those of a column, or words down a column, whose
+  /// bytes hold whole codes.
   enum class Codes : uint8_t { rows, columns, bytes_of_words };
-
-  int64_t columns;  ///< of a row
   Codes codes;
-
-  /// Rows of a chunk of about so many elements.
-  int64_t rows_of_chunk(int64_t elements) const noexcept;
 };
 
 /// Nothing where the group index is not one of columns, or has too many groups for a table.

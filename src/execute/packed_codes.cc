@@ -255,6 +255,20 @@ int64_t PackedCodes::unpack_matrix(int64_t i, int64_t rows, int64_t count, uint8
   return lead;
 }
 
+void PackedCodes::transpose_bytes(const Lines& lines, uint8_t* to, int64_t pitch) const noexcept {
+  for (int64_t k = 0, n = 0; k < lines.count; k += n) {
+    n = lines.count - k < 2 * kTransposed ? lines.count - k : kTransposed;
+    const int64_t next = std::min(kTransposed, lines.count - k - n);
+    lines.part(k + n, next, lines.count).fetch();
+    table_.transpose[0]({.from = lines.first + k * lines.stride,
+                         .from_stride = lines.stride,
+                         .to = to + k,
+                         .to_stride = static_cast<size_t>(pitch),
+                         .rows = static_cast<size_t>(n),
+                         .columns = static_cast<size_t>(lines.bytes)});
+  }
+}
+
 PackedCodes::Lines PackedCodes::lines_of_matrix(int64_t i, int64_t rows,
                                                 int64_t count) const noexcept {
   const Unit unit = unit_of(packing_);

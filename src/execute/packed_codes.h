@@ -53,6 +53,9 @@ class PackedCodes {
   int64_t unpack_matrix(int64_t i, int64_t rows, int64_t count, uint8_t* out,
                         uint8_t* words) const noexcept;
 
+  /// Lines that are transposed at once.
+  static constexpr int64_t kTransposed = 16;
+
   /// Memory that is read for some codes.
   struct Lines {
     const uint8_t* first = nullptr;
@@ -76,6 +79,12 @@ class PackedCodes {
       }
     }
   };
+  /// The bytes of those lines, each line to a column of `to`: byte b of line k to to[b * pitch +
+  /// k]. Some lines at once, while the next are prefetched: far apart, many lines evict one another
+  /// from the nearest cache.
+  void transpose_bytes(const Lines& lines, uint8_t* to, int64_t pitch) const noexcept;
+
+  /// Those of unpack_matrix().
   Lines lines_of_matrix(int64_t i, int64_t rows, int64_t count) const noexcept;
   /// Those of `rows` codes each from the codes i, i + stride, ... on.
   Lines lines_of_rows(int64_t i, int64_t rows, int64_t count, int64_t stride) const noexcept;

@@ -25,8 +25,7 @@ constexpr int64_t kFewRows = 8;
 constexpr int64_t kColumnsOfWords = 256;
 constexpr int64_t kColumnsOfRows = 128;
 constexpr int64_t kColumnsOfParams = 64;
-/// Columns of y that are transposed at once where rows of x are columns of y.
-constexpr int64_t kTransposed = 16;
+constexpr int64_t kTransposed = PackedCodes::kTransposed;
 /// Rows between two prefetches.
 constexpr int64_t kRowsAtOnce = 16;
 /// Shorter groups, and runs of one group in a group index, are slower than a scale for each
@@ -47,9 +46,10 @@ std::optional<RowTiles> matrix_of(const Plan& plan, const Region& region) {
   const Dimensions d = region.dimensions();
   if (d.size() < 2 || d.back().y != 1) return std::nullopt;
   const bool down = runs_down_columns(packing);
-  // Memory delivers pairs of cache lines faster.
+  // Words, or columns, of the rows of a chunk fill whole cache lines of x. Memory delivers pairs of
+  // cache lines faster.
   const int64_t lines = down ? 1 : std::max(2 * 8 / packing.bits, 1);
-  RowTiles out{d.size() - 1, d.back().size, d.back().x, down, lines * kCacheLineBytes};
+  RowTiles out{{d.back().size, lines * kCacheLineBytes}, d.size() - 1, d.back().x, down};
   while (out.row-- > 0) {
     const Dimension& outer = d[out.row];
     if (outer.x == (down ? packing.row : 1)) return out;
@@ -60,10 +60,6 @@ std::optional<RowTiles> matrix_of(const Plan& plan, const Region& region) {
 }
 
 }  // namespace
-
-int64_t RowTiles::rows_of_chunk(int64_t elements) const noexcept {
-  return std::max<int64_t>(elements / columns / aligned, 1) * aligned;
-}
 
 std::optional<RowTiles> row_tiles_of(const Plan& plan, const Region& region) noexcept {
   const Packing& packing = plan.parameters.x_packing;
@@ -215,21 +211,10 @@ class Tiles {
   /// The same for pairs of codes, which are transposed as bytes: first the codes in the low bits of
   /// all bytes, then those in the high bits, each four bits for the kernel for uint4.
   void unpack_pairs(int64_t at, int64_t rows, int64_t columns) noexcept {
-    const int64_t bytes = rows / 2;
-    const PackedCodes::Lines all = lines_of(at, rows, columns);
-    for (int64_t k = 0, n = 0; k < columns; k += n) {
-      n = columns - k < 2 * kTransposed ? columns - k : kTransposed;
-      const int64_t next = std::min(kTransposed, columns - k - n);
-      if (next > 0) lines_of(at + (k + n) * tiles_.x_step, rows, next).fetch();
-      job_.table.transpose[0]({.from = all.first + k * all.stride,
-                               .from_stride = all.stride,
-                               .to = spare_ + k,
-                               .to_stride = static_cast<size_t>(columns),
-                               .rows = static_cast<size_t>(n),
-                               .columns = static_cast<size_t>(bytes)});
-    }
-    const auto count = static_cast<size_t>(bytes * columns);
-    job_.table.helpers.split_nibbles(spare_, count, codes_, codes_ + count / 2);
+    x_.transpose_bytes(lines_of(at, rows, columns), spare_, columns);
+    const int64_t count = rows / 2 * columns;
+    job_.table.helpers.split_nibbles(spare_, static_cast<size_t>(count), codes_,
+                                     codes_ + count / 2);
   }
 
   /// Dequantizes the tile of unpack_pairs(): every eighth row at once, whose codes lie in the same

@@ -5,19 +5,15 @@
 #include <optional>
 
 #include "execute/chunk.h"
+#include "execute/matrix_tiles.h"
 
 namespace dequant {
 
 /// The dimensions of a region as a matrix of rows and columns of y.
-struct RowTiles {
+struct RowTiles : MatrixTiles {
   size_t row;         ///< the dimension of rows; the dimensions inside it are the columns
-  int64_t columns;    ///< the product of their sizes
   int64_t x_step;     ///< codes of x from a column to the next
   bool down_columns;  ///< words of x run down columns; false: rows of x are columns of y
-  int64_t aligned;    ///< rows of which each word, or column, fills whole cache lines of x
-
-  /// Rows of a chunk of about so many elements.
-  int64_t rows_of_chunk(int64_t elements) const noexcept;
 };
 
 /// Nothing where tiles of rows have no advantage.

@@ -229,21 +229,19 @@ Way way_of(const Plan& plan, const Table& table, const Call& call) noexcept {
   } else if (plan.granularity == Granularity::strided) {
     way.loop = Loop::strided;
     const Region region = call.region != nullptr ? *call.region : first_region(plan);
-    const auto set_tiles = [&](Loop loop, int64_t chunk) {
+    const auto set_tiles = [&](Loop loop, const MatrixTiles& tiles) {
       way.loop = loop;
-      way.chunk = chunk;
-      way.chunks = ceil_div(elements, chunk);
+      way.chunk = tiles.chunk(way.chunk);
+      way.chunks = ceil_div(elements, way.chunk);
       return way;
     };
     if (const auto tiles = index_tiles_of(plan, region)) {
-      return set_tiles(Loop::index_tiles, tiles->rows_of_chunk(way.chunk) * tiles->columns);
+      return set_tiles(Loop::index_tiles, *tiles);
     }
     if (const auto tiles = column_tiles_of(plan, region)) {
-      return set_tiles(Loop::column_tiles, tiles->rows_of_chunk(way.chunk) * tiles->columns);
+      return set_tiles(Loop::column_tiles, *tiles);
     }
-    if (const auto tiles = row_tiles_of(plan, region)) {
-      return set_tiles(Loop::row_tiles, tiles->rows_of_chunk(way.chunk) * tiles->columns);
-    }
+    if (const auto tiles = row_tiles_of(plan, region)) return set_tiles(Loop::row_tiles, *tiles);
     way.strided = {strided_way(plan, table, region, way.stream, Phase::blocks),
                    strided_way(plan, table, region, way.stream, Phase::rest)};
   } else {
