@@ -4,26 +4,17 @@
 
 #include <gtest/gtest.h>
 
-#include "dequant/explain.h"
-#include "dequant/isa.h"
 #include "support/bands.h"
-#include "support/forced_target.h"
 #include "support/random_plan.h"
 
 namespace dequant {
 namespace {
 
 using testing::Dimensions;
+using testing::Matrix;
 using testing::Random;
 using testing::random_cases;
-using testing::succeeds;
-using testing::Tensors;
 using enum Element;
-
-struct Matrix {
-  Plan plan;
-  Dimensions dimensions;
-};
 
 /// y of [matrices, rows, columns] in blocks along the rows.
 Matrix random_matrix(Random& random) {
@@ -50,27 +41,14 @@ Matrix random_matrix(Random& random) {
 
 TEST(ColumnTiles, GiveRandomMatricesTheSpecifiedBitsOnEveryTarget) {
   Random random(1);
-  int tiled = 0;
   const int cases = random_cases(160);
-  for (int i = 0; i < cases; ++i) {
-    const testing::ForcedTarget forced(targets()[static_cast<size_t>(i) % targets().size()]);
-    const Matrix m = random_matrix(random);
-    const auto plan = strided_plan(m.plan, m.dimensions);
-    ASSERT_TRUE(succeeds(plan));
-    Tensors t = testing::random_tensors(random, *plan, 0);
-    tiled += explain(*plan).value().starts_with("column tiles") ? 1 : 0;
-    ASSERT_NO_FATAL_FAILURE(
-        testing::expect_bits_in_bands(random, m.plan, m.dimensions, *plan, t, m.dimensions[2].size))
-        << i;
-  }
-  EXPECT_GT(tiled, cases / 2);
+  const auto make = [&] { return random_matrix(random); };
+  EXPECT_GT(testing::expect_bits_of_matrices(random, cases, make, "column tiles"), cases / 2);
 }
 
 TEST(ColumnTiles, AreForGroupsAlongTheRows) {
   const auto way = [](const Dimensions& d, Element input = float4e2m1) {
-    const auto made = strided_plan({.input = input, .output = bfloat16}, d);
-    EXPECT_TRUE(succeeds(made));
-    return explain(*made).value();
+    return testing::way_name({.input = input, .output = bfloat16}, d);
   };
   EXPECT_TRUE(way({{512, 1, 1, 0, 256, 32}, {256, 512, 16, 0, 1}}).starts_with("column tiles"));
   EXPECT_TRUE(way({{512, 1, 0, 0, 256}, {256, 512, 1, 0, 1}}).starts_with("column tiles"));

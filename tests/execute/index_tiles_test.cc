@@ -3,20 +3,17 @@
 
 #include <gtest/gtest.h>
 
-#include "dequant/explain.h"
-#include "dequant/isa.h"
 #include "support/bands.h"
-#include "support/forced_target.h"
 #include "support/random_plan.h"
 
 namespace dequant {
 namespace {
 
 using testing::Dimensions;
+using testing::Matrix;
 using testing::Random;
 using testing::random_cases;
-using testing::succeeds;
-using testing::Tensors;
+using testing::way_name;
 using enum CodeOrder;
 
 /// The sizes of y: [matrices, rows, columns].
@@ -59,7 +56,8 @@ void add_words(Random& random, Plan& plan, Dimensions& d, const Sizes& sizes) {
   d[2].x = 1;
 }
 
-/// The parameters of a row are neighbours, or those of a group, or neither.
+/// Lays out one parameter: neighbours in memory belong to one row, or to one group, and may lie two
+/// apart. Returns the distance from a group to the next.
 int64_t add_strides(Random& random, Dimensions& d, const Sizes& sizes, int64_t groups,
                     int64_t Dimension::*stride) {
   const int64_t apart = random.in(0, 3) == 0 ? 2 : 1;
@@ -69,28 +67,22 @@ int64_t add_strides(Random& random, Dimensions& d, const Sizes& sizes, int64_t g
   return of_row ? apart : sizes.rows * apart;
 }
 
-struct Matrix {
-  Plan plan;
-  Dimensions dimensions;
-  Sizes sizes;
-};
-
 Matrix random_matrix(Random& random) {
   Matrix m;
-  m.sizes = random_sizes(random);
+  const Sizes sizes = random_sizes(random);
   m.plan = testing::random_parameters(random);
   Dimensions& d = m.dimensions;
-  const int64_t y_row = m.sizes.columns + (random.coin() ? 0 : random.in(1, 70));
-  d = {{.size = m.sizes.matrices, .y = m.sizes.rows * y_row},
-       {.size = m.sizes.rows, .y = y_row},
-       {.size = m.sizes.columns, .y = 1, .group_index = 1}};
+  const int64_t y_row = sizes.columns + (random.coin() ? 0 : random.in(1, 70));
+  d = {{.size = sizes.matrices, .y = sizes.rows * y_row},
+       {.size = sizes.rows, .y = y_row},
+       {.size = sizes.columns, .y = 1, .group_index = 1}};
   const bool packable = m.plan.input == Element::uint8 || m.plan.input == Element::int8;
-  packable ? add_words(random, m.plan, d, m.sizes) : add_elements(random, d, m.sizes);
+  packable ? add_words(random, m.plan, d, sizes) : add_elements(random, d, sizes);
   Parameters& p = m.plan.parameters;
   const int64_t groups = random.in(0, 7) == 0 ? random.in(200, 600) : random.in(1, 30);
   p.group_index.groups = groups;
-  p.group_index.scale = add_strides(random, d, m.sizes, groups, &Dimension::scale);
-  p.group_index.zero_point = add_strides(random, d, m.sizes, groups, &Dimension::zero_point);
+  p.group_index.scale = add_strides(random, d, sizes, groups, &Dimension::scale);
+  p.group_index.zero_point = add_strides(random, d, sizes, groups, &Dimension::zero_point);
   if (p.result_rounding && !testing::holds_differences(m.plan, *p.result_rounding)) {
     p.result_rounding = {};
   }
@@ -99,20 +91,9 @@ Matrix random_matrix(Random& random) {
 
 TEST(IndexTiles, GiveRandomMatricesTheSpecifiedBitsOnEveryTarget) {
   Random random(1);
-  int tiled = 0;
   const int cases = random_cases(240);
-  for (int i = 0; i < cases; ++i) {
-    const testing::ForcedTarget forced(targets()[static_cast<size_t>(i) % targets().size()]);
-    const Matrix m = random_matrix(random);
-    const auto plan = strided_plan(m.plan, m.dimensions);
-    ASSERT_TRUE(succeeds(plan));
-    Tensors t = testing::random_tensors(random, *plan, 0);
-    tiled += explain(*plan).value().starts_with("index tiles") ? 1 : 0;
-    ASSERT_NO_FATAL_FAILURE(
-        testing::expect_bits_in_bands(random, m.plan, m.dimensions, *plan, t, m.sizes.columns))
-        << i;
-  }
-  EXPECT_GT(tiled, cases / 2);
+  const auto make = [&] { return random_matrix(random); };
+  EXPECT_GT(testing::expect_bits_of_matrices(random, cases, make, "index tiles"), cases / 2);
 }
 
 /// y of [512, 1024], a group index for its columns.
@@ -125,23 +106,18 @@ Plan types(int64_t groups) {
 
 TEST(IndexTiles, AreForAGroupIndexOfColumnsWithoutTooManyGroups) {
   const Dimensions columns{{512, 1024, 1, 0, 1024}, {1024, 1, 0, 0, 1, 1, 1}};
-  const auto way = [](const Plan& plan, const Dimensions& d) {
-    const auto made = strided_plan(plan, d);
-    EXPECT_TRUE(succeeds(made));
-    return explain(*made).value();
-  };
-  EXPECT_TRUE(way(types(8), columns).starts_with("index tiles, unpacked, 4 chunks"));
-  EXPECT_TRUE(way(types(448), columns).starts_with("index tiles"));
-  EXPECT_TRUE(way(types(449), columns).starts_with("row tiles"));
-  EXPECT_TRUE(
-      way(types(8), {{512, 1024, 0, 0, 1024, 1, 1}, {1024, 1, 1, 0, 1}}).starts_with("row tiles"));
+  EXPECT_TRUE(way_name(types(8), columns).starts_with("index tiles, unpacked, 4 chunks"));
+  EXPECT_TRUE(way_name(types(448), columns).starts_with("index tiles"));
+  EXPECT_TRUE(way_name(types(449), columns).starts_with("row tiles"));
+  EXPECT_TRUE(way_name(types(8), {{512, 1024, 0, 0, 1024, 1, 1}, {1024, 1, 1, 0, 1}})
+                  .starts_with("row tiles"));
   Plan rows = types(8);
   rows.parameters.x_packing.columns = 0;
-  EXPECT_TRUE(way(rows, columns).starts_with("index tiles"));
+  EXPECT_TRUE(way_name(rows, columns).starts_with("index tiles"));
   rows.parameters.x_packing = {};
-  EXPECT_TRUE(way(rows, columns).starts_with("index tiles"));
+  EXPECT_TRUE(way_name(rows, columns).starts_with("index tiles"));
   rows.input = Element::int16;
-  EXPECT_TRUE(way(rows, columns).starts_with("strided: rows in place"));
+  EXPECT_TRUE(way_name(rows, columns).starts_with("strided: rows in place"));
 }
 
 }  // namespace

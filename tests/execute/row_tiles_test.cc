@@ -4,10 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dequant/explain.h"
-#include "dequant/isa.h"
 #include "support/bands.h"
-#include "support/forced_target.h"
 #include "support/random_plan.h"
 
 namespace dequant {
@@ -15,11 +12,11 @@ namespace {
 
 using testing::Bytes;
 using testing::Dimensions;
+using testing::Matrix;
 using testing::Random;
 using testing::random_cases;
-using testing::random_tensors;
-using testing::succeeds;
 using testing::Tensors;
+using testing::way_name;
 using enum CodeOrder;
 
 /// The sizes of y: [matrices, rows, columns].
@@ -50,11 +47,11 @@ void add_packing(Random& random, Plan& plan, const Sizes& sizes, bool down) {
   if (down) p.columns = sizes.matrices * sizes.rows + random.in(0, 3);
 }
 
-void add_group_index(Plan& plan, Dimensions& d, const Sizes& sizes, int64_t groups) {
+void add_group_index(Plan& plan, Dimensions& d, int64_t groups) {
   d[2].block = 1;
   d[2].scale = d[2].zero_point = 0;
   d[2].group_index = 1;
-  plan.parameters.group_index = {.groups = groups, .scale = sizes.rows, .zero_point = sizes.rows};
+  plan.parameters.group_index = {.groups = groups, .scale = d[1].size, .zero_point = d[1].size};
 }
 
 /// Scales and zero points of blocks of columns, of rows, or of a group index.
@@ -66,34 +63,28 @@ void add_params(Random& random, Plan& plan, Dimensions& d, const Sizes& sizes) {
   d[2].scale = d[1].scale == 1 ? sizes.rows : 1;
   d[2].block = block;
   for (Dimension& one : d) one.zero_point = one.scale;
-  if (random.in(0, 3) == 0) add_group_index(plan, d, sizes, groups);
+  if (random.in(0, 3) == 0) add_group_index(plan, d, groups);
 }
-
-struct Matrix {
-  Plan plan;
-  Dimensions dimensions;
-  Sizes sizes;
-};
 
 Matrix random_matrix(Random& random) {
   Matrix m;
-  m.sizes = random_sizes(random);
+  const Sizes sizes = random_sizes(random);
   m.plan = testing::random_parameters(random);
   // Plans of other inputs have no layout.
   while (m.plan.input != Element::uint8 && m.plan.input != Element::int8) {
     m.plan = testing::random_parameters(random);
   }
   const bool down = random.in(0, 2) != 0;
-  add_packing(random, m.plan, m.sizes, down);
+  add_packing(random, m.plan, sizes, down);
   const int64_t row = m.plan.parameters.x_packing.row;
-  const int64_t y_row = m.sizes.columns + (random.coin() ? 0 : random.in(1, 70));
+  const int64_t y_row = sizes.columns + (random.coin() ? 0 : random.in(1, 70));
   m.dimensions.resize(3);
-  m.dimensions[0].size = m.sizes.matrices;
-  m.dimensions[0].x = down ? m.sizes.rows * row : m.sizes.columns * row;
-  m.dimensions[0].y = m.sizes.rows * y_row;
-  m.dimensions[1] = {.size = m.sizes.rows, .x = down ? row : 1, .y = y_row};
-  m.dimensions[2] = {.size = m.sizes.columns, .x = down ? 1 : row, .y = 1};
-  add_params(random, m.plan, m.dimensions, m.sizes);
+  m.dimensions[0].size = sizes.matrices;
+  m.dimensions[0].x = down ? sizes.rows * row : sizes.columns * row;
+  m.dimensions[0].y = sizes.rows * y_row;
+  m.dimensions[1] = {.size = sizes.rows, .x = down ? row : 1, .y = y_row};
+  m.dimensions[2] = {.size = sizes.columns, .x = down ? 1 : row, .y = 1};
+  add_params(random, m.plan, m.dimensions, sizes);
   Parameters& p = m.plan.parameters;
   if (p.result_rounding && !testing::holds_differences(m.plan, *p.result_rounding)) {
     p.result_rounding = {};
@@ -103,20 +94,15 @@ Matrix random_matrix(Random& random) {
 
 TEST(RowTiles, GiveRandomMatricesTheSpecifiedBitsOnEveryTarget) {
   Random random(1);
-  int tiled = 0;
   const int cases = random_cases(160);
-  for (int i = 0; i < cases; ++i) {
-    const testing::ForcedTarget forced(targets()[static_cast<size_t>(i) % targets().size()]);
-    const Matrix m = random_matrix(random);
-    const auto plan = strided_plan(m.plan, m.dimensions);
-    ASSERT_TRUE(succeeds(plan));
-    Tensors t = random_tensors(random, *plan, 0);
-    const std::string way = explain(*plan).value();
-    tiled += way.starts_with("row tiles") || way.starts_with("index tiles") ? 1 : 0;
-    ASSERT_NO_FATAL_FAILURE(
-        testing::expect_bits_in_bands(random, m.plan, m.dimensions, *plan, t, m.sizes.columns))
-        << i;
-  }
+  std::vector<std::string> ways;
+  const auto keep = [](const Matrix&, Tensors&) {};
+  testing::expect_bits_of_matrices(
+      random, cases, [&] { return random_matrix(random); }, keep, ways);
+  // Index tiles hand an index of whole groups to row tiles.
+  const auto tiled = std::count_if(ways.begin(), ways.end(), [](const std::string& way) {
+    return way.starts_with("row tiles") || way.starts_with("index tiles");
+  });
   EXPECT_GT(tiled, cases * 9 / 16);
 }
 
@@ -134,23 +120,20 @@ void fill_with_runs(Random& random, const GroupIndex& index, Bytes& entries) {
 
 TEST(RowTiles, GiveRunsOfAGroupIndexTheSpecifiedBitsOnEveryTarget) {
   Random random(2);
-  const int cases = random_cases(80);
-  for (int i = 0; i < cases; ++i) {
-    const testing::ForcedTarget forced(targets()[static_cast<size_t>(i) % targets().size()]);
+  const auto make = [&] {
     Matrix m = random_matrix(random);
     if (m.plan.parameters.group_index.groups == 0) {
       m.dimensions[0].scale = m.dimensions[0].zero_point = 0;
       m.dimensions[1].scale = m.dimensions[1].zero_point = 1;
-      add_group_index(m.plan, m.dimensions, m.sizes, random.in(1, 9));
+      add_group_index(m.plan, m.dimensions, random.in(1, 9));
     }
-    const auto plan = strided_plan(m.plan, m.dimensions);
-    ASSERT_TRUE(succeeds(plan));
-    Tensors t = random_tensors(random, *plan, 0);
+    return m;
+  };
+  const auto fill = [&](const Matrix& m, Tensors& t) {
     fill_with_runs(random, m.plan.parameters.group_index, t.group_index);
-    ASSERT_NO_FATAL_FAILURE(
-        testing::expect_bits_in_bands(random, m.plan, m.dimensions, *plan, t, m.sizes.columns))
-        << i;
-  }
+  };
+  std::vector<std::string> ways;
+  testing::expect_bits_of_matrices(random, random_cases(80), make, fill, ways);
 }
 
 /// y of [512, 1024] in groups of 128 columns.
@@ -161,23 +144,18 @@ Plan types() {
 }
 
 TEST(RowTiles, AreForWordsDownColumnsAndForColumnsOfRows) {
-  const auto way = [](const Plan& plan, const Dimensions& d) {
-    const auto made = strided_plan(plan, d);
-    EXPECT_TRUE(succeeds(made));
-    return explain(*made).value();
-  };
   Plan plan = types();
-  EXPECT_TRUE(way(plan, {{512, 1024, 1, 0, 1024}, {1024, 1, 512, 0, 1, 128}})
+  EXPECT_TRUE(way_name(plan, {{512, 1024, 1, 0, 1024}, {1024, 1, 512, 0, 1, 128}})
                   .starts_with("row tiles, unpacked, 4 chunks"));
-  EXPECT_TRUE(way(plan, {{7, 1024, 1, 0, 1024}, {1024, 1, 512, 0, 1, 128}})
+  EXPECT_TRUE(way_name(plan, {{7, 1024, 1, 0, 1024}, {1024, 1, 512, 0, 1, 128}})
                   .starts_with("strided: tiles, unpacked"));
   plan.parameters.x_packing = {.order = interleaved, .bits = 4, .row = 512};
-  EXPECT_TRUE(way(plan, {{512, 1, 1, 0, 1024}, {1024, 512, 512, 0, 1, 128}})
+  EXPECT_TRUE(way_name(plan, {{512, 1, 1, 0, 1024}, {1024, 512, 512, 0, 1, 128}})
                   .starts_with("row tiles, unpacked, 2 chunks"));
   plan.parameters.x_packing.row = 1024;
-  EXPECT_TRUE(way(plan, {{512, 1024, 1, 0, 1024}, {1024, 1, 512, 0, 1, 128}})
+  EXPECT_TRUE(way_name(plan, {{512, 1024, 1, 0, 1024}, {1024, 1, 512, 0, 1, 128}})
                   .starts_with("strided: tiles, unpacked"));
-  EXPECT_TRUE(way(plan, {{512, 1024, 8, 0, 1024}, {1024, 1, 1, 0, 1, 128}})
+  EXPECT_TRUE(way_name(plan, {{512, 1024, 8, 0, 1024}, {1024, 1, 1, 0, 1, 128}})
                   .starts_with("groups, unpacked"));
 }
 
