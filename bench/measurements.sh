@@ -40,10 +40,16 @@ for name in "$@"; do
     transposes)
       measure "$name" --cell 'strided/uint8/*/n*,strided/int4/*/n*' --elements 256Mi --repeat 3
       ;;
-    checkpoints) measure "$name" --cell 'checkpoint/*' --elements 256Mi --repeat 3 ;;
+    checkpoints | checkpoints_avx512) # two machines of the document
+      measure "$name" --cell 'checkpoint/*' --elements 256Mi --repeat 3
+      ;;
+    transposed_avx2)
+      measure "$name" --cell 'checkpoint/*columns*,checkpoint/*indexed*' --elements 256Mi \
+        --repeat 3 --target avx2
+      ;;
     *)
       echo "measurements: $name is none of beyond, avx2, caches, ranges, threads, cliffs," \
-        "transposes, checkpoints" >&2
+        "transposes, checkpoints, checkpoints_avx512, transposed_avx2" >&2
       exit 2
       ;;
   esac

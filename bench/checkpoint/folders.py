@@ -9,7 +9,8 @@ reads all files of the input and writes files as large as the output's by as man
 a time, flushed to the disk as convert does. Before each of them the input leaves the page cache, if
 it is on a disk, and memory for the output is taken once and given back. Prints the median and the
 least of the seconds of both, the ratios of medians and of leasts, which other load changes less,
-and the peak of resident memory of dequant. Needs numpy.
+the least seconds of processors that dequant took outside of the operating system (user) and in it
+(system), and the peak of its resident memory. Needs numpy.
 """
 
 import argparse
@@ -48,14 +49,16 @@ def fresh_memory(folder, size):
 
 
 def convert(dequant, source, target, threads, dtype):
-    """Seconds, and the peak of resident memory in bytes."""
+    """Seconds: of the clock, of processors outside of the operating system and in it; and the peak
+    of resident memory in bytes."""
     command = [dequant, "convert", str(source), "-o", str(target), "--quiet", "-T", str(threads),
                "--dtype", dtype]
     begin = time.monotonic()
     _, status, usage = os.wait4(os.posix_spawn(command[0], command, os.environ), 0)
     if status != 0:
         sys.exit(f"dequant failed: {' '.join(command)}")
-    return time.monotonic() - begin, usage.ru_maxrss * 1024
+    seconds = time.monotonic() - begin, usage.ru_utime, usage.ru_stime
+    return seconds, usage.ru_maxrss * 1024
 
 
 def ranges(path, size, parts):
@@ -115,12 +118,14 @@ def main():
             source, target = pathlib.Path(temporary, "in"), pathlib.Path(temporary, "out")
             write_checkpoint(source, scheme, a.gib)
             ours, copies, peak = [], [], 0
+            user = system = float("inf")
             size = sum(path.stat().st_size for path in source.iterdir())
             for _ in range(a.rounds):
                 forget(source)
                 fresh_memory(source.parent, 4 * size)
                 seconds, memory = convert(program, source, target, a.threads, a.dtype)
-                ours.append(seconds)
+                ours.append(seconds[0])
+                user, system = min(user, seconds[1]), min(system, seconds[2])
                 peak = max(peak, memory)
                 sizes = [path.stat().st_size for path in target.glob("*.safetensors")]
                 shutil.rmtree(target)
@@ -131,7 +136,8 @@ def main():
             mine, copied = statistics.median(ours), statistics.median(copies)
             print(f"{scheme:8} convert {mine:6.2f} s  copy {copied:6.2f} s  "
                   f"ratio {mine / copied:5.2f}  least {min(ours):6.2f} {min(copies):6.2f} "
-                  f"{min(ours) / min(copies):5.2f}  peak {peak / MIB:6.0f} MiB", flush=True)
+                  f"{min(ours) / min(copies):5.2f}  user {user:5.2f} system {system:5.2f}  "
+                  f"peak {peak / MIB:6.0f} MiB", flush=True)
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ std::optional<ColumnTiles> column_tiles_of(const Plan& plan, const Region& regio
       tiles.groups = outer;
     }
   }
-  // Else a matrix may start in the middle of a tile, and a tile within a byte.
+  // A matrix of an odd number of rows may end within a tile, and the next tile start within a byte.
   if (tiles.first > 0 && tiles.rows % 2 != 0) return std::nullopt;
   if (tiles.rows < kFew || !starts_on_bytes(region, tiles.first)) return std::nullopt;
   return tiles;
@@ -101,7 +101,7 @@ class Tiles {
     }
   }
 
-  /// Loads the scales of a tile: that of group g and of column c to entry g * columns + c.
+  /// Loads the scales of a tile: the scale of group g and column c to entry g * columns + c.
   void load_scales(int64_t at, int64_t groups, int64_t columns) noexcept {
     Dimension group = tiles_.groups;
     Dimension column = column_;
@@ -114,7 +114,7 @@ class Tiles {
         scale_, static_cast<size_t>(groups * columns), !has_infinity(job_.plan.input));
   }
 
-  /// Transposes the codes of a tile: those of row r start at byte (r % 2 * pairs + r / 2) *
+  /// Transposes the codes of a tile. The codes of row r start at byte (r % 2 * pairs + r / 2) *
   /// row_bytes(columns) of codes_.
   void transpose(int64_t at, int64_t rows, int64_t columns) noexcept {
     const int64_t pairs = ceil_div(rows, 2);
@@ -158,7 +158,7 @@ class Tiles {
   bool finite_normal_ = false;
   int32_t zero_[kColumns] = {};  ///< floats have none, but kernels advance the pointer
   alignas(64) float scale_[kParams];
-  /// Of an odd number of columns each row has a byte more.
+  /// Transposed bytes. Rows of an odd number of columns have one byte more, which is 0.
   alignas(64) uint8_t bytes_[kRows / 2 * kColumns] = {};
   alignas(64) uint8_t codes_[kRows * kColumns / 2];
 };

@@ -1,6 +1,6 @@
-// The scales and zero points of all groups are loaded once for some rows. The codes of a tile are
-// unpacked with the rows innermost, a kernel call for each column takes the parameters of its group
-// where they lie, and the results are transposed to y.
+// The scales and zero points of all groups are loaded once for some rows, into a table. The codes
+// of a tile are unpacked with the rows innermost. A kernel call dequantizes a column with the
+// entries of the column's group in the table. The results are transposed to y.
 #include "execute/index_tiles.h"
 
 #include <algorithm>
@@ -36,7 +36,8 @@ constexpr int64_t kTable = kMostGroups * kRows;
 constexpr int64_t kUnit = 32;
 /// Columns between two prefetches.
 constexpr int64_t kColumnsAtOnce = 8;
-/// Runs of one group that row tiles dequantize with one scale for each row, on average.
+/// Where neighbouring columns of one group are so many on average, row tiles are faster: one scale
+/// for each row.
 constexpr int64_t kLongRun = 16;
 
 std::optional<IndexTiles::Codes> codes_of(const Plan& plan, const Region& region) {
@@ -112,7 +113,7 @@ class Tiles {
     }
   }
 
-  /// Loads the parameters of all groups: those of row r and of group g to entry g * rows + r.
+  /// Loads the parameters of all groups: the parameter of row r and group g to entry g * rows + r.
   void load_table(const Offsets& at, int64_t rows) noexcept {
     const Plan& plan = job_.plan;
     const GroupIndex& index = plan.parameters.group_index;
@@ -143,8 +144,9 @@ class Tiles {
     }
   }
 
-  /// Unpacks the codes of a tile. Column c is field q % fields_ of byte q / fields_ of its words, q
-  /// = lead_ + c; its codes lie at codes_ + (q % fields_ * bytes_ + q / fields_) * rows.
+  /// Unpacks the codes of a tile. With q = lead_ + c, column c is field q % fields_ of byte q /
+  /// fields_ of the words, and the codes of column c lie at codes_ + (q % fields_ * bytes_ + q /
+  /// fields_) * rows.
   void unpack(int64_t at, int64_t rows, int64_t columns) noexcept {
     lead_ = 0;
     fields_ = 1;
@@ -246,9 +248,9 @@ class Tiles {
   const Dimension& row_;
   const Dimension& column_;
   const PackedCodes x_;
-  int64_t lead_ = 0;
-  int64_t fields_ = 1;
-  int64_t bytes_ = 0;
+  int64_t lead_ = 0;    ///< columns of the first unit of words before the tile
+  int64_t fields_ = 1;  ///< columns of a byte
+  int64_t bytes_ = 0;   ///< of the words of a row, in the tile
   bool finite_normal_ = false;
   int32_t group_[kColumns];  ///< of each column of a tile
   alignas(64) float scale_[kTable];
