@@ -147,6 +147,28 @@ void columns_of_blocks(Plan& plan, int64_t elements) {
                       {columns, kRows, kBlocks, kBlocks, 1}});
 }
 
+/// AWQ's layout GEMV: rows of scales are longer than their groups.
+template <int64_t kBlock>
+void padded_groups(Plan& plan, int64_t elements) {
+  constexpr int64_t kGroups = kRow / kBlock;
+  constexpr int64_t kPadded = kGroups + 8;
+  make_strided(plan, {{rows(elements), kRow, kPadded, kPadded, kRow},
+                      {kGroups, kBlock, 1, 1, kBlock},
+                      {kBlock, 1, 0, 0, 1}});
+}
+
+/// ModelOpt: a byte has the codes of two rows.
+template <int64_t kBlock>
+void row_pairs(Plan& plan, int64_t elements) {
+  constexpr int64_t kGroups = kRow / kBlock;
+  make_strided(plan,
+               {{std::max<int64_t>(rows(elements) / 2, 1), 2 * kRow, 2 * kGroups, 0, 2 * kRow},
+                {2, 1, kGroups, 0, kRow},
+                {kGroups, 2 * kBlock, 1, 0, kBlock},
+                {kBlock, 2, 0, 0, 1}});
+  plan.has_zero_point = false;
+}
+
 constexpr std::array kLayouts{
     Shape{"stream_3_of_32", in_rows<stream, 3, 32>},
     Shape{"stream_4_of_32", in_rows<stream, 4, 32>},
@@ -182,10 +204,20 @@ constexpr std::array kTransposed{
     Shape{"columns_of_32", columns_of_blocks<32>},
 };
 
+constexpr std::array kPadded{
+    Shape{"padded_groups_of_128", padded_groups<128>},
+};
+
+constexpr std::array kPairs{
+    Shape{"row_pairs_of_128", row_pairs<128>},
+};
+
 }  // namespace
 
 std::span<const Shape> layout_shapes() noexcept { return kLayouts; }
 std::span<const Shape> arithmetic_shapes() noexcept { return kArithmetic; }
 std::span<const Shape> transposed_shapes() noexcept { return kTransposed; }
+std::span<const Shape> padded_shapes() noexcept { return kPadded; }
+std::span<const Shape> pair_shapes() noexcept { return kPairs; }
 
 }  // namespace dequant::bench

@@ -12,7 +12,21 @@ using Name = std::string_view;
 /// The words of 32 bits of a stream of codes.
 int64_t words_of(int64_t codes, int64_t bits) { return blocks_of(codes * bits, 32); }
 
+CheckpointNode awq_gemv(Choices& c) {
+  const int64_t out = c.in(2, 5);
+  const int64_t size = c.each<int64_t>({32, 64, 128}, "_a_group");
+  const bool one = c.each<Name>({"groups", "one_group"}) == "one_group";
+  const int64_t groups = one ? 1 : c.in(2, 3);
+  const int64_t words = 128 / size;  // of a row of zero points, for up to 8 groups
+  return {{{"qweight", int32, {out, groups * size / 8}},
+           {"qzeros", int32, {out, words}},
+           {"scales", c.any({float16, bfloat16, float32}), {out, words * 8}}},
+          {{"group_size", one ? -1 : size}, {"version", "gemv"}},
+          one ? "one_group" : "groups"};
+}
+
 CheckpointNode awq(Choices& c) {
+  if (c.each<Name>({"gemm", "gemv"}) == "gemv") return awq_gemv(c);
   const Name form = c.each<Name>({"groups", "short_group", "one_group"});
   const Element scale = c.each({float16, bfloat16, float32});
   const auto [in, size, groups] = groups_of(c, form);

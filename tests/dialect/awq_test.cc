@@ -46,14 +46,26 @@ struct Shapes {
   Type scales = {float32, {kGroups, kOut}};
   int64_t group_size = kGroup;
   Element output = float32;
+  awq::Version version = awq::Version::gemm;
 };
+
+/// Six groups of 32 inputs, whose rows of zero points have four words.
+constexpr int64_t kGemvIn = 192;
+Shapes gemv() {
+  return {.qweight = {int32, {kOut, kGemvIn / 8}},
+          .qzeros = {int32, {kOut, 4}},
+          .scales = {float32, {kOut, 32}},
+          .group_size = 32,
+          .version = awq::Version::gemv};
+}
 
 Result<Plan> plan_of(const Shapes& s) {
   return awq::dequantize({{s.qweight.element, s.qweight.shape},
                           {s.qzeros.element, s.qzeros.shape},
                           {s.scales.element, s.scales.shape},
                           s.group_size,
-                          s.output});
+                          s.output,
+                          s.version});
 }
 
 TEST(Awq, WordsHaveEightOutputsInAnOrderOfTheirOwn) {
@@ -71,6 +83,29 @@ TEST(Awq, WordsHaveEightOutputsInAnOrderOfTheirOwn) {
       const int64_t g = i / kGroup;
       const float difference = static_cast<float>(code(i, o)) - static_cast<float>(zero(g, o));
       ASSERT_EQ(float_of(code_at(float32, y, o * kIn + i)), difference * scale(g, o))
+          << o << " " << i;
+    }
+  }
+}
+
+TEST(Awq, WordsOfGemvHaveEightInputsInTheirOrder) {
+  const auto plan = plan_of(gemv());
+  ASSERT_TRUE(succeeds(plan));
+  WordMatrix codes(kOut, kGemvIn / 8), zeros(kOut, 4);
+  std::vector<uint32_t> scales(kOut * 32, bits_of(-1.0F));
+  for (int64_t o = 0; o < kOut; ++o) {
+    for (int b = 0; b < 4; ++b) {
+      for (int64_t i = 0; i < kGemvIn; ++i) codes.put(o, i / 8, i % 8 * 4 + b, code(i, o), b);
+      for (int64_t g = 0; g < 6; ++g) zeros.put(o, g / 8, g % 8 * 4 + b, zero(g, o), b);
+    }
+    for (int64_t g = 0; g < 6; ++g) scales[static_cast<size_t>(32 * o + g)] = bits_of(scale(g, o));
+  }
+  Bytes y(bytes_for(float32, kGemvIn * kOut));
+  ASSERT_TRUE(succeeds(run(*plan, {codes.bytes(), pack(float32, scales), zeros.bytes(), y})));
+  for (int64_t o = 0; o < kOut; ++o) {
+    for (int64_t i = 0; i < kGemvIn; ++i) {
+      const float difference = static_cast<float>(code(i, o)) - static_cast<float>(zero(i / 32, o));
+      ASSERT_EQ(float_of(code_at(float32, y, o * kGemvIn + i)), difference * scale(i / 32, o))
           << o << " " << i;
     }
   }
@@ -95,6 +130,30 @@ TEST(Awq, GroupsAreThoseOfTheInputs) {
 TEST(Awq, OutputsAreEightInAWord) {
   rejects("as of gemv", {.qweight = {int32, {kOut, kIn / 8}}, .scales = {float16, {kOut, 8}}},
           "scales: shape [24, 8] where qweight, [24, 5], has 40 outputs");
+}
+
+TEST(Awq, RowsOfGemvArePaddedForItsKernel) {
+  const auto of = [](int64_t in, int64_t size, int64_t words) {
+    Shapes s = gemv();
+    s.qweight.shape = {kOut, in / 8}, s.group_size = size;
+    s.qzeros.shape = {kOut, words}, s.scales.shape = {kOut, words * 8};
+    return s;
+  };
+  for (const Shapes& s : {of(4096, 128, 4), of(11008, 128, 11), of(11008, 64, 22), of(64, 64, 2),
+                          of(4096, 32, 16), of(4128, 32, 20), of(4096, -1, 1), of(1024, 256, 1)}) {
+    EXPECT_TRUE(succeeds(plan_of(s))) << s.group_size;
+  }
+  rejects("not padded", of(11008, 64, 21),
+          "scales: shape [24, 168] where 11008 inputs in groups of "
+          "64 need [24, 176]");
+  rejects("groups of another layout", of(4096, 128, 8), "need [24, 32]");
+  rejects("a short group", of(4160, 128, 5), "gemv has no groups of 128 for 4160 inputs");
+  rejects("groups of 16", of(4096, 16, 32), "gemv has no groups of 16");
+  Shapes s = gemv();
+  s.qzeros.shape = {kOut, 1};
+  rejects("fewer zero points", s, "qzeros: shape [24, 1] where [24, 4] are needed");
+  s.qweight.shape = {0, int64_t{1} << 61};
+  rejects("too many inputs", s, "qweight: shape [0, 2305843009213693952] has too many inputs");
 }
 
 TEST(Awq, TypesAreWordsAndFloats) {

@@ -3,7 +3,10 @@ and AutoAWQ's unpackers."""
 
 import pytest
 import torch
+from awq.modules.linear.gemm import WQLinear_GEMM
+from awq.modules.linear.gemv import WQLinear_GEMV
 from awq.utils.packing_utils import dequantize_gemm
+from gptqmodel.nn_modules.qlinear.gemv_awq import AwqGEMVLinear
 from gptqmodel.utils.model_dequant import convert_gptq_file
 from safetensors.torch import save_file
 
@@ -73,5 +76,45 @@ def test_awq(tmp_path, seed):
         stored |= {f"m{i}.{name}": tensor
                    for name, tensor in zip(("qweight", "qzeros", "scales"), packed)}
         values = dequantize_gemm(*packed[:2], packed[2].to(dtype), 4, group)
+        expected[f"m{i}.weight"] = values.T
+    assert_converted(tmp_path, section, stored, expected, dtype)
+
+
+def gemv_of_gptqmodel(linear, group, scales, zeros):
+    out, inputs = linear.weight.shape
+    packer = AwqGEMVLinear(bits=4, group_size=group, sym=False, desc_act=False,
+                           in_features=inputs, out_features=out)
+    packer.pack(linear, scales, zeros)
+    return packer
+
+
+def gemv_of_autoawq(linear, group, scales, zeros):
+    return WQLinear_GEMV.from_linear(linear, 4, group, False, scales, zeros)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("pack", [gemv_of_autoawq, gemv_of_gptqmodel])
+def test_gemv_has_the_floats_of_gemm(tmp_path, pack, seed):
+    """Both layouts of a linear are packed; that of gemm is dequantized by AutoAWQ."""
+    draw = Draw(seed)
+    group = draw.one_of(64, 128, *([32, 256] if pack is gemv_of_autoawq else []))
+    dtype = draw.one_of(torch.float16, torch.float32)
+    section = {"quant_method": "awq", "bits": 4, "group_size": group, "zero_point": True,
+               "version": "gemv"}
+    stored, expected = {}, {}
+    for i in range(WEIGHTS):
+        groups, outputs = draw.number(1, 20), 64 * draw.number(1, 2)
+        zeros = draw.integers(0, 15, outputs, groups)
+        scales = draw.scales(outputs, groups, dtype=torch.float16)
+        codes = draw.integers(0, 15, outputs, groups * group)
+        index = torch.arange(groups * group) // group
+        linear = torch.nn.Linear(groups * group, outputs, bias=False)
+        linear.weight.data = (codes - zeros[:, index]) * scales[:, index].float()
+        gemv = pack(linear, group, scales, zeros)
+        gemm = WQLinear_GEMM.from_linear(linear, 4, group, False, scales.T.contiguous(),
+                                         zeros.T.contiguous())
+        stored |= {f"m{i}.{name}": getattr(gemv, name) for name in ("qweight", "qzeros", "scales")}
+        values = dequantize_gemm(gemm.qweight, gemm.qzeros, gemm.scales.to(dtype), 4, group)
+        assert torch.equal(values.T.float(), linear.weight.data.to(dtype).float())
         expected[f"m{i}.weight"] = values.T
     assert_converted(tmp_path, section, stored, expected, dtype)

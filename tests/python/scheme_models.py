@@ -134,6 +134,10 @@ def column_groups(t, columns, index="g_idx"):
 
 
 def awq(t):
+    if t.get("version") == "gemv":
+        q, zeros = (stream(t.raw(name), 32, 4, t.raw(name).shape[1] * 8)
+                    for name in ("qweight", "qzeros"))
+        return matrix(t, q.T, zeros.T, t("scales").T, column_groups(t, q.shape[1]))
     q, zeros = interleaved(t.raw("qweight")), interleaved(t.raw("qzeros"))
     return matrix(t, q, zeros, t("scales"), column_groups(t, len(q)))
 

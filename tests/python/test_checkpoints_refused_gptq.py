@@ -1,4 +1,4 @@
-"""GPTQ and AWQ checkpoints that contradict themselves, or whose layout has no dequantizer; and what
+"""GPTQ and AWQ checkpoints that contradict themselves, or whose layout is not read; and what
 conversions warn of."""
 
 import json
@@ -277,8 +277,9 @@ def test_autoround_stores_awq(folder):
 
 
 @pytest.mark.parametrize(("members", "code", "words"), [
-    ({"version": "gemv"}, 4, ['version "gemv"', "only the layout gemm"]),
+    ({"version": "gemv_fast"}, 4, ['version "gemv_fast"', "only the layouts gemm and gemv"]),
     ({"version": "marlin"}, 4, ["marlin"]),
+    ({"version": "gemv"}, 3, ["tensor w.weight", "gemv has no groups of 32 for 8 inputs"]),
     ({"bits": 8}, 4, ["AWQ with 8 bits"]),
     ({"group_size": None}, 3, ["group_size is absent"]),
     ({"group_size": 64}, 3, ["tensor w.weight", "2 groups where 64 inputs in groups of 64 need 1"]),
@@ -286,11 +287,3 @@ def test_autoround_stores_awq(folder):
 def test_other_layouts_of_awq_are_refused(folder, members, code, words):
     awq(folder, **members)
     folder.refused(code, *words)
-
-
-def test_gemv_of_autoawq_is_refused(shared, tmp_path):
-    folder = Folder(tmp_path)
-    source = shared / "checkpoints" / "refuse_awq_gemv_g128"
-    for name in ("config.json", "model.safetensors"):
-        (folder.path / name).write_bytes((source / name).read_bytes())
-    folder.refused(4, 'version "gemv"')

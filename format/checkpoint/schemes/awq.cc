@@ -1,4 +1,4 @@
-// AWQ in the GEMM layout: "X.qweight", "X.qzeros" and "X.scales" become "X.weight".
+// AWQ: "X.qweight", "X.qzeros" and "X.scales" become "X.weight".
 #include <algorithm>
 #include <array>
 
@@ -18,8 +18,8 @@ const char* key_of(const Section& section, const char* key, const char* old) {
   return section.has(key) ? key : old;
 }
 
-/// Demands the layout GEMM, whose name may have capital letters and is the default.
-Status check_layout(const Section& section) {
+/// The layout, gemm or gemv, whose name may have capital letters. The default is gemm.
+Result<std::string> layout_of(const Section& section) {
   const char* key = section.has("version")             ? "version"
                     : section.has("checkpoint_format") ? "checkpoint_format"
                                                        : "format";
@@ -28,11 +28,10 @@ Status check_layout(const Section& section) {
   std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) {
     return static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
   });
-  if (lower == "gemm") return {};
+  if (lower == "gemm" || lower == "gemv") return lower;
   return failure(ErrorCode::unsupported,
-                 "{} \"{}\" of AWQ is not supported: only the layout gemm has a dequantizer to "
-                 "compare with",
-                 key, escaped(*layout));
+                 "{} \"{}\" of AWQ is not supported: only the layouts gemm and gemv are read", key,
+                 escaped(*layout));
 }
 
 /// The member zero_point says how codes were chosen. qzeros is there and read either way: without
@@ -47,18 +46,19 @@ Status check_numbers(const Section& section) {
 
 Status recognise_modules(Groups& groups) {
   const Section section(groups.config().quantization(), "the quantization config");
+  std::string version = "gemm";
   if (is_auto_round(groups.config().method())) {
     DEQUANT_TRY(const AutoRoundLayout layout, auto_round_layout(section));
     if (layout != AutoRoundLayout::awq) return {};
   } else {
-    DEQUANT_CHECK(check_layout(section));
+    DEQUANT_TRY(version, layout_of(section));
   }
   DEQUANT_CHECK(check_numbers(section));
   const char* key = key_of(section, "group_size", "q_group_size");
   DEQUANT_TRY(const auto group_size, section.integer(key));
   if (!group_size) return section.wrong("group_size", "a number of inputs, or -1");
   const std::string size_text = std::to_string(*group_size);
-  const std::array options{SchemeOption{"group_size", size_text}};
+  const std::array options{SchemeOption{"group_size", size_text}, SchemeOption{"version", version}};
   for (const Entry& entry : groups.shards().entries()) {
     const auto name = module_of(entry.name(), ".qweight");
     if (!name) continue;
