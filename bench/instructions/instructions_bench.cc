@@ -218,6 +218,13 @@ void count_checkpoints(Memory& memory) {
       memory, "awq",
       {{"qweight", int32, {256, 32}}, {"qzeros", int32, {2, 32}}, {"scales", float16, {2, 256}}},
       {{"group_size", "128"}});
+  count_checkpoint(
+      memory, "awq",
+      {{"qweight", int32, {256, 32}}, {"qzeros", int32, {256, 1}}, {"scales", float16, {256, 8}}},
+      {{"group_size", "128"}, {"version", "gemv"}}, "_gemv");
+  count_checkpoint(memory, "modelopt",
+                   {{"weight", uint8, {128, 256}}, {"weight_scale", float32, {256, 2}}},
+                   {{"quant_algo", "W4A16_AWQ"}}, "_int4");
   count_checkpoint(memory, "gptoss", {{"blocks", uint8, {256, 8, 16}}, {"scales", uint8, {256, 8}}},
                    {{"transposed", "true"}});
 }

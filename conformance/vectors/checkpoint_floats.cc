@@ -56,7 +56,7 @@ CheckpointNode gptoss(Choices& c) {
 CheckpointNode modelopt(Choices& c) {
   const Name algorithm =
       c.each<Name>({"NVFP4", "MXFP4", "MXFP8", "FP8", "FP8_PER_CHANNEL_PER_TOKEN",
-                    "W8A8_SQ_PER_CHANNEL", "FP8_PB_WO"});
+                    "W8A8_SQ_PER_CHANNEL", "FP8_PB_WO", "W4A16_AWQ"});
   CheckpointNode node{{}, {{"quant_algo", std::string(algorithm)}}, "per_row"};
   const Element code = algorithm.starts_with("W8A8") ? int8 : float8e4m3fn;
   const Sizes size{c.in(13, 16), c.in(20, 24)};
@@ -73,6 +73,13 @@ CheckpointNode modelopt(Choices& c) {
     const Sizes shape{c.in(4, 6), c.in(1, 2)};
     node.tensors = {{"weight", algorithm == "MXFP4" ? uint8 : code, {shape[0], shape[1] * width}},
                     {"weight_scale", scale, shape, 0, float8e8m0}};
+  } else if (algorithm == "W4A16_AWQ") {
+    node.granularity = c.each<Name>({"groups", "one_group"});
+    const Sizes shape{c.in(4, 6), node.granularity == "groups" ? c.in(2, 3) : 1};
+    const int64_t group = c.in(8, 20);
+    node.tensors = {{"weight", uint8, {shape[0], shape[1] * group}},
+                    {"weight_scale", float32, {2 * shape[0], shape[1]}}};
+    if (c.in(0, 1) == 0) node.attributes["group_size"] = group;
   } else if (algorithm == "FP8_PB_WO") {
     node.granularity = "blocks";
     const bool tall = c.each<Name>({"tall", "wide"}) == "tall";

@@ -18,6 +18,7 @@ enum class Algorithm : uint8_t {
   nvfp4,                      ///< NVFP4, W4A16_NVFP4, NVFP4_AWQ
   mxfp4,                      ///< MXFP4
   mxfp8,                      ///< MXFP8
+  w4a16_awq,                  ///< W4A16_AWQ: int4 in groups of a row
 };
 
 /// The value of each code of NVFP4: those of float4e2m1, but code 8 is +0, not -0. The contents of
@@ -31,19 +32,23 @@ inline constexpr int kMaxRank = 8;
 /// One weight and its scales. Shapes are borrowed: they must live until dequantize() returns.
 struct Dequantize {
   Algorithm quant_algo = Algorithm::nvfp4;
-  /// float8e4m3fn or int8; of NVFP4 and MXFP4 uint8, two codes in a byte, low first.
+  /// float8e4m3fn or int8; of NVFP4 and MXFP4 uint8, two codes in a byte, low first. Of W4A16_AWQ
+  /// uint8 [..., out / 2, in], a byte with the codes of two outputs, the first in the low bits.
   TensorType weight;
   /// float32: one, [out], or [ceil(out / 128), ceil(in / 128)], which may have further dimensions
-  /// of size 1. Of NVFP4 float8e4m3fn [..., in / 16], of MXFP4 and MXFP8 uint8 or float8e8m0 [...,
-  /// in / 32].
+  /// of size 1; of W4A16_AWQ [..., out, groups]. Of NVFP4 float8e4m3fn [..., in / 16], of MXFP4 and
+  /// MXFP8 uint8 or float8e8m0 [..., in / 32].
   TensorType weight_scale;
   std::optional<TensorType> weight_scale_2 = {};  ///< of NVFP4: one float32
   Element output = Element::bfloat16;
+  /// Of W4A16_AWQ: inputs that share a scale; 0: as many as the shapes say.
+  int64_t group_size = 0;
 };
 
 /// Checks the tensors and returns the plan. The results are those of the dequantize() of ModelOpt's
 /// tensors. FP8 and int8: the scale is rounded to the output before it is used. NVFP4:
 /// weight_scale * weight_scale_2 is rounded to float32; Buffers::codebook must be kNvfp4Values.
+/// W4A16_AWQ, of which ModelOpt has the packer alone: code * weight_scale in float32, rounded once.
 /// Fails with invalid_argument; the message names the tensor, the rule that it breaks and its
 /// value.
 DEQUANT_EXPORT Result<Plan> dequantize(const Dequantize& node);

@@ -7,6 +7,7 @@
 #include "checked.h"
 #include "dialect/float_codes.h"
 #include "dialect/scheme.h"
+#include "plan/strided.h"
 #include "text.h"
 
 namespace dequant::modelopt {
@@ -109,7 +110,54 @@ Result<Dense> dense_of_blocks(const Dequantize& node) {
   return Dense{std::move(plan), std::move(shape)};
 }
 
+/// int4, whose bytes have codes of two rows: the groups of a row.
+Result<int64_t> groups_of_pairs(const Dequantize& node, Shape dense) {
+  const Shape scale = node.weight_scale.shape;
+  const int64_t in = dense.back();
+  const bool rows_agree =
+      scale.size() == dense.size() && std::equal(dense.begin(), dense.end() - 1, scale.begin());
+  if (!rows_agree || scale.back() < 1 || in % scale.back() != 0) {
+    return invalid("weight_scale: shape ", to_string(scale), " where the dense weight, ",
+                   to_string(dense), ", has scales for each row in groups of the same length");
+  }
+  if (node.group_size < 0) return invalid("group_size: ", node.group_size, " is negative");
+  if (node.group_size == 0 || node.group_size == in / scale.back()) return scale.back();
+  return invalid("weight_scale: shape ", to_string(scale), ", so ", in / scale.back(),
+                 " inputs share a scale, and group_size is ", node.group_size);
+}
+
+Result<Dense> dense_of_pairs(const Dequantize& node) {
+  const Shape packed = node.weight.shape;
+  if (node.weight.element != uint8) {
+    return invalid("weight: element type ", name(node.weight.element), " is not uint8");
+  }
+  if (node.weight_scale.element != float32) {
+    return invalid("weight_scale: element type ", name(node.weight_scale.element),
+                   " is not float32");
+  }
+  if (node.weight_scale_2) return invalid("weight_scale_2: only weights of NVFP4 have one");
+  const auto bytes = checked_count(packed);
+  if (packed.size() < 2 || packed.size() > size_t{kMaxRank} || !bytes || *bytes > INT64_MAX / 8) {
+    return invalid("weight: shape ", to_string(packed), " is not that of a matrix or of several");
+  }
+  std::vector<int64_t> shape(packed.begin(), packed.end());
+  shape[shape.size() - 2] *= 2;
+  DEQUANT_TRY(const int64_t groups, groups_of_pairs(node, shape));
+  const int64_t in = shape.back();
+  const int64_t row = std::max<int64_t>(in, 1);
+  Plan plan{
+      .input = int4, .scale = float32, .output = node.output, .granularity = Granularity::strided};
+  const std::vector<Dimension> dimensions{
+      {.size = in == 0 ? 0 : *bytes / in, .x = 2 * row, .scale = 2 * groups, .y = 2 * row},
+      {.size = 2, .x = 1, .scale = groups, .y = row},
+      {.size = in, .x = 2, .scale = 1, .y = 1, .block = std::max<int64_t>(in / groups, 1)}};
+  DEQUANT_TRY(plan, strided_plan(std::move(plan), dimensions));
+  return Dense{std::move(plan), std::move(shape)};
+}
+
 Result<Dense> dense_of(const Dequantize& node) {
+  if (node.quant_algo == Algorithm::w4a16_awq) return dense_of_pairs(node);
+  if (node.group_size != 0) return invalid("group_size: only weights of W4A16_AWQ have one");
   return has_float_scales(node.quant_algo) ? dense_of_elements(node) : dense_of_blocks(node);
 }
 
@@ -119,22 +167,31 @@ constexpr std::array kInputs{
     SchemeInput{"weight_scale_2", false, "of NVFP4: one float32"},
 };
 /// In the order of Algorithm.
-constexpr std::array<std::string_view, 7> kAlgorithms{
-    "FP8",   "FP8_PER_CHANNEL_PER_TOKEN", "FP8_PB_WO", "W8A8_SQ_PER_CHANNEL", "NVFP4", "MXFP4",
-    "MXFP8",
+constexpr std::array<std::string_view, 8> kAlgorithms{
+    "FP8",       "FP8_PER_CHANNEL_PER_TOKEN",
+    "FP8_PB_WO", "W8A8_SQ_PER_CHANNEL",
+    "NVFP4",     "MXFP4",
+    "MXFP8",     "W4A16_AWQ",
 };
 constexpr std::array kSettings{
     SchemeSetting{"quant_algo",
                   "FP8, FP8_PER_CHANNEL_PER_TOKEN, FP8_PB_WO, W8A8_SQ_PER_CHANNEL, "
-                  "NVFP4 (the default), MXFP4 or MXFP8"},
+                  "NVFP4 (the default), MXFP4, MXFP8 or W4A16_AWQ"},
+    SchemeSetting{"group_size",
+                  "of W4A16_AWQ: inputs that share a scale; 0, the default: as many "
+                  "as the shapes say"},
 };
 
 Result<SchemePlan> plan_of(const SchemeArguments& arguments) {
   DEQUANT_TRY(const size_t algorithm,
               arguments.one_of("quant_algo", kAlgorithms, static_cast<size_t>(Algorithm::nvfp4)));
-  const Dequantize node{static_cast<Algorithm>(algorithm), arguments.type("weight"),
-                        arguments.type("weight_scale"), arguments.optional_type("weight_scale_2"),
-                        arguments.output()};
+  DEQUANT_TRY(const int64_t group_size, arguments.integer("group_size", 0));
+  const Dequantize node{static_cast<Algorithm>(algorithm),
+                        arguments.type("weight"),
+                        arguments.type("weight_scale"),
+                        arguments.optional_type("weight_scale_2"),
+                        arguments.output(),
+                        group_size};
   DEQUANT_TRY(auto dense, dense_of(node));
   const bool codebook = dense.plan.parameters.codebook;
   return SchemePlan{

@@ -14,6 +14,7 @@
 #include "execute/kernel_calls.h"
 #include "execute/narrow_params.h"
 #include "execute/packed_codes.h"
+#include "execute/pair_tiles.h"
 #include "execute/param_window.h"
 #include "execute/ranges.h"
 #include "execute/row_tiles.h"
@@ -323,6 +324,8 @@ void run_chunk(const Job& job, size_t i) noexcept {
       run_row_tiles(job, elements);
     } else if (way.loop == Loop::column_tiles) {
       run_column_tiles(job, elements);
+    } else if (way.loop == Loop::pair_tiles) {
+      run_pair_tiles(job, elements);
     } else if (way.loop == Loop::index_tiles) {
       run_index_tiles(job, elements);
     } else {

@@ -16,6 +16,7 @@
 #include "execute/loop_order.h"
 #include "execute/narrow_params.h"
 #include "execute/packed_codes.h"
+#include "execute/pair_tiles.h"
 #include "execute/param_window.h"
 #include "execute/parameters.h"
 #include "execute/ranges.h"
@@ -198,6 +199,7 @@ std::string Way::name() const {
       case Loop::row_tiles: return "row tiles";
       case Loop::index_tiles: return "index tiles";
       case Loop::column_tiles: return "column tiles";
+      case Loop::pair_tiles: return "pair tiles";
       case Loop::blocks: return "blocks";
       case Loop::strided: break;
     }
@@ -240,6 +242,9 @@ Way way_of(const Plan& plan, const Table& table, const Call& call) noexcept {
     }
     if (const auto tiles = column_tiles_of(plan, region)) {
       return set_tiles(Loop::column_tiles, *tiles);
+    }
+    if (const auto tiles = pair_tiles_of(plan, region)) {
+      return set_tiles(Loop::pair_tiles, *tiles);
     }
     if (const auto tiles = row_tiles_of(plan, region)) return set_tiles(Loop::row_tiles, *tiles);
     way.strided = {strided_way(plan, table, region, way.stream, Phase::blocks),

@@ -29,6 +29,7 @@ enum class Loop : uint8_t {
   /// Codes unpacked for several rows of y, results transposed. checkpoint/uint8/*/*_indexed
   index_tiles,
   column_tiles,  ///< pairs of 4-bit codes transposed. checkpoint/float4e2m1/*/columns_of_32
+  pair_tiles,    ///< bytes split to the codes of two rows. checkpoint/int4/*/row_pairs_of_128
   blocks,        ///< blocks unpacked to codes and scales, tile by tile
 };
 

@@ -25,6 +25,7 @@ struct Weight {
   Type scale = {float32, {}};
   std::optional<Type> second = {};
   Element output = float32;
+  int64_t group_size = 0;
 };
 
 Result<Plan> plan_of(const Weight& w) {
@@ -32,7 +33,8 @@ Result<Plan> plan_of(const Weight& w) {
                             {w.weight.element, w.weight.shape},
                             {w.scale.element, w.scale.shape},
                             {},
-                            w.output};
+                            w.output,
+                            w.group_size};
   if (w.second) node.weight_scale_2 = {w.second->element, w.second->shape};
   return modelopt::dequantize(node);
 }
@@ -167,6 +169,75 @@ TEST(ModelOpt, MxScalesArePowersOfTwo) {
                               .scale = {float8e8m0, {1, 1}}},
                              Bytes(32, std::byte{0x38}), {std::byte{126}});
   EXPECT_EQ(mxfp8, std::vector<uint32_t>(32, bits_of(0.5F)));
+}
+
+/// Two matrices of four rows, each of two groups of three columns.
+Weight pairs() {
+  return {.algorithm = Algorithm::w4a16_awq,
+          .weight = {uint8, {2, 2, 6}},
+          .scale = {float32, {2, 4, 2}}};
+}
+
+TEST(ModelOpt, BytesOfInt4HaveCodesOfTwoRows) {
+  Bytes x;
+  std::vector<uint32_t> scales;
+  for (int i = 0; i < 24; ++i) x.push_back(std::byte((5 * i & 15) | ((3 * i + 1) & 15) << 4));
+  for (int i = 0; i < 16; ++i) scales.push_back(bits_of(1 + 0.125F * static_cast<float>(i)));
+  const auto y = results(pairs(), x, pack(float32, scales));
+  ASSERT_EQ(y.size(), 48U);
+  for (int i = 0; i < 48; ++i) {
+    const int row = i / 6, column = i % 6, byte = row / 2 * 6 + column;
+    const int code = (row % 2 == 0 ? 5 * byte : 3 * byte + 1) & 15;
+    const float scale = 1 + 0.125F * static_cast<float>(2 * row + column / 3);
+    EXPECT_EQ(float_of(y[static_cast<size_t>(i)]), static_cast<float>((code ^ 8) - 8) * scale) << i;
+  }
+}
+
+// 3 * (1 + 2^-9) is 3.005859375, which becomes 3. A scale rounded first would be 1, with 3 too; of
+// 5 * (1 + 2^-8 + 2^-9) the product becomes 5.03125, and with a rounded scale 5.0625.
+TEST(ModelOpt, ScalesOfInt4AreNotRounded) {
+  Weight w{.algorithm = Algorithm::w4a16_awq,
+           .weight = {uint8, {1, 1}},
+           .scale = {float32, {2, 1}},
+           .output = bfloat16};
+  const auto y = results(w, {std::byte{0x53}},
+                         pack(float32, {bits_of(1 + 0x1p-9F), bits_of(1 + 0x1p-8F + 0x1p-9F)}));
+  EXPECT_EQ(y, (std::vector<uint32_t>{bits_of(3) >> 16, bits_of(5.03125F) >> 16}));
+}
+
+TEST(ModelOpt, GroupsOfInt4HaveTheSameLength) {
+  Weight w = pairs();
+  w.group_size = 3;
+  EXPECT_TRUE(succeeds(plan_of(w)));
+  w.group_size = 2;
+  rejects("another group", w, "so 3 inputs share a scale, and group_size is 2");
+  w.group_size = -1;
+  rejects("a negative group", w, "group_size: -1 is negative");
+  w = pairs();
+  for (const Fixed& shape :
+       {Fixed{2, 4, 4}, Fixed{2, 4, 0}, Fixed{2, 2, 2}, Fixed{4, 2}, Fixed{}}) {
+    w.scale.shape = shape;
+    rejects("scales", w, "where the dense weight, [2, 4, 6], has scales for each row");
+  }
+  w = pairs();
+  w.weight.element = int8;
+  rejects("signed bytes", w, "weight: element type int8 is not uint8");
+  w = pairs();
+  w.scale.element = bfloat16;
+  rejects("narrow scales", w, "weight_scale: element type bfloat16");
+  w = pairs();
+  w.second = Type{float32, {}};
+  rejects("a second scale", w, "weight_scale_2: only");
+  w = pairs();
+  w.weight.shape = {6};
+  rejects("no matrix", w, "weight: shape [6]");
+  w.weight.shape = {int64_t{1} << 61, 1};
+  rejects("too many outputs", w, "weight: shape [2305843009213693952, 1]");
+  rejects("a group of others", {.group_size = 3}, "group_size: only weights of W4A16_AWQ");
+  w = pairs();
+  w.weight.shape = {2, 2, 0};
+  w.scale.shape = {2, 4, 1};
+  EXPECT_TRUE(succeeds(plan_of(w)));
 }
 
 TEST(ModelOpt, TypesAreThoseOfTheAlgorithm) {

@@ -201,6 +201,9 @@ std::vector<Case> cases() {
       {"rows of 4-bit floats that are columns of y",
        of_dimensions({{512, 1, 0, 0, 1024}, {1024, 512, 1, 0, 1}}, float4e2m1), "column tiles",
        "column tiles, streamed"},
+      {"codes of two rows in a byte",
+       of_dimensions({{512, 2048, 2, 0, 2048}, {2, 1, 1, 0, 1024}, {1024, 2, 0, 0, 1}}, float4e2m1),
+       "pair tiles", "pair tiles, streamed"},
       {"a stream of bits in blocks",
        with({.x_packing = {.order = CodeOrder::stream, .bits = 3, .row = 4096}},
             packed(blocked, 1000, 4096, 1, 128)),
@@ -244,7 +247,7 @@ TEST(Way, OfEveryKindIsTakenBySomePlan) {
   for (const Case& c : cases()) {
     taken.insert(way_on(table_like(kTargets[0]), c.plan, cached).loop);
   }
-  EXPECT_EQ(taken.size(), static_cast<size_t>(Loop::column_tiles) + 1);
+  EXPECT_EQ(taken.size(), static_cast<size_t>(Loop::blocks));
 }
 
 TEST(Way, SharesRowsToBfloat16OnlyWhereATargetHasKernelsForThat) {

@@ -3,6 +3,7 @@ dequantize() of its tensors."""
 
 import pytest
 import torch
+from modelopt.torch.export.quant_utils import pack_int4_in_uint8
 from modelopt.torch.quantization.qtensor import (FP8QTensor, INT8QTensor, MXFP4QTensor,
                                                  MXFP8QTensor, NVFP4QTensor)
 
@@ -77,3 +78,21 @@ def test_mx(tmp_path, kind, seed):
         expected[f"m{i}.weight"] = packed.dequantize(dtype=output, scale=scale,
                                                      block_sizes={-1: 32})
     converted(tmp_path, kind.__name__.removesuffix("QTensor"), stored, expected, output)
+
+
+@SEEDS
+def test_int4(tmp_path, seed):
+    """ModelOpt packs weights that are products of codes and scales, and has no dequantizer for
+    these bytes: the products are expected."""
+    draw, output = Draw(seed), FLOATS[seed % 3]
+    group = draw.one_of(16, 32, 128)
+    stored, expected = {}, {}
+    for i in range(WEIGHTS):
+        shape = [2 * draw.number(1, 30), group * draw.number(1, 5)]
+        shape = [draw.number(1, 3), *shape] if i == 0 else shape
+        scale = draw.scales(*shape[:-1], shape[-1] // group)
+        weight = draw.integers(-8, 7, *shape) * scale.repeat_interleave(group, -1)
+        stored[f"m{i}.weight_scale"] = scale
+        stored[f"m{i}.weight"] = pack_int4_in_uint8(weight, scale, group)
+        expected[f"m{i}.weight"] = weight.to(output)
+    converted(tmp_path, "W4A16_AWQ", stored, expected, output)

@@ -265,6 +265,10 @@ def modelopt(t):
         element = "float4e2m1" if algorithm == "MXFP4" else "float8e4m3fn"
         return t.elements("weight", element) * t.e8m0("weight_scale").repeat(32, -1)
     s = t("weight_scale")
+    if algorithm == "W4A16_AWQ":
+        q = t.raw("weight")[..., None, :] >> np.array([[0], [4]]) & 15
+        q = (q ^ 8).astype(F) - 8
+        return q.reshape(*s.shape[:-1], -1) * s.repeat(q.shape[-1] // s.shape[-1], -1)
     if algorithm == "FP8_PB_WO":
         s = s.reshape(s.shape[0], -1)
     return t("weight").astype(F) * to(t.output, spread(s, t("weight").shape, [128, 128]))

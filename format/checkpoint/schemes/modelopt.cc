@@ -21,6 +21,8 @@ constexpr std::string_view kWeight = ".weight";
 constexpr std::string_view kScale = ".weight_scale";
 constexpr std::string_view kSecondScale = ".weight_scale_2";
 constexpr std::string_view kMixed = "MIXED_PRECISION";
+/// The layout whose bytes have codes of two rows.
+constexpr std::string_view kPairs = "W4A16_AWQ";
 
 /// A quant_algo in capitals, and the one whose layout it has.
 struct Layout {
@@ -28,7 +30,7 @@ struct Layout {
   std::string_view layout;
 };
 
-constexpr std::array<Layout, 9> kLayouts{{
+constexpr std::array<Layout, 10> kLayouts{{
     {"FP8", "FP8"},
     {"FP8_PER_CHANNEL_PER_TOKEN", "FP8_PER_CHANNEL_PER_TOKEN"},
     {"FP8_PB_WO", "FP8_PB_WO"},
@@ -38,7 +40,14 @@ constexpr std::array<Layout, 9> kLayouts{{
     {"W4A16_NVFP4", "NVFP4"},
     {"MXFP4", "MXFP4"},
     {"MXFP8", "MXFP8"},
+    {kPairs, kPairs},
 }};
+
+/// What a configuration says of modules.
+struct Quantized {
+  std::string algorithm;  ///< in capitals
+  std::optional<int64_t> group_size = {};
+};
 
 std::string capitals(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
@@ -74,14 +83,17 @@ class Recogniser {
     DEQUANT_TRY(const auto a, of_config.text("quant_algo"));
     DEQUANT_TRY(const auto b, of_file.text("quant_algo"));
     if (!a && !b) return of_config.wrong("quant_algo", "the name of an algorithm");
-    algorithm_ = capitals(a ? *a : *b);
-    if (a && b && algorithm_ != capitals(*b)) {
+    all_.algorithm = capitals(a ? *a : *b);
+    if (a && b && all_.algorithm != capitals(*b)) {
       return failure(ErrorCode::malformed, "quant_algo is \"{}\" in config.json and \"{}\" in {}",
                      escaped(*a), escaped(*b), kFile);
     }
+    DEQUANT_TRY(const auto size, of_config.integer("group_size"));
+    DEQUANT_TRY(const auto size_of_file, of_file.integer("group_size"));
+    all_.group_size = size ? size : size_of_file;
     DEQUANT_TRY(ignored_, ModuleList::wildcards(of_config, "ignore"));
     DEQUANT_TRY(excluded_, ModuleList::wildcards(of_file, "exclude_modules"));
-    if (algorithm_ != kMixed) return {};
+    if (all_.algorithm != kMixed) return {};
     DEQUANT_CHECK(read_layers(of_config));
     return read_layers(of_file);
   }
@@ -95,40 +107,48 @@ class Recogniser {
       const Section layer(&value, escaped(name));
       DEQUANT_TRY(const auto algorithm, layer.text("quant_algo"));
       if (!algorithm) return layer.wrong("quant_algo", "the name of an algorithm");
-      const auto [other, added] = layers_.emplace(name, capitals(*algorithm));
-      if (added || other->second == capitals(*algorithm)) continue;
+      DEQUANT_TRY(const auto group_size, layer.integer("group_size"));
+      const auto [other, added] =
+          layers_.emplace(name, Quantized{capitals(*algorithm), group_size});
+      if (added || other->second.algorithm == capitals(*algorithm)) continue;
       return failure(ErrorCode::malformed, "{}: quant_algo is \"{}\" in one file and \"{}\" in {}",
-                     escaped(name), escaped(other->second), escaped(*algorithm), kFile);
+                     escaped(name), escaped(other->second.algorithm), escaped(*algorithm), kFile);
     }
     return {};
   }
 
-  /// The layout of a module's weight.
-  Result<std::string_view> layout_of(const Entry& weight, const std::string& module) const {
-    std::string_view algorithm = algorithm_;
-    if (algorithm_ == kMixed) {
-      const auto layer = layers_.find(module);
-      if (layer == layers_.end()) {
-        return failure(ErrorCode::malformed, "tensor {}: module {} is not in quantized_layers",
-                       escaped(weight.name()), escaped(module));
-      }
-      algorithm = layer->second;
-    }
+  /// What the configuration says of a module.
+  Result<Quantized> quantized(const Entry& weight, const std::string& module) const {
+    if (all_.algorithm != kMixed) return all_;
+    const auto layer = layers_.find(module);
+    if (layer != layers_.end()) return layer->second;
+    return failure(ErrorCode::malformed, "tensor {}: module {} is not in quantized_layers",
+                   escaped(weight.name()), escaped(module));
+  }
+
+  /// The layout of an algorithm.
+  Result<std::string_view> layout_of(const Entry& weight, std::string_view algorithm) const {
     for (const Layout& layout : kLayouts) {
       if (layout.algorithm == algorithm) return layout.layout;
     }
-    const bool awq = algorithm == "W4A16_AWQ" || algorithm == "W4A8_AWQ";
     return failure(ErrorCode::unsupported, "tensor {}: quant_algo {}: {}", escaped(weight.name()),
                    escaped(algorithm),
-                   awq ? "ModelOpt has no dequantizer for this layout to compare with"
+                   algorithm == "W4A8_AWQ"
+                       ? "no text says how its products are rounded to FP8, and ModelOpt has no "
+                         "dequantizer to compare with"
                        : "not one that dequant knows");
   }
 
   Status add(const Entry& weight, const std::string& module) {
     DEQUANT_CHECK(ignored_.check_absent(weight, module));
     DEQUANT_CHECK(excluded_.check_absent(weight, module));
-    DEQUANT_TRY(const std::string_view layout, layout_of(weight, module));
-    const std::array options{SchemeOption{"quant_algo", layout}};
+    DEQUANT_TRY(const Quantized said, quantized(weight, module));
+    DEQUANT_TRY(const std::string_view layout, layout_of(weight, said.algorithm));
+    // The group_size of other layouts has one value, which their scales show.
+    const std::string group_size =
+        std::to_string(layout == kPairs ? said.group_size.value_or(0) : 0);
+    const std::array options{SchemeOption{"quant_algo", layout},
+                             SchemeOption{"group_size", group_size}};
     std::vector<Named> tensors{{"weight", &weight},
                                {"weight_scale", find(groups_, module, kScale)},
                                {"weight_scale_2", find(groups_, module, kSecondScale)}};
@@ -158,10 +178,10 @@ class Recogniser {
   }
 
   Groups& groups_;
-  std::string algorithm_;
-  ModuleList ignored_;                                   ///< of config.json
-  ModuleList excluded_;                                  ///< of hf_quant_config.json
-  std::unordered_map<std::string, std::string> layers_;  ///< module -> algorithm, if these differ
+  Quantized all_;
+  ModuleList ignored_;                                 ///< of config.json
+  ModuleList excluded_;                                ///< of hf_quant_config.json
+  std::unordered_map<std::string, Quantized> layers_;  ///< by module, if algorithms differ
 };
 
 }  // namespace
