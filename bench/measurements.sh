@@ -44,8 +44,8 @@ for name in "$@"; do
       measure "$name" --cell 'checkpoint/*' --elements 256Mi --repeat 3
       ;;
     transposed_avx2)
-      measure "$name" --cell 'checkpoint/*columns*,checkpoint/*indexed*' --elements 256Mi \
-        --repeat 3 --target avx2
+      cells='checkpoint/*columns*,checkpoint/*indexed*,checkpoint/*/padded*,checkpoint/*pairs*'
+      measure "$name" --cell "$cells" --elements 256Mi --repeat 3 --target avx2
       ;;
     *)
       echo "measurements: $name is none of beyond, avx2, caches, ranges, threads, cliffs," \

@@ -32,6 +32,16 @@ constexpr int64_t kFewRows = 8;
 
 static_assert(kParams <= NarrowParams::kCapacity);
 
+/// Elements of a tile. Where codes and results lie in the same order without gaps, a tile is one
+/// row of both, and larger: checkpoint/uint4/*/padded_groups_of_128.
+int64_t most_of_tile(Dimensions dimensions) noexcept {
+  int64_t size = 1;
+  for (size_t i = dimensions.size(); i-- > 0; size *= dimensions[i].size) {
+    if (dimensions[i].x != size || dimensions[i].y != size) return kTile;
+  }
+  return kParams;
+}
+
 class Strided {
  public:
   Strided(const Job& job, const StridedWay& way, const LoopOrder& order, Range elements) noexcept
@@ -49,6 +59,7 @@ class Strided {
                  job.x_byte),
         here_(dimensions_, order.origin, elements.begin),
         left_(elements.end - elements.begin),
+        most_(most_of_tile(dimensions_)),
         narrow_(job) {
     if (!has_zeros_) std::fill_n(zero_, std::min(kParams, left_), plan_.implicit_zero_point);
   }
@@ -88,10 +99,10 @@ class Strided {
       }
       return run_in_place(std::min(row, way_.most_in_place));
     }
-    if (full_.elements == 0) full_ = Odometer(dimensions_, {}, 0).largest_tile(kTile);
+    if (full_.elements == 0) full_ = Odometer(dimensions_, {}, 0).largest_tile(most_);
     const bool fits = left_ >= full_.elements && here_.left(full_.outermost) >= full_.count &&
                       here_.at_start_of(full_.outermost);
-    return run_tile(fits ? full_ : here_.largest_tile(std::min(kTile, left_)));
+    return run_tile(fits ? full_ : here_.largest_tile(std::min(most_, left_)));
   }
 
   /// Dequantizes `count` elements that are contiguous in x and in y.
@@ -284,6 +295,7 @@ class Strided {
   const PackedCodes x_codes_;
   Odometer here_;
   int64_t left_;
+  const int64_t most_;
   Tile full_{0, 0, 0};          ///< the largest tile from index 0 of all dimensions on
   Tile offsets_tile_{0, 0, 0};  ///< the tile of x_offsets_ and y_offsets_
   Tile params_tile_{0, 0, 0};   ///< the tile of params_
