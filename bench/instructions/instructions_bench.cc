@@ -225,6 +225,15 @@ void count_checkpoints(Memory& memory) {
   count_checkpoint(memory, "modelopt",
                    {{"weight", uint8, {128, 256}}, {"weight_scale", float32, {256, 2}}},
                    {{"quant_algo", "W4A16_AWQ"}}, "_int4");
+  count_checkpoint(memory, "mlx",
+                   {{"weight", uint32, {256, 32}},
+                    {"scales", bfloat16, {256, 4}},
+                    {"biases", bfloat16, {256, 4}}},
+                   {{"bits", "4"}, {"group_size", "64"}});
+  count_checkpoint(
+      memory, "hqq",
+      {{"W_q", uint8, {512, 64}}, {"scale", float16, {1024, 1}}, {"zero", float16, {1024, 1}}},
+      {{"bits", "4"}, {"group_size", "64"}, {"shape", "256,256"}});
   count_checkpoint(memory, "gptoss", {{"blocks", uint8, {256, 8, 16}}, {"scales", uint8, {256, 8}}},
                    {{"transposed", "true"}});
 }

@@ -28,10 +28,15 @@ void in_rows(Plan& plan, int64_t elements) {
   plan.parameters.x_packing = {.order = kOrder, .bits = kBits, .row = kRow};
 }
 
-/// MLX: the bias of a group is added to the rounded product.
+/// MLX: the bias of a group is added to the rounded product. Bits are those of a stream, or 0: of
+/// the element.
 template <int32_t kBits, int64_t kBlock>
 void with_bias(Plan& plan, int64_t elements) {
-  in_rows<stream, kBits, kBlock>(plan, elements);
+  if (kBits == 0) {
+    blocked(plan, elements, kBlock);
+  } else {
+    in_rows<stream, kBits, kBlock>(plan, elements);
+  }
   plan.parameters.zero_point = plan.output;
   plan.parameters.zero_point_role = ZeroPointRole::add_after;
   if (plan.output != Element::float32) plan.parameters.result_rounding = plan.output;
@@ -177,7 +182,7 @@ constexpr std::array kLayouts{
     Shape{"words_3_of_32", in_rows<words, 3, 32>},
     Shape{"words_5_of_32", in_rows<words, 5, 32>},
     Shape{"planes_5_of_128", in_rows<planes, 5, 128>},
-    Shape{"bias_4_of_64", with_bias<4, 64>},
+    Shape{"bias_3_of_64", with_bias<3, 64>},
     Shape{"bias_6_of_64", with_bias<6, 64>},
     Shape{"codebook_of_64", with_codebook<64>},
     Shape{"slabs_3_of_64", in_slabs<3, 64>},
@@ -205,6 +210,7 @@ constexpr std::array kTransposed{
 };
 
 constexpr std::array kPadded{
+    Shape{"bias_of_64", with_bias<0, 64>},
     Shape{"padded_groups_of_128", padded_groups<128>},
 };
 

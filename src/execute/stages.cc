@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "execute/result_tables.h"
 #include "execute/tiles.h"
 
 namespace dequant {
@@ -60,7 +61,8 @@ class Tile {
  private:
   /// True if helpers need the entries of groups for each element.
   bool expands() const {
-    return group_ > 1 && group_ < count_ && group_ % static_cast<int64_t>(kResultGroup) != 0;
+    return group_ > 1 && group_ < count_ && group_ % static_cast<int64_t>(kResultGroup) != 0 &&
+           group_ != static_cast<int64_t>(kShortResultGroup);
   }
   /// Elements that share an entry, as helpers get them.
   size_t entry_group() const { return expands() ? 1 : static_cast<size_t>(group_); }
@@ -123,6 +125,9 @@ bool has_stages(const Plan& plan) noexcept {
 void run_stages(const Stages& stages, const ProductKernel& kernel, ScaleLayout scale_layout,
                 const uint8_t* codes, uint8_t* y, int64_t count, int64_t group,
                 const Params& params) noexcept {
+  if (looks_up(stages.plan, kernel, scale_layout, group, count)) {
+    return run_looked_up(stages, kernel, codes, y, count, group, params);
+  }
   const bool per_group = scale_layout == ScaleLayout::per_group;
   const bool subtracts = has_float_zero_points(stages.plan) &&
                          stages.plan.parameters.zero_point_role == ZeroPointRole::subtract_before;

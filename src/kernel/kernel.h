@@ -150,7 +150,8 @@ struct AfterArgs {
   size_t count;  ///< at least 1
   float factor = 1;
   const int32_t* zero = nullptr;  ///< the bits of float32 zero points; null: there are none
-  /// Elements that share a zero point: 1, count or more, or a multiple of kResultGroup.
+  /// Elements that share a zero point: 1, kShortResultGroup, count or more, or a multiple of
+  /// kResultGroup.
   size_t group = 1;
   bool subtracts = false;  ///< zero points are subtracted, not added
   bool stream = false;     ///< y starts and ends with a cache line, and is streamed
@@ -158,6 +159,8 @@ struct AfterArgs {
 
 /// A multiple of the elements of a step on every target.
 inline constexpr size_t kResultGroup = 64;
+/// A multiple of the elements of a vector on every target: the codes of a table of results.
+inline constexpr size_t kShortResultGroup = 16;
 
 using AfterFn = void (*)(const AfterArgs&);
 
@@ -172,6 +175,18 @@ struct FloatZeroArgs {
 };
 
 using FloatZeroFn = void (*)(const FloatZeroArgs&);
+
+/// Results of 16 bits that are looked up: that of element i is tables[16 * (i / group) + code].
+struct LookUpArgs {
+  const uint8_t* codes;
+  uint8_t* y;
+  size_t count;  ///< at least 1
+  size_t group;  ///< 32, a multiple of kResultGroup, or count or more
+  const uint16_t* tables;
+  bool stream = false;  ///< y starts with a cache line; whole steps are streamed
+};
+
+using LookUpFn = void (*)(const LookUpArgs&);
 
 /// Vector functions that run() needs beside kernels: for parameters, for layouts of codes, for what
 /// follows the product, and for copies.
@@ -228,6 +243,9 @@ struct Helpers {
   // By output_index() of the type to which results are rounded, and of the output.
   std::array<std::array<AfterFn, 3>, 3> after_product{};
   std::array<FloatZeroFn, 3> subtract_floats{};
+  /// Codes of four bits, the first in the low bits of a byte; and codes of a byte below 16.
+  LookUpFn look_up_pairs = nullptr;
+  LookUpFn look_up_bytes = nullptr;
   /// Rounds float32 values to float16 or bfloat16, in place: reference_round() for each.
   void (*round_to_float16)(float* values, size_t count) = nullptr;
   void (*round_to_bfloat16)(float* values, size_t count) = nullptr;

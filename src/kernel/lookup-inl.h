@@ -93,6 +93,11 @@ HWY_INLINE hn::Vec<D> SpreadGroups(D d, const hn::TFromD<D>* values) {
 struct ResultTable {
   V16 words;
 
+  /// The table of 16 results.
+  static HWY_INLINE ResultTable Load(const uint16_t* results) {
+    const auto* p = reinterpret_cast<const __m256i*>(results);
+    return {V16{_mm512_castsi256_si512(_mm256_loadu_si256(p))}};
+  }
   template <class Out, class In>
   static HWY_INLINE ResultTable Of(const In& in, VF scale, VI zero) {
     const VF results = ResultsFrom(in, 0, scale, zero);
@@ -237,8 +242,10 @@ struct ResultTable {
   HWY_INLINE ResultTable() {}
   HWY_INLINE ResultTable(V8 l, V8 h) : low(l), high(h) {}
 
-  template <class Out, class In>
-  static HWY_INLINE ResultTable Of(const In& in, VF scale, VI zero) {
+  /// The table of the results of `words(0)` and `words(8)`: a vector of 16 entries or more from
+  /// that entry on, counted modulo 16.
+  template <class Words>
+  static HWY_INLINE ResultTable From(const Words& words) {
     // A shuffle of each 128-bit block of words: the eight lower bytes, then the eight upper bytes.
     static constexpr auto kApart = [] {
       std::array<uint8_t, HWY_MAX_BYTES> apart{};
@@ -246,17 +253,13 @@ struct ResultTable {
         apart[i] = static_cast<uint8_t>(i % 16 / 8 + i % 8 * 2);
       return apart;
     }();
-    constexpr size_t kCodes = size_t{1} << In::kBits;
     const auto apart = hn::LoadU(D8Full(), kApart.data());
     const hn::ScalableTag<uint64_t> d64;
-    const size_t lanes = hn::Lanes(DF());
     hn::Vec<decltype(d64)> bytes[2];
     for (size_t i = 0; i < 2; ++i) {
       // A vector of 256 bits holds all 16 entries, so bytes[0] and bytes[1] are equal there.
-      const size_t first = 2 * i * lanes % kEntries;
-      const V16 words = Words16<Out>(ResultsFrom(in, first % kCodes, scale, zero),
-                                     ResultsFrom(in, (first + lanes) % kCodes, scale, zero));
-      bytes[i] = hn::BitCast(d64, hn::TableLookupBytes(hn::BitCast(D8Full(), words), apart));
+      const V16 from = words(i * hn::Lanes(D16Full()) % kEntries);
+      bytes[i] = hn::BitCast(d64, hn::TableLookupBytes(hn::BitCast(D8Full(), from), apart));
     }
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
     return {V8{_mm256_permute4x64_epi64(bytes[0].raw, 0x88)},
@@ -265,6 +268,29 @@ struct ResultTable {
     return {hn::BitCast(D8Full(), hn::ConcatEven(d64, bytes[1], bytes[0])),
             hn::BitCast(D8Full(), hn::ConcatOdd(d64, bytes[1], bytes[0]))};
 #endif
+  }
+  /// The table of 16 results.
+  static HWY_INLINE ResultTable Load(const uint16_t* results) {
+    return From([results](size_t first)
+                    DEQUANT_ATTR { return hn::LoadU(D16Full(), results + first); });
+  }
+  template <class Out, class In>
+  static HWY_INLINE ResultTable Of(const In& in, VF scale, VI zero) {
+    constexpr size_t kCodes = size_t{1} << In::kBits;
+    return From([&](size_t first) DEQUANT_ATTR {
+      return Words16<Out>(ResultsFrom(in, first % kCodes, scale, zero),
+                          ResultsFrom(in, (first + hn::Lanes(DF())) % kCodes, scale, zero));
+    });
+  }
+
+  /// The results of a step, by one index of a byte for each. The lower half of each 128-bit block
+  /// of indices is for the first vector of results, the upper half for the second: the interleaving
+  /// of lower and upper result bytes then yields the two vectors in order.
+  HWY_INLINE void LookUp(V8 index, V16* results) const {
+    const V8 l = hn::TableLookupBytes(low, index);
+    const V8 h = hn::TableLookupBytes(high, index);
+    results[0] = hn::BitCast(D16Full(), hn::InterleaveLower(D8Full(), l, h));
+    results[1] = hn::BitCast(D16Full(), hn::InterleaveUpper(D8Full(), l, h));
   }
 };
 
@@ -283,9 +309,7 @@ constexpr size_t TablesOfStep() {
   return 1;
 }
 
-/// Computes a one-byte index for each result. The lower half of each 128-bit block of indices is
-/// for the first vector of results, the upper half for the second: the interleaving of lower and
-/// upper result bytes then yields the two vectors in order.
+/// Computes the indices of ResultTable::LookUp().
 template <int kBits, size_t kVectors = 0>
 struct ResultLookup {
   static_assert(kBits == 4 || kBits == 2, "tables have 16 entries, and no code crosses bytes");
@@ -335,10 +359,7 @@ struct ResultLookup {
   HWY_INLINE void LookUp(const uint8_t* p, const ResultTable (&tables)[1], V16* results) const {
     V8 index = hn::And(Codes(p), mask);
     if constexpr (kShared) index = hn::Or(index, hn::LoadU(D8Full(), kFirst.data()));
-    const V8 low = hn::TableLookupBytes(tables->low, index);
-    const V8 high = hn::TableLookupBytes(tables->high, index);
-    results[0] = hn::BitCast(D16Full(), hn::InterleaveLower(D8Full(), low, high));
-    results[1] = hn::BitCast(D16Full(), hn::InterleaveUpper(D8Full(), low, high));
+    tables->LookUp(index, results);
   }
 };
 

@@ -44,6 +44,19 @@ void codebook_kernel(const KernelArgs& a) {
   }
 }
 
+void look_up(const LookUpArgs& a, size_t i, unsigned code) {
+  const uint16_t result = a.tables[i / a.group * 16 + code];
+  std::memcpy(a.y + 2 * i, &result, sizeof result);
+}
+
+void look_up_pairs(const LookUpArgs& a) {
+  for (size_t i = 0; i < a.count; ++i) look_up(a, i, a.codes[i / 2] >> i % 2 * 4 & 15);
+}
+
+void look_up_bytes(const LookUpArgs& a) {
+  for (size_t i = 0; i < a.count; ++i) look_up(a, i, a.codes[i]);
+}
+
 template <Element kOutput>
 void fill_output(Table& table) {
   constexpr size_t kTo = output_index(kOutput);
@@ -69,6 +82,8 @@ void fill_reference_results(Table& table) {
   floats[output_index(Element::float32)] = subtract_floats<Element::float32>;
   floats[output_index(Element::float16)] = subtract_floats<Element::float16>;
   floats[output_index(Element::bfloat16)] = subtract_floats<Element::bfloat16>;
+  table.helpers.look_up_pairs = look_up_pairs;
+  table.helpers.look_up_bytes = look_up_bytes;
   table.helpers.round_to_float16 = round_to<Element::float16>;
   table.helpers.round_to_bfloat16 = round_to<Element::bfloat16>;
 }

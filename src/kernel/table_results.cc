@@ -39,17 +39,23 @@ HWY_INLINE void StoreStep(const VF* v, uint8_t* y, bool stream) {
   }
 }
 
-/// What a span of elements has.
-enum class Zeros { none, one, each };
+/// What a span of elements has; `short_groups`: one for each kShortResultGroup elements.
+enum class Zeros { none, one, each, short_groups };
+
+/// The elements that share an entry.
+template <Zeros kZeros>
+constexpr size_t kSharing = kZeros == Zeros::short_groups ? kShortResultGroup : 1;
 
 /// The zero points of a vector.
 template <Zeros kZeros>
 HWY_INLINE VF ZerosAt(const int32_t* zero, size_t i, VF one, VI sign) {
-  if constexpr (kZeros != Zeros::each) return one;
-  return hn::BitCast(DF(), hn::Xor(hn::LoadU(DI(), zero + i), sign));
+  if constexpr (kZeros == Zeros::none || kZeros == Zeros::one) return one;
+  const VI bits =
+      kZeros == Zeros::each ? hn::LoadU(DI(), zero + i) : hn::Set(DI(), zero[i / kSharing<kZeros>]);
+  return hn::BitCast(DF(), hn::Xor(bits, sign));
 }
 
-/// AfterFn for elements that all have the same zero point, or one each.
+/// AfterFn for elements of which all, some neighbours or none share a zero point.
 template <class Rounding, class Out, Zeros kZeros>
 void AfterProductOf(const AfterArgs& a) {
   constexpr bool kAdds = kZeros != Zeros::none;
@@ -75,10 +81,12 @@ void AfterProductOf(const AfterArgs& a) {
     StoreStep<Out>(v, y, stream);
   };
   constexpr size_t kSize = sizeof(typename Out::T);
-  constexpr bool kEach = kZeros == Zeros::each;
+  constexpr bool kMany = kZeros == Zeros::each || kZeros == Zeros::short_groups;
+  static_assert(kMaxStep % kShortResultGroup == 0);
   size_t i = 0;
   for (; i + Step() <= a.count; i += Step()) {
-    step(a.products + i, kEach ? a.zero + i : nullptr, a.y + i * kSize, a.stream);
+    step(a.products + i, kMany ? a.zero + i / kSharing<kZeros> : nullptr, a.y + i * kSize,
+         a.stream);
   }
   if (i == a.count) return;
   const size_t rest = a.count - i;
@@ -86,7 +94,10 @@ void AfterProductOf(const AfterArgs& a) {
   alignas(64) int32_t zero[kMaxStep];
   alignas(64) uint8_t y[kMaxStep * kSize];
   copy_padded(a.products + i, rest * sizeof *products, products, sizeof products);
-  if constexpr (kEach) copy_padded(a.zero + i, rest * sizeof *zero, zero, sizeof zero);
+  if constexpr (kMany) {
+    const size_t entries = (rest + kSharing<kZeros> - 1) / kSharing<kZeros>;
+    copy_padded(a.zero + i / kSharing<kZeros>, entries * sizeof *zero, zero, sizeof zero);
+  }
   step(products, zero, y, false);
   copy_bytes(y, rest * kSize, a.y + i * kSize);
 }
@@ -96,6 +107,9 @@ void AfterProduct(const AfterArgs& a) {
   static_assert(kResultGroup % kMaxStep == 0);
   if (a.zero == nullptr) return AfterProductOf<Rounding, Out, Zeros::none>(a);
   if (a.group == 1) return AfterProductOf<Rounding, Out, Zeros::each>(a);
+  if (a.group == kShortResultGroup && a.count > a.group) {
+    return AfterProductOf<Rounding, Out, Zeros::short_groups>(a);
+  }
   AfterArgs own = a;
   for (size_t i = 0; i < a.count; i += a.group, ++own.zero) {
     own.products = a.products + i;

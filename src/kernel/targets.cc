@@ -52,6 +52,7 @@ class Registry {
         fill_helpers(t.highway, table);
         fill_unpacking(t.highway, table);
         fill_results(t.highway, table);
+        fill_lookups(t.highway, table);
         fill_codebook_kernels(t.highway, table);
         fill_block_kernels(t.highway, table);
         fill_transposes(t.highway, table);

@@ -49,6 +49,7 @@ void fill_range_kernels(int64_t target, Table& table);
 void fill_helpers(int64_t target, Table& table);
 void fill_unpacking(int64_t target, Table& table);
 void fill_results(int64_t target, Table& table);
+void fill_lookups(int64_t target, Table& table);
 void fill_codebook_kernels(int64_t target, Table& table);
 void fill_block_kernels(int64_t target, Table& table);
 void fill_transposes(int64_t target, Table& table);

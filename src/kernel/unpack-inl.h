@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "element/float8_of.h"
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "kernel/decode-inl.h"
 #include "kernel/special_values.h"
@@ -276,6 +277,7 @@ void Unpack(const uint8_t* from, size_t bytes, size_t count, uint8_t* to) {
   size_t i = 0;
   size_t at = 0;
   for (; i < count && at + Layout::kLoads <= bytes; i += codes, at += step) {
+    hwy::Prefetch(from + at + kPrefetchDistanceX);
     Layout::Step(from + at, to + i);
   }
   if (i >= count) return;
@@ -293,6 +295,7 @@ inline void FieldsOfBytes(const FieldArgs& a) {
   const size_t lanes = hn::Lanes(d);
   size_t i = 0;
   for (; i + lanes <= a.count; i += lanes) {
+    hwy::Prefetch(a.from + i + kPrefetchDistanceX);
     const auto pairs = hn::BitCast(d16, hn::LoadU(d, a.from + i));
     const auto shifted = hn::BitCast(d, hn::ShiftRightSame(pairs, a.shift));
     hn::StoreU(hn::And(shifted, mask), d, a.to + i);
@@ -339,6 +342,7 @@ inline void FieldsOfWords(const FieldArgs& a) {
   };
   size_t i = 0;
   for (; i + lanes <= a.count; i += lanes) {
+    hwy::Prefetch(a.from + 4 * i + kPrefetchDistanceX);
     hn::StoreU(load(a.from + 4 * i), narrow, a.to + i);
   }
   if (i == a.count) return;

@@ -33,9 +33,9 @@ class Results : public ::testing::Test {
     return values;
   }
 
-  /// One parameter for each element, for kResultGroup elements, or for all.
+  /// One parameter for each element, for kShortResultGroup or kResultGroup elements, or for all.
   size_t random_group(size_t count) {
-    if (random_.coin()) return 1;
+    if (random_.coin()) return random_.coin() ? 1 : kShortResultGroup;
     return random_.coin() ? kResultGroup * static_cast<size_t>(random_.in(1, 3)) : count;
   }
 
@@ -130,6 +130,42 @@ TEST_F(Results, SubtractFloatsAsDefined) {
           const bool same = bits_of(args.values[i]) == bits_of(want);
           ASSERT_TRUE(same || (std::isnan(args.values[i]) && std::isnan(want))) << target;
         }
+      }
+    }
+  }
+}
+
+TEST_F(Results, AreLookedUpByTheCodesOfTheirGroups) {
+  GuardedBuffer codes(kMost);
+  GuardedBuffer tables(kMost * 4);
+  for (const std::string_view target : targets()) {
+    const Helpers& helpers = table_of(target)->helpers;
+    for (size_t count = 1; count <= kMost; ++count) {
+      const bool pairs = random_.coin();
+      const size_t bytes = pairs ? (count + 1) / 2 : count;
+      const size_t group = random_.coin() ? 32 : random_group(count);
+      if (group < 32) continue;
+      const size_t entries = (count + group - 1) / group * 16;
+      LookUpArgs args{.codes = codes.before_end(bytes),
+                      .y = y_.before_end(count * 2),
+                      .count = count,
+                      .group = group,
+                      .tables = reinterpret_cast<uint16_t*>(tables.before_end(entries * 2))};
+      const testing::Bytes random = testing::random_bytes(random_, bytes + entries * 2);
+      std::memcpy(const_cast<uint8_t*>(args.codes), random.data(), bytes);
+      std::memcpy(const_cast<uint16_t*>(args.tables), random.data() + bytes, entries * 2);
+      if (!pairs) {
+        for (size_t i = 0; i < count; ++i) const_cast<uint8_t*>(args.codes)[i] &= 15;
+      }
+      args.stream = reinterpret_cast<uintptr_t>(args.y) % 64 == 0;
+      (pairs ? helpers.look_up_pairs : helpers.look_up_bytes)(args);
+      flush_streams();
+      for (size_t i = 0; i < count; ++i) {
+        const int code = pairs ? args.codes[i / 2] >> i % 2 * 4 & 15 : args.codes[i];
+        const uint16_t want = args.tables[i / group * 16 + static_cast<size_t>(code)];
+        uint16_t got = 0;
+        std::memcpy(&got, args.y + 2 * i, sizeof got);
+        ASSERT_EQ(got, want) << target << ": " << i << " of " << count << " in groups of " << group;
       }
     }
   }
