@@ -23,11 +23,12 @@ void ConvertOptions::add_to(const Command& c) {
                "Where a Clip keeps the range of a pair that --strip-qdq takes out; default needed")
       .one_of({"needed", "always", "never"})
       .needs(c.get_option("--strip-qdq"));
-  c.add_option("--dtype", dtype_,
-               "Type of the dequantized tensors, rounded once from float32; default: that of each "
-               "node, or that a checkpoint's model computes in. ONNX: a Cast gives readers of a "
-               "constant the type it had")
-      .one_of({"float32", "float16", "bfloat16"});
+  c.add_option(
+       "--dtype", dtype_,
+       "Type of the dequantized tensors, rounded once from float32; auto, the default: that "
+       "of each node, or that a checkpoint's model computes in. ONNX: a Cast gives readers "
+       "of a constant the type it had")
+      .one_of({"auto", "float32", "float16", "bfloat16"});
   c.add_flag("--assume-const", assume_const_,
              "Take initializers that are graph inputs, and could be overridden, as constant");
   c.add_flag(
@@ -85,7 +86,7 @@ format::ConvertOptions ConvertOptions::library() {
   all.open.memory = resources_.structure_memory();
   all.write.selection = selection_;
   all.write.require_float = require_float_;
-  if (!dtype_.empty()) all.write.dtype = element_from_name(dtype_);
+  if (!dtype_.empty() && dtype_ != "auto") all.write.dtype = element_from_name(dtype_);
   all.write.stream = resources_.stream_options();
   return all;
 }

@@ -111,6 +111,13 @@ def test_a_block_size_that_is_none_is_refused(folder):
     folder.refused(3, "weight_block_size")
 
 
+@pytest.mark.parametrize(("dtype", "stored"), [("auto", "BF16"), ("float32", "F32")])
+def test_the_type_is_that_of_the_model_or_the_one_asked_for(folder, dtype, stored):
+    folder.file(weight())
+    folder.convert("--dtype", dtype)
+    assert tensors(folder.out)["w.weight"][0] == stored
+
+
 def test_without_a_float_type_anywhere_the_type_is_asked_for(folder):
     folder.config({"quantization_config": {"quant_method": "fp8",
                                            "weight_block_size": [128, 128]}})
