@@ -10,7 +10,7 @@ namespace dequant {
 
 /// True if run_looked_up() takes a call of run_stages(), and is faster:
 /// checkpoint/uint4/*/bias_of_64, checkpoint/uint8/*/slabs_4_of_64.
-bool looks_up(const Plan& plan, const ProductKernel& kernel, ScaleLayout scale_layout,
+bool looks_up(const Stages& stages, const ProductKernel& kernel, ScaleLayout scale_layout,
               int64_t group, int64_t count) noexcept;
 
 /// run_stages() with ScaleLayout::per_group, where looks_up() is true.

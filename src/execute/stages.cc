@@ -125,7 +125,7 @@ bool has_stages(const Plan& plan) noexcept {
 void run_stages(const Stages& stages, const ProductKernel& kernel, ScaleLayout scale_layout,
                 const uint8_t* codes, uint8_t* y, int64_t count, int64_t group,
                 const Params& params) noexcept {
-  if (looks_up(stages.plan, kernel, scale_layout, group, count)) {
+  if (looks_up(stages, kernel, scale_layout, group, count)) {
     return run_looked_up(stages, kernel, codes, y, count, group, params);
   }
   const bool per_group = scale_layout == ScaleLayout::per_group;

@@ -176,14 +176,14 @@ struct FloatZeroArgs {
 
 using FloatZeroFn = void (*)(const FloatZeroArgs&);
 
-/// Results of 16 bits that are looked up: that of element i is tables[16 * (i / group) + code].
+/// Results that are looked up: that of element i is entry 16 * (i / group) + code of the tables.
 struct LookUpArgs {
   const uint8_t* codes;
   uint8_t* y;
-  size_t count;  ///< at least 1
-  size_t group;  ///< 32, a multiple of kResultGroup, or count or more
-  const uint16_t* tables;
-  bool stream = false;  ///< y starts with a cache line; whole steps are streamed
+  size_t count;           ///< at least 1
+  size_t group;           ///< 32, a multiple of kResultGroup, or count or more
+  const uint8_t* tables;  ///< entries are aligned
+  bool stream = false;    ///< y starts with a cache line; whole steps are streamed
 };
 
 using LookUpFn = void (*)(const LookUpArgs&);
@@ -243,9 +243,10 @@ struct Helpers {
   // By output_index() of the type to which results are rounded, and of the output.
   std::array<std::array<AfterFn, 3>, 3> after_product{};
   std::array<FloatZeroFn, 3> subtract_floats{};
-  /// Codes of four bits, the first in the low bits of a byte; and codes of a byte below 16.
-  LookUpFn look_up_pairs = nullptr;
-  LookUpFn look_up_bytes = nullptr;
+  /// For codes of four bits, the first in the low bits of a byte, and for codes of a byte below 16:
+  /// results of 16 bits; float32 results, null where a target has no fast way.
+  std::array<LookUpFn, 2> look_up_words{};
+  std::array<LookUpFn, 2> look_up_floats{};
   /// Rounds float32 values to float16 or bfloat16, in place: reference_round() for each.
   void (*round_to_float16)(float* values, size_t count) = nullptr;
   void (*round_to_bfloat16)(float* values, size_t count) = nullptr;

@@ -29,6 +29,33 @@ constexpr size_t kResults = kStepVectors / 2;
 /// Entries of a table. The results of 2-bit codes fill it four times.
 constexpr size_t kEntries = 16;
 
+#if DEQUANT_LANE_SHIFTS
+
+/// Sixteen float32, which vectors hold.
+struct FloatTable {
+#if HWY_TARGET <= HWY_AVX3
+  VF all;
+
+  HWY_INLINE FloatTable() {}
+  explicit HWY_INLINE FloatTable(const float* p) : all(hn::LoadU(DF(), p)) {}
+  /// The entries that the lowest four bits of each index select.
+  HWY_INLINE VF At(VU index) const { return Lookup(all, index); }
+#else
+  VF low;
+  VF high;
+
+  HWY_INLINE FloatTable() {}
+  explicit HWY_INLINE FloatTable(const float* p)
+      : low(hn::LoadU(DF(), p)), high(hn::LoadU(DF(), p + 8)) {}
+  HWY_INLINE VF At(VU index) const {
+    const VF top = hn::BitCast(DF(), hn::ShiftLeft<28>(index));  // bit 3 as the sign
+    return hn::IfNegativeThenElse(top, Lookup(high, index), Lookup(low, index));
+  }
+#endif
+};
+
+#endif  // DEQUANT_LANE_SHIFTS
+
 /// True for decoders and outputs whose rounded results can be looked up.
 template <class In, class Out>
 constexpr bool LooksUp() {

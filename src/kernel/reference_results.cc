@@ -44,17 +44,12 @@ void codebook_kernel(const KernelArgs& a) {
   }
 }
 
-void look_up(const LookUpArgs& a, size_t i, unsigned code) {
-  const uint16_t result = a.tables[i / a.group * 16 + code];
-  std::memcpy(a.y + 2 * i, &result, sizeof result);
-}
-
-void look_up_pairs(const LookUpArgs& a) {
-  for (size_t i = 0; i < a.count; ++i) look_up(a, i, a.codes[i / 2] >> i % 2 * 4 & 15);
-}
-
-void look_up_bytes(const LookUpArgs& a) {
-  for (size_t i = 0; i < a.count; ++i) look_up(a, i, a.codes[i]);
+template <size_t kBytes, bool kPairs>
+void look_up(const LookUpArgs& a) {
+  for (size_t i = 0; i < a.count; ++i) {
+    const unsigned code = kPairs ? a.codes[i / 2] >> i % 2 * 4 & 15 : a.codes[i];
+    std::memcpy(a.y + kBytes * i, a.tables + kBytes * (i / a.group * 16 + code), kBytes);
+  }
 }
 
 template <Element kOutput>
@@ -82,8 +77,8 @@ void fill_reference_results(Table& table) {
   floats[output_index(Element::float32)] = subtract_floats<Element::float32>;
   floats[output_index(Element::float16)] = subtract_floats<Element::float16>;
   floats[output_index(Element::bfloat16)] = subtract_floats<Element::bfloat16>;
-  table.helpers.look_up_pairs = look_up_pairs;
-  table.helpers.look_up_bytes = look_up_bytes;
+  table.helpers.look_up_words = {look_up<2, true>, look_up<2, false>};
+  table.helpers.look_up_floats = {look_up<4, true>, look_up<4, false>};
   table.helpers.round_to_float16 = round_to<Element::float16>;
   table.helpers.round_to_bfloat16 = round_to<Element::bfloat16>;
 }

@@ -33,25 +33,13 @@ struct Indices {
 
 /// The same for tables of sixteen values, which vectors hold.
 struct SmallIndices : Indices {
-#if HWY_TARGET <= HWY_AVX3
-  VF all;
+  FloatTable table;
 
-  explicit HWY_INLINE SmallIndices(const float* lut) : Indices(lut), all(hn::LoadU(DF(), lut)) {}
-  HWY_INLINE VF Value(VI index) const { return Lookup(all, hn::BitCast(DU(), index)); }
-#else
-  VF low;
-  VF high;
-
-  explicit HWY_INLINE SmallIndices(const float* lut)
-      : Indices(lut), low(hn::LoadU(DF(), lut)), high(hn::LoadU(DF(), lut + 8)) {}
-  HWY_INLINE VF Value(VI index) const {
-    const VU i = hn::BitCast(DU(), index);
-    const VF top = hn::BitCast(DF(), hn::ShiftLeft<28>(i));  // bit 3 as the sign
-    return hn::IfNegativeThenElse(top, Lookup(high, i), Lookup(low, i));
-  }
-#endif
+  explicit HWY_INLINE SmallIndices(const float* lut) : Indices(lut), table(lut) {}
   HWY_INLINE void Decode(const uint8_t* p, VF* raw) const {
-    for (size_t q = 0; q < kStepVectors; ++q) raw[q] = Value(Index(p, q));
+    for (size_t q = 0; q < kStepVectors; ++q) {
+      raw[q] = table.At(hn::BitCast(DU(), Index(p, q)));
+    }
   }
 };
 

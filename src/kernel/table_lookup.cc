@@ -1,4 +1,4 @@
-// Results of 16 bits from tables of the results of all codes, for every target.
+// Results from tables of the results of all codes, for every target.
 #include "kernel/targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -46,45 +46,94 @@ struct ByteCodes {
   }
 };
 
-void Store(const V16* results, uint8_t* y, bool stream) {
-  auto* out = reinterpret_cast<uint16_t*>(y);
-  const D16Full d;
-  for (size_t q = 0; q < kResults; ++q)
-    StoreOrStream(results[q], d, out + q * hn::Lanes(d), stream);
-}
-
+/// Results of 16 bits.
 template <class Codes>
+struct WordResults : Codes {
+  static constexpr size_t kBytes = 2;
+  ResultTable tables[kHalves];
+
+  HWY_INLINE WordResults() {}
+  HWY_INLINE void Load(size_t half, const uint8_t* entries) {
+    tables[half] = ResultTable::Load(reinterpret_cast<const uint16_t*>(entries));
+  }
+  HWY_INLINE void Step(const uint8_t* x, uint8_t* y, bool stream) const {
+    V16 results[kResults];
+    this->LookUp(x, tables, results);
+    const D16Full d;
+    auto* out = reinterpret_cast<uint16_t*>(y);
+    for (size_t q = 0; q < kResults; ++q) {
+      StoreOrStream(results[q], d, out + q * hn::Lanes(d), stream);
+    }
+  }
+};
+
+#if DEQUANT_LANE_SHIFTS
+
+/// Bytes below 16 as indices.
+struct ByteIndices {
+  static constexpr int kBits = 8;
+
+  HWY_INLINE ByteIndices() {}
+  HWY_INLINE void Index(const uint8_t* p, VU* index) const {
+    const hn::Rebind<uint8_t, DU> bytes;
+    for (size_t q = 0; q < kStepVectors; ++q) {
+      index[q] = hn::PromoteTo(DU(), hn::LoadU(bytes, p + q * hn::Lanes(bytes)));
+    }
+  }
+};
+
+/// float32 results.
+template <class Codes>
+struct FloatResults : Codes {
+  static constexpr size_t kBytes = 4;
+  FloatTable tables[kHalves];
+
+  HWY_INLINE FloatResults() {}
+  HWY_INLINE void Load(size_t half, const uint8_t* entries) {
+    tables[half] = FloatTable(reinterpret_cast<const float*>(entries));
+  }
+  HWY_INLINE void Step(const uint8_t* x, uint8_t* y, bool stream) const {
+    VU index[kStepVectors];
+    this->Index(x, index);
+    VF v[kStepVectors];
+    for (size_t q = 0; q < kStepVectors; ++q) {
+      v[q] = tables[q * kHalves / kStepVectors].At(index[q]);
+    }
+    ToFloat32::Store(v, y, stream);
+  }
+};
+
+#endif
+
+template <class Results>
 void LookUp(const LookUpArgs& a) {
-  const Codes codes;
+  constexpr size_t kTableBytes = kEntries * Results::kBytes;
+  Results results;
   const size_t step = Step();
-  const size_t bytes = step * Codes::kBits / 8;
+  const size_t bytes = step * Results::kBits / 8;
   // Whole groups, or a step of two groups.
   const size_t run = HWY_MAX(HWY_MIN(a.group, a.count), step);
   const uint8_t* x = a.codes;
-  const uint16_t* entries = a.tables;
-  ResultTable tables[kHalves];
+  const uint8_t* entries = a.tables;
   for (size_t i = 0; i < a.count; i += run) {
     const size_t n = HWY_MIN(run, a.count - i);
-    tables[0] = ResultTable::Load(entries);
     const bool two = kHalves == 2 && a.group < step && n > a.group;
-    if constexpr (kHalves == 2) tables[1] = two ? ResultTable::Load(entries + kEntries) : tables[0];
-    entries += two ? 2 * kEntries : kEntries;
-    uint8_t* y = a.y + 2 * i;
-    V16 results[kResults];
+    results.Load(0, entries);
+    if constexpr (kHalves == 2) results.Load(1, entries + (two ? kTableBytes : 0));
+    entries += two ? 2 * kTableBytes : kTableBytes;
+    uint8_t* y = a.y + i * Results::kBytes;
     size_t left = n;
-    for (; left >= step; left -= step, x += bytes, y += 2 * step) {
+    for (; left >= step; left -= step, x += bytes, y += step * Results::kBytes) {
       if (a.stream) hwy::Prefetch(x + kPrefetchDistanceX);
-      codes.LookUp(x, tables, results);
-      Store(results, y, a.stream);
+      results.Step(x, y, a.stream);
     }
     if (left == 0) continue;
     alignas(64) uint8_t last[kMaxStep];
-    alignas(64) uint8_t out[kMaxStep * 2];
-    const size_t stored = (left * Codes::kBits + 7) / 8;
+    alignas(64) uint8_t out[kMaxStep * Results::kBytes];
+    const size_t stored = (left * Results::kBits + 7) / 8;
     copy_padded(x, stored, last, sizeof last);
-    codes.LookUp(last, tables, results);
-    Store(results, out, false);
-    copy_bytes(out, 2 * left, y);
+    results.Step(last, out, false);
+    copy_bytes(out, left * Results::kBytes, y);
     x += stored;
   }
 }
@@ -92,8 +141,10 @@ void LookUp(const LookUpArgs& a) {
 }  // namespace
 
 void FillLookups(Table& table) {
-  table.helpers.look_up_pairs = LookUp<PairCodes>;
-  table.helpers.look_up_bytes = LookUp<ByteCodes>;
+  table.helpers.look_up_words = {LookUp<WordResults<PairCodes>>, LookUp<WordResults<ByteCodes>>};
+#if DEQUANT_LANE_SHIFTS
+  table.helpers.look_up_floats = {LookUp<FloatResults<Nibbles>>, LookUp<FloatResults<ByteIndices>>};
+#endif
 }
 
 }  // namespace dequant::HWY_NAMESPACE

@@ -137,35 +137,34 @@ TEST_F(Results, SubtractFloatsAsDefined) {
 
 TEST_F(Results, AreLookedUpByTheCodesOfTheirGroups) {
   GuardedBuffer codes(kMost);
-  GuardedBuffer tables(kMost * 4);
+  GuardedBuffer tables(kMost * 8);
   for (const std::string_view target : targets()) {
     const Helpers& helpers = table_of(target)->helpers;
     for (size_t count = 1; count <= kMost; ++count) {
-      const bool pairs = random_.coin();
-      const size_t bytes = pairs ? (count + 1) / 2 : count;
+      const size_t in_bytes = random_.coin() ? 0 : 1;
+      const size_t size = random_.coin() ? 2 : 4;
+      const LookUpFn look_up =
+          (size == 2 ? helpers.look_up_words : helpers.look_up_floats)[in_bytes];
       const size_t group = random_.coin() ? 32 : random_group(count);
-      if (group < 32) continue;
-      const size_t entries = (count + group - 1) / group * 16;
-      LookUpArgs args{.codes = codes.before_end(bytes),
-                      .y = y_.before_end(count * 2),
-                      .count = count,
-                      .group = group,
-                      .tables = reinterpret_cast<uint16_t*>(tables.before_end(entries * 2))};
-      const testing::Bytes random = testing::random_bytes(random_, bytes + entries * 2);
-      std::memcpy(const_cast<uint8_t*>(args.codes), random.data(), bytes);
-      std::memcpy(const_cast<uint16_t*>(args.tables), random.data() + bytes, entries * 2);
-      if (!pairs) {
-        for (size_t i = 0; i < count; ++i) const_cast<uint8_t*>(args.codes)[i] &= 15;
+      if (group < 32 || look_up == nullptr) continue;
+      const testing::Bytes x = testing::random_bytes(random_, in_bytes ? count : (count + 1) / 2);
+      const testing::Bytes entries =
+          testing::random_bytes(random_, (count + group - 1) / group * 16 * size);
+      uint8_t* from = codes.before_end(x.size());
+      uint8_t* table = tables.before_end(entries.size());
+      for (size_t i = 0; i < x.size(); ++i) {
+        from[i] = std::to_integer<uint8_t>(in_bytes ? x[i] & std::byte{15} : x[i]);
       }
+      std::memcpy(table, entries.data(), entries.size());
+      LookUpArgs args{from, y_.before_end(count * size), count, group, table};
       args.stream = reinterpret_cast<uintptr_t>(args.y) % 64 == 0;
-      (pairs ? helpers.look_up_pairs : helpers.look_up_bytes)(args);
+      look_up(args);
       flush_streams();
       for (size_t i = 0; i < count; ++i) {
-        const int code = pairs ? args.codes[i / 2] >> i % 2 * 4 & 15 : args.codes[i];
-        const uint16_t want = args.tables[i / group * 16 + static_cast<size_t>(code)];
-        uint16_t got = 0;
-        std::memcpy(&got, args.y + 2 * i, sizeof got);
-        ASSERT_EQ(got, want) << target << ": " << i << " of " << count << " in groups of " << group;
+        const int code = in_bytes ? from[i] : from[i / 2] >> i % 2 * 4 & 15;
+        const uint8_t* want = table + (i / group * 16 + static_cast<size_t>(code)) * size;
+        ASSERT_EQ(std::memcmp(args.y + i * size, want, size), 0)
+            << target << ": " << i << " of " << count << " in groups of " << group;
       }
     }
   }
