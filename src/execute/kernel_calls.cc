@@ -7,6 +7,7 @@
 
 #include "checked.h"
 #include "execute/ranges.h"
+#include "execute/result_tables.h"
 #include "kernel/lut.h"
 
 namespace dequant {
@@ -79,6 +80,7 @@ KernelCalls::KernelCalls(const Job& job) noexcept
       adds_(adds_offset(job.plan.rule)),
       scales_of_y_(scales_are_of_output(job.plan)),
       plain_(!job.way.stages && !job.plan.parameters.codebook),
+      few_codes_(!plain_ && code_bits(job.plan) <= 4),
       y_size_(bits(job.plan.output) / 8) {
   if (job.plan.parameters.codebook) codebook_.load(job.plan, job.buffers);
 }
@@ -86,6 +88,9 @@ KernelCalls::KernelCalls(const Job& job) noexcept
 void KernelCalls::call(Element x, ScaleLayout scale_layout, const uint8_t* codes, uint8_t* y,
                        int64_t count, int64_t group, const Params& params,
                        size_t prefetch_distance) const noexcept {
+  if (few_codes_ && looks_up(x, scale_layout, count, group)) {
+    return call_looked_up(x, codes, y, count, group, params, job_.way.stream);
+  }
   if (!plain_) {
     return call_special(x, scale_layout, codes, y, count, group, params, job_.way.stream);
   }
@@ -105,6 +110,9 @@ void KernelCalls::call(Element x, ScaleLayout scale_layout, const uint8_t* codes
 
 void KernelCalls::call_cached(Element x, ScaleLayout scale_layout, const uint8_t* codes, uint8_t* y,
                               int64_t count, int64_t group, const Params& params) const noexcept {
+  if (few_codes_ && looks_up(x, scale_layout, count, group)) {
+    return call_looked_up(x, codes, y, count, group, params, false);
+  }
   if (!plain_) return call_special(x, scale_layout, codes, y, count, group, params, false);
   Call{kernel_of(x, scale_layout),
        scale_layout,
@@ -170,6 +178,37 @@ void KernelCalls::rows_of_groups(Element x, const uint8_t* codes, uint8_t* y, co
     first.kernel(args);
     args.x += rows.codes;
     args.y += rows.y;
+  }
+}
+
+bool KernelCalls::looks_up(Element x, ScaleLayout scale_layout, int64_t count,
+                           int64_t group) const noexcept {
+  using enum Element;
+  const Element input = job_.plan.input;
+  const Element y = job_.plan.output;
+  const bool in_bytes = bits(x) == 8 && (input == uint8 || input == uint4 || input == uint2);
+  if (scale_layout != ScaleLayout::per_group || !can_have_tables(group, count)) return false;
+  if (count < 32 || (bits(x) != 4 && !in_bytes)) return false;
+  // A table of float32 for 32 elements saves nothing: checkpoint/uint4/float32/rounded_of_32.
+  if (job_.way.stages) {
+    return (group > 32 || y != float32) && look_up_of(job_.table.helpers, bits(x), y) != nullptr;
+  }
+  // Kernels of codebooks look up float32 values. With vectors of eight lanes or fewer, tables of
+  // rounded results are faster: checkpoint/uint8/*16/codebook_of_64.
+  return y != float32 && group > 32 && job_.table.lanes <= 8;
+}
+
+void KernelCalls::call_looked_up(Element x, const uint8_t* codes, uint8_t* y, int64_t count,
+                                 int64_t group, const Params& params, bool streams) const noexcept {
+  const Helpers& helpers = job_.table.helpers;
+  const LookUps look_ups{look_up_of(helpers, bits(x), job_.plan.output), bits(x), y_size_, helpers,
+                         streams};
+  alignas(64) uint8_t tables[kTableBytes];
+  for (int64_t i = 0, n = 0; i < count; i += n) {
+    n = std::min(count - i, group >= count ? count : kTables * group);
+    call_cached(x, ScaleLayout::per_group, all_codes(bits(x)), tables,
+                ceil_div(n, group) * kTableEntries, kTableEntries, advanced(params, i / group));
+    look_up_results(look_ups, codes + i * bits(x) / 8, y + i * y_size_, n, group, tables);
   }
 }
 

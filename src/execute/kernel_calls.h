@@ -68,6 +68,11 @@ class KernelCalls {
 
  private:
   struct Call;
+  /// True if the results of a call are looked up in tables.
+  bool looks_up(Element x, ScaleLayout scale_layout, int64_t count, int64_t group) const noexcept;
+  /// call() by tables.
+  void call_looked_up(Element x, const uint8_t* codes, uint8_t* y, int64_t count, int64_t group,
+                      const Params& params, bool streams) const noexcept;
   KernelFn kernel_of(Element x, ScaleLayout scale_layout) const noexcept;
   void call_special(Element x, ScaleLayout scale_layout, const uint8_t* codes, uint8_t* y,
                     int64_t count, int64_t group, const Params& params,
@@ -78,7 +83,8 @@ class KernelCalls {
   const Job& job_;
   bool adds_;
   bool scales_of_y_;
-  bool plain_;  ///< no stages and no codebook
+  bool plain_;      ///< no stages and no codebook
+  bool few_codes_;  ///< not plain, and codes have four bits at most
   int64_t y_size_;
   Codebook codebook_;
 };

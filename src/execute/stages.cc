@@ -3,7 +3,6 @@
 
 #include <array>
 
-#include "execute/result_tables.h"
 #include "execute/tiles.h"
 
 namespace dequant {
@@ -125,9 +124,6 @@ bool has_stages(const Plan& plan) noexcept {
 void run_stages(const Stages& stages, const ProductKernel& kernel, ScaleLayout scale_layout,
                 const uint8_t* codes, uint8_t* y, int64_t count, int64_t group,
                 const Params& params) noexcept {
-  if (looks_up(stages, kernel, scale_layout, group, count)) {
-    return run_looked_up(stages, kernel, codes, y, count, group, params);
-  }
   const bool per_group = scale_layout == ScaleLayout::per_group;
   const bool subtracts = has_float_zero_points(stages.plan) &&
                          stages.plan.parameters.zero_point_role == ZeroPointRole::subtract_before;
