@@ -12,7 +12,7 @@ fi
 dequant=$(realpath "$1")
 shift
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-[ $# -gt 0 ] || set -- beyond avx2 caches ranges threads cliffs transposes checkpoints
+[ $# -gt 0 ] || set -- beyond avx2 caches ranges threads cliffs transposes checkpoints_avx512 checkpoints_avx2
 
 granularities='per_tensor,per_axis_last,blocked_32_last'
 few=$(for x in u i f; do printf "$x*/%s," ${granularities//,/ }; done)
@@ -40,16 +40,13 @@ for name in "$@"; do
     transposes)
       measure "$name" --cell 'strided/uint8/*/n*,strided/int4/*/n*' --elements 256Mi --repeat 3
       ;;
-    checkpoints | checkpoints_avx512) # two machines of the document
-      measure "$name" --cell 'checkpoint/*' --elements 256Mi --repeat 3
-      ;;
-    transposed_avx2)
-      cells='checkpoint/*columns*,checkpoint/*indexed*,checkpoint/*/padded*,checkpoint/*pairs*'
-      measure "$name" --cell "$cells" --elements 256Mi --repeat 3 --target avx2
+    checkpoints_avx512) measure "$name" --cell 'checkpoint/*' --elements 256Mi --repeat 3 ;;
+    checkpoints_avx2)
+      measure "$name" --cell 'checkpoint/*' --elements 256Mi --repeat 3 --target avx2
       ;;
     *)
       echo "measurements: $name is none of beyond, avx2, caches, ranges, threads, cliffs," \
-        "transposes, checkpoints, checkpoints_avx512, transposed_avx2" >&2
+        "transposes, checkpoints_avx512, checkpoints_avx2" >&2
       exit 2
       ;;
   esac
