@@ -12,7 +12,8 @@ fi
 dequant=$(realpath "$1")
 shift
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-[ $# -gt 0 ] || set -- beyond avx2 caches ranges threads cliffs transposes checkpoints_avx512 checkpoints_avx2
+[ $# -gt 0 ] || set -- beyond avx2 caches ranges threads cliffs transposes checkpoints_avx512 \
+  checkpoints_avx2
 
 granularities='per_tensor,per_axis_last,blocked_32_last'
 few=$(for x in u i f; do printf "$x*/%s," ${granularities//,/ }; done)
