@@ -50,6 +50,18 @@ def awq(rng, name):
     yield f"{name}.scales", "F16", rng.random((groups, ROWS), np.float32).astype(np.float16)
 
 
+def awq_gemv(rng, name):
+    padded = -(-COLUMNS // 128 // 8) * 8
+    yield f"{name}.qweight", "I32", words(rng, ROWS, COLUMNS // 8)
+    yield f"{name}.qzeros", "I32", words(rng, ROWS, padded // 8)
+    yield f"{name}.scales", "F16", rng.random((ROWS, padded), np.float32).astype(np.float16)
+
+
+def modelopt_int4(rng, name):
+    yield f"{name}.weight", "U8", rng.integers(0, 256, (ROWS // 2, COLUMNS), np.uint8)
+    yield f"{name}.weight_scale", "F32", rng.random((ROWS, COLUMNS // 128), np.float32)
+
+
 def packed(rng, name):
     scale = rng.random((ROWS, COLUMNS // 128), np.float32)
     yield f"{name}.weight_packed", "I32", words(rng, ROWS, COLUMNS // 8)
@@ -98,6 +110,10 @@ SCHEMES = {
     "gptq_order": (gptq_order, {**GPTQ, "desc_act": True}),
     "awq": (awq, {"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": True,
                   "version": "gemm"}),
+    "awq_gemv": (awq_gemv, {"quant_method": "awq", "bits": 4, "group_size": 128,
+                            "zero_point": True, "version": "gemv"}),
+    "modelopt_int4": (modelopt_int4, {"quant_method": "modelopt", "quant_algo": "W4A16_AWQ",
+                                      "group_size": 128}),
     "packed": (packed, compressed("pack-quantized", **PACKED)),
     "packed_order": (packed_order, compressed("pack-quantized", **PACKED, actorder="group")),
     "nvfp4": (nvfp4, compressed("nvfp4-pack-quantized", num_bits=4, type="float",
