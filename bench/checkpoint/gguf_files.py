@@ -185,7 +185,7 @@ def measure(kind, a, program):
         ours, copies, peak = [], [], 0
         for _ in range(a.rounds):
             forget(folder)
-            seconds, memory = convert(program, source, target, a.threads, "float32")
+            (seconds, _, _), memory = convert(program, source, target, a.threads, "float32")
             ours.append(seconds)
             peak = max(peak, memory)
             size = target.stat().st_size
