@@ -104,10 +104,10 @@ std::vector<Cell> all_cells() {
   constexpr std::array kTransposedInputs{Element::float4e2m1};
   add(cells, "checkpoint", arithmetic_shapes(), kArithmeticInputs);
   add(cells, "checkpoint", transposed_shapes(), kTransposedInputs);
-  constexpr std::array kPaddedInputs{Element::uint4};
-  add(cells, "checkpoint", padded_shapes(), kPaddedInputs);
-  constexpr std::array kPairInputs{Element::int4};
-  add(cells, "checkpoint", pair_shapes(), kPairInputs);
+  constexpr std::array kUint4{Element::uint4};
+  add(cells, "checkpoint", uint4_shapes(), kUint4);
+  constexpr std::array kInt4{Element::int4};
+  add(cells, "checkpoint", int4_shapes(), kInt4);
   add(cells, "gguf", block_shapes(), kLayoutInputs);
   return cells;
 }

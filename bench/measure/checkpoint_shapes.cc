@@ -28,8 +28,8 @@ void in_rows(Plan& plan, int64_t elements) {
   plan.parameters.x_packing = {.order = kOrder, .bits = kBits, .row = kRow};
 }
 
-/// MLX: the bias of a group is added to the rounded product. Bits are those of a stream, or 0: of
-/// the element.
+/// MLX: the bias of a group is added to the rounded product. Codes are a stream of kBits each; 0:
+/// elements of x.
 template <int32_t kBits, int64_t kBlock>
 void with_bias(Plan& plan, int64_t elements) {
   if (kBits == 0) {
@@ -209,12 +209,12 @@ constexpr std::array kTransposed{
     Shape{"columns_of_32", columns_of_blocks<32>},
 };
 
-constexpr std::array kPadded{
+constexpr std::array kOfUint4{
     Shape{"bias_of_64", with_bias<0, 64>},
     Shape{"padded_groups_of_128", padded_groups<128>},
 };
 
-constexpr std::array kPairs{
+constexpr std::array kOfInt4{
     Shape{"row_pairs_of_128", row_pairs<128>},
 };
 
@@ -223,7 +223,7 @@ constexpr std::array kPairs{
 std::span<const Shape> layout_shapes() noexcept { return kLayouts; }
 std::span<const Shape> arithmetic_shapes() noexcept { return kArithmetic; }
 std::span<const Shape> transposed_shapes() noexcept { return kTransposed; }
-std::span<const Shape> padded_shapes() noexcept { return kPadded; }
-std::span<const Shape> pair_shapes() noexcept { return kPairs; }
+std::span<const Shape> uint4_shapes() noexcept { return kOfUint4; }
+std::span<const Shape> int4_shapes() noexcept { return kOfInt4; }
 
 }  // namespace dequant::bench

@@ -23,8 +23,8 @@ std::span<const Shape> cliff_shapes() noexcept;
 std::span<const Shape> layout_shapes() noexcept;      ///< codes of uint8 in layouts of their own
 std::span<const Shape> arithmetic_shapes() noexcept;  ///< more than one product and one rounding
 std::span<const Shape> transposed_shapes() noexcept;  ///< rows of x are columns of y
-std::span<const Shape> padded_shapes() noexcept;      ///< rows of scales end with padding
-std::span<const Shape> pair_shapes() noexcept;        ///< a byte has codes of two rows
+std::span<const Shape> uint4_shapes() noexcept;       ///< weights of uint4 in checkpoints
+std::span<const Shape> int4_shapes() noexcept;        ///< weights of int4 in checkpoints
 std::span<const Shape> block_shapes() noexcept;       ///< one for each block type
 
 }  // namespace dequant::bench

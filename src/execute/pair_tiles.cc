@@ -1,6 +1,6 @@
-// The bytes of a tile, each with a code of either row of a pair, are split: the codes in the low
-// bits are those of one row, the codes in the high bits those of the other. A kernel call
-// dequantizes each.
+// A byte has the codes of two rows. The bytes of a tile are split into the codes of the low bits,
+// which are the first row, and the codes of the high bits, which are the second row. A kernel call
+// dequantizes each row.
 #include "execute/pair_tiles.h"
 
 #include <algorithm>
@@ -23,9 +23,9 @@ bool is_even(int64_t i) { return i % 2 == 0; }
 
 /// Codes of 4 bits without zero points, whose kernels need one factor.
 bool suits(const Plan& plan, const Region& region) {
-  return bits(plan.input) == 4 && plan.parameters.x_packing.row == 0 && !unpacks_codes(plan) &&
-         has_plain_kernels(plan) && !has_zero_points(plan) &&
-         plan.parameters.group_index.groups == 0 && is_even(region.origin.x);
+  return bits(plan.input) == 4 && !unpacks_codes(plan) && has_plain_kernels(plan) &&
+         !has_zero_points(plan) && plan.parameters.group_index.groups == 0 &&
+         is_even(region.origin.x);
 }
 
 }  // namespace
@@ -97,7 +97,8 @@ class Tiles {
     }
   }
 
-  /// Loads scales from entry `at` on: those of the first row, then those of the second.
+  /// Loads scales from entry `at` on: first the scales of the first row of the pair, then the
+  /// scales of the second row.
   void load_scales(int64_t at, int64_t groups) noexcept {
     Dimension group = tiles_.groups;
     group.size = groups;

@@ -27,14 +27,6 @@
 DEQUANT_BEFORE_NAMESPACE();
 namespace dequant::HWY_NAMESPACE {
 
-/// Stores the 16-bit results of a step.
-HWY_INLINE void StoreResults(const V16* results, uint8_t* y, bool stream) {
-  auto* out = reinterpret_cast<uint16_t*>(y);
-  const size_t lanes = hn::Lanes(D16Full());
-  for (size_t q = 0; q < kResults; ++q)
-    StoreOrStream(results[q], D16Full(), out + q * lanes, stream);
-}
-
 /// True if the parameters have Results(), which looks up rounded 16-bit results; false if they have
 /// Values(), which computes float32 results.
 template <class In, class Params>

@@ -29,6 +29,14 @@ constexpr size_t kResults = kStepVectors / 2;
 /// Entries of a table. The results of 2-bit codes fill it four times.
 constexpr size_t kEntries = 16;
 
+/// Stores the 16-bit results of a step.
+HWY_INLINE void StoreResults(const V16* results, uint8_t* y, bool stream) {
+  auto* out = reinterpret_cast<uint16_t*>(y);
+  const size_t lanes = hn::Lanes(D16Full());
+  for (size_t q = 0; q < kResults; ++q)
+    StoreOrStream(results[q], D16Full(), out + q * lanes, stream);
+}
+
 #if DEQUANT_LANE_SHIFTS
 
 /// Sixteen float32, which vectors hold.

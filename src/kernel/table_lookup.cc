@@ -59,11 +59,7 @@ struct WordResults : Codes {
   HWY_INLINE void Step(const uint8_t* x, uint8_t* y, bool stream) const {
     V16 results[kResults];
     this->LookUp(x, tables, results);
-    const D16Full d;
-    auto* out = reinterpret_cast<uint16_t*>(y);
-    for (size_t q = 0; q < kResults; ++q) {
-      StoreOrStream(results[q], d, out + q * hn::Lanes(d), stream);
-    }
+    StoreResults(results, y, stream);
   }
 };
 
