@@ -24,9 +24,7 @@ class Vectors : FastDraft {
   std::optional<FastPlan> build() {
     if (!set_kind() || !set_steps() || !set_addresses()) return std::nullopt;
     set_params();
-    // Kernels call functions for one other parameter, not for each of a vector.
-    const bool others = f_.scale == FastParam::other || f_.zero_point == FastParam::other;
-    if (f_.each && others) return std::nullopt;
+    if (f_.each && !has_params_of_each()) return std::nullopt;
     if (down_columns_) interleave(steps_);
     return finish();
   }

@@ -2,7 +2,10 @@
 #include "cuda/fast_draft.h"
 
 #include <algorithm>
+#include <bit>
 #include <initializer_list>
+
+#include "cuda/codes.h"
 
 namespace dequant::cuda {
 
@@ -13,6 +16,7 @@ bool FastDraft::set_kind() {
   };
   switch (p_.difference) {
     case Difference::integer: f_.kind = FastKind::integer; return has({2, 4, 8, 16});
+    case Difference::wide_integer: f_.kind = FastKind::wide; return has({32});
     case Difference::floating: f_.kind = FastKind::floating; return has({4, 8, 16}) && set_float();
     case Difference::codebook:
       f_.kind = FastKind::codebook;
@@ -23,52 +27,91 @@ bool FastDraft::set_kind() {
 
 bool FastDraft::set_float() {
   const FloatFormat format = p_.x.format;
-  const auto magnitudes = uint32_t{1} << (format.bits - 1);
-  f_.special_from = UINT32_MAX;
-  f_.special_code = UINT32_MAX;
-  f_.infinity = UINT32_MAX;
-  switch (format.specials) {
-    case Specials::none: break;
-    case Specials::ieee:
-      f_.special_from = ((uint32_t{1} << format.exponent_bits) - 1) << format.mantissa_bits;
-      f_.infinity = f_.special_from;
-      break;
-    case Specials::fn: f_.special_from = magnitudes - 1; break;
-    case Specials::fnuz: f_.special_code = magnitudes; break;
-    case Specials::e8m0: return false;
-  }
-  f_.factor = power_of_two(127 - format.bias);
+  if (format.specials == Specials::e8m0) return false;
+  const int place = 23 - format.mantissa_bits;
+  const uint32_t magnitudes = low_bits(format.bits - 1);
+  const uint32_t infinity = low_bits(format.exponent_bits) << format.mantissa_bits;
+  f_.number.specials = format.specials;
+  f_.number.shift = 8 - format.exponent_bits;
+  f_.number.mask = uint32_t{1} << 31 | magnitudes << place;
+  f_.number.special =
+      std::bit_cast<float>((format.specials == Specials::ieee ? infinity : magnitudes) << place);
+  f_.number.factor = power_of_two(127 - format.bias);
   return true;
 }
+
+namespace {
+
+bool is_aligned(const uint8_t* data, int64_t bytes) {
+  return reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(bytes) == 0;
+}
+
+/// The sign bits of all codes of a word.
+uint32_t signs_of(const Codes& codes) {
+  uint32_t signs = 0;
+  if (codes.sign == 0) return signs;  // also of tensors that the plan does not have
+  for (int at = 0; at + codes.bits <= 32; at += codes.bits) signs |= codes.sign << at;
+  return signs;
+}
+
+/// True if code i begins at bit i * bits, as without a Packing.
+bool is_stream(const Codes& codes) {
+  if (codes.order == CodeOrder::of_element) return true;
+  return (codes.order == CodeOrder::words || codes.order == CodeOrder::stream) &&
+         32 % codes.bits == 0 && codes.word_step == 1 &&
+         codes.row * codes.bits == codes.row_step * 32;
+}
+
+FastParam stored_scale(const DevicePlan& p) {
+  if (p.infinite_e8m0 || p.tensor_scale_use != TensorScale::none || p.rounds_scale) {
+    return FastParam::other;
+  }
+  if (p.scale.bits == 32 && is_aligned(p.scale.data, 4)) return FastParam::float32;
+  if (p.scale.bits != 16 || !is_aligned(p.scale.data, 2)) return FastParam::other;
+  return p.scale.format.mantissa_bits == 10 ? FastParam::float16 : FastParam::bfloat16;
+}
+
+FastParam stored_zero(const DevicePlan& p) {
+  if (!p.loads_zero_point) return FastParam::constant;
+  const Codes& zero = p.zero_point;
+  if (!is_stream(zero) || p.zero_point_overflow == ZeroPointOverflow::carry) {
+    return FastParam::other;
+  }
+  switch (zero.bits) {
+    case 2: return FastParam::bits2;
+    case 4: return FastParam::bits4;
+    case 8: return FastParam::bits8;
+    case 16: return is_aligned(zero.data, 2) ? FastParam::bits16 : FastParam::other;
+    case 32: return is_aligned(zero.data, 4) ? FastParam::bits32 : FastParam::other;
+    default: return FastParam::other;
+  }
+}
+
+}  // namespace
 
 void FastDraft::set_params() {
   scale_origin_ = p_.origin.scale;
   zero_point_origin_ = p_.loads_zero_point ? p_.origin.zero_point : 0;
-  const bool stored =
-      !p_.infinite_e8m0 && p_.tensor_scale_use == TensorScale::none && !p_.rounds_scale;
-  const auto address = reinterpret_cast<uintptr_t>(p_.scale.data);
-  f_.scale = FastParam::other;
-  if (stored && p_.scale.bits == 32 && address % 4 == 0) f_.scale = FastParam::float32;
-  if (stored && p_.scale.bits == 16 && address % 2 == 0) {
-    f_.scale = p_.scale.format.mantissa_bits == 10 ? FastParam::float16 : FastParam::bfloat16;
-  }
-  f_.zero_point = FastParam::constant;
-  if (!p_.loads_zero_point) return;
-  f_.zero_point = FastParam::other;
-  const bool plain = p_.zero_point.order == CodeOrder::of_element && p_.zero_point_offset == 0 &&
-                     p_.zero_point_overflow == ZeroPointOverflow::keep;
-  if (!plain) return;
-  switch (p_.zero_point.bits) {
-    case 2: f_.zero_point = FastParam::bits2; break;
-    case 4: f_.zero_point = FastParam::bits4; break;
-    case 8: f_.zero_point = FastParam::bits8; break;
-    case 16:
-      if (reinterpret_cast<uintptr_t>(p_.zero_point.data) % 2 == 0) {
-        f_.zero_point = FastParam::bits16;
-      }
-      break;
-    default: break;
-  }
+  f_.scale = stored_scale(p_);
+  f_.zero_point = stored_zero(p_);
+  f_.signs = signs_of(p_.x);
+  f_.zero_signs = signs_of(p_.zero_point);
+  f_.wraps = p_.zero_point_overflow == ZeroPointOverflow::wrap;
+}
+
+bool FastDraft::has_params_of_each() const {
+  const auto fits = [&](const uint8_t* data, int bits, int64_t origin, int64_t Step::*stride) {
+    return is_aligned(data, std::min<int64_t>(16, std::max<int64_t>(1, count_ * bits / 8))) &&
+           origin % count_ == 0 && std::all_of(steps_.begin(), steps_.end(), [&](const Step& step) {
+             return step.*stride % count_ == 0;
+           });
+  };
+  if (f_.scale == FastParam::other) return false;
+  if (!fits(p_.scale.data, p_.scale.bits, scale_origin_, &Step::scale)) return false;
+  if (f_.zero_point == FastParam::constant) return true;
+  if (f_.zero_point == FastParam::other || f_.wraps || p_.zero_point_offset != 0) return false;
+  return p_.zero_point.sign == p_.x.sign &&
+         fits(p_.zero_point.data, p_.zero_point.bits, zero_point_origin_, &Step::zero_point);
 }
 
 void FastDraft::take_first_indices() {
@@ -95,20 +138,23 @@ bool FastDraft::has_few_params() const {
   return scale_origin_ >= 0 && zero_point_origin_ >= 0;
 }
 
-bool FastDraft::count_threads() {
-  int64_t threads = 1;
+bool FastDraft::count_vectors() {
+  int64_t vectors = 1;
   for (const Step& step : steps_) {
     const bool fits = step.size <= kMostThreads && step.first <= kMostThreads - step.size &&
-                      step.block <= kMostThreads && threads <= kMostThreads / step.size;
+                      step.block <= kMostThreads && vectors <= kMostThreads / step.size;
     if (!fits) return false;
-    threads *= step.size;
+    vectors *= step.size;
   }
-  f_.threads = static_cast<uint32_t>(threads);
+  f_.vectors = static_cast<uint32_t>(vectors);
+  const uint32_t units = f_.square ? 1 : f_.each ? kEachUnits : kGroupUnits;
+  const uint32_t of_block = kThreadsOfBlock * units;
+  f_.threads = (f_.vectors / of_block + (f_.vectors % of_block != 0 ? 1 : 0)) * kThreadsOfBlock;
   return true;
 }
 
 std::optional<FastPlan> FastDraft::finish() {
-  if (!count_threads()) return std::nullopt;
+  if (!count_vectors()) return std::nullopt;
   steps_ = without_whole_blocks(steps_);
   take_first_indices();
   f_.x_step = take_linear(steps_, &Step::x);

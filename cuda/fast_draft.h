@@ -21,6 +21,9 @@ class FastDraft {
   /// How parameters are stored.
   void set_params();
 
+  /// True if the parameters of a vector's elements can be loaded as vectors, too.
+  bool has_params_of_each() const;
+
   /// The FastPlan of the steps; none if threads, parameters or steps are too many.
   std::optional<FastPlan> finish();
 
@@ -45,8 +48,8 @@ class FastDraft {
   /// Indices of parameters fit in 31 bits.
   bool has_few_params() const;
 
-  /// True if the threads can be counted; sets their number.
-  bool count_threads();
+  /// True if the vectors can be counted; sets their number, and that of threads.
+  bool count_vectors();
 
   int64_t scale_origin_ = 0;
   int64_t zero_point_origin_ = 0;

@@ -8,14 +8,14 @@
 
 namespace dequant::cuda {
 
-/// A dimension in the order in which threads count: `y` and `x` are bytes, the other strides
+/// A dimension in the order in which vectors count: `y` and `x` are bytes, the other strides
 /// elements. Neighbours of `block` share parameters.
 struct FastDimension {
   uint32_t size = 1;
   SmallDivisor by_size = {};
   uint32_t block = 1;
   SmallDivisor by_block = {};
-  uint32_t first = 0;  ///< the index of the first thread, of a dimension with blocks
+  uint32_t first = 0;  ///< the index of the first vector, of a dimension with blocks
   uint32_t scale = 0;
   uint32_t zero_point = 0;
   bool counts = false;  ///< some stride is not zero
@@ -26,7 +26,8 @@ struct FastDimension {
 
 /// The kinds of codes, each with a kernel for some widths.
 enum class FastKind : uint8_t {
-  integer,
+  integer,  ///< codes and zero points of at most 16 bits
+  wide,     ///< of 32 bits
   floating,
   codebook,
 };
@@ -41,30 +42,43 @@ enum class FastParam : uint8_t {
   bits4,
   bits8,
   bits16,
+  bits32,
   other,  ///< by the functions of params.h
 };
+
+/// A FloatFormat of at most 16 bits, of codes in the highest bits of 32.
+struct FastFloat {
+  Specials specials = Specials::none;
+  int32_t shift = 0;  ///< of sign and magnitude to their places in a float32
+  uint32_t mask = 0;  ///< of these
+  float special = 0;  ///< the magnitude, in its place, of infinity or of NaN
+  float factor = 1;   ///< 2^(127 - bias)
+};
+
+/// Vectors of a thread: with the parameters of a group each, and with those of each element.
+inline constexpr uint32_t kGroupUnits = 4;
+inline constexpr uint32_t kEachUnits = 2;
 
 /// Dimensions that count, at most.
 inline constexpr int kFastDimensions = 8;
 
 struct FastPlan {
   Computation plan = {};
-  const uint8_t* x = nullptr;  ///< of thread 0
+  const uint8_t* x = nullptr;  ///< of vector 0
   uint8_t* y = nullptr;
-  /// Bytes from thread to thread, beside the strides of dimensions: of packed x and y all.
+  /// Bytes from vector to vector, beside the strides of dimensions: of packed x and y all.
   uint32_t x_step = 0;
   uint32_t y_step = 0;
   FastKind kind = FastKind::integer;
   int32_t bits = 0;
   bool high_first = false;
-  bool each = false;  ///< every element has its own parameters, else every vector
+  uint32_t signs = 0;       ///< the sign bits of all codes of a word
+  uint32_t zero_signs = 0;  ///< the same of zero points
+  bool each = false;        ///< every element has its own parameters, else every vector
   FastParam scale = FastParam::other;
   FastParam zero_point = FastParam::constant;
-  // Of floats: magnitudes from `special_from` on, and one code, are NaN, but for `infinity`.
-  uint32_t special_from = 0;
-  uint32_t special_code = 0;
-  uint32_t infinity = 0;
-  float factor = 1;  ///< of floats: what a magnitude read as a float32 is multiplied by
+  bool wraps = false;  ///< zero points are sums modulo their width
+  FastFloat number = {};
   uint32_t scale_origin = 0;
   uint32_t zero_point_origin = 0;
 
@@ -77,6 +91,7 @@ struct FastPlan {
   int64_t column_x = 0;  ///< bytes of x from column to column
   int64_t row_y = 0;     ///< bytes of y from row to row
 
+  uint32_t vectors = 0;  ///< or squares
   uint32_t threads = 0;
   int32_t rank = 0;
   FastDimension dimensions[kFastDimensions] = {};

@@ -9,8 +9,6 @@
 
 namespace dequant::cuda {
 
-inline constexpr int kThreadsOfBlock = 256;
-
 /// Blocks that fit on a multiprocessor: sm_75 has 1,024 threads, others 1,536 or more.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 750
 inline constexpr int kMostBlocks = 4;
@@ -22,7 +20,7 @@ template <class Body, class Plan>
 __global__ void __launch_bounds__(kThreadsOfBlock,
                                   Body::kBlocks < kMostBlocks ? Body::kBlocks : kMostBlocks)
     kernel(const __grid_constant__ Plan p) {
-  const int64_t thread = static_cast<int64_t>(blockIdx.x) * kThreadsOfBlock + threadIdx.x;
+  const int64_t thread = int64_t{blockIdx.x} * kThreadsOfBlock + threadIdx.x;
   if (thread < p.threads) Body::run(p, thread);
 }
 

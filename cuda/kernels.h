@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cuda/fast_thread.h"
+#include "cuda/square_thread.h"
 #include "cuda/thread.h"
 
 namespace dequant::cuda {
@@ -18,9 +19,13 @@ struct ElementsBody {
 
 template <FastKind kKind, int kBits, bool kEach, Element kOutput>
 struct FastBody {
-  static constexpr int kBlocks = 6;
+  static constexpr int kBlocks = 4;
   DEQUANT_HD static void run(const FastPlan& f, int64_t thread) noexcept {
-    run_fast_thread<kKind, kBits, kEach, kOutput>(f, static_cast<uint32_t>(thread));
+    if constexpr (kEach) {
+      run_each_thread<kKind, kBits, kOutput>(f, static_cast<uint32_t>(thread));
+    } else {
+      run_group_thread<kKind, kBits, kOutput>(f, static_cast<uint32_t>(thread));
+    }
   }
 };
 
@@ -75,6 +80,7 @@ auto with_fast_body(const FastPlan& f, const Launch& launch) {
   if (f.square && f.kind == integer) return with_output<IntegerSquareBody>(f.plan.output, launch);
   if (f.square) return with_output<FloatSquareBody>(f.plan.output, launch);
   if (f.kind == codebook) return of.template operator()<codebook, 4>();
+  if (f.kind == wide) return of.template operator()<wide, 32>();
   if (f.kind == floating) {
     if (f.bits == 4) return of.template operator()<floating, 4>();
     if (f.bits == 8) return of.template operator()<floating, 8>();

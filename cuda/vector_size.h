@@ -5,6 +5,9 @@
 
 namespace dequant::cuda {
 
+/// Threads of a block of threads, of all kernels.
+inline constexpr uint32_t kThreadsOfBlock = 256;
+
 constexpr int vector_elements(Element output) noexcept {
   return output == Element::float32 ? 4 : 8;
 }

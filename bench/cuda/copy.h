@@ -9,8 +9,9 @@
 namespace dequant::bench {
 
 /// Writes `written` bytes and reads `read` bytes between them, evenly, in loads and stores of 16
-/// bytes. Both addresses are aligned to 16 bytes; bytes that fill no 16 are left out.
-cudaError_t copy(const std::byte* from, size_t read, std::byte* to, size_t written,
+/// bytes; a thread has `writes` of the stores, 1 or 4. Both addresses are aligned to 16 bytes;
+/// bytes that fill no 16 are left out.
+cudaError_t copy(int writes, const std::byte* from, size_t read, std::byte* to, size_t written,
                  cudaStream_t stream);
 
 }  // namespace dequant::bench

@@ -65,6 +65,8 @@ class Memory:
             self.copy = load_module().Array("uint8", [high - low], 0, 0)
             self.copy.set(ctypes.string_at(low, high - low))
             self.address += self.copy.address - low
+        elif REAL:
+            self.address = 0  # nothing on the device
 
     def read(self):
         """The elements as they are now; on a device of contiguous arrays only."""
