@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <initializer_list>
+#include <iterator>
 
 #include "cuda/codes.h"
 
@@ -138,7 +139,7 @@ bool FastDraft::has_few_params() const {
   return scale_origin_ >= 0 && zero_point_origin_ >= 0;
 }
 
-bool FastDraft::count_vectors() {
+bool FastDraft::has_modest_steps() const {
   int64_t vectors = 1;
   for (const Step& step : steps_) {
     const bool fits = step.size <= kMostThreads && step.first <= kMostThreads - step.size &&
@@ -146,17 +147,39 @@ bool FastDraft::count_vectors() {
     if (!fits) return false;
     vectors *= step.size;
   }
-  f_.vectors = static_cast<uint32_t>(vectors);
-  const uint32_t units = f_.square ? 1 : f_.each ? kEachUnits : kGroupUnits;
-  const uint32_t of_block = kThreadsOfBlock * units;
-  f_.threads = (f_.vectors / of_block + (f_.vectors % of_block != 0 ? 1 : 0)) * kThreadsOfBlock;
   return true;
 }
 
+void FastDraft::count_vectors() {
+  f_.vectors = 1;
+  for (const Step& step : steps_) f_.vectors *= static_cast<uint32_t>(step.size);
+  const bool one = f_.square || f_.shares || f_.each;
+  const uint32_t of_block = kThreadsOfBlock * (one ? 1 : kUnits);
+  f_.threads = (f_.vectors / of_block + (f_.vectors % of_block != 0 ? 1 : 0)) * kThreadsOfBlock;
+}
+
+void FastDraft::share_params() {
+  if (f_.square) return;
+  const auto can = [](const Step& step, int64_t least) {
+    return !step.has_params() && step.first == 0 && step.size % kUnits == 0 && step.size >= least;
+  };
+  const auto inner = std::prev(steps_.end());
+  auto at =
+      std::find_if(steps_.begin(), inner, [&](const Step& step) { return can(step, kUnits); });
+  // Threads side by side write at least 64 bytes side by side.
+  if (at == inner && !can(*inner, kUnits * 4)) return;
+  at->size /= kUnits;
+  f_.shares = true;
+  f_.unit_x = at->x * at->size;
+  f_.unit_y = at->y * at->size;
+}
+
 std::optional<FastPlan> FastDraft::finish() {
-  if (!count_vectors()) return std::nullopt;
+  if (!has_modest_steps()) return std::nullopt;
   steps_ = without_whole_blocks(steps_);
   take_first_indices();
+  share_params();
+  count_vectors();
   f_.x_step = take_linear(steps_, &Step::x);
   f_.y_step = take_linear(steps_, &Step::y);
   if (!has_few_params()) return std::nullopt;

@@ -48,8 +48,13 @@ class FastDraft {
   /// Indices of parameters fit in 31 bits.
   bool has_few_params() const;
 
-  /// True if the vectors can be counted; sets their number, and that of threads.
-  bool count_vectors();
+  /// True if vectors can be counted in 31 bits.
+  bool has_modest_steps() const;
+
+  /// Finds vectors of a thread that have the same parameters.
+  void share_params();
+
+  void count_vectors();
 
   int64_t scale_origin_ = 0;
   int64_t zero_point_origin_ = 0;

@@ -31,45 +31,45 @@ DEQUANT_HD inline float half_float(FastParam stored, uint32_t code) noexcept {
 
 /// The scales at some indices. How they are stored is decided once, so that the loads follow each
 /// other.
-template <int kUnits, class Index>
+template <int kNumber, class Index>
 DEQUANT_HD inline void scales_at(const FastPlan& f, const Index& index,
-                                 Vector<float, kUnits>& scales) noexcept {
+                                 Vector<float, kNumber>& scales) noexcept {
   const uint8_t* data = f.plan.scale.data;
   if (f.scale == FastParam::float32) {
     const auto* from = reinterpret_cast<const Word*>(data);
-    for (int u = 0; u < kUnits; ++u) scales[u] = std::bit_cast<float>(uint32_t{from[index(u)]});
+    for (int u = 0; u < kNumber; ++u) scales[u] = std::bit_cast<float>(uint32_t{from[index(u)]});
   } else if (f.scale != FastParam::other) {
     const auto* from = reinterpret_cast<const HalfWord*>(data);
-    Vector<uint32_t, kUnits> codes;
-    for (int u = 0; u < kUnits; ++u) codes[u] = from[index(u)];
-    for (int u = 0; u < kUnits; ++u) scales[u] = half_float(f.scale, codes[u]);
+    Vector<uint32_t, kNumber> codes;
+    for (int u = 0; u < kNumber; ++u) codes[u] = from[index(u)];
+    for (int u = 0; u < kNumber; ++u) scales[u] = half_float(f.scale, codes[u]);
   } else {
-    for (int u = 0; u < kUnits; ++u) scales[u] = other_scale(f.plan, index(u));
+    for (int u = 0; u < kNumber; ++u) scales[u] = other_scale(f.plan, index(u));
   }
 }
 
 /// The integer zero points at some indices, with their offset.
-template <int kUnits, class Index>
+template <int kNumber, class Index>
 DEQUANT_HD inline void zeros_at(const FastPlan& f, const Index& index,
-                                Vector<int32_t, kUnits>& zeros) noexcept {
+                                Vector<int32_t, kNumber>& zeros) noexcept {
   const Codes& stored = f.plan.zero_point;
   const auto each = [&](const auto& code) {
-    Vector<uint32_t, kUnits> codes;
-    for (int u = 0; u < kUnits; ++u) codes[u] = code(index(u));
+    Vector<uint32_t, kNumber> codes;
+    for (int u = 0; u < kNumber; ++u) codes[u] = code(index(u));
     const auto offset = static_cast<uint32_t>(f.plan.zero_point_offset);
     if (f.wraps) {
-      for (int u = 0; u < kUnits; ++u) {
+      for (int u = 0; u < kNumber; ++u) {
         zeros[u] = value_of(stored, (codes[u] + offset) & low_bits(stored.bits));
       }
       return;
     }
-    for (int u = 0; u < kUnits; ++u) {
+    for (int u = 0; u < kNumber; ++u) {
       zeros[u] = value_of(stored, codes[u]) + f.plan.zero_point_offset;
     }
   };
   switch (f.zero_point) {
     case FastParam::constant:
-      for (int u = 0; u < kUnits; ++u) zeros[u] = f.plan.implicit_zero_point;
+      for (int u = 0; u < kNumber; ++u) zeros[u] = f.plan.implicit_zero_point;
       return;
     case FastParam::bits2:
       return each([&](uint32_t i) { return stored.data[i >> 2] >> ((i & 3) * 2) & 3U; });
@@ -80,7 +80,7 @@ DEQUANT_HD inline void zeros_at(const FastPlan& f, const Index& index,
       return each(
           [&](uint32_t i) { return uint32_t{reinterpret_cast<const HalfWord*>(stored.data)[i]}; });
     default:
-      for (int u = 0; u < kUnits; ++u) zeros[u] = other_zero(f.plan, index(u));
+      for (int u = 0; u < kNumber; ++u) zeros[u] = other_zero(f.plan, index(u));
   }
 }
 
@@ -125,28 +125,28 @@ DEQUANT_HD inline void load_zeros(const FastPlan& f, uint32_t first,
 }
 
 /// The scales of vectors with the parameters of a group each.
-template <int kUnits>
-DEQUANT_HD inline void load_group_scales(const FastPlan& f, const Vector<FastSpot, kUnits>& spots,
-                                         Vector<float, kUnits>& scales) noexcept {
+template <int kNumber>
+DEQUANT_HD inline void load_group_scales(const FastPlan& f, const Vector<FastSpot, kNumber>& spots,
+                                         Vector<float, kNumber>& scales) noexcept {
   scales_at(
       f, [&](int u) { return spots[u].scale; }, scales);
 }
 
 /// Their zero points, as subtrahends of 2^23 + (code ^ sign).
-template <int kUnits>
-DEQUANT_HD inline void load_group_zeros(const FastPlan& f, const Vector<FastSpot, kUnits>& spots,
-                                        Vector<float, kUnits>& zeros) noexcept {
-  Vector<int32_t, kUnits> integers;
+template <int kNumber>
+DEQUANT_HD inline void load_group_zeros(const FastPlan& f, const Vector<FastSpot, kNumber>& spots,
+                                        Vector<float, kNumber>& zeros) noexcept {
+  Vector<int32_t, kNumber> integers;
   zeros_at(
       f, [&](int u) { return spots[u].zero_point; }, integers);
-  for (int u = 0; u < kUnits; ++u) zeros[u] = shifted_zero(integers[u], f.plan.x.sign);
+  for (int u = 0; u < kNumber; ++u) zeros[u] = shifted_zero(integers[u], f.plan.x.sign);
 }
 
 /// The same of codes of 32 bits.
-template <int kUnits>
-DEQUANT_HD inline void load_group_zeros(const FastPlan& f, const Vector<FastSpot, kUnits>& spots,
-                                        Vector<int64_t, kUnits>& zeros) noexcept {
-  for (int u = 0; u < kUnits; ++u) zeros[u] = wide_zero(f, spots[u].zero_point);
+template <int kNumber>
+DEQUANT_HD inline void load_group_zeros(const FastPlan& f, const Vector<FastSpot, kNumber>& spots,
+                                        Vector<int64_t, kNumber>& zeros) noexcept {
+  for (int u = 0; u < kNumber; ++u) zeros[u] = wide_zero(f, spots[u].zero_point);
 }
 
 /// wide_zero() of neighbours.

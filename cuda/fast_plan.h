@@ -15,7 +15,8 @@ struct FastDimension {
   SmallDivisor by_size = {};
   uint32_t block = 1;
   SmallDivisor by_block = {};
-  uint32_t first = 0;  ///< the index of the first vector, of a dimension with blocks
+  /// Of a dimension with blocks, the index of the first vector, whose addresses x and y have.
+  uint32_t first = 0;
   uint32_t scale = 0;
   uint32_t zero_point = 0;
   bool counts = false;  ///< some stride is not zero
@@ -55,9 +56,9 @@ struct FastFloat {
   float factor = 1;   ///< 2^(127 - bias)
 };
 
-/// Vectors of a thread: with the parameters of a group each, and with those of each element.
-inline constexpr uint32_t kGroupUnits = 4;
-inline constexpr uint32_t kEachUnits = 2;
+/// The vectors of a thread: `kUnits` with the same parameters, or without such vectors as many of
+/// any groups, and one if each element has its own parameters.
+inline constexpr int kUnits = 4;
 
 /// Dimensions that count, at most.
 inline constexpr int kFastDimensions = 8;
@@ -91,7 +92,12 @@ struct FastPlan {
   int64_t column_x = 0;  ///< bytes of x from column to column
   int64_t row_y = 0;     ///< bytes of y from row to row
 
-  uint32_t vectors = 0;  ///< or squares
+  // A thread's vectors with the same parameters: bytes from one to the next.
+  bool shares = false;
+  int64_t unit_x = 0;
+  int64_t unit_y = 0;
+
+  uint32_t vectors = 0;  ///< or squares; if `shares`, the first ones of threads
   uint32_t threads = 0;
   int32_t rank = 0;
   FastDimension dimensions[kFastDimensions] = {};

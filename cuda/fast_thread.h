@@ -52,60 +52,71 @@ DEQUANT_HD inline bool may_be_nan(const FastPlan& f) noexcept {
   return kKind == FastKind::codebook || f.number.specials != Specials::none;
 }
 
+/// The codes of the vectors of a thread: vectors with the same parameters have one spot.
+template <int kBits, int kCount, int kSpots>
+DEQUANT_HD inline void load_units(const FastPlan& f, const Vector<FastSpot, kSpots>& spots,
+                                  Vector<StoredCodes<kBits, kCount>, kUnits>& stored) noexcept {
+  for (int u = 0; u < kUnits; ++u) {
+    const int64_t at = kSpots == 1 ? spots[0].x + u * f.unit_x : spots[u % kSpots].x;
+    stored[u] = load_stored<kBits, kCount>(f.x + at);
+  }
+}
+
 /// The body of the kernel of vectors with the parameters of a group each.
-template <FastKind kKind, int kBits, Element kOutput>
+template <FastKind kKind, int kBits, bool kShares, Element kOutput>
 DEQUANT_HD inline void run_group_thread(const FastPlan& f, uint32_t thread) noexcept {
   constexpr int kCount = kVector<kOutput>;
-  constexpr int kUnits = kGroupUnits;
-  if (vector_of_unit<kUnits>(thread, 0, UINT32_MAX) >= f.vectors) return;
-  Vector<FastSpot, kUnits> spots;
+  constexpr int kSpots = kShares ? 1 : kUnits;
+  if (vector_of_unit<kSpots>(thread, 0, UINT32_MAX) >= f.vectors) return;
+  Vector<FastSpot, kSpots> spots;
   Vector<StoredCodes<kBits, kCount>, kUnits> stored;
-  Vector<float, kUnits> scales;
-  Vector<ZeroOf<kKind>, kUnits> zeros{};
+  Vector<float, kSpots> scales;
+  Vector<ZeroOf<kKind>, kSpots> zeros{};
   fast_spots(f, thread, spots);
-  for (int u = 0; u < kUnits; ++u) stored[u] = load_stored<kBits, kCount>(f.x + spots[u].x);
+  load_units(f, spots, stored);
   load_group_scales(f, spots, scales);
   if constexpr (kKind == FastKind::integer || kKind == FastKind::wide) {
     load_group_zeros(f, spots, zeros);
   }
   for (int u = 0; u < kUnits; ++u) {
+    const int s = u % kSpots;
     Vector<ZeroOf<kKind>, kCount> all;
-    for (int j = 0; j < kCount; ++j) all[j] = zeros[u];
+    for (int j = 0; j < kCount; ++j) all[j] = zeros[s];
     Vector<float, kCount> y;
     fast_values<kKind, kBits, kCount>(f, stored[u], all, y);
-    for (int j = 0; j < kCount; ++j) y[j] = y[j] * scales[u];
-    store_fast<kOutput>(f.y + spots[u].y, y, may_be_nan<kKind>(f) || !is_finite(scales[u]));
+    for (int j = 0; j < kCount; ++j) y[j] = y[j] * scales[s];
+    const int64_t to = kShares ? spots[0].y + u * f.unit_y : spots[s].y;
+    store_fast<kOutput>(f.y + to, y, may_be_nan<kKind>(f) || !is_finite(scales[s]));
   }
 }
 
 /// The body of the kernel of vectors of which each element has its own parameters, which lie one
 /// after the other.
-template <FastKind kKind, int kBits, Element kOutput>
+template <FastKind kKind, int kBits, bool kShares, Element kOutput>
 DEQUANT_HD inline void run_each_thread(const FastPlan& f, uint32_t thread) noexcept {
   constexpr int kCount = kVector<kOutput>;
-  constexpr int kUnits = kEachUnits;
-  if (vector_of_unit<kUnits>(thread, 0, UINT32_MAX) >= f.vectors) return;
-  Vector<FastSpot, kUnits> spots;
+  if (thread >= f.vectors) return;
+  Vector<FastSpot, 1> spots;
   Vector<StoredCodes<kBits, kCount>, kUnits> stored;
-  Vector<Vector<float, kCount>, kUnits> scales;
-  Vector<Vector<ZeroOf<kKind>, kCount>, kUnits> zeros;
+  Vector<float, kCount> scales;
+  Vector<ZeroOf<kKind>, kCount> zeros{};
   fast_spots(f, thread, spots);
-  for (int u = 0; u < kUnits; ++u) {
-    stored[u] = load_stored<kBits, kCount>(f.x + spots[u].x);
-    load_scales(f, spots[u].scale, scales[u]);
-    if constexpr (kKind == FastKind::integer || kKind == FastKind::wide) {
-      load_zeros(f, spots[u].zero_point, zeros[u]);
-    }
+  if constexpr (kShares) {
+    load_units(f, spots, stored);
+  } else {
+    stored[0] = load_stored<kBits, kCount>(f.x + spots[0].x);
   }
-  for (int u = 0; u < kUnits; ++u) {
-    bool careful = may_be_nan<kKind>(f);
+  load_scales(f, spots[0].scale, scales);
+  if constexpr (kKind == FastKind::integer || kKind == FastKind::wide) {
+    load_zeros(f, spots[0].zero_point, zeros);
+  }
+  bool careful = may_be_nan<kKind>(f);
+  for (int j = 0; j < kCount; ++j) careful = careful || !is_finite(scales[j]);
+  for (int u = 0; u < (kShares ? kUnits : 1); ++u) {
     Vector<float, kCount> y;
-    fast_values<kKind, kBits, kCount>(f, stored[u], zeros[u], y);
-    for (int j = 0; j < kCount; ++j) {
-      careful = careful || !is_finite(scales[u][j]);
-      y[j] = y[j] * scales[u][j];
-    }
-    store_fast<kOutput>(f.y + spots[u].y, y, careful);
+    fast_values<kKind, kBits, kCount>(f, stored[u], zeros, y);
+    for (int j = 0; j < kCount; ++j) y[j] = y[j] * scales[j];
+    store_fast<kOutput>(f.y + spots[0].y + u * f.unit_y, y, careful);
   }
 }
 

@@ -17,14 +17,14 @@ struct ElementsBody {
   }
 };
 
-template <FastKind kKind, int kBits, bool kEach, Element kOutput>
+template <FastKind kKind, int kBits, bool kEach, bool kShares, Element kOutput>
 struct FastBody {
   static constexpr int kBlocks = 4;
   DEQUANT_HD static void run(const FastPlan& f, int64_t thread) noexcept {
     if constexpr (kEach) {
-      run_each_thread<kKind, kBits, kOutput>(f, static_cast<uint32_t>(thread));
+      run_each_thread<kKind, kBits, kShares, kOutput>(f, static_cast<uint32_t>(thread));
     } else {
-      run_group_thread<kKind, kBits, kOutput>(f, static_cast<uint32_t>(thread));
+      run_group_thread<kKind, kBits, kShares, kOutput>(f, static_cast<uint32_t>(thread));
     }
   }
 };
@@ -63,18 +63,26 @@ using FloatSquareBody = SquareBody<FastKind::floating, kOutput>;
 /// The same for the body of a FastPlan.
 template <class Launch>
 auto with_fast_body(const FastPlan& f, const Launch& launch) {
+  const auto with = [&]<FastKind kKind, int kBits, bool kEach, bool kShares>() {
+    switch (f.plan.output) {
+      case Element::float16:
+        return launch
+            .template operator()<FastBody<kKind, kBits, kEach, kShares, Element::float16>>();
+      case Element::bfloat16:
+        return launch
+            .template operator()<FastBody<kKind, kBits, kEach, kShares, Element::bfloat16>>();
+      default:
+        return launch
+            .template operator()<FastBody<kKind, kBits, kEach, kShares, Element::float32>>();
+    }
+  };
   const auto of = [&]<FastKind kKind, int kBits>() {
-    const auto with = [&]<bool kEach>() {
-      switch (f.plan.output) {
-        case Element::float16:
-          return launch.template operator()<FastBody<kKind, kBits, kEach, Element::float16>>();
-        case Element::bfloat16:
-          return launch.template operator()<FastBody<kKind, kBits, kEach, Element::bfloat16>>();
-        default:
-          return launch.template operator()<FastBody<kKind, kBits, kEach, Element::float32>>();
-      }
-    };
-    return f.each ? with.template operator()<true>() : with.template operator()<false>();
+    if (f.each) {
+      return f.shares ? with.template operator()<kKind, kBits, true, true>()
+                      : with.template operator()<kKind, kBits, true, false>();
+    }
+    return f.shares ? with.template operator()<kKind, kBits, false, true>()
+                    : with.template operator()<kKind, kBits, false, false>();
   };
   using enum FastKind;
   if (f.square && f.kind == integer) return with_output<IntegerSquareBody>(f.plan.output, launch);

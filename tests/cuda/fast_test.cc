@@ -49,6 +49,8 @@ const std::array kShapes{
     Shape{"blocks of 4 rows and 128 columns",
           {{kRows, kColumns, 2, 2, kColumns, 4}, {kColumns, 1, 1, 1, 1, 128}}},
     Shape{"padded x", matrix(1, 0, 1, kColumns + 64)},
+    Shape{"padded x, blocks of 4 rows",  // the first row of a range may be within a block
+          {{kRows, kColumns + 64, 1, 1, kColumns, 4}, {kColumns, 1, 0, 0, 1}}},
 };
 
 /// Plans of all kinds of codes that have a fast kernel.
