@@ -1,6 +1,7 @@
 // The bodies of all kernels as types, and which of them a plan needs.
 #pragma once
 
+#include "cuda/block_thread.h"
 #include "cuda/fast_thread.h"
 #include "cuda/square_thread.h"
 #include "cuda/thread.h"
@@ -40,8 +41,15 @@ struct SquareBody {
 template <BlockType kType, Element kOutput>
 struct BlocksBody {
   static constexpr int kBlocks = 4;
+  DEQUANT_HD static void run(const BlockPlan& p, int64_t thread) noexcept {
+    run_block_vectors<kType, kOutput>(p, static_cast<uint32_t>(thread));
+  }
+};
+
+struct BlockElementsBody {
+  static constexpr int kBlocks = 4;
   DEQUANT_HD static void run(const Computation& p, int64_t thread) noexcept {
-    run_block_thread<kType, kOutput>(p, thread);
+    run_block_element(p, thread);
   }
 };
 
@@ -94,10 +102,10 @@ auto with_fast_body(const FastPlan& f, const Launch& launch) {
   }
 }
 
-/// The same for the body of blocks of its type.
+/// The same for the body of vectors of blocks.
 template <class Launch>
-auto with_blocks_body(const Computation& p, const Launch& launch) {
-  switch (p.block_type) {
+auto with_blocks_body(const BlockPlan& p, const Launch& launch) {
+  switch (p.type) {
 #define DEQUANT_BLOCK(name, ...)                                                              \
   case BlockType::name: {                                                                     \
     const auto of_type = [&]<Element kOutput>() {                                             \

@@ -1,0 +1,38 @@
+// Most vectors of a plan of blocks, as their kernels take them: aligned, as many for each thread,
+// and counted with 32 bits.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/device_plan.h"
+#include "cuda/vector_size.h"
+
+namespace dequant::cuda {
+
+/// Vectors between two of a thread, as many as a block has threads. Whole blocks of every type have
+/// fewer elements, so that the vectors of a thread lie at one place of their blocks.
+inline constexpr uint32_t kBlockVectorsApart = 256;
+
+/// Vectors that a thread computes. Those of float32 have half of the elements.
+constexpr int block_vectors_of_thread(Element output) noexcept {
+  return output == Element::float32 ? 4 : 2;
+}
+
+/// Elements that the threads of a block of threads compute together.
+constexpr int64_t block_elements_at_once(Element output) noexcept {
+  return int64_t{kBlockVectorsApart} * block_vectors_of_thread(output) * vector_elements(output);
+}
+
+struct BlockPlan {
+  BlockType type = BlockType::Q4_0;
+  Element output = Element::float32;
+  const uint8_t* x = nullptr;        ///< the block of the first vector
+  uint8_t* y = nullptr;              ///< the first vector, aligned to 16 bytes
+  const uint8_t* factors = nullptr;  ///< tensor scales from the row of that block on, or null
+  SmallDivisor by_row = {};          ///< blocks of a row with one tensor scale
+  uint32_t in_row = 0;               ///< the block of the first vector, in its row
+  uint32_t first = 0;                ///< the first vector, in its block
+  uint32_t threads = 0;
+};
+
+}  // namespace dequant::cuda

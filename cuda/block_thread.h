@@ -1,0 +1,158 @@
+// What one thread of a kernel of blocks does: some whole vectors of a BlockPlan, or one element.
+#pragma once
+
+#include <cstdint>
+
+#include "block/codecs.h"
+#include "block/traits.h"
+#include "cuda/block_iq.h"
+#include "cuda/block_k.h"
+#include "cuda/block_legacy.h"
+#include "cuda/block_plan.h"
+#include "cuda/block_tables.h"
+#include "cuda/block_ternary.h"
+#include "cuda/fast_thread.h"
+
+namespace dequant::cuda {
+
+/// 16 bytes of y.
+struct alignas(16) [[gnu::may_alias]] BlockOutputs {
+  Vector<uint32_t, 4> words;
+};
+
+/// The outputs of a vector of numbers.
+template <Element kOutput>
+DEQUANT_HD inline BlockOutputs outputs_of_numbers(
+    const Vector<float, kVector<kOutput>>& y) noexcept {
+  BlockOutputs out;
+  for (int j = 0; j < 4; ++j) {
+    if constexpr (kOutput == Element::float32) {
+      out.words[j] = bits_of(y[j]);
+    } else {
+      out.words[j] = narrow_two_numbers<kOutput>(y[2 * j], y[2 * j + 1]);
+    }
+  }
+  return out;
+}
+
+/// The same of any floats.
+template <Element kOutput>
+DEQUANT_HD inline BlockOutputs outputs_of(const Vector<float, kVector<kOutput>>& y) noexcept {
+  BlockOutputs out;
+  for (int j = 0; j < 4; ++j) {
+    if constexpr (kOutput == Element::float32) {
+      out.words[j] = narrow_float32(y[j]);
+    } else {
+      out.words[j] = narrow(kOutput, y[2 * j]) | narrow(kOutput, y[2 * j + 1]) << 16;
+    }
+  }
+  return out;
+}
+
+/// The elements from i of a block on, before a tensor scale. `sum` grows by the magnitudes of scale
+/// and offset.
+template <BlockType kType, int kCount>
+DEQUANT_HD inline Vector<float, kCount> block_vector(const uint8_t* block, int i,
+                                                     float& sum) noexcept {
+  using Vectors = BlockVectors<kType>;
+  const float scale = Vectors::scale(block, i);
+  Vector<float, kCount> y = Vectors::template codes<kCount>(block, i);
+  sum = sum + magnitude_of(scale);
+  for (int j = 0; j < kCount; ++j) y[j] = y[j] * scale;
+  if constexpr (traits(kType).has_offsets) {
+    const float offset = Vectors::offset(block, i);
+    sum = sum + magnitude_of(offset);
+    for (int j = 0; j < kCount; ++j) y[j] = y[j] + offset;
+  }
+  return y;
+}
+
+/// The tensor scale of a block by its number.
+DEQUANT_HD inline float block_factor(const BlockPlan& p, uint32_t number) noexcept {
+  const uint32_t row = p.by_row.quotient(p.in_row + number);
+  return std::bit_cast<float>(uint32_t{reinterpret_cast<const Word*>(p.factors)[row]});
+}
+
+/// The body of the kernel of vectors. All of a thread are computed before the first store, so that
+/// loads need not wait for stores, which might change x for all that compilers know.
+///
+/// No result is NaN if the magnitudes of scales, offsets and tensor scales have a sum below 2^112:
+/// codes are below 2^7, so that products and their sums with offsets are numbers, and their
+/// products with tensor scales are numbers or infinite.
+template <BlockType kType, Element kOutput>
+DEQUANT_HD inline void run_block_vectors(const BlockPlan& p, uint32_t thread) noexcept {
+  constexpr int kVectors = block_vectors_of_thread(kOutput);
+  constexpr int kCount = kVector<kOutput>;
+  constexpr auto kInBlock = static_cast<uint32_t>(traits(kType).elements / kCount);
+  constexpr auto kBytes = static_cast<uint32_t>(traits(kType).bytes);
+  constexpr uint32_t kBlocksApart = kBlockVectorsApart / kInBlock;
+  static_assert(kBlockVectorsApart % kInBlock == 0 && kLeastBlockGroup % kCount == 0);
+  const uint32_t lane = thread % kBlockVectorsApart;
+  const uint32_t vector = (thread - lane) * kVectors + lane;
+  const uint32_t number = (p.first + vector) / kInBlock;
+  const int i = static_cast<int>((p.first + vector) % kInBlock) * kCount;
+  const uint8_t* block = p.x + uint64_t{number} * kBytes;
+  float sum = 0;
+  Vector<Vector<float, kCount>, kVectors> y;
+  for (int j = 0; j < kVectors; ++j) {
+    const uint32_t apart = static_cast<uint32_t>(j) * kBlocksApart;
+    y[j] = block_vector<kType, kCount>(block + apart * kBytes, i, sum);
+  }
+  if (p.factors != nullptr) {
+    for (int j = 0; j < kVectors; ++j) {
+      const float factor = block_factor(p, number + static_cast<uint32_t>(j) * kBlocksApart);
+      sum = sum + magnitude_of(factor);
+      for (int k = 0; k < kCount; ++k) y[j][k] = y[j][k] * factor;
+    }
+  }
+  Vector<BlockOutputs, kVectors> out;
+  for (int j = 0; j < kVectors; ++j) out[j] = outputs_of_numbers<kOutput>(y[j]);
+  if (!(sum < kTwoTo112)) {
+    for (int j = 0; j < kVectors; ++j) out[j] = outputs_of<kOutput>(y[j]);
+  }
+  auto* to = reinterpret_cast<BlockOutputs*>(p.y) + vector;
+  for (int j = 0; j < kVectors; ++j) to[static_cast<uint32_t>(j) * kBlockVectorsApart] = out[j];
+}
+
+/// One element by the definition of its type.
+template <BlockType kType>
+DEQUANT_HD inline float block_element(const uint8_t* x, int64_t element) noexcept {
+  using Codec = block::Codec<kType>;
+  constexpr BlockTraits kTraits = traits(kType);
+  const auto number = static_cast<int64_t>(static_cast<uint64_t>(element) /
+                                           static_cast<uint64_t>(kTraits.elements));
+  const auto i = static_cast<int>(element - number * kTraits.elements);
+  const int g = i / static_cast<int>(kTraits.group);
+  const uint8_t* block = x + number * kTraits.bytes;
+  const float product = static_cast<float>(Codec::code(block, i)) * Codec::scale(block, g);
+  if constexpr (kTraits.has_offsets) return product + Codec::offset(block, g);
+  return product;
+}
+
+DEQUANT_HD inline float block_element_of(BlockType type, const uint8_t* x,
+                                         int64_t element) noexcept {
+  switch (type) {
+#define DEQUANT_BLOCK(name, ...) \
+  case BlockType::name:          \
+    return block_element<BlockType::name>(x, element);
+#include "dequant/blocks.def"
+#undef DEQUANT_BLOCK
+  }
+  return 0;  // no type
+}
+
+/// The body of the kernel of elements at any address.
+DEQUANT_HD inline void run_block_element(const Computation& p, int64_t thread) noexcept {
+  const int64_t element = p.elements.begin + thread;
+  float y = block_element_of(p.block_type, p.x.data, element);
+  if (p.tensor_scale_use != TensorScale::none) {
+    y = y * load_float32(p.tensor_scale, p.by_block_row.quotient(element));
+  }
+  switch (p.output) {
+    case Element::float16: return store_one<Element::float16>(p.y + element * 2, y);
+    case Element::bfloat16: return store_one<Element::bfloat16>(p.y + element * 2, y);
+    default: return store_one<Element::float32>(p.y + element * 4, y);
+  }
+}
+
+}  // namespace dequant::cuda
