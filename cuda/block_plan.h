@@ -13,14 +13,13 @@ namespace dequant::cuda {
 /// fewer elements, so that the vectors of a thread lie at one place of their blocks.
 inline constexpr uint32_t kBlockVectorsApart = 256;
 
-/// Vectors that a thread computes. Those of float32 have half of the elements.
-constexpr int block_vectors_of_thread(Element output) noexcept {
-  return output == Element::float32 ? 4 : 2;
-}
+/// Vectors that a thread computes: loads of all of them are under way at once, and what they have
+/// in common is computed once.
+inline constexpr int kBlockVectorsOfThread = 4;
 
 /// Elements that the threads of a block of threads compute together.
 constexpr int64_t block_elements_at_once(Element output) noexcept {
-  return int64_t{kBlockVectorsApart} * block_vectors_of_thread(output) * vector_elements(output);
+  return int64_t{kBlockVectorsApart} * kBlockVectorsOfThread * vector_elements(output);
 }
 
 struct BlockPlan {

@@ -77,41 +77,42 @@ DEQUANT_HD inline float block_factor(const BlockPlan& p, uint32_t number) noexce
 /// loads need not wait for stores, which might change x for all that compilers know.
 ///
 /// No result is NaN if the magnitudes of scales, offsets and tensor scales have a sum below 2^112:
-/// codes are below 2^7, so that products and their sums with offsets are numbers, and their
+/// codes are at most 2^7, so that products and their sums with offsets are numbers, and their
 /// products with tensor scales are numbers or infinite.
 template <BlockType kType, Element kOutput>
 DEQUANT_HD inline void run_block_vectors(const BlockPlan& p, uint32_t thread) noexcept {
-  constexpr int kVectors = block_vectors_of_thread(kOutput);
   constexpr int kCount = kVector<kOutput>;
   constexpr auto kInBlock = static_cast<uint32_t>(traits(kType).elements / kCount);
   constexpr auto kBytes = static_cast<uint32_t>(traits(kType).bytes);
   constexpr uint32_t kBlocksApart = kBlockVectorsApart / kInBlock;
   static_assert(kBlockVectorsApart % kInBlock == 0 && kLeastBlockGroup % kCount == 0);
-  const uint32_t lane = thread % kBlockVectorsApart;
-  const uint32_t vector = (thread - lane) * kVectors + lane;
+  const uint32_t before = thread / kBlockVectorsApart * kBlockVectorsApart;
+  const uint32_t vector = thread + before * (kBlockVectorsOfThread - 1);
   const uint32_t number = (p.first + vector) / kInBlock;
   const int i = static_cast<int>((p.first + vector) % kInBlock) * kCount;
   const uint8_t* block = p.x + uint64_t{number} * kBytes;
   float sum = 0;
-  Vector<Vector<float, kCount>, kVectors> y;
-  for (int j = 0; j < kVectors; ++j) {
+  Vector<Vector<float, kCount>, kBlockVectorsOfThread> y;
+  for (int j = 0; j < kBlockVectorsOfThread; ++j) {
     const uint32_t apart = static_cast<uint32_t>(j) * kBlocksApart;
     y[j] = block_vector<kType, kCount>(block + apart * kBytes, i, sum);
   }
   if (p.factors != nullptr) {
-    for (int j = 0; j < kVectors; ++j) {
+    for (int j = 0; j < kBlockVectorsOfThread; ++j) {
       const float factor = block_factor(p, number + static_cast<uint32_t>(j) * kBlocksApart);
       sum = sum + magnitude_of(factor);
       for (int k = 0; k < kCount; ++k) y[j][k] = y[j][k] * factor;
     }
   }
-  Vector<BlockOutputs, kVectors> out;
-  for (int j = 0; j < kVectors; ++j) out[j] = outputs_of_numbers<kOutput>(y[j]);
+  Vector<BlockOutputs, kBlockVectorsOfThread> out;
+  for (int j = 0; j < kBlockVectorsOfThread; ++j) out[j] = outputs_of_numbers<kOutput>(y[j]);
   if (!(sum < kTwoTo112)) {
-    for (int j = 0; j < kVectors; ++j) out[j] = outputs_of<kOutput>(y[j]);
+    for (int j = 0; j < kBlockVectorsOfThread; ++j) out[j] = outputs_of<kOutput>(y[j]);
   }
   auto* to = reinterpret_cast<BlockOutputs*>(p.y) + vector;
-  for (int j = 0; j < kVectors; ++j) to[static_cast<uint32_t>(j) * kBlockVectorsApart] = out[j];
+  for (int j = 0; j < kBlockVectorsOfThread; ++j) {
+    to[static_cast<uint32_t>(j) * kBlockVectorsApart] = out[j];
+  }
 }
 
 /// One element by the definition of its type.

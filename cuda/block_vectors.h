@@ -21,10 +21,13 @@ template <BlockType kType>
 struct BlockVectors;
 
 /// Four bytes of a and b, which are numbered from the lowest byte of a on: each digit of 4 bits of
-/// `selector` is the number of one.
+/// `selector` is the number of one, 0 to 7.
 DEQUANT_HD inline uint32_t permute(uint32_t a, uint32_t b, uint32_t selector) noexcept {
 #if defined(__CUDA_ARCH__)
-  return __byte_perm(a, b, selector);
+  // The intrinsic clears the highest bits of digits first.
+  uint32_t out;
+  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(out) : "r"(a), "r"(b), "r"(selector));
+  return out;
 #else
   const uint64_t both = uint64_t{b} << 32 | a;
   uint32_t out = 0;
@@ -83,9 +86,7 @@ inline constexpr float kTwoTo23 = 8388608.0F;
 
 inline constexpr float kTwoTo112 = 5192296858534827628530496329220096.0F;
 
-DEQUANT_HD inline float magnitude_of(float value) noexcept {
-  return std::bit_cast<float>(bits_of(value) & 0x7FFFFFFF);
-}
+DEQUANT_HD inline float magnitude_of(float value) noexcept { return __builtin_fabsf(value); }
 
 /// number - bias, exactly: numbers of at most 16 bits, halves as biases too.
 DEQUANT_HD inline float small_float(uint32_t number, float bias = 0) noexcept {

@@ -48,8 +48,8 @@ BlockPlan block_plan(const Computation& p, Range elements) noexcept {
   out.x = moved(p.x.data, block * type.bytes);
   out.y = moved(p.y, elements.begin * (16 / count));
   out.first = static_cast<uint32_t>(elements.begin % type.elements / count);
-  out.threads = static_cast<uint32_t>((elements.end - elements.begin) / count /
-                                      block_vectors_of_thread(p.output));
+  out.threads =
+      static_cast<uint32_t>((elements.end - elements.begin) / count / kBlockVectorsOfThread);
   if (p.tensor_scale_use != TensorScale::none) {
     const int64_t row = blocks_of_row(p);
     out.factors = moved(p.tensor_scale, block / row * 4);

@@ -114,7 +114,7 @@ struct Part {
 /// Some rows, whose vectors fill more than one block of threads, and parts of them.
 void expect_same_parts(BlockType type, Element output, bool has_factors, Random& random) {
   const int64_t rows = random.in(1, 5);
-  const int64_t blocks = (random.in(9000, 14000) / rows + 255) / block_elements(type);
+  const int64_t blocks = (random.in(17000, 26000) / rows + 255) / block_elements(type);
   const std::array shape{rows, blocks * block_elements(type)};
   const auto plan = gguf::dequantize({.type = type,
                                       .shape = shape,
@@ -174,7 +174,7 @@ std::array<std::vector<int64_t>, 2> launches(const cuda::Computation& p) {
       [&](const cuda::BlockPlan& vectors) -> Status {
         EXPECT_EQ(reinterpret_cast<uintptr_t>(vectors.y),
                   reinterpret_cast<uintptr_t>(p.y) + static_cast<uintptr_t>(next) * 2);
-        out[1].push_back(int64_t{vectors.threads} * 16);
+        out[1].push_back(int64_t{vectors.threads} * 32);
         next += out[1].back();
         return {};
       }));
@@ -194,7 +194,7 @@ TEST(CudaBlocks, WholeBlocksOfThreadsComputeVectors) {
   EXPECT_EQ(of(BlockType::Q4_K, {0, 4095}, 16, 32)[0], List{4095});
   // More than a launch has.
   const int64_t most = int64_t{1} << 32;
-  EXPECT_EQ(of(BlockType::Q4_K, {0, 2 * most + 4096}, 16, 32)[1], (List{most, most, 4096}));
+  EXPECT_EQ(of(BlockType::Q4_K, {0, 2 * most + 8192}, 16, 32)[1], (List{most, most, 8192}));
 }
 
 TEST(CudaBlocks, AlignedBlocksAndOutputsHaveVectors) {
