@@ -9,17 +9,14 @@
 
 namespace dequant::cuda {
 
-/// Vectors between two of a thread, as many as a block has threads. Whole blocks of every type have
-/// fewer elements, so that the vectors of a thread lie at one place of their blocks.
-inline constexpr uint32_t kBlockVectorsApart = 256;
-
 /// Vectors that a thread computes: loads of all of them are under way at once, and what they have
-/// in common is computed once.
+/// in common is computed once. They are kThreadsOfBlock vectors apart: whole blocks of every type
+/// have fewer elements, so that the vectors of a thread lie at one place of their blocks.
 inline constexpr int kBlockVectorsOfThread = 4;
 
 /// Elements that the threads of a block of threads compute together.
 constexpr int64_t block_elements_at_once(Element output) noexcept {
-  return int64_t{kBlockVectorsApart} * kBlockVectorsOfThread * vector_elements(output);
+  return int64_t{kThreadsOfBlock} * kBlockVectorsOfThread * vector_elements(output);
 }
 
 struct BlockPlan {

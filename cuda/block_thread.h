@@ -11,43 +11,9 @@
 #include "cuda/block_plan.h"
 #include "cuda/block_tables.h"
 #include "cuda/block_ternary.h"
-#include "cuda/fast_thread.h"
+#include "cuda/fast_store.h"
 
 namespace dequant::cuda {
-
-/// 16 bytes of y.
-struct alignas(16) [[gnu::may_alias]] BlockOutputs {
-  Vector<uint32_t, 4> words;
-};
-
-/// The outputs of a vector of numbers.
-template <Element kOutput>
-DEQUANT_HD inline BlockOutputs outputs_of_numbers(
-    const Vector<float, kVector<kOutput>>& y) noexcept {
-  BlockOutputs out;
-  for (int j = 0; j < 4; ++j) {
-    if constexpr (kOutput == Element::float32) {
-      out.words[j] = bits_of(y[j]);
-    } else {
-      out.words[j] = narrow_two_numbers<kOutput>(y[2 * j], y[2 * j + 1]);
-    }
-  }
-  return out;
-}
-
-/// The same of any floats.
-template <Element kOutput>
-DEQUANT_HD inline BlockOutputs outputs_of(const Vector<float, kVector<kOutput>>& y) noexcept {
-  BlockOutputs out;
-  for (int j = 0; j < 4; ++j) {
-    if constexpr (kOutput == Element::float32) {
-      out.words[j] = narrow_float32(y[j]);
-    } else {
-      out.words[j] = narrow(kOutput, y[2 * j]) | narrow(kOutput, y[2 * j + 1]) << 16;
-    }
-  }
-  return out;
-}
 
 /// The elements from i of a block on, before a tensor scale. `sum` grows by the magnitudes of scale
 /// and offset.
@@ -84,9 +50,9 @@ DEQUANT_HD inline void run_block_vectors(const BlockPlan& p, uint32_t thread) no
   constexpr int kCount = kVector<kOutput>;
   constexpr auto kInBlock = static_cast<uint32_t>(traits(kType).elements / kCount);
   constexpr auto kBytes = static_cast<uint32_t>(traits(kType).bytes);
-  constexpr uint32_t kBlocksApart = kBlockVectorsApart / kInBlock;
-  static_assert(kBlockVectorsApart % kInBlock == 0 && kLeastBlockGroup % kCount == 0);
-  const uint32_t before = thread / kBlockVectorsApart * kBlockVectorsApart;
+  constexpr uint32_t kBlocksApart = kThreadsOfBlock / kInBlock;
+  static_assert(kThreadsOfBlock % kInBlock == 0 && kLeastBlockGroup % kCount == 0);
+  const uint32_t before = thread / kThreadsOfBlock * kThreadsOfBlock;
   const uint32_t vector = thread + before * (kBlockVectorsOfThread - 1);
   const uint32_t number = (p.first + vector) / kInBlock;
   const int i = static_cast<int>((p.first + vector) % kInBlock) * kCount;
@@ -104,15 +70,14 @@ DEQUANT_HD inline void run_block_vectors(const BlockPlan& p, uint32_t thread) no
       for (int k = 0; k < kCount; ++k) y[j][k] = y[j][k] * factor;
     }
   }
-  Vector<BlockOutputs, kBlockVectorsOfThread> out;
-  for (int j = 0; j < kBlockVectorsOfThread; ++j) out[j] = outputs_of_numbers<kOutput>(y[j]);
-  if (!(sum < kTwoTo112)) {
-    for (int j = 0; j < kBlockVectorsOfThread; ++j) out[j] = outputs_of<kOutput>(y[j]);
-  }
-  auto* to = reinterpret_cast<BlockOutputs*>(p.y) + vector;
-  for (int j = 0; j < kBlockVectorsOfThread; ++j) {
-    to[static_cast<uint32_t>(j) * kBlockVectorsApart] = out[j];
-  }
+  uint8_t* to = p.y + uint64_t{vector} * 16;
+  const auto store = [&](bool careful) {
+    for (int j = 0; j < kBlockVectorsOfThread; ++j) {
+      store_fast<kOutput>(to + static_cast<uint32_t>(j) * kThreadsOfBlock * 16, y[j], careful);
+    }
+  };
+  if (!(sum < kTwoTo112)) return store(true);
+  store(false);
 }
 
 /// One element by the definition of its type.
