@@ -42,7 +42,7 @@ DEQUANT_HD inline float block_factor(const BlockPlan& p, uint32_t number) noexce
 /// The body of the kernel of vectors. All of a thread are computed before the first store, so that
 /// loads need not wait for stores, which might change x for all that compilers know.
 ///
-/// No result is NaN if the magnitudes of scales, offsets and tensor scales have a sum below 2^112:
+/// No result is NaN if the magnitudes of scales, offsets and tensor scales have a sum below 2^120:
 /// codes are at most 2^7, so that products and their sums with offsets are numbers, and their
 /// products with tensor scales are numbers or infinite.
 template <BlockType kType, Element kOutput>
@@ -76,7 +76,7 @@ DEQUANT_HD inline void run_block_vectors(const BlockPlan& p, uint32_t thread) no
       store_fast<kOutput>(to + static_cast<uint32_t>(j) * kThreadsOfBlock * 16, y[j], careful);
     }
   };
-  if (!(sum < kTwoTo112)) return store(true);
+  if (!(sum < kTwoTo120)) return store(true);
   store(false);
 }
 

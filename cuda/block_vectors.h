@@ -84,7 +84,7 @@ DEQUANT_HD inline uint32_t load_aligned_word(const uint8_t* from) noexcept {
 inline constexpr uint32_t kFloatOfInteger = 0x4B000000;
 inline constexpr float kTwoTo23 = 8388608.0F;
 
-inline constexpr float kTwoTo112 = 5192296858534827628530496329220096.0F;
+inline constexpr float kTwoTo120 = 1329227995784915872903807060280344576.0F;
 
 DEQUANT_HD inline float magnitude_of(float value) noexcept { return __builtin_fabsf(value); }
 
