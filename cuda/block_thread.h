@@ -39,15 +39,33 @@ DEQUANT_HD inline float block_factor(const BlockPlan& p, uint32_t number) noexce
   return std::bit_cast<float>(uint32_t{reinterpret_cast<const Word*>(p.factors)[row]});
 }
 
-/// The body of the kernel of vectors. All of a thread are computed before the first store, so that
-/// loads need not wait for stores, which might change x for all that compilers know.
+template <Element kOutput>
+using BlockVectorsOfThread = Vector<Vector<float, kVector<kOutput>>, kBlockVectorsOfThread>;
+
+/// Stores the vectors of a thread, none of whose values is NaN unless `careful`.
+template <Element kOutput>
+DEQUANT_HD inline void store_block_vectors(uint8_t* to, const BlockVectorsOfThread<kOutput>& y,
+                                           bool careful) noexcept {
+  const auto store = [&](bool any_is_careful) {
+    for (int j = 0; j < kBlockVectorsOfThread; ++j) {
+      store_fast<kOutput>(to + static_cast<uint32_t>(j) * kThreadsOfBlock * 16, y[j],
+                          any_is_careful);
+    }
+  };
+  // One branch for all of them.
+  if (careful) return store(true);
+  store(false);
+}
+
+/// The body of the kernel of vectors of kCount elements. All of a thread are computed before the
+/// first store, so that loads need not wait for stores, which might change x for all that compilers
+/// know.
 ///
 /// No result is NaN if the magnitudes of scales, offsets and tensor scales have a sum below 2^120:
 /// codes are at most 2^7, so that products and their sums with offsets are numbers, and their
 /// products with tensor scales are numbers or infinite.
-template <BlockType kType, Element kOutput>
+template <BlockType kType, int kCount>
 DEQUANT_HD inline void run_block_vectors(const BlockPlan& p, uint32_t thread) noexcept {
-  constexpr int kCount = kVector<kOutput>;
   constexpr auto kInBlock = static_cast<uint32_t>(traits(kType).elements / kCount);
   constexpr auto kBytes = static_cast<uint32_t>(traits(kType).bytes);
   constexpr uint32_t kBlocksApart = kThreadsOfBlock / kInBlock;
@@ -71,13 +89,14 @@ DEQUANT_HD inline void run_block_vectors(const BlockPlan& p, uint32_t thread) no
     }
   }
   uint8_t* to = p.y + uint64_t{vector} * 16;
-  const auto store = [&](bool careful) {
-    for (int j = 0; j < kBlockVectorsOfThread; ++j) {
-      store_fast<kOutput>(to + static_cast<uint32_t>(j) * kThreadsOfBlock * 16, y[j], careful);
-    }
-  };
-  if (!(sum < kTwoTo120)) return store(true);
-  store(false);
+  const bool careful = !(sum < kTwoTo120);
+  if constexpr (kCount == kVector<Element::float32>) {
+    store_block_vectors<Element::float32>(to, y, careful);
+  } else if (p.output == Element::float16) {
+    store_block_vectors<Element::float16>(to, y, careful);
+  } else {
+    store_block_vectors<Element::bfloat16>(to, y, careful);
+  }
 }
 
 /// One element by the definition of its type.

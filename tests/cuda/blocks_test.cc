@@ -210,5 +210,15 @@ TEST(CudaBlocks, AlignedBlocksAndOutputsHaveVectors) {
   EXPECT_TRUE(has_vectors(BlockType::MXFP4, 1, 32));
 }
 
+TEST(CudaBlocks, AlignedTensorScalesHaveVectors) {
+  cuda::Computation p = computation(BlockType::Q4_K, {0, 8192}, 16, 32);
+  p.tensor_scale_use = TensorScale::multiply;
+  p.row_elements = 4096;
+  p.tensor_scale = reinterpret_cast<const uint8_t*>(uintptr_t{8});
+  EXPECT_EQ(launches(p)[1], std::vector<int64_t>{8192});
+  p.tensor_scale = reinterpret_cast<const uint8_t*>(uintptr_t{6});
+  EXPECT_EQ(launches(p)[0], std::vector<int64_t>{8192});
+}
+
 }  // namespace
 }  // namespace dequant
