@@ -108,7 +108,8 @@ struct Computation {
   // Of blocks.
   bool has_blocks = false;
   BlockType block_type = BlockType::Q4_0;
-  Divisor by_block_row = {};  ///< elements of a row with one tensor scale
+  int64_t row_elements = 1;  ///< of a row with one tensor scale
+  Divisor by_block_row = {};
 };
 
 struct DevicePlan : Computation {

@@ -1,5 +1,6 @@
 // cuda::run() on the host, for tests: a launch is a loop over the threads, and memory of the device
 // is memory of the host.
+#include "cuda/blocks.h"
 #include "cuda/fast.h"
 #include "cuda/kernels.h"
 #include "cuda/lower.h"
@@ -18,7 +19,16 @@ Status run_range(const Plan& plan, Range elements, const Buffers& buffers,
       return {};
     };
   };
-  if (p.has_blocks) return with_blocks_body(p, loop(static_cast<const Computation&>(p), p.threads));
+  if (p.has_blocks) {
+    return for_each_block_launch(
+        p,
+        [&](const Computation& single) {
+          return loop(single, single.threads).template operator()<BlockElementsBody>();
+        },
+        [&](const BlockPlan& blocks) {
+          return with_blocks_body(blocks, loop(blocks, blocks.threads));
+        });
+  }
   return for_each_launch(
       p,
       [&](const DevicePlan& general) {

@@ -1,6 +1,7 @@
 // The bodies of all kernels as types, and which of them a plan needs.
 #pragma once
 
+#include "cuda/block_thread.h"
 #include "cuda/fast_thread.h"
 #include "cuda/square_thread.h"
 #include "cuda/thread.h"
@@ -37,11 +38,19 @@ struct SquareBody {
   }
 };
 
-template <BlockType kType, Element kOutput>
+/// Of vectors of kCount elements: float16 and bfloat16 have one kernel, to have fewer.
+template <BlockType kType, int kCount>
 struct BlocksBody {
   static constexpr int kBlocks = 4;
+  DEQUANT_HD static void run(const BlockPlan& p, int64_t thread) noexcept {
+    run_block_vectors<kType, kCount>(p, static_cast<uint32_t>(thread));
+  }
+};
+
+struct BlockElementsBody {
+  static constexpr int kBlocks = 4;
   DEQUANT_HD static void run(const Computation& p, int64_t thread) noexcept {
-    run_block_thread<kType, kOutput>(p, thread);
+    run_block_element(p, thread);
   }
 };
 
@@ -102,23 +111,19 @@ auto with_fast_body(const FastPlan& f, const Launch& launch) {
   }
 }
 
-/// The same for the body of blocks of its type.
+/// The same for the body of vectors of blocks.
 template <class Launch>
-auto with_blocks_body(const Computation& p, const Launch& launch) {
-  switch (p.block_type) {
-#define DEQUANT_BLOCK(name, ...)                                                              \
-  case BlockType::name: {                                                                     \
-    const auto of_type = [&]<Element kOutput>() {                                             \
-      return launch.template operator()<BlocksBody<BlockType::name, kOutput>>();              \
-    };                                                                                        \
-    if (p.output == Element::float32) return of_type.template operator()<Element::float32>(); \
-    if (p.output == Element::float16) return of_type.template operator()<Element::float16>(); \
-    return of_type.template operator()<Element::bfloat16>();                                  \
-  }
+auto with_blocks_body(const BlockPlan& p, const Launch& launch) {
+  switch (p.type) {
+#define DEQUANT_BLOCK(name, ...)                                              \
+  case BlockType::name:                                                       \
+    return p.output == Element::float32                                       \
+               ? launch.template operator()<BlocksBody<BlockType::name, 4>>() \
+               : launch.template operator()<BlocksBody<BlockType::name, 8>>();
 #include "dequant/blocks.def"
 #undef DEQUANT_BLOCK
   }
-  return launch.template operator()<BlocksBody<BlockType::Q4_0, Element::float32>>();  // no type
+  return launch.template operator()<BlocksBody<BlockType::Q4_0, 4>>();  // no type
 }
 
 }  // namespace dequant::cuda

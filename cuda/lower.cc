@@ -186,6 +186,7 @@ void set_blocks(const Plan& plan, const Slices& slices, const Buffers& buffers, 
   out.has_blocks = true;
   out.block_type = *plan.parameters.x_blocks;
   out.x.data = from_byte_0(buffers.x, slices.x.begin);
+  out.row_elements = plan.axis;
   out.by_block_row = Divisor(plan.axis);
   out.tensor_scale = from_byte_0(buffers.tensor_scale, slices.tensor_scale.begin * 4);
   const int64_t y_bytes = bits(plan.output) / 8;

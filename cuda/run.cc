@@ -1,4 +1,5 @@
 // cuda::run(): checks, then a launch on the caller's stream.
+#include "cuda/blocks.h"
 #include "cuda/fast.h"
 #include "cuda/launch.h"
 #include "cuda/lower.h"
@@ -10,7 +11,11 @@ Status run_range(const Plan& plan, Range elements, const Buffers& buffers,
   const auto lowered = lower(plan, elements, buffers, options);
   if (!lowered) return lowered.error();
   if (lowered->threads == 0) return {};
-  if (lowered->has_blocks) return launch_blocks(*lowered, options.stream);
+  if (lowered->has_blocks) {
+    return for_each_block_launch(
+        *lowered, [&](const Computation& p) { return launch_block_elements(p, options.stream); },
+        [&](const BlockPlan& p) { return launch_blocks(p, options.stream); });
+  }
   return for_each_launch(
       *lowered, [&](const DevicePlan& p) { return launch_elements(p, options.stream); },
       [&](const FastPlan& f) { return launch_fast(f, options.stream); });

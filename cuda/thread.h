@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <limits>
 
-#include "block/codecs.h"
-#include "block/traits.h"
 #include "cuda/arithmetic.h"
 #include "cuda/thread_tiles.h"
 #include "cuda/vectors.h"
@@ -149,42 +147,6 @@ DEQUANT_HD inline void run_thread(const DevicePlan& p, int64_t thread) noexcept 
   if (work.count == kCount && spot.left >= kCount) return run_vector<kOutput>(p, spot);
   for (int j = 0; j < work.count; ++j) {
     run_one<kOutput>(p, j == 0 ? spot : locate(p, work.first + j));
-  }
-}
-
-/// The body of the kernel of blocks. Vectors lie within a group.
-template <BlockType kType, Element kOutput>
-DEQUANT_HD inline void run_block_thread(const Computation& p, int64_t thread) noexcept {
-  using Codec = block::Codec<kType>;
-  constexpr BlockTraits kTraits = traits(kType);
-  constexpr int kCount = kVector<kOutput>;
-  static_assert(kLeastBlockGroup % kCount == 0);
-  const Work work = vector_of<kCount>(p, thread);
-  if (work.count == 0) return;
-  const auto number = static_cast<int64_t>(static_cast<uint64_t>(work.first) /
-                                           static_cast<uint64_t>(kTraits.elements));
-  const int i = static_cast<int>(work.first - number * kTraits.elements);
-  const int g = i / static_cast<int>(kTraits.group);
-  const uint8_t* block = p.x.data + number * kTraits.bytes;
-  const float scale = Codec::scale(block, g);
-  float offset = 0;
-  if constexpr (kTraits.has_offsets) offset = Codec::offset(block, g);
-  const bool has_factor = p.tensor_scale_use != TensorScale::none;
-  float factor = 1;
-  if (has_factor) factor = load_float32(p.tensor_scale, p.by_block_row.quotient(work.first));
-  Vector<float, kCount> y;
-  for (int j = 0; j < kCount; ++j) {
-    // A thread at an end of a range computes neighbours as well: of the same block.
-    const float product = static_cast<float>(Codec::code(block, i / kCount * kCount + j)) * scale;
-    y[j] = product;
-    if constexpr (kTraits.has_offsets) y[j] = product + offset;
-    if (has_factor) y[j] = y[j] * factor;
-  }
-  uint8_t* to = p.y + work.first * kOutputBytes<kOutput>;
-  if (work.count == kCount) return store_vector<kOutput>(to, y);
-  for (int j = 0; j < kCount; ++j) {
-    const int at = j - i % kCount;
-    if (at >= 0 && at < work.count) store_one<kOutput>(to + at * kOutputBytes<kOutput>, y[j]);
   }
 }
 
