@@ -23,7 +23,7 @@ class Vectors : FastDraft {
 
   std::optional<FastPlan> build() {
     if (!set_kind() || !set_steps() || !set_addresses()) return std::nullopt;
-    set_params();
+    if (!set_params() || f_.zero_point == FastParam::none) return std::nullopt;
     if (f_.each && !has_params_of_each()) return std::nullopt;
     if (down_columns_) interleave(steps_);
     return finish();

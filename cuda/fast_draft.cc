@@ -11,10 +11,11 @@
 namespace dequant::cuda {
 
 bool FastDraft::set_kind() {
-  if (p_.has_blocks || p_.has_after || p_.groups.groups != 0 || p_.checks_zero_point) return false;
+  if (p_.has_blocks || p_.groups.groups != 0 || p_.checks_zero_point) return false;
   const auto has = [&](std::initializer_list<int> widths) {
     return std::find(widths.begin(), widths.end(), p_.x.bits) != widths.end();
   };
+  f_.plain = !p_.has_after;
   switch (p_.difference) {
     case Difference::integer: f_.kind = FastKind::integer; return has({2, 4, 8, 16});
     case Difference::wide_integer: f_.kind = FastKind::wide; return has({32});
@@ -22,6 +23,11 @@ bool FastDraft::set_kind() {
     case Difference::codebook:
       f_.kind = FastKind::codebook;
       return has({4}) && reinterpret_cast<uintptr_t>(p_.codebook) % 4 == 0;
+    case Difference::float_zero:
+    case Difference::shifted:
+      f_.plain = false;
+      f_.kind = p_.x.bits == 32 ? FastKind::wide : FastKind::integer;
+      return has({2, 4, 8, 16, 32});
     default: return false;
   }
 }
@@ -63,41 +69,55 @@ bool is_stream(const Codes& codes) {
          codes.row * codes.bits == codes.row_step * 32;
 }
 
-FastParam stored_scale(const DevicePlan& p) {
-  if (p.infinite_e8m0 || p.tensor_scale_use != TensorScale::none || p.rounds_scale) {
-    return FastParam::other;
+/// Of scales, and of float zero points.
+FastParam stored_float(const Codes& codes) {
+  if (codes.order != CodeOrder::of_element) return FastParam::none;
+  switch (codes.bits) {
+    case 8: return FastParam::bits8;
+    case 16:
+      if (!is_aligned(codes.data, 2)) return FastParam::none;
+      return codes.format.mantissa_bits == 10 ? FastParam::float16 : FastParam::bfloat16;
+    case 32: return is_aligned(codes.data, 4) ? FastParam::float32 : FastParam::none;
+    default: return FastParam::none;
   }
-  if (p.scale.bits == 32 && is_aligned(p.scale.data, 4)) return FastParam::float32;
-  if (p.scale.bits != 16 || !is_aligned(p.scale.data, 2)) return FastParam::other;
-  return p.scale.format.mantissa_bits == 10 ? FastParam::float16 : FastParam::bfloat16;
 }
 
-FastParam stored_zero(const DevicePlan& p) {
-  if (!p.loads_zero_point) return FastParam::constant;
+FastParam stored_integer(const DevicePlan& p) {
   const Codes& zero = p.zero_point;
-  if (!is_stream(zero) || p.zero_point_overflow == ZeroPointOverflow::carry) {
-    return FastParam::other;
-  }
+  if (!is_stream(zero) || p.zero_point_overflow == ZeroPointOverflow::carry) return FastParam::none;
+  const bool wide = p.difference == Difference::wide_integer;
   switch (zero.bits) {
-    case 2: return FastParam::bits2;
-    case 4: return FastParam::bits4;
-    case 8: return FastParam::bits8;
-    case 16: return is_aligned(zero.data, 2) ? FastParam::bits16 : FastParam::other;
-    case 32: return is_aligned(zero.data, 4) ? FastParam::bits32 : FastParam::other;
-    default: return FastParam::other;
+    case 2: return wide ? FastParam::none : FastParam::bits2;
+    case 4: return wide ? FastParam::none : FastParam::bits4;
+    case 8: return wide ? FastParam::none : FastParam::bits8;
+    case 16: return !wide && is_aligned(zero.data, 2) ? FastParam::bits16 : FastParam::none;
+    case 32: return wide && is_aligned(zero.data, 4) ? FastParam::bits32 : FastParam::none;
+    default: return FastParam::none;
   }
 }
 
 }  // namespace
 
-void FastDraft::set_params() {
+bool FastDraft::set_params() {
   scale_origin_ = p_.origin.scale;
   zero_point_origin_ = p_.loads_zero_point ? p_.origin.zero_point : 0;
-  f_.scale = stored_scale(p_);
-  f_.zero_point = stored_zero(p_);
+  f_.scale = stored_float(p_.scale);
+  f_.changes_scale =
+      p_.infinite_e8m0 || p_.tensor_scale_use != TensorScale::none || p_.rounds_scale;
   f_.signs = signs_of(p_.x);
+  if (f_.scale == FastParam::none) return false;
+  if (p_.difference == Difference::shifted) return stored_float(p_.max_range) == f_.scale;
+  const bool after = p_.adds_zero_point || p_.subtracts_zero_point;
+  if (after || p_.difference == Difference::float_zero) {
+    f_.offset = stored_float(p_.zero_point);
+    return f_.offset != FastParam::none;
+  }
+  f_.constant_zero = p_.implicit_zero_point;
+  if (!p_.loads_zero_point) return true;
+  f_.zero_point = stored_integer(p_);
   f_.zero_signs = signs_of(p_.zero_point);
   f_.wraps = p_.zero_point_overflow == ZeroPointOverflow::wrap;
+  return true;
 }
 
 bool FastDraft::has_params_of_each() const {
@@ -107,10 +127,10 @@ bool FastDraft::has_params_of_each() const {
              return step.*stride % count_ == 0;
            });
   };
-  if (f_.scale == FastParam::other) return false;
+  if (f_.scale == FastParam::bits8 || f_.changes_scale || !f_.plain) return false;
   if (!fits(p_.scale.data, p_.scale.bits, scale_origin_, &Step::scale)) return false;
   if (f_.zero_point == FastParam::constant) return true;
-  if (f_.zero_point == FastParam::other || f_.wraps || p_.zero_point_offset != 0) return false;
+  if (f_.wraps || p_.zero_point_offset != 0) return false;
   return p_.zero_point.sign == p_.x.sign &&
          fits(p_.zero_point.data, p_.zero_point.bits, zero_point_origin_, &Step::zero_point);
 }
@@ -153,22 +173,23 @@ bool FastDraft::has_modest_steps() const {
 void FastDraft::count_vectors() {
   f_.vectors = 1;
   for (const Step& step : steps_) f_.vectors *= static_cast<uint32_t>(step.size);
-  const bool one = f_.square || f_.shares || f_.each;
-  const uint32_t of_block = kThreadsOfBlock * (one ? 1 : kUnits);
+  const bool many = !f_.square && f_.mode() == FastMode::groups;
+  const uint32_t of_block = kThreadsOfBlock * (many ? kGroupUnits : 1);
   f_.threads = (f_.vectors / of_block + (f_.vectors % of_block != 0 ? 1 : 0)) * kThreadsOfBlock;
 }
 
 void FastDraft::share_params() {
   if (f_.square) return;
   const auto can = [](const Step& step, int64_t least) {
-    return !step.has_params() && step.first == 0 && step.size % kUnits == 0 && step.size >= least;
+    return !step.has_params() && step.first == 0 && step.size % kSharedUnits == 0 &&
+           step.size >= least;
   };
   const auto inner = std::prev(steps_.end());
-  auto at =
-      std::find_if(steps_.begin(), inner, [&](const Step& step) { return can(step, kUnits); });
+  auto at = std::find_if(steps_.begin(), inner,
+                         [&](const Step& step) { return can(step, kSharedUnits); });
   // Threads side by side write at least 64 bytes side by side.
-  if (at == inner && !can(*inner, kUnits * 4)) return;
-  at->size /= kUnits;
+  if (at == inner && !can(*inner, kSharedUnits * 4)) return;
+  at->size /= kSharedUnits;
   f_.shares = true;
   f_.unit_x = at->x * at->size;
   f_.unit_y = at->y * at->size;

@@ -18,8 +18,9 @@ class FastDraft {
   /// What scales multiply. False if no fast kernel computes it.
   bool set_kind();
 
-  /// How parameters are stored.
-  void set_params();
+  /// How parameters are stored. False if no fast kernel reads the floats among them; integer zero
+  /// points may be FastParam::none.
+  bool set_params();
 
   /// True if the parameters of a vector's elements can be loaded as vectors, too.
   bool has_params_of_each() const;

@@ -16,36 +16,51 @@ DEQUANT_HD inline bool is_finite(float value) noexcept {
   return std::fabs(value) < std::numeric_limits<float>::infinity();
 }
 
-DEQUANT_HD_CALL inline float other_scale(const Computation& p, int64_t i) noexcept {
-  return load_scale(p, i);
-}
-
-DEQUANT_HD_CALL inline int32_t other_zero(const Computation& p, int64_t i) noexcept {
-  return load_integer_zero(p, i);
-}
-
 /// A float16 or bfloat16 with its bits. NaN is some NaN.
 DEQUANT_HD inline float half_float(FastParam stored, uint32_t code) noexcept {
   return stored == FastParam::float16 ? widen_float16(code) : widen_bfloat16(code);
 }
 
-/// The scales at some indices. How they are stored is decided once, so that the loads follow each
-/// other.
+/// Floats at some indices of a tensor. How they are stored is decided once, so that the loads
+/// follow each other.
+template <int kNumber, class Index>
+DEQUANT_HD inline void floats_at(FastParam stored, const Codes& codes, const Index& index,
+                                 Vector<float, kNumber>& out) noexcept {
+  Vector<uint32_t, kNumber> loaded;
+  if (stored == FastParam::float32) {
+    const auto* from = reinterpret_cast<const Word*>(codes.data);
+    for (int u = 0; u < kNumber; ++u) out[u] = std::bit_cast<float>(uint32_t{from[index(u)]});
+  } else if (stored == FastParam::bits8) {
+    for (int u = 0; u < kNumber; ++u) loaded[u] = codes.data[index(u)];
+    for (int u = 0; u < kNumber; ++u) out[u] = float_of(codes.format, loaded[u]);
+  } else {
+    const auto* from = reinterpret_cast<const HalfWord*>(codes.data);
+    for (int u = 0; u < kNumber; ++u) loaded[u] = from[index(u)];
+    for (int u = 0; u < kNumber; ++u) out[u] = half_float(stored, loaded[u]);
+  }
+}
+
+/// The scales at some indices, with the operations of load_scale().
 template <int kNumber, class Index>
 DEQUANT_HD inline void scales_at(const FastPlan& f, const Index& index,
                                  Vector<float, kNumber>& scales) noexcept {
-  const uint8_t* data = f.plan.scale.data;
-  if (f.scale == FastParam::float32) {
-    const auto* from = reinterpret_cast<const Word*>(data);
-    for (int u = 0; u < kNumber; ++u) scales[u] = std::bit_cast<float>(uint32_t{from[index(u)]});
-  } else if (f.scale != FastParam::other) {
-    const auto* from = reinterpret_cast<const HalfWord*>(data);
-    Vector<uint32_t, kNumber> codes;
-    for (int u = 0; u < kNumber; ++u) codes[u] = from[index(u)];
-    for (int u = 0; u < kNumber; ++u) scales[u] = half_float(f.scale, codes[u]);
-  } else {
-    for (int u = 0; u < kNumber; ++u) scales[u] = other_scale(f.plan, index(u));
+  const Computation& p = f.plan;
+  floats_at(f.scale, p.scale, index, scales);
+  if (!f.changes_scale) return;
+  if (p.infinite_e8m0) {
+    for (int u = 0; u < kNumber; ++u) {
+      if (scales[u] != scales[u]) scales[u] = std::numeric_limits<float>::infinity();
+    }
   }
+  if (p.tensor_scale_use != TensorScale::none) {
+    const float of_tensor = load_float32(p.tensor_scale, 0);
+    const bool divides = p.tensor_scale_use == TensorScale::divide;
+    for (int u = 0; u < kNumber; ++u) {
+      scales[u] = divides ? scales[u] / of_tensor : scales[u] * of_tensor;
+    }
+  }
+  if (!p.rounds_scale) return;
+  for (int u = 0; u < kNumber; ++u) scales[u] = round_quickly(p.scale_rounding, scales[u]);
 }
 
 /// The integer zero points at some indices, with their offset.
@@ -69,18 +84,16 @@ DEQUANT_HD inline void zeros_at(const FastPlan& f, const Index& index,
   };
   switch (f.zero_point) {
     case FastParam::constant:
-      for (int u = 0; u < kNumber; ++u) zeros[u] = f.plan.implicit_zero_point;
+      for (int u = 0; u < kNumber; ++u) zeros[u] = f.constant_zero;
       return;
     case FastParam::bits2:
       return each([&](uint32_t i) { return stored.data[i >> 2] >> ((i & 3) * 2) & 3U; });
     case FastParam::bits4:
       return each([&](uint32_t i) { return stored.data[i >> 1] >> ((i & 1) * 4) & 15U; });
     case FastParam::bits8: return each([&](uint32_t i) { return uint32_t{stored.data[i]}; });
-    case FastParam::bits16:
+    default:
       return each(
           [&](uint32_t i) { return uint32_t{reinterpret_cast<const HalfWord*>(stored.data)[i]}; });
-    default:
-      for (int u = 0; u < kNumber; ++u) zeros[u] = other_zero(f.plan, index(u));
   }
 }
 
@@ -92,11 +105,9 @@ DEQUANT_HD inline float shifted_zero(int32_t zero, uint32_t sign) noexcept {
 
 /// What is subtracted from a code of 32 bits without its sign bit: zero + sign.
 DEQUANT_HD inline int64_t wide_zero(const FastPlan& f, uint32_t i) noexcept {
-  int64_t zero = f.plan.implicit_zero_point;
-  if (f.zero_point != FastParam::constant) {
-    const uint32_t code = f.zero_point == FastParam::bits32
-                              ? reinterpret_cast<const Word*>(f.plan.zero_point.data)[i]
-                              : code_at(f.plan.zero_point, i);
+  int64_t zero = f.constant_zero;
+  if (f.zero_point == FastParam::bits32) {
+    const uint32_t code = reinterpret_cast<const Word*>(f.plan.zero_point.data)[i];
     zero = wide_value_of(f.plan.zero_point, code);
   }
   return zero + static_cast<int64_t>(f.plan.x.sign);
@@ -113,7 +124,7 @@ DEQUANT_HD inline void load_zeros(const FastPlan& f, uint32_t first,
   };
   switch (f.zero_point) {
     case FastParam::constant: {
-      const float zero = shifted_zero(f.plan.implicit_zero_point, f.plan.x.sign);
+      const float zero = shifted_zero(f.constant_zero, f.plan.x.sign);
       for (int j = 0; j < kCount; ++j) zeros[j] = zero;
       return;
     }
@@ -125,11 +136,32 @@ DEQUANT_HD inline void load_zeros(const FastPlan& f, uint32_t first,
 }
 
 /// The scales of vectors with the parameters of a group each.
-template <int kNumber>
-DEQUANT_HD inline void load_group_scales(const FastPlan& f, const Vector<FastSpot, kNumber>& spots,
-                                         Vector<float, kNumber>& scales) noexcept {
+template <int kSpots>
+DEQUANT_HD inline void load_group_scales(const FastPlan& f, const Vector<FastSpot, kSpots>& spots,
+                                         Vector<float, kSpots>& scales) noexcept {
   scales_at(
       f, [&](int u) { return spots[u].scale; }, scales);
+}
+
+/// Scale and offset of one group, for finish().
+DEQUANT_HD inline void load_group_floats(const FastPlan& f, const Vector<FastSpot, 1>& spots,
+                                         Vector<float, 1>& scales,
+                                         Vector<float, 1>& offsets) noexcept {
+  const Computation& p = f.plan;
+  if (p.difference == Difference::shifted) {
+    const auto index = [&](int) { return spots[0].scale; };
+    Vector<float, 1> min, max;
+    floats_at(f.scale, p.scale, index, min);
+    floats_at(f.scale, p.max_range, index, max);
+    const ScaleAndOffset both = range_params_of(p.rule, p.limits, min[0], max[0]);
+    scales[0] = both.scale;
+    offsets[0] = adds_offset(p.rule) ? both.offset : -0.0F;  // -0 changes no sum
+    return;
+  }
+  load_group_scales(f, spots, scales);
+  if (f.offset == FastParam::constant) return;
+  const auto index = [&](int) { return spots[0].zero_point; };
+  floats_at(f.offset, p.zero_point, index, offsets);
 }
 
 /// Their zero points, as subtrahends of 2^23 + (code ^ sign).
@@ -164,7 +196,7 @@ DEQUANT_HD inline void load_zeros(const FastPlan& f, uint32_t first,
   }
 }
 
-/// The scales of neighbours, none of them `other`.
+/// The scales of neighbours, of 16 or 32 bits.
 template <int kCount>
 DEQUANT_HD inline void load_scales(const FastPlan& f, uint32_t first,
                                    Vector<float, kCount>& scales) noexcept {

@@ -35,7 +35,7 @@ enum class FastKind : uint8_t {
 
 /// How a scale, or a zero point, is stored.
 enum class FastParam : uint8_t {
-  constant,  ///< zero points that are not stored
+  constant,  ///< integer zero points, and offsets, that are not stored
   float32,
   float16,
   bfloat16,
@@ -44,7 +44,16 @@ enum class FastParam : uint8_t {
   bits8,
   bits16,
   bits32,
-  other,  ///< by the functions of params.h
+  none,  ///< in a way that no fast kernel reads
+};
+
+/// How a thread of a kernel of vectors gets parameters.
+enum class FastMode : uint8_t {
+  groups,       ///< its vectors have the parameters of a group each
+  shared,       ///< of one group
+  each,         ///< the elements of its one vector have parameters each
+  each_shared,  ///< of its vectors, which have the same ones
+  finishing,    ///< its vectors have the parameters of one group, and the plan is not plain
 };
 
 /// A FloatFormat of at most 16 bits, of codes in the highest bits of 32.
@@ -56,9 +65,9 @@ struct FastFloat {
   float factor = 1;   ///< 2^(127 - bias)
 };
 
-/// The vectors of a thread: `kUnits` with the same parameters, or without such vectors as many of
-/// any groups, and one if each element has its own parameters.
-inline constexpr int kUnits = 4;
+/// The vectors of a thread: of FastMode::shared and each_shared, and of FastMode::groups.
+inline constexpr int kSharedUnits = 4;
+inline constexpr int kGroupUnits = 2;
 
 /// Dimensions that count, at most.
 inline constexpr int kFastDimensions = 8;
@@ -76,9 +85,13 @@ struct FastPlan {
   uint32_t signs = 0;       ///< the sign bits of all codes of a word
   uint32_t zero_signs = 0;  ///< the same of zero points
   bool each = false;        ///< every element has its own parameters, else every vector
-  FastParam scale = FastParam::other;
-  FastParam zero_point = FastParam::constant;
-  bool wraps = false;  ///< zero points are sums modulo their width
+  FastParam scale = FastParam::none;
+  FastParam zero_point = FastParam::constant;  ///< of integers
+  FastParam offset = FastParam::constant;      ///< of floats: see finish()
+  int32_t constant_zero = 0;
+  bool changes_scale = false;  ///< after it has been loaded
+  bool plain = true;           ///< results are differences times scales
+  bool wraps = false;          ///< zero points are sums modulo their width
   FastFloat number = {};
   uint32_t scale_origin = 0;
   uint32_t zero_point_origin = 0;
@@ -99,6 +112,12 @@ struct FastPlan {
 
   uint32_t vectors = 0;  ///< or squares; if `shares`, the first ones of threads
   uint32_t threads = 0;
+  FastMode mode() const noexcept {
+    if (!plain) return FastMode::finishing;
+    if (each) return shares ? FastMode::each_shared : FastMode::each;
+    return shares ? FastMode::shared : FastMode::groups;
+  }
+
   int32_t rank = 0;
   FastDimension dimensions[kFastDimensions] = {};
 };

@@ -83,4 +83,17 @@ DEQUANT_HD inline void store_fast(uint8_t* to, const Vector<float, kVector<kOutp
   *reinterpret_cast<Aligned*>(to) = all;
 }
 
+/// The same of any output with so many elements in a vector.
+template <int kCount>
+DEQUANT_HD inline void store_one_vector(Element output, uint8_t* to, const Vector<float, kCount>& y,
+                                        bool careful) noexcept {
+  if constexpr (kCount == kVector<Element::float32>) {
+    store_fast<Element::float32>(to, y, careful);
+  } else if (output == Element::float16) {
+    store_fast<Element::float16>(to, y, careful);
+  } else {
+    store_fast<Element::bfloat16>(to, y, careful);
+  }
+}
+
 }  // namespace dequant::cuda

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "cuda/fast_after.h"
 #include "cuda/fast_codes.h"
 #include "cuda/fast_params.h"
 #include "cuda/fast_spot.h"
@@ -53,7 +54,7 @@ DEQUANT_HD inline bool may_be_nan(const FastPlan& f) noexcept {
 }
 
 /// The codes of the vectors of a thread: vectors with the same parameters have one spot.
-template <int kBits, int kCount, int kSpots>
+template <int kBits, int kCount, int kSpots, int kUnits>
 DEQUANT_HD inline void load_units(const FastPlan& f, const Vector<FastSpot, kSpots>& spots,
                                   Vector<StoredCodes<kBits, kCount>, kUnits>& stored) noexcept {
   for (int u = 0; u < kUnits; ++u) {
@@ -62,10 +63,46 @@ DEQUANT_HD inline void load_units(const FastPlan& f, const Vector<FastSpot, kSpo
   }
 }
 
-/// The body of the kernel of vectors with the parameters of a group each.
-template <FastKind kKind, int kBits, bool kShares, Element kOutput>
+template <int kCount, int kUnits>
+using Units = Vector<Vector<float, kCount>, kUnits>;
+
+/// Stores the vectors of a thread, after the last of them has been computed: stores might change x
+/// and parameters for all that compilers know.
+template <int kCount, int kSpots, int kUnits>
+DEQUANT_HD inline void store_units(const FastPlan& f, const Vector<FastSpot, kSpots>& spots,
+                                   const Units<kCount, kUnits>& y, bool careful) noexcept {
+  const auto store = [&]<Element kOutput>(bool any_is_careful) {
+    for (int u = 0; u < kUnits; ++u) {
+      const int64_t at = kSpots == 1 ? spots[0].y + u * f.unit_y : spots[u % kSpots].y;
+      store_fast<kOutput>(f.y + at, y[u], any_is_careful);
+    }
+  };
+  const auto as = [&]<Element kOutput>() {
+    if (careful) return store.template operator()<kOutput>(true);
+    store.template operator()<kOutput>(false);
+  };
+  if constexpr (kCount == kVector<Element::float32>) {
+    as.template operator()<Element::float32>();
+  } else if (f.plan.output == Element::float16) {
+    as.template operator()<Element::float16>();
+  } else {
+    as.template operator()<Element::bfloat16>();
+  }
+}
+
+/// The zero points of kCount elements of one group.
+template <class Zero, int kCount>
+DEQUANT_HD inline Vector<Zero, kCount> all_of(Zero zero) noexcept {
+  Vector<Zero, kCount> out;
+  for (int j = 0; j < kCount; ++j) out[j] = zero;
+  return out;
+}
+
+/// The body of the kernel of vectors with the parameters of a group each; with kShares, of one
+/// group.
+template <FastKind kKind, int kBits, bool kShares, int kCount>
 DEQUANT_HD inline void run_group_thread(const FastPlan& f, uint32_t thread) noexcept {
-  constexpr int kCount = kVector<kOutput>;
+  constexpr int kUnits = kShares ? kSharedUnits : kGroupUnits;
   constexpr int kSpots = kShares ? 1 : kUnits;
   if (vector_of_unit<kSpots>(thread, 0, UINT32_MAX) >= f.vectors) return;
   Vector<FastSpot, kSpots> spots;
@@ -78,45 +115,69 @@ DEQUANT_HD inline void run_group_thread(const FastPlan& f, uint32_t thread) noex
   if constexpr (kKind == FastKind::integer || kKind == FastKind::wide) {
     load_group_zeros(f, spots, zeros);
   }
+  bool careful = may_be_nan<kKind>(f);
+  for (int s = 0; s < kSpots; ++s) careful = careful || !is_finite(scales[s]);
+  Units<kCount, kUnits> y;
   for (int u = 0; u < kUnits; ++u) {
     const int s = u % kSpots;
-    Vector<ZeroOf<kKind>, kCount> all;
-    for (int j = 0; j < kCount; ++j) all[j] = zeros[s];
-    Vector<float, kCount> y;
-    fast_values<kKind, kBits, kCount>(f, stored[u], all, y);
-    for (int j = 0; j < kCount; ++j) y[j] = y[j] * scales[s];
-    const int64_t to = kShares ? spots[0].y + u * f.unit_y : spots[s].y;
-    store_fast<kOutput>(f.y + to, y, may_be_nan<kKind>(f) || !is_finite(scales[s]));
+    const auto all = all_of<ZeroOf<kKind>, kCount>(zeros[s]);
+    fast_values<kKind, kBits, kCount>(f, stored[u], all, y[u]);
+    for (int j = 0; j < kCount; ++j) y[u][j] = y[u][j] * scales[s];
   }
+  store_units(f, spots, y, careful);
 }
 
 /// The body of the kernel of vectors of which each element has its own parameters, which lie one
-/// after the other.
-template <FastKind kKind, int kBits, bool kShares, Element kOutput>
+/// after the other; with kShares, the same ones in each vector of a thread.
+template <FastKind kKind, int kBits, bool kShares, int kCount>
 DEQUANT_HD inline void run_each_thread(const FastPlan& f, uint32_t thread) noexcept {
-  constexpr int kCount = kVector<kOutput>;
   if (thread >= f.vectors) return;
+  constexpr int kUnits = kShares ? kSharedUnits : 1;
   Vector<FastSpot, 1> spots;
   Vector<StoredCodes<kBits, kCount>, kUnits> stored;
   Vector<float, kCount> scales;
   Vector<ZeroOf<kKind>, kCount> zeros{};
   fast_spots(f, thread, spots);
-  if constexpr (kShares) {
-    load_units(f, spots, stored);
-  } else {
-    stored[0] = load_stored<kBits, kCount>(f.x + spots[0].x);
-  }
+  load_units(f, spots, stored);
   load_scales(f, spots[0].scale, scales);
   if constexpr (kKind == FastKind::integer || kKind == FastKind::wide) {
     load_zeros(f, spots[0].zero_point, zeros);
   }
   bool careful = may_be_nan<kKind>(f);
   for (int j = 0; j < kCount; ++j) careful = careful || !is_finite(scales[j]);
-  for (int u = 0; u < (kShares ? kUnits : 1); ++u) {
+  Units<kCount, kUnits> y;
+  for (int u = 0; u < kUnits; ++u) {
+    fast_values<kKind, kBits, kCount>(f, stored[u], zeros, y[u]);
+    for (int j = 0; j < kCount; ++j) y[u][j] = y[u][j] * scales[j];
+  }
+  store_units(f, spots, y, careful);
+}
+
+/// The body of the kernel of plans that are not plain: its vectors have the parameters of one
+/// group. A loop keeps the kernel small.
+template <FastKind kKind, int kBits, int kCount>
+DEQUANT_HD inline void run_finishing_thread(const FastPlan& f, uint32_t thread) noexcept {
+  if (thread >= f.vectors) return;
+  Vector<FastSpot, 1> spots;
+  Vector<float, 1> scales;
+  Vector<float, 1> offsets{};
+  Vector<ZeroOf<kKind>, 1> zeros{};
+  fast_spots(f, thread, spots);
+  load_group_floats(f, spots, scales, offsets);
+  if constexpr (kKind == FastKind::integer || kKind == FastKind::wide) {
+    load_group_zeros(f, spots, zeros);
+  }
+  const int units = f.shares ? kSharedUnits : 1;
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
+  for (int u = 0; u < units; ++u) {
+    const auto stored = load_stored<kBits, kCount>(f.x + spots[0].x + u * f.unit_x);
+    const auto all = all_of<ZeroOf<kKind>, kCount>(zeros[0]);
     Vector<float, kCount> y;
-    fast_values<kKind, kBits, kCount>(f, stored[u], zeros, y);
-    for (int j = 0; j < kCount; ++j) y[j] = y[j] * scales[j];
-    store_fast<kOutput>(f.y + spots[0].y + u * f.unit_y, y, careful);
+    fast_values<kKind, kBits, kCount>(f, stored, all, y);
+    finish(f.plan, scales[0], offsets[0], y);
+    store_one_vector<kCount>(f.plan.output, f.y + spots[0].y + u * f.unit_y, y, true);
   }
 }
 

@@ -18,14 +18,20 @@ struct ElementsBody {
   }
 };
 
-template <FastKind kKind, int kBits, bool kEach, bool kShares, Element kOutput>
+/// Of vectors of kCount elements: float16 and bfloat16 have one kernel, to have fewer.
+template <FastKind kKind, int kBits, FastMode kMode, int kCount>
 struct FastBody {
-  static constexpr int kBlocks = 4;
+  static constexpr int kBlocks =
+      kMode == FastMode::shared || kMode == FastMode::each_shared ? 4 : 6;
   DEQUANT_HD static void run(const FastPlan& f, int64_t thread) noexcept {
-    if constexpr (kEach) {
-      run_each_thread<kKind, kBits, kShares, kOutput>(f, static_cast<uint32_t>(thread));
+    constexpr bool kShares = kMode == FastMode::shared || kMode == FastMode::each_shared;
+    const auto number = static_cast<uint32_t>(thread);
+    if constexpr (kMode == FastMode::finishing) {
+      run_finishing_thread<kKind, kBits, kCount>(f, number);
+    } else if constexpr (kMode == FastMode::each || kMode == FastMode::each_shared) {
+      run_each_thread<kKind, kBits, kShares, kCount>(f, number);
     } else {
-      run_group_thread<kKind, kBits, kShares, kOutput>(f, static_cast<uint32_t>(thread));
+      run_group_thread<kKind, kBits, kShares, kCount>(f, number);
     }
   }
 };
@@ -38,7 +44,7 @@ struct SquareBody {
   }
 };
 
-/// Of vectors of kCount elements: float16 and bfloat16 have one kernel, to have fewer.
+/// The same of blocks.
 template <BlockType kType, int kCount>
 struct BlocksBody {
   static constexpr int kBlocks = 4;
@@ -72,26 +78,21 @@ using FloatSquareBody = SquareBody<FastKind::floating, kOutput>;
 /// The same for the body of a FastPlan.
 template <class Launch>
 auto with_fast_body(const FastPlan& f, const Launch& launch) {
-  const auto with = [&]<FastKind kKind, int kBits, bool kEach, bool kShares>() {
-    switch (f.plan.output) {
-      case Element::float16:
-        return launch
-            .template operator()<FastBody<kKind, kBits, kEach, kShares, Element::float16>>();
-      case Element::bfloat16:
-        return launch
-            .template operator()<FastBody<kKind, kBits, kEach, kShares, Element::bfloat16>>();
-      default:
-        return launch
-            .template operator()<FastBody<kKind, kBits, kEach, kShares, Element::float32>>();
+  const auto with = [&]<FastKind kKind, int kBits, FastMode kMode>() {
+    if (f.plan.output == Element::float32) {
+      return launch.template operator()<FastBody<kKind, kBits, kMode, 4>>();
     }
+    return launch.template operator()<FastBody<kKind, kBits, kMode, 8>>();
   };
   const auto of = [&]<FastKind kKind, int kBits>() {
-    if (f.each) {
-      return f.shares ? with.template operator()<kKind, kBits, true, true>()
-                      : with.template operator()<kKind, kBits, true, false>();
+    switch (f.mode()) {
+      case FastMode::groups: return with.template operator()<kKind, kBits, FastMode::groups>();
+      case FastMode::shared: return with.template operator()<kKind, kBits, FastMode::shared>();
+      case FastMode::each: return with.template operator()<kKind, kBits, FastMode::each>();
+      case FastMode::each_shared:
+        return with.template operator()<kKind, kBits, FastMode::each_shared>();
+      default: return with.template operator()<kKind, kBits, FastMode::finishing>();
     }
-    return f.shares ? with.template operator()<kKind, kBits, false, true>()
-                    : with.template operator()<kKind, kBits, false, false>();
   };
   using enum FastKind;
   if (f.square && f.kind == integer) return with_output<IntegerSquareBody>(f.plan.output, launch);

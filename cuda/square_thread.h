@@ -19,7 +19,7 @@ DEQUANT_HD inline void load_row_zeros(const FastPlan& f, uint32_t first,
     const uint32_t word = reinterpret_cast<const Word*>(f.plan.zero_point.data)[first >> 3];
     for (int i = 0; i < kSquareRows; ++i) {
       const uint32_t code = word >> ((i & 1) * 16 + (i >> 1) * 4) & 15;
-      zeros[i] = shifted_zero(value_of(f.plan.zero_point, code), sign);
+      zeros[i] = shifted_zero(value_of(f.plan.zero_point, code) + f.plan.zero_point_offset, sign);
     }
     return;
   }

@@ -16,8 +16,9 @@ class Squares : FastDraft {
   std::optional<FastPlan> build() {
     if (!set_kind() || !set_order() || !find_rows() || !set_strides()) return std::nullopt;
     if (!set_steps() || !set_addresses()) return std::nullopt;
-    set_params();
     set_zero_words();
+    if (!f_.plain || !set_params()) return std::nullopt;
+    if (f_.zero_point == FastParam::none && !f_.zero_words) return std::nullopt;
     count_first(steps_, static_cast<size_t>(rows_), steps_.size() - 1);
     return finish();
   }
@@ -123,9 +124,8 @@ class Squares : FastDraft {
     const Codes& z = p_.zero_point;
     f_.zero_words = by_row() && p_.loads_zero_point && z.order == p_.x.order && z.bits == 4 &&
                     z.order == CodeOrder::interleaved && z.word_step == 1 &&
-                    z.row % kSquareRows == 0 && p_.zero_point_offset == 0 &&
-                    p_.zero_point_overflow == ZeroPointOverflow::keep && rows().zero_point == 1 &&
-                    p_.origin.zero_point % kSquareRows == 0 &&
+                    z.row % kSquareRows == 0 && p_.zero_point_overflow == ZeroPointOverflow::keep &&
+                    rows().zero_point == 1 && p_.origin.zero_point % kSquareRows == 0 &&
                     reinterpret_cast<uintptr_t>(z.data) % 4 == 0;
     for (int d = 0; d < p_.rank; ++d) {
       const bool whole = d == rows_ || p_.dimensions[d].zero_point % kSquareRows == 0;
