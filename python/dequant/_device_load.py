@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import importlib
 import importlib.util
 import os
 import threading
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from . import _device
@@ -13,9 +15,12 @@ from ._core import ModelFile
 from ._device_results import LIBRARIES, Result, new_result
 
 #: Pinned memory of each device from its first load on: buffers of that many bytes, and as many on
-#: the device.
-SLOTS = 8
-SLOT_BYTES = 8 << 20
+#: the device. Each is read by one thread, so that many small ones keep all threads at work.
+SLOTS = 32
+SLOT_BYTES = 2 << 20
+#: Tensors that are loaded side by side: the next one is allocated and read while the last bytes of
+#: one are.
+SIDE_BY_SIDE = 2
 
 _loaders: dict[tuple[int, int, int], Any] = {}
 _lock = threading.Lock()
@@ -101,3 +106,23 @@ def load_bytes(path: str, offset: int, tensor: Any, threads: int | None) -> None
     _loader_of(device).load_bytes(os.fsencode(path), offset, tensor.data_ptr(),
                                   tensor.numel() * tensor.element_size(), stream,
                                   threads_of(threads))
+
+
+def side_by_side(names: Iterable[str], load_one: Callable[[str], Any],
+                 device: Any) -> dict[str, Any]:
+    """Name -> tensor of torch, each by load_one(name) on a thread whose current stream is that of
+    the caller. The first failure ends all."""
+    torch = importlib.import_module("torch")
+    number = index_of(device)
+    stream = torch.cuda.current_stream(_current_device("torch") if number is None else number)
+
+    def on_stream(name: str) -> Any:
+        with torch.cuda.stream(stream):
+            return load_one(name)
+    with concurrent.futures.ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+        futures = {name: pool.submit(on_stream, name) for name in names}
+        try:
+            return {name: future.result() for name, future in futures.items()}
+        finally:
+            for future in futures.values():
+                future.cancel()

@@ -4,11 +4,13 @@ tests. What is on a stream is done when somebody waits for it.
 With DEQUANT_CUDA_DEVICE=1 the arrays are on a CUDA device, and the module is that of the package;
 tests of the `host` fixture are skipped then."""
 
+import contextlib
 import ctypes
 import importlib.util
 import os
 import pathlib
 import sys
+import threading
 import types
 
 import ml_dtypes
@@ -161,13 +163,24 @@ class Torch(types.ModuleType):
 
         Tensor.__module__ = "torch"
         self.Tensor = Tensor
+        self.chosen = threading.local()
         self.cuda = types.SimpleNamespace(
-            current_device=lambda: 0,
-            current_stream=lambda device: types.SimpleNamespace(cuda_stream=self.streams[device]))
+            current_device=lambda: 0, current_stream=self.current_stream, stream=self.stream)
         for name in ("float64", "float32", "float16", "int64", "bool"):
             setattr(self, name, np.dtype(name))
         for name in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
             setattr(self, name, np.dtype(getattr(ml_dtypes, name)))
+
+    def current_stream(self, device):
+        """The one that the calling thread has chosen, else that of the device."""
+        return getattr(self.chosen, "stream", None) or types.SimpleNamespace(
+            cuda_stream=self.streams[device])
+
+    @contextlib.contextmanager
+    def stream(self, stream):
+        self.chosen.stream = stream
+        yield
+        self.chosen.stream = None
 
     def empty(self, shape, dtype, device):
         index = 0 if device == "cuda" else int(str(device).rpartition(":")[2])
