@@ -133,11 +133,9 @@ DEQUANT_HD inline void run_block_element(const Computation& p, int64_t thread) n
   if (p.tensor_scale_use != TensorScale::none) {
     y = y * load_float32(p.tensor_scale, p.by_block_row.quotient(element));
   }
-  switch (p.output) {
-    case Element::float16: return store_one<Element::float16>(p.y + element * 2, y);
-    case Element::bfloat16: return store_one<Element::bfloat16>(p.y + element * 2, y);
-    default: return store_one<Element::float32>(p.y + element * 4, y);
-  }
+  const uint32_t code = narrow(p.output, y);
+  if (p.output == Element::float32) return store_one<4>(p.y + element * 4, code);
+  store_one<2>(p.y + element * 2, code);
 }
 
 }  // namespace dequant::cuda

@@ -46,7 +46,9 @@ DEQUANT_HD inline void finish(const Computation& p, float scale, float offset,
     for (int j = 0; j < kCount; ++j) y[j] = y[j] + offset;
   }
   if (!p.has_after) return;
-  for (int j = 0; j < kCount; ++j) y[j] = y[j] * p.result_factor;
+  if (p.result_factor != 1) {
+    for (int j = 0; j < kCount; ++j) y[j] = y[j] * p.result_factor;
+  }
   round_all(p.result_rounding, y);
   if (p.subtracts_zero_point) {
     for (int j = 0; j < kCount; ++j) y[j] = y[j] - offset;

@@ -19,7 +19,7 @@ bool FastDraft::set_kind() {
   switch (p_.difference) {
     case Difference::integer: f_.kind = FastKind::integer; return has({2, 4, 8, 16});
     case Difference::wide_integer: f_.kind = FastKind::wide; return has({32});
-    case Difference::floating: f_.kind = FastKind::floating; return has({4, 8, 16}) && set_float();
+    case Difference::floating: f_.kind = FastKind::floating; return has({4, 8}) && set_float();
     case Difference::codebook:
       f_.kind = FastKind::codebook;
       return has({4}) && reinterpret_cast<uintptr_t>(p_.codebook) % 4 == 0;
@@ -178,21 +178,27 @@ void FastDraft::count_vectors() {
   f_.threads = (f_.vectors / of_block + (f_.vectors % of_block != 0 ? 1 : 0)) * kThreadsOfBlock;
 }
 
-void FastDraft::share_params() {
-  if (f_.square) return;
-  const auto can = [](const Step& step, int64_t least) {
-    return !step.has_params() && step.first == 0 && step.size % kSharedUnits == 0 &&
-           step.size >= least;
+bool FastDraft::share_params(int64_t units, int64_t least_inner) {
+  const auto can = [&](const Step& step, int64_t least) {
+    return !step.has_params() && step.first == 0 && step.size % units == 0 && step.size >= least;
   };
   const auto inner = std::prev(steps_.end());
-  auto at = std::find_if(steps_.begin(), inner,
-                         [&](const Step& step) { return can(step, kSharedUnits); });
-  // Threads side by side write at least 64 bytes side by side.
-  if (at == inner && !can(*inner, kSharedUnits * 4)) return;
-  at->size /= kSharedUnits;
+  auto at = std::find_if(steps_.begin(), inner, [&](const Step& step) { return can(step, units); });
+  if (at == inner && !can(*inner, units * least_inner)) return false;
+  at->size /= units;
   f_.shares = true;
+  f_.units = static_cast<int32_t>(units);
   f_.unit_x = at->x * at->size;
   f_.unit_y = at->y * at->size;
+  return true;
+}
+
+void FastDraft::share_params() {
+  if (f_.square) return;
+  // Threads side by side write 64 bytes side by side, or at least a sector of 32 bytes: a thread
+  // with one vector computes its parameters for that vector alone.
+  if (share_params(kSharedUnits, 4) || f_.plain) return;
+  if (!share_params(kSharedUnits, 2)) share_params(2, 2);
 }
 
 std::optional<FastPlan> FastDraft::finish() {

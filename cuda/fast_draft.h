@@ -54,6 +54,8 @@ class FastDraft {
 
   /// Finds vectors of a thread that have the same parameters.
   void share_params();
+  /// So many of them, with at least `least_inner` threads side by side in the innermost step.
+  bool share_params(int64_t units, int64_t least_inner);
 
   void count_vectors();
 

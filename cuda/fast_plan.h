@@ -65,7 +65,8 @@ struct FastFloat {
   float factor = 1;   ///< 2^(127 - bias)
 };
 
-/// The vectors of a thread: of FastMode::shared and each_shared, and of FastMode::groups.
+/// The vectors of a thread: of FastMode::shared and each_shared, and at most of
+/// FastMode::finishing; and of FastMode::groups.
 inline constexpr int kSharedUnits = 4;
 inline constexpr int kGroupUnits = 2;
 
@@ -107,6 +108,7 @@ struct FastPlan {
 
   // A thread's vectors with the same parameters: bytes from one to the next.
   bool shares = false;
+  int32_t units = 1;  ///< their number in FastMode::finishing
   int64_t unit_x = 0;
   int64_t unit_y = 0;
 

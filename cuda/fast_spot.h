@@ -37,21 +37,23 @@ DEQUANT_HD inline void add_dimension(const FastDimension& d, uint32_t index,
   spot.y += index * d.y;
 }
 
-/// Adds all dimensions of any number.
-DEQUANT_HD inline void add_dimensions(const FastPlan& f, uint32_t vector, FastSpot& spot) noexcept {
-#if defined(__CUDA_ARCH__)  // the host compiler, which nvcc calls as well, does not know it
-#pragma unroll 1
-#endif
-  for (int d = f.rank - 1; d >= 0; --d) {
-    const FastDimension& of = f.dimensions[d];
-    const uint32_t outer = d == 0 ? 0 : of.by_size.quotient(vector);
-    if (of.counts) add_dimension(of, vector - outer * of.size, spot);
-    vector = outer;
+/// Ranks up to this one are computed without a loop, in which each dimension would wait for loads
+/// of the one before.
+inline constexpr int kUnrolledRank = 3;
+
+/// The index of dimension d of each vector, which leaves the indices of outer dimensions.
+template <int kSpots>
+DEQUANT_HD inline void take_dimension(const FastDimension& d, bool is_outermost,
+                                      Vector<uint32_t, kSpots>& rest,
+                                      Vector<FastSpot, kSpots>& spots) noexcept {
+  for (int u = 0; u < kSpots; ++u) {
+    const uint32_t outer = is_outermost ? 0 : d.by_size.quotient(rest[u]);
+    if (d.counts) add_dimension(d, rest[u] - outer * d.size, spots[u]);
+    rest[u] = outer;
   }
 }
 
-/// The vectors of a thread. Ranks up to two, which most plans have, are computed for all vectors
-/// together: in a loop over dimensions each vector would wait for the one before.
+/// Where the vectors of a thread are.
 template <int kSpots>
 DEQUANT_HD inline void fast_spots(const FastPlan& f, uint32_t thread,
                                   Vector<FastSpot, kSpots>& spots) noexcept {
@@ -62,20 +64,15 @@ DEQUANT_HD inline void fast_spots(const FastPlan& f, uint32_t thread,
                 static_cast<int64_t>(uint64_t{rest[u]} * f.y_step), f.scale_origin,
                 f.zero_point_origin};
   }
-  if (f.rank == 0) return;
-  if (f.rank > 2) {
-    for (int u = 0; u < kSpots; ++u) add_dimensions(f, rest[u], spots[u]);
-    return;
+#if defined(__CUDA_ARCH__)  // the host compiler, which nvcc calls as well, does not know it
+#pragma unroll 1
+#endif
+  for (int d = f.rank - 1; d >= kUnrolledRank; --d) {
+    take_dimension(f.dimensions[d], false, rest, spots);
   }
-  if (f.rank == 2) {
-    const FastDimension& inner = f.dimensions[1];
-    for (int u = 0; u < kSpots; ++u) {
-      const uint32_t outer = inner.by_size.quotient(rest[u]);
-      if (inner.counts) add_dimension(inner, rest[u] - outer * inner.size, spots[u]);
-      rest[u] = outer;
-    }
+  for (int d = kUnrolledRank - 1; d >= 0; --d) {
+    if (d < f.rank) take_dimension(f.dimensions[d], d == 0, rest, spots);
   }
-  for (int u = 0; u < kSpots; ++u) add_dimension(f.dimensions[0], rest[u], spots[u]);
 }
 
 }  // namespace dequant::cuda

@@ -167,11 +167,10 @@ DEQUANT_HD inline void run_finishing_thread(const FastPlan& f, uint32_t thread) 
   if constexpr (kKind == FastKind::integer || kKind == FastKind::wide) {
     load_group_zeros(f, spots, zeros);
   }
-  const int units = f.shares ? kSharedUnits : 1;
 #if defined(__CUDA_ARCH__)
 #pragma unroll 1
 #endif
-  for (int u = 0; u < units; ++u) {
+  for (int u = 0; u < f.units; ++u) {
     const auto stored = load_stored<kBits, kCount>(f.x + spots[0].x + u * f.unit_x);
     const auto all = all_of<ZeroOf<kKind>, kCount>(zeros[0]);
     Vector<float, kCount> y;

@@ -10,15 +10,17 @@ namespace dequant::cuda {
 
 /// The bodies of kernels, as types. kBlocks: how many blocks of threads a multiprocessor should
 /// hold, which limits the registers of a thread.
-template <Element kOutput>
+///
+/// Of vectors of kCount elements: float16 and bfloat16 have one kernel, to have fewer.
+template <int kCount>
 struct ElementsBody {
   static constexpr int kBlocks = 4;
   DEQUANT_HD static void run(const DevicePlan& p, int64_t thread) noexcept {
-    run_thread<kOutput>(p, thread);
+    run_thread<kCount>(p, thread);
   }
 };
 
-/// Of vectors of kCount elements: float16 and bfloat16 have one kernel, to have fewer.
+/// The same of a FastPlan.
 template <FastKind kKind, int kBits, FastMode kMode, int kCount>
 struct FastBody {
   static constexpr int kBlocks =
@@ -36,11 +38,11 @@ struct FastBody {
   }
 };
 
-template <FastKind kKind, Element kOutput>
+template <FastKind kKind, int kCount>
 struct SquareBody {
   static constexpr int kBlocks = 4;
   DEQUANT_HD static void run(const FastPlan& f, int64_t thread) noexcept {
-    run_square_thread<kKind, kOutput>(f, static_cast<uint32_t>(thread));
+    run_square_thread<kKind, kCount>(f, static_cast<uint32_t>(thread));
   }
 };
 
@@ -61,19 +63,16 @@ struct BlockElementsBody {
 };
 
 /// Calls launch.template operator()<Body>() for the output of a plan.
-template <template <Element> class Body, class Launch>
+template <template <int> class Body, class Launch>
 auto with_output(Element output, const Launch& launch) {
-  switch (output) {
-    case Element::float16: return launch.template operator()<Body<Element::float16>>();
-    case Element::bfloat16: return launch.template operator()<Body<Element::bfloat16>>();
-    default: return launch.template operator()<Body<Element::float32>>();
-  }
+  if (output == Element::float32) return launch.template operator()<Body<4>>();
+  return launch.template operator()<Body<8>>();
 }
 
-template <Element kOutput>
-using IntegerSquareBody = SquareBody<FastKind::integer, kOutput>;
-template <Element kOutput>
-using FloatSquareBody = SquareBody<FastKind::floating, kOutput>;
+template <int kCount>
+using IntegerSquareBody = SquareBody<FastKind::integer, kCount>;
+template <int kCount>
+using FloatSquareBody = SquareBody<FastKind::floating, kCount>;
 
 /// The same for the body of a FastPlan.
 template <class Launch>
@@ -101,8 +100,7 @@ auto with_fast_body(const FastPlan& f, const Launch& launch) {
   if (f.kind == wide) return of.template operator()<wide, 32>();
   if (f.kind == floating) {
     if (f.bits == 4) return of.template operator()<floating, 4>();
-    if (f.bits == 8) return of.template operator()<floating, 8>();
-    return of.template operator()<floating, 16>();
+    return of.template operator()<floating, 8>();
   }
   switch (f.bits) {
     case 2: return of.template operator()<integer, 2>();

@@ -46,9 +46,8 @@ DEQUANT_HD inline void row_values(const FastPlan& f, const Vector<uint32_t, kCou
 }
 
 /// The body of the kernel of squares: integers have the parameters of rows, floats of columns.
-template <FastKind kKind, Element kOutput>
+template <FastKind kKind, int kCount>
 DEQUANT_HD inline void run_square_thread(const FastPlan& f, uint32_t thread) noexcept {
-  constexpr int kCount = kVector<kOutput>;
   constexpr bool kByRow = kKind == FastKind::integer;
   constexpr int kScales = kByRow ? kSquareRows : kCount;
   if (thread >= f.vectors) return;
@@ -71,7 +70,7 @@ DEQUANT_HD inline void run_square_thread(const FastPlan& f, uint32_t thread) noe
     Vector<float, kCount> y;
     row_values<kKind>(f, words, shift, row_zeros[i], y);
     for (int j = 0; j < kCount; ++j) y[j] = y[j] * scales[kByRow ? i : j];
-    store_fast<kOutput>(f.y + spot.y + i * f.row_y, y, careful);
+    store_one_vector<kCount>(f.plan.output, f.y + spot.y + i * f.row_y, y, careful);
   }
 }
 

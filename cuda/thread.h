@@ -97,9 +97,9 @@ DEQUANT_HD inline bool share_params(const DeviceDimension& d, const Spot& spot,
 }
 
 /// Neighbours in the innermost dimension.
-template <Element kOutput>
+template <int kCount>
 DEQUANT_HD inline void run_vector(const DevicePlan& p, const Spot& spot) noexcept {
-  constexpr int kCount = kVector<kOutput>;
+  constexpr int kBytes = 16 / kCount;
   const DeviceDimension& d = p.dimensions[p.rank - 1];
   Vector<uint32_t, kCount> codes;
   if (d.x == 1) {
@@ -123,30 +123,31 @@ DEQUANT_HD inline void run_vector(const DevicePlan& p, const Spot& spot) noexcep
   }
   Vector<float, kCount> y;
   results(p, codes, params, y);
-  uint8_t* to = p.y + spot.at.y * kOutputBytes<kOutput>;
-  if (d.y == 1) return store_vector<kOutput>(to, y);
-  for (int j = 0; j < kCount; ++j) store_one<kOutput>(to + j * d.y * kOutputBytes<kOutput>, y[j]);
+  Vector<uint32_t, kCount> outputs;
+  for (int j = 0; j < kCount; ++j) outputs[j] = narrow(p.output, y[j]);
+  uint8_t* to = p.y + spot.at.y * kBytes;
+  if (d.y == 1) return store_vector(to, outputs);
+  for (int j = 0; j < kCount; ++j) store_one<kBytes>(to + j * d.y * kBytes, outputs[j]);
 }
 
-template <Element kOutput>
+template <int kBytes>
 DEQUANT_HD inline void run_one(const DevicePlan& p, const Spot& spot) noexcept {
   const Vector<uint32_t, 1> codes{code_at(p.x, spot.at.x)};
   const Vector<Params, 1> params{params_of(p, spot.at)};
   Vector<float, 1> y;
   results(p, codes, params, y);
-  store_one<kOutput>(p.y + spot.at.y * kOutputBytes<kOutput>, y[0]);
+  store_one<kBytes>(p.y + spot.at.y * kBytes, narrow(p.output, y[0]));
 }
 
-/// The body of the kernel of elements.
-template <Element kOutput>
+/// The body of the kernel of elements; kCount of them are a vector.
+template <int kCount>
 DEQUANT_HD inline void run_thread(const DevicePlan& p, int64_t thread) noexcept {
-  constexpr int kCount = kVector<kOutput>;
   const Work work = work_of<kCount>(p, thread);
   if (work.count == 0) return;
   const Spot spot = locate(p, work.first);
-  if (work.count == kCount && spot.left >= kCount) return run_vector<kOutput>(p, spot);
+  if (work.count == kCount && spot.left >= kCount) return run_vector<kCount>(p, spot);
   for (int j = 0; j < work.count; ++j) {
-    run_one<kOutput>(p, j == 0 ? spot : locate(p, work.first + j));
+    run_one<16 / kCount>(p, j == 0 ? spot : locate(p, work.first + j));
   }
 }
 

@@ -15,7 +15,4 @@ constexpr int vector_elements(Element output) noexcept {
 template <Element kOutput>
 inline constexpr int kVector = vector_elements(kOutput);
 
-template <Element kOutput>
-inline constexpr int kOutputBytes = 16 / kVector<kOutput>;
-
 }  // namespace dequant::cuda

@@ -168,10 +168,9 @@ DEQUANT_HD inline uint32_t narrow(Element output, float value) noexcept {
   return output == Element::float16 ? narrow_float16(value) : narrow_bfloat16(value);
 }
 
-template <Element kOutput>
-DEQUANT_HD inline void store_one(uint8_t* to, float value) noexcept {
-  const uint32_t code = narrow(kOutput, value);
-  if constexpr (kOutput == Element::float32) {
+template <int kBytes>
+DEQUANT_HD inline void store_one(uint8_t* to, uint32_t code) noexcept {
+  if constexpr (kBytes == 4) {
     if ((reinterpret_cast<uintptr_t>(to) & 3) == 0) {
       *reinterpret_cast<Word*>(to) = code;
       return;
@@ -180,30 +179,26 @@ DEQUANT_HD inline void store_one(uint8_t* to, float value) noexcept {
     *reinterpret_cast<HalfWord*>(to) = static_cast<uint16_t>(code);
     return;
   }
-  for (int j = 0; j < kOutputBytes<kOutput>; ++j) {
-    to[j] = static_cast<uint8_t>(code >> (8 * j) & 0xFF);
-  }
+  for (int j = 0; j < kBytes; ++j) to[j] = static_cast<uint8_t>(code >> (8 * j) & 0xFF);
 }
 
-/// Neighbours in y, in one store where `to` is aligned to 16 bytes.
-template <Element kOutput>
-DEQUANT_HD inline void store_vector(uint8_t* to,
-                                    const Vector<float, kVector<kOutput>>& values) noexcept {
+/// Neighbours in y, which fill 16 bytes, in one store where `to` is aligned to these.
+template <int kCount>
+DEQUANT_HD inline void store_vector(uint8_t* to, const Vector<uint32_t, kCount>& codes) noexcept {
+  constexpr int kBytes = 16 / kCount;
   struct alignas(16) [[gnu::may_alias]] Aligned {
     uint32_t words[4];
   };
   if (reinterpret_cast<uintptr_t>(to) % alignof(Aligned) != 0) {
-    for (int j = 0; j < kVector<kOutput>; ++j) {
-      store_one<kOutput>(to + j * kOutputBytes<kOutput>, values[j]);
-    }
+    for (int j = 0; j < kCount; ++j) store_one<kBytes>(to + j * kBytes, codes[j]);
     return;
   }
   Aligned all;
   for (int j = 0; j < 4; ++j) {
-    if constexpr (kOutput == Element::float32) {
-      all.words[j] = narrow(kOutput, values[j]);
+    if constexpr (kBytes == 4) {
+      all.words[j] = codes[j];
     } else {
-      all.words[j] = narrow(kOutput, values[2 * j]) | narrow(kOutput, values[2 * j + 1]) << 16;
+      all.words[j] = codes[2 * j] | codes[2 * j + 1] << 16;
     }
   }
   *reinterpret_cast<Aligned*>(to) = all;
