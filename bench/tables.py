@@ -7,7 +7,7 @@
 
 A table of cells has percentages of the ceiling, with a row for each input and output and a column
 for each granularity, placement or rule; one of checkpoints has a row for each shape and a column
-for each output. A table of cliffs has the neighbour's percentage divided by
+for each output, one of blocks a row for each type of GGUF. A table of cliffs has the neighbour's percentage divided by
 that of the cliff. If a file has measurements with one thread and with several, the last table has
 the speedup of the cells and of their ceilings. With --into, the tables replace the lines between
 `<!-- tables: NAME -->` and `<!-- end of tables -->` in a document.
@@ -47,6 +47,8 @@ def place(cell):
         return "cliffs", f"{cell['input']}, {rest[-1]}", cell["output"]
     if kind == "checkpoint":
         return "checkpoints", f"{cell['input']}, {rest[-1]}", cell["output"]
+    if kind == "gguf":
+        return "blocks", rest[-1], cell["output"]
     if kind == "ranges":
         return "ranges", row, " ".join(rest[2:]).replace("_", " ")
     name = rest[-1]
@@ -92,10 +94,13 @@ def tables(report):
             of_threads = [cell for cell in of_size if cell["threads"] == number]
             by = report["target"] if report.get("device") else \
                 f"threads {number}, {report['target']}"
-            where = f"{elements} elements, {by}"
+            size = (f"{count(report['output_bytes'])}B of output" if "output_bytes" in report
+                    else f"{elements} elements")
+            where = f"{size}, {by}"
             for kind, unit, value in (("cells", "percent of the ceiling", percent),
                                       ("ranges", "percent of the ceiling", percent),
                                       ("checkpoints", "percent of the ceiling", percent),
+                                      ("blocks", "percent of the ceiling", percent),
                                       ("cliffs", "how many times as much of its ceiling the "
                                                  "neighbour reaches", neighbours)):
                 chosen = [cell for cell in of_threads if place(cell)[0] == kind]

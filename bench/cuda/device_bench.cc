@@ -200,6 +200,7 @@ Result<ordered_json> report(const Options& o) {
                       {"device", true},
                       {"driver", driver},
                       {"rounds", o.rounds},
+                      {"output_bytes", o.bytes},
                       {"cells", std::move(measured)}};
 }
 

@@ -9,7 +9,7 @@ import sys
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "bench" / "tables.py"
 
 
-GROUPS = ("cliff", "ranges", "strided", "checkpoint")
+GROUPS = ("cliff", "ranges", "strided", "checkpoint", "gguf")
 
 
 def cell(name, elements, threads, seconds, percent, times=None):
@@ -41,6 +41,7 @@ def test_cells_go_to_tables_of_their_kind_size_and_threads(tmp_path):
         cell("strided/uint8/float32/padded_x_scale_per_row", 1 << 28, 1, 0.07, 88.4),
         cell("ranges/int8/bfloat16/min_combined/per_axis_last", 1 << 28, 1, 0.1, 72.0),
         cell("checkpoint/uint8/float16/as_columns", 1 << 28, 1, 0.1, 33.0),
+        cell("gguf/uint8/bfloat16/Q4_K", 1 << 28, 1, 0.1, 51.0),
         cell("cliff/uint8/float32/rank_8", (1 << 28) - 7, 1, 0.1, 30.0, 2.94),
         cell("int4/float16/blocked_32_last", 1 << 18, 1, 0.1, 41.0))
     assert tables(path).stdout == """\
@@ -61,6 +62,12 @@ def test_cells_go_to_tables_of_their_kind_size_and_threads(tmp_path):
 | cell | float16 |
 | --- | ---: |
 | uint8, as_columns | 33 |
+
+256Mi elements, threads 1, avx2, percent of the ceiling:
+
+| cell | bfloat16 |
+| --- | ---: |
+| Q4_K | 51 |
 
 256Mi elements, threads 1, avx2, how many times as much of its ceiling the neighbour reaches:
 
@@ -109,3 +116,19 @@ def test_a_document_without_these_lines_is_left_alone(tmp_path):
     done = tables(path, "--into", document, "--name", "one", code=1)
     assert "<!-- tables: one -->" in done.stderr
     assert document.read_text() == "nothing here\n"
+
+
+def test_tables_of_a_device_say_bytes_of_output(tmp_path):
+    path = tmp_path / "report.json"
+    cells = [cell("uint8/float32/per_tensor", 1 << 28, 1, 0.06, 99.0),
+             cell("uint8/float16/per_tensor", 1 << 29, 1, 0.06, 98.0)]
+    path.write_text(json.dumps({"target": "GPU", "device": True, "output_bytes": 1 << 30,
+                                "cells": cells}))
+    assert tables(path).stdout == """\
+1GiB of output, GPU, percent of the ceiling:
+
+| cell | tensor |
+| --- | ---: |
+| uint8 -> float32 | 99 |
+| uint8 -> float16 | 98 |
+"""
