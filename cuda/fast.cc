@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cuda/fast_draft.h"
+#include "cuda/layouts.h"
 #include "cuda/squares.h"
 #include "cuda/thread_tiles.h"
 
@@ -66,43 +67,15 @@ class Vectors : FastDraft {
         break;
       default: return false;
     }
-    if (!set_inner()) return false;
-    for (int d = p_.rank - 2; d >= 0; --d) {
-      const DeviceDimension& of = p_.dimensions[d];
-      const auto x = x_bytes(of.x);
-      if (!x || !is_modest(*x) || !is_modest(of.y)) return false;
-      steps_.insert(steps_.begin(), {of.size, 0, of.block, *x, of.y * y_bytes_, of.scale,
-                                     p_.loads_zero_point ? of.zero_point : 0});
-    }
-    const Range e = fast_elements(p_);
-    if (e.begin >= e.end) return false;
-    int64_t unit = p_.rank == 1 ? count_ : 1;
-    for (int d = 1; d < p_.rank; ++d) unit *= p_.dimensions[d].size;
-    Step& outermost = steps_.front();
-    if (p_.rank == 1 && steps_.size() > 1) return false;
-    outermost.first = e.begin / unit;
-    outermost.size = (e.end - e.begin) / unit;
-    return true;
+    return set_inner() && add_outer_steps([&](int64_t codes) { return x_bytes(codes); });
   }
 
   /// The innermost dimension, in vectors.
   bool set_inner() {
-    const DeviceDimension& of = p_.dimensions[p_.rank - 1];
-    if (of.x != 1 || of.y != 1) return false;
-    if (p_.rank > 1 && of.size % count_ != 0) return false;
-    const bool zeros = p_.loads_zero_point;
-    Step step{of.size / count_, 0, 1, 0, 16, of.scale, zeros ? of.zero_point : 0};
-    if (step.has_params()) {
-      f_.each = of.block == 1 && of.scale == 1 && (!zeros || of.zero_point == 1);
-      if (f_.each) {
-        step.scale = count_;
-        step.zero_point = zeros ? count_ : 0;
-      } else if (of.block % count_ != 0) {
-        return false;
-      } else {
-        step.block = of.block / count_;
-      }
-    }
+    if (p_.dimensions[p_.rank - 1].x != 1) return false;
+    const auto inner = inner_step();
+    if (!inner) return false;
+    Step step = *inner;
     const int64_t in_word = 32 / p_.x.bits;
     if (!down_columns_) {
       step.x = count_ * p_.x.bits / 8;
@@ -154,7 +127,8 @@ Range fast_elements(const DevicePlan& p) noexcept {
 std::optional<FastPlan> fast_plan(const DevicePlan& p) noexcept {
   if (p.threads == 0 || p.has_blocks) return std::nullopt;
   if (auto vectors = Vectors(p).build()) return vectors;
-  return squares(p);
+  if (auto of_squares = squares(p)) return of_squares;
+  return unpacked(p);
 }
 
 DevicePlan with_elements(DevicePlan p, Range elements) noexcept {

@@ -30,12 +30,19 @@ DEQUANT_HD inline uint32_t permuted(uint32_t a, uint32_t b, uint32_t selector) n
 #endif
 }
 
+/// In place of a width: integers in a FastLayout, which become bytes.
+inline constexpr int kUnpacked = 0;
+
+/// The bits from a code to the next. Floats of 6 bits become bytes as well.
+template <int kBits>
+inline constexpr int kWidth = kBits == kUnpacked || kBits == 6 ? 8 : kBits;
+
 /// The bytes of kCount codes of kBits bits: in the lowest bits of a word if they are fewer.
 template <int kBits, int kCount>
 struct StoredCodes {
-  static constexpr int kBytes = kBits * kCount / 8;
+  static constexpr int kBytes = kWidth<kBits> * kCount / 8;
   static constexpr int kWords = kBytes < 4 ? 1 : kBytes / 4;
-  static constexpr int kInWord = 32 / kBits;
+  static constexpr int kInWord = 32 / kWidth<kBits>;
   Vector<uint32_t, kWords> words;
 };
 
@@ -70,14 +77,14 @@ template <int kBits, int kCount>
 DEQUANT_HD inline void shifted_codes(const StoredCodes<kBits, kCount>& stored, uint32_t signs,
                                      Vector<float, kCount>& out) noexcept {
   constexpr int kInWord = StoredCodes<kBits, kCount>::kInWord;
-  constexpr int kInByte = kBits < 8 ? 8 / kBits : 1;
+  constexpr int kInByte = kWidth<kBits> < 8 ? 8 / kWidth<kBits> : 1;
   for (int j = 0; j < kCount; ++j) {
     uint32_t word = stored.words[j / kInWord] ^ signs;
     const auto k = static_cast<uint32_t>(j % kInWord);
     if constexpr (kBits == 16) {
       word = permuted(word, kShiftBits, k == 0 ? 0x7610 : 0x7632);
     } else {
-      if constexpr (kBits < 8) {
+      if constexpr (kWidth<kBits> < 8) {
         word = word >> (k % kInByte * kBits) & low_bits(kBits) * 0x01010101;
       }
       word = permuted(word, kShiftBits, 0x7650 + k / kInByte);
@@ -90,14 +97,14 @@ DEQUANT_HD inline void shifted_codes(const StoredCodes<kBits, kCount>& stored, u
 template <int kBits, int kCount>
 DEQUANT_HD inline uint32_t code_of(const StoredCodes<kBits, kCount>& stored, int j) noexcept {
   constexpr int kInWord = StoredCodes<kBits, kCount>::kInWord;
-  return stored.words[j / kInWord] >> (j % kInWord * kBits) & low_bits(kBits);
+  return stored.words[j / kInWord] >> (j % kInWord * kWidth<kBits>)&low_bits(kWidth<kBits>);
 }
 
 /// A float code in the highest bits of a number. Lower ones are others' if kBits < 32.
 template <int kBits, int kCount>
 DEQUANT_HD inline uint32_t top_code(const StoredCodes<kBits, kCount>& stored, int j) noexcept {
   constexpr int kInWord = StoredCodes<kBits, kCount>::kInWord;
-  return stored.words[j / kInWord] << ((kInWord - 1 - j % kInWord) * kBits);
+  return stored.words[j / kInWord] << ((kInWord - 1 - j % kInWord) * kWidth<kBits>);
 }
 
 /// The values of float codes that are in the highest bits of `tops`: sign and magnitude move to the

@@ -7,13 +7,53 @@
 #include <iterator>
 
 #include "cuda/codes.h"
+#include "cuda/fast.h"
+#include "cuda/layouts.h"
 
 namespace dequant::cuda {
+
+std::optional<Step> FastDraft::inner_step() {
+  const DeviceDimension& of = p_.dimensions[p_.rank - 1];
+  if (of.y != 1) return std::nullopt;
+  if (p_.rank > 1 && of.size % count_ != 0) return std::nullopt;
+  const bool zeros = p_.loads_zero_point;
+  Step step{of.size / count_, 0, 1, 0, 16, of.scale, zeros ? of.zero_point : 0};
+  if (!step.has_params()) return step;
+  f_.each = of.block == 1 && of.scale == 1 && (!zeros || of.zero_point == 1);
+  if (f_.each) {
+    step.scale = count_;
+    step.zero_point = zeros ? count_ : 0;
+  } else if (of.block % count_ != 0) {
+    return std::nullopt;
+  } else {
+    step.block = of.block / count_;
+  }
+  return step;
+}
+
+bool FastDraft::add_outer_steps(const std::function<std::optional<int64_t>(int64_t)>& x_of) {
+  for (int d = p_.rank - 2; d >= 0; --d) {
+    const DeviceDimension& of = p_.dimensions[d];
+    const auto x = x_of(of.x);
+    if (!x || !is_modest(*x) || !is_modest(of.y)) return false;
+    steps_.insert(steps_.begin(), {of.size, 0, of.block, *x, of.y * y_bytes_, of.scale,
+                                   p_.loads_zero_point ? of.zero_point : 0});
+  }
+  const Range e = fast_elements(p_);
+  if (e.begin >= e.end) return false;
+  int64_t unit = p_.rank == 1 ? count_ : 1;
+  for (int d = 1; d < p_.rank; ++d) unit *= p_.dimensions[d].size;
+  Step& outermost = steps_.front();
+  if (p_.rank == 1 && steps_.size() > 1) return false;
+  outermost.first = e.begin / unit;
+  outermost.size = (e.end - e.begin) / unit;
+  return true;
+}
 
 bool FastDraft::set_kind() {
   if (p_.has_blocks || p_.groups.groups != 0 || p_.checks_zero_point) return false;
   const auto has = [&](std::initializer_list<int> widths) {
-    return std::find(widths.begin(), widths.end(), p_.x.bits) != widths.end();
+    return unpacks_ || std::find(widths.begin(), widths.end(), p_.x.bits) != widths.end();
   };
   f_.plain = !p_.has_after;
   switch (p_.difference) {
@@ -115,9 +155,17 @@ bool FastDraft::set_params() {
   f_.constant_zero = p_.implicit_zero_point;
   if (!p_.loads_zero_point) return true;
   f_.zero_point = stored_integer(p_);
+  if (f_.zero_point == FastParam::none && has_packed_zeros()) f_.zero_point = FastParam::packed;
+  if (f_.zero_point == FastParam::none) return false;
   f_.zero_signs = signs_of(p_.zero_point);
   f_.wraps = p_.zero_point_overflow == ZeroPointOverflow::wrap;
   return true;
+}
+
+bool FastDraft::has_packed_zeros() {
+  return p_.difference == Difference::integer &&
+         p_.zero_point_overflow != ZeroPointOverflow::carry &&
+         p_.zero_point.order != CodeOrder::planes && lay_out_rows(p_.zero_point, f_.zero_layout);
 }
 
 bool FastDraft::has_params_of_each() const {
@@ -130,14 +178,14 @@ bool FastDraft::has_params_of_each() const {
   if (f_.scale == FastParam::bits8 || f_.changes_scale || !f_.plain) return false;
   if (!fits(p_.scale.data, p_.scale.bits, scale_origin_, &Step::scale)) return false;
   if (f_.zero_point == FastParam::constant) return true;
-  if (f_.wraps || p_.zero_point_offset != 0) return false;
+  if (f_.zero_point == FastParam::packed || f_.wraps || p_.zero_point_offset != 0) return false;
   return p_.zero_point.sign == p_.x.sign &&
          fits(p_.zero_point.data, p_.zero_point.bits, zero_point_origin_, &Step::zero_point);
 }
 
 void FastDraft::take_first_indices() {
   for (Step& step : steps_) {
-    f_.x += step.first * step.x;
+    first_x_ += step.first * step.x;
     f_.y += step.first * step.y;
     if (step.has_blocks()) continue;
     scale_origin_ += step.first * step.scale;
@@ -159,6 +207,16 @@ bool FastDraft::has_few_params() const {
   return scale_origin_ >= 0 && zero_point_origin_ >= 0;
 }
 
+bool FastDraft::has_few_codes() const {
+  int64_t last = first_x_ + count_;
+  for (const Step& step : steps_) {
+    if (step.x < 0 || step.x > kMostThreads) return false;
+    last += step.size * step.x;
+    if (last > kMostThreads) return false;
+  }
+  return first_x_ >= 0;
+}
+
 bool FastDraft::has_modest_steps() const {
   int64_t vectors = 1;
   for (const Step& step : steps_) {
@@ -174,7 +232,7 @@ void FastDraft::count_vectors() {
   f_.vectors = 1;
   for (const Step& step : steps_) f_.vectors *= static_cast<uint32_t>(step.size);
   const bool many = !f_.square && f_.mode() == FastMode::groups;
-  const uint32_t of_block = kThreadsOfBlock * (many ? kGroupSpots : 1);
+  const uint32_t of_block = kThreadsOfBlock * (many ? kGroupUnits : 1);
   f_.threads = (f_.vectors / of_block + (f_.vectors % of_block != 0 ? 1 : 0)) * kThreadsOfBlock;
 }
 
@@ -186,6 +244,7 @@ bool FastDraft::share_params(int64_t units, int64_t least_inner) {
   auto at = std::find_if(steps_.begin(), inner, [&](const Step& step) { return can(step, units); });
   if (at == inner && !can(*inner, units * least_inner)) return false;
   at->size /= units;
+  f_.shares = true;
   f_.units = static_cast<int32_t>(units);
   f_.unit_x = at->x * at->size;
   f_.unit_y = at->y * at->size;
@@ -194,17 +253,22 @@ bool FastDraft::share_params(int64_t units, int64_t least_inner) {
 
 void FastDraft::share_params() {
   if (f_.square) return;
-  // Threads side by side write 64 bytes side by side, or at least a sector of 32 bytes: what a
-  // thread with one vector computes besides takes longer than that vector.
-  if (share_params(kMostUnits, 4) || f_.each) return;
-  if (!f_.plain && share_params(kMostUnits, 2)) return;
-  (void)share_params(2, 2);
+  // Threads side by side write 64 bytes side by side, or at least a sector of 32 bytes: a thread
+  // with one vector computes its parameters for that vector alone.
+  if (share_params(kSharedUnits, 4) || f_.plain) return;
+  if (!share_params(kSharedUnits, 2)) share_params(2, 2);
 }
 
 std::optional<FastPlan> FastDraft::finish() {
   if (!has_modest_steps()) return std::nullopt;
   steps_ = without_whole_blocks(steps_);
   take_first_indices();
+  if (unpacks_) {
+    if (!has_few_codes()) return std::nullopt;
+    f_.layout.origin = static_cast<uint32_t>(first_x_);
+  } else {
+    f_.x += first_x_;
+  }
   share_params();
   count_vectors();
   f_.x_step = take_linear(steps_, &Step::x);

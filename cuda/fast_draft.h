@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "cuda/fast_plan.h"
@@ -14,6 +15,15 @@ class FastDraft {
  protected:
   explicit FastDraft(const DevicePlan& p)
       : p_(p), count_(vector_elements(p.output)), y_bytes_(16 / count_) {}
+
+  /// The innermost dimension in vectors, without x; none if vectors would have several parameters,
+  /// or y has no vectors.
+  std::optional<Step> inner_step();
+
+  /// Steps for all other dimensions, outside of those there are, of the fast elements. The strides
+  /// of x are what `x` makes of strides in codes. False if it makes nothing of one, or strides are
+  /// too large.
+  bool add_outer_steps(const std::function<std::optional<int64_t>(int64_t)>& x);
 
   /// What scales multiply. False if no fast kernel computes it.
   bool set_kind();
@@ -39,15 +49,23 @@ class FastDraft {
   int64_t y_bytes_;  ///< of an element
   Steps steps_;      ///< outermost first
   FastPlan f_;
+  bool unpacks_ = false;  ///< f_.layout has the codes, of any width
+  int64_t first_x_ = 0;   ///< of the first vector: bytes beyond f_.x, or codes
 
  private:
   bool set_float();
+
+  /// True if zero points are rows of words, for FastParam::packed.
+  bool has_packed_zeros();
 
   /// The first index becomes part of the addresses, where blocks do not need it.
   void take_first_indices();
 
   /// Indices of parameters fit in 31 bits.
   bool has_few_params() const;
+
+  /// Indices of codes fit in 31 bits.
+  bool has_few_codes() const;
 
   /// True if vectors can be counted in 31 bits.
   bool has_modest_steps() const;

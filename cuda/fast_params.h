@@ -9,6 +9,7 @@
 #include "cuda/fast_codes.h"
 #include "cuda/fast_spot.h"
 #include "cuda/params.h"
+#include "cuda/unpack.h"
 
 namespace dequant::cuda {
 
@@ -91,6 +92,8 @@ DEQUANT_HD inline void zeros_at(const FastPlan& f, const Index& index,
     case FastParam::bits4:
       return each([&](uint32_t i) { return stored.data[i >> 1] >> ((i & 1) * 4) & 15U; });
     case FastParam::bits8: return each([&](uint32_t i) { return uint32_t{stored.data[i]}; });
+    case FastParam::packed:
+      return each([&](uint32_t i) { return code_of_layout(f.zero_layout, i); });
     default:
       return each(
           [&](uint32_t i) { return uint32_t{reinterpret_cast<const HalfWord*>(stored.data)[i]}; });

@@ -23,7 +23,8 @@ struct ElementsBody {
 /// The same of a FastPlan.
 template <FastKind kKind, int kBits, FastMode kMode, int kCount>
 struct FastBody {
-  static constexpr int kBlocks = 6;
+  static constexpr int kBlocks =
+      kMode == FastMode::shared || kMode == FastMode::each_shared ? 4 : 6;
   DEQUANT_HD static void run(const FastPlan& f, int64_t thread) noexcept {
     constexpr bool kShares = kMode == FastMode::shared || kMode == FastMode::each_shared;
     const auto number = static_cast<uint32_t>(thread);
@@ -98,8 +99,18 @@ auto with_fast_body(const FastPlan& f, const Launch& launch) {
   if (f.kind == codebook) return of.template operator()<codebook, 4>();
   if (f.kind == wide) return of.template operator()<wide, 32>();
   if (f.kind == floating) {
+    if (f.bits == 6) return of.template operator()<floating, 6>();
     if (f.bits == 4) return of.template operator()<floating, 4>();
     return of.template operator()<floating, 8>();
+  }
+  if (f.bits == kUnpacked) {
+    switch (f.mode()) {
+      case FastMode::groups:
+        return with.template operator()<integer, kUnpacked, FastMode::groups>();
+      case FastMode::shared:
+        return with.template operator()<integer, kUnpacked, FastMode::shared>();
+      default: return with.template operator()<integer, kUnpacked, FastMode::finishing>();
+    }
   }
   switch (f.bits) {
     case 2: return of.template operator()<integer, 2>();

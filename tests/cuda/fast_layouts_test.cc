@@ -1,0 +1,229 @@
+// Layouts of codes that the fast kernels take, and that these give the bits of run().
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "cuda/fast_cases.h"
+
+namespace dequant {
+namespace {
+
+using testing::Aligned;
+using testing::Dimensions;
+using testing::expect_fast;
+using testing::is_fast;
+using testing::Random;
+using testing::same_on_device;
+using testing::Tensors;
+using enum Element;
+
+constexpr std::array kOutputs{float32, float16, bfloat16};
+constexpr int64_t kRows = 16;
+constexpr int64_t kColumns = 256;
+
+/// Blocks of 32 columns.
+const Dimensions kBlocks{{kRows, kColumns, kColumns / 32, kColumns / 32, kColumns},
+                         {kColumns, 1, 1, 1, 1, 32}};
+/// Blocks of columns for all rows.
+const Dimensions kShared{{kRows, kColumns, 0, 0, kColumns}, {kColumns, 1, 1, 1, 1, 16}};
+const Dimensions kOne{{kRows * kColumns, 1, 0, 0, 1}};
+
+/// Signed and unsigned codes, and those with float zero points.
+void expect_fast_codes(const Packing& packing, const Dimensions& dimensions, Random& random) {
+  for (const Element output : kOutputs) {
+    for (const Element x : {uint8, int8}) {
+      Plan plan{.input = x, .output = output, .has_zero_point = random.coin()};
+      plan.parameters.x_packing = packing;
+      ASSERT_NO_FATAL_FAILURE(expect_fast(plan, dimensions, random));
+    }
+    Plan plan{.input = uint8, .output = output, .has_zero_point = true};
+    plan.parameters.x_packing = packing;
+    plan.parameters.zero_point = float16;
+    plan.parameters.zero_point_role = ZeroPointRole::add_after;
+    ASSERT_NO_FATAL_FAILURE(expect_fast(plan, dimensions, random));
+  }
+}
+
+TEST(CudaFastLayouts, TakeRowsOfWords) {
+  Random random(301);
+  for (const CodeOrder order : {CodeOrder::stream, CodeOrder::words, CodeOrder::planes}) {
+    for (int bits = 1; bits <= 7; ++bits) {
+      const bool has_planes = bits == 3 || bits >= 5;
+      if (order == CodeOrder::planes && !has_planes) continue;
+      for (const auto& dimensions : {kBlocks, kShared, kOne}) {
+        ASSERT_NO_FATAL_FAILURE(
+            expect_fast_codes({.order = order, .bits = bits, .row = kColumns}, dimensions, random));
+      }
+    }
+  }
+}
+
+/// Rows that end within a word, and those that go on beyond the elements of a row.
+TEST(CudaFastLayouts, TakeRowsOfWordsThatArePadded) {
+  Random random(302);
+  for (const CodeOrder order : {CodeOrder::stream, CodeOrder::words}) {
+    for (const int bits : {3, 5, 6, 7}) {
+      ASSERT_NO_FATAL_FAILURE(expect_fast_codes({.order = order, .bits = bits, .row = 40},
+                                                {{kRows, 40, 1, 1, 40}, {40, 1, 0, 0, 1}}, random));
+      ASSERT_NO_FATAL_FAILURE(expect_fast_codes({.order = order, .bits = bits, .row = 72},
+                                                {{kRows, 72, 1, 1, 40}, {40, 1, 0, 0, 1}}, random));
+    }
+  }
+}
+
+/// GPTQ's and EXL2's rows, which run down columns.
+TEST(CudaFastLayouts, TakeRowsOfWordsThatRunDownColumns) {
+  Random random(303);
+  for (const CodeOrder order : {CodeOrder::stream, CodeOrder::words, CodeOrder::planes}) {
+    for (const int bits : {3, 5, 6, 7, 8}) {
+      if (bits == 8 && order == CodeOrder::planes) continue;
+      ASSERT_NO_FATAL_FAILURE(
+          expect_fast_codes({.order = order, .bits = bits, .row = kColumns, .columns = kRows},
+                            {{kRows, kColumns, 1, 1, kColumns},
+                             {kColumns / 32, 32, kRows, kRows, 32},
+                             {32, 1, 0, 0, 1}},
+                            random));
+    }
+  }
+}
+
+/// HQQ: the first of these slabs are whole vectors, others begin anywhere.
+TEST(CudaFastLayouts, TakeSlabs) {
+  Random random(304);
+  for (const CodeOrder order : {CodeOrder::slabs, CodeOrder::slabs_high_first}) {
+    for (int bits = 1; bits <= 8; ++bits) {
+      const int64_t in_word = (8 % bits == 0 ? 8 : 32) / bits;
+      const int64_t words = (kRows * kColumns + in_word - 1) / in_word;
+      for (const int64_t columns : {(words + 7) / 8 * 8, words, words + 3}) {
+        ASSERT_NO_FATAL_FAILURE(
+            expect_fast_codes({.order = order, .bits = bits, .columns = columns}, kBlocks, random));
+      }
+    }
+  }
+}
+
+TEST(CudaFastLayouts, TakeFloatsOfSixBits) {
+  Random random(305);
+  const std::array dimensions{
+      kOne,
+      kBlocks,
+      kShared,
+      Dimensions{{kRows, kColumns, 0, 0, kColumns}, {kColumns, 1, 1, 1, 1}},
+      Dimensions{{kRows, kColumns, kColumns, 0, kColumns}, {kColumns, 1, 1, 1, 1}},
+      Dimensions{{kRows, kColumns + 8, 1, 0, kColumns}, {kColumns, 1, 0, 0, 1}}};
+  for (const Element output : kOutputs) {
+    for (const Element x : {float6e2m3, float6e3m2}) {
+      for (const Dimensions& d : dimensions) {
+        ASSERT_NO_FATAL_FAILURE(expect_fast({.input = x, .output = output}, d, random));
+      }
+      Plan plan{.input = x, .output = output};
+      plan.parameters.result_rounding = bfloat16;
+      ASSERT_NO_FATAL_FAILURE(expect_fast(plan, kBlocks, random));
+    }
+  }
+}
+
+/// ModelOpt: a byte has the codes of two rows, or of four.
+TEST(CudaFastLayouts, TakeBytesOfSeveralRows) {
+  Random random(306);
+  for (const Element output : kOutputs) {
+    for (const Element x : {int4, uint4, int2, uint2}) {
+      const int64_t in_byte = 8 / bits(x);
+      for (const int64_t padding : {0, 8, 3}) {
+        const int64_t row = kColumns + padding;
+        ASSERT_NO_FATAL_FAILURE(expect_fast({.input = x, .output = output},
+                                            {{kRows, in_byte * row, in_byte, 0, in_byte * kColumns},
+                                             {in_byte, 1, 1, 0, kColumns},
+                                             {kColumns, in_byte, 0, 0, 1}},
+                                            random));
+      }
+    }
+  }
+}
+
+/// Words that run down columns and are neither a vector nor two: rows whose codes go on in the next
+/// column within a word, and a word with parameters of two groups.
+TEST(CudaFastLayouts, TakeVectorsOfPartsOfWords) {
+  Random random(309);
+  const Packing parts{.order = CodeOrder::stream, .bits = 4, .row = 24, .columns = 8};
+  const Packing words{.order = CodeOrder::stream, .bits = 4, .row = 252, .columns = kRows};
+  for (const Element x : {uint8, int8}) {
+    Plan plan{.input = x, .output = bfloat16};
+    plan.parameters.x_packing = parts;
+    ASSERT_NO_FATAL_FAILURE(expect_fast(plan, {{12, 16, 0, 0, 16}, {16, 1, 0, 0, 1}}, random));
+    plan.output = float32;
+    plan.parameters.x_packing = words;
+    ASSERT_NO_FATAL_FAILURE(
+        expect_fast(plan, {{kRows, 252, 1, 0, 252}, {252, 1, kRows, 0, 1, 12}}, random));
+  }
+}
+
+/// compressed-tensors: zero points run down columns. GPTQ: they are rows of other widths.
+TEST(CudaFastLayouts, TakeZeroPointsOfPackings) {
+  Random random(310);
+  for (const CodeOrder order : {CodeOrder::stream, CodeOrder::words}) {
+    for (int bits = 1; bits <= 8; ++bits) {
+      for (const int64_t columns : {int64_t{0}, kColumns / 32}) {
+        Plan plan{.input = uint8, .output = random.of(kOutputs), .has_zero_point = true};
+        plan.parameters.x_packing = {.order = CodeOrder::stream, .bits = bits, .row = kColumns};
+        plan.parameters.zero_point_packing = {
+            .order = order, .bits = bits, .row = kRows, .columns = columns};
+        plan.parameters.zero_point_offset = static_cast<int32_t>(random.in(-2, 2));
+        plan.parameters.zero_point_overflow =
+            random.coin() ? ZeroPointOverflow::keep : ZeroPointOverflow::wrap;
+        ASSERT_NO_FATAL_FAILURE(expect_fast(plan,
+                                            {{kRows, kColumns, kColumns / 32, 1, kColumns},
+                                             {kColumns / 32, 32, 1, kRows, 32},
+                                             {32, 1, 0, 0, 1}},
+                                            random));
+      }
+    }
+  }
+}
+
+/// A vector would end in the next row.
+TEST(CudaFastLayouts, LeaveRowsThatEndWithinAVector) {
+  Random random(307);
+  Plan plan{.input = uint8, .output = bfloat16};
+  plan.granularity = Granularity::strided;
+  plan.parameters.x_packing = {.order = CodeOrder::stream, .bits = 3, .row = 12};
+  plan.dimensions = {{192, 1, 0, 0, 1}};
+  Tensors t = testing::random_tensors(random, plan, 0);
+  Aligned aligned(t);
+  EXPECT_FALSE(is_fast(plan, {0, 192}, aligned.buffers));
+  ASSERT_TRUE(same_on_device(plan, {0, 192}, t.buffers(), 0));
+}
+
+/// Ranges begin within rows.
+TEST(CudaFastLayouts, TakeTheWholeRowsOfARange) {
+  Random random(308);
+  constexpr int64_t kCount = kRows * kColumns;
+  const std::array packings{
+      Packing{.order = CodeOrder::stream, .bits = 3, .row = kColumns},
+      Packing{.order = CodeOrder::words, .bits = 5, .row = kColumns},
+      Packing{.order = CodeOrder::planes, .bits = 6, .row = kColumns},
+      Packing{.order = CodeOrder::stream, .bits = 8, .row = kColumns, .columns = kRows},
+      Packing{.order = CodeOrder::slabs, .bits = 4, .columns = kCount / 2},
+      Packing{.order = CodeOrder::slabs, .bits = 2, .columns = kCount / 4 + 1},
+      Packing{.order = CodeOrder::slabs_high_first, .bits = 3, .columns = kCount / 10 + 1}};
+  for (int i = 0; i < 60; ++i) {
+    for (const Packing& packing : packings) {
+      Plan plan{.input = uint8, .output = random.of(kOutputs), .has_zero_point = true};
+      plan.granularity = Granularity::strided;
+      plan.dimensions = kBlocks;
+      plan.parameters.x_packing = packing;
+      Tensors t = testing::random_tensors(random, plan, 0);
+      const Range range{random.in(0, kCount / 2), kCount - random.in(0, kCount / 2 - 1)};
+      ASSERT_TRUE(same_on_device(plan, range, testing::slices_of(plan, range, t.buffers()), 0));
+    }
+    Plan plan{.input = float6e3m2, .output = random.of(kOutputs)};
+    plan.granularity = Granularity::strided;
+    plan.dimensions = kBlocks;
+    Tensors t = testing::random_tensors(random, plan, 0);
+    const Range range{random.in(0, kCount / 2), kCount - random.in(0, kCount / 2 - 1)};
+    ASSERT_TRUE(same_on_device(plan, range, testing::slices_of(plan, range, t.buffers()), 0));
+  }
+}
+
+}  // namespace
+}  // namespace dequant
