@@ -232,7 +232,7 @@ void FastDraft::count_vectors() {
   f_.vectors = 1;
   for (const Step& step : steps_) f_.vectors *= static_cast<uint32_t>(step.size);
   const bool many = !f_.square && f_.mode() == FastMode::groups;
-  const uint32_t of_block = kThreadsOfBlock * (many ? kGroupUnits : 1);
+  const uint32_t of_block = kThreadsOfBlock * (many ? kGroupSpots : 1);
   f_.threads = (f_.vectors / of_block + (f_.vectors % of_block != 0 ? 1 : 0)) * kThreadsOfBlock;
 }
 
@@ -244,7 +244,6 @@ bool FastDraft::share_params(int64_t units, int64_t least_inner) {
   auto at = std::find_if(steps_.begin(), inner, [&](const Step& step) { return can(step, units); });
   if (at == inner && !can(*inner, units * least_inner)) return false;
   at->size /= units;
-  f_.shares = true;
   f_.units = static_cast<int32_t>(units);
   f_.unit_x = at->x * at->size;
   f_.unit_y = at->y * at->size;
@@ -253,10 +252,11 @@ bool FastDraft::share_params(int64_t units, int64_t least_inner) {
 
 void FastDraft::share_params() {
   if (f_.square) return;
-  // Threads side by side write 64 bytes side by side, or at least a sector of 32 bytes: a thread
-  // with one vector computes its parameters for that vector alone.
-  if (share_params(kSharedUnits, 4) || f_.plain) return;
-  if (!share_params(kSharedUnits, 2)) share_params(2, 2);
+  // Threads side by side write 64 bytes side by side, or at least a sector of 32 bytes: what a
+  // thread with one vector computes besides takes longer than that vector.
+  if (share_params(kMostUnits, 4) || f_.each) return;
+  if (!f_.plain && share_params(kMostUnits, 2)) return;
+  (void)share_params(2, 2);
 }
 
 std::optional<FastPlan> FastDraft::finish() {

@@ -51,11 +51,10 @@ enum class FastParam : uint8_t {
 
 /// How a thread of a kernel of vectors gets parameters.
 enum class FastMode : uint8_t {
-  groups,       ///< its vectors have the parameters of a group each
-  shared,       ///< of one group
-  each,         ///< the elements of its one vector have parameters each
-  each_shared,  ///< of its vectors, which have the same ones
-  finishing,    ///< its vectors have the parameters of one group, and the plan is not plain
+  groups,     ///< its vectors, or each two of them, have the parameters of a group
+  shared,     ///< all have those of one group
+  each,       ///< their elements have parameters each, the same ones in all vectors
+  finishing,  ///< all have the parameters of one group, and the plan is not plain
 };
 
 /// A FloatFormat of at most 16 bits, of codes in the highest bits of 32.
@@ -67,10 +66,10 @@ struct FastFloat {
   float factor = 1;   ///< 2^(127 - bias)
 };
 
-/// The vectors of a thread: of FastMode::shared and each_shared, and at most of
-/// FastMode::finishing; and of FastMode::groups.
-inline constexpr int kSharedUnits = 4;
-inline constexpr int kGroupUnits = 2;
+/// The vectors of a thread, at most.
+inline constexpr int kMostUnits = 4;
+/// Its spots in FastMode::groups: it has one or two vectors with the parameters of each.
+inline constexpr int kGroupSpots = 2;
 
 /// Dimensions that count, at most.
 inline constexpr int kFastDimensions = 8;
@@ -110,18 +109,18 @@ struct FastPlan {
   int64_t column_x = 0;  ///< bytes of x from column to column
   int64_t row_y = 0;     ///< bytes of y from row to row
 
-  // A thread's vectors with the same parameters: bytes from one to the next.
-  bool shares = false;
-  int32_t units = 1;  ///< their number in FastMode::finishing
+  // A thread's vectors with the same parameters: their number, and bytes from one to the next, or
+  // codes of `layout`.
+  int32_t units = 1;
   int64_t unit_x = 0;
   int64_t unit_y = 0;
 
-  uint32_t vectors = 0;  ///< or squares; if `shares`, the first ones of threads
+  uint32_t vectors = 0;  ///< or squares; of those with the same parameters the first
   uint32_t threads = 0;
   FastMode mode() const noexcept {
     if (!plain) return FastMode::finishing;
-    if (each) return shares ? FastMode::each_shared : FastMode::each;
-    return shares ? FastMode::shared : FastMode::groups;
+    if (each) return FastMode::each;
+    return units == kMostUnits ? FastMode::shared : FastMode::groups;
   }
 
   int32_t rank = 0;

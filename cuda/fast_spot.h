@@ -29,7 +29,7 @@ DEQUANT_HD inline uint32_t vector_of_unit(uint32_t thread, int unit, uint32_t ve
 
 DEQUANT_HD inline void add_dimension(const FastDimension& d, uint32_t index,
                                      FastSpot& spot) noexcept {
-  const uint32_t block = d.by_block.quotient(index + d.first);
+  const uint32_t block = d.block == 1 ? index : d.by_block.quotient(index + d.first);
   spot.scale += block * d.scale;
   spot.zero_point += block * d.zero_point;
   if (!d.moves) return;
@@ -37,23 +37,19 @@ DEQUANT_HD inline void add_dimension(const FastDimension& d, uint32_t index,
   spot.y += index * d.y;
 }
 
-/// Ranks up to this one are computed without a loop, in which each dimension would wait for loads
-/// of the one before.
-inline constexpr int kUnrolledRank = 3;
-
 /// The index of dimension d of each vector, which leaves the indices of outer dimensions.
 template <int kSpots>
-DEQUANT_HD inline void take_dimension(const FastDimension& d, bool is_outermost,
-                                      Vector<uint32_t, kSpots>& rest,
+DEQUANT_HD inline void take_dimension(const FastDimension& d, Vector<uint32_t, kSpots>& rest,
                                       Vector<FastSpot, kSpots>& spots) noexcept {
   for (int u = 0; u < kSpots; ++u) {
-    const uint32_t outer = is_outermost ? 0 : d.by_size.quotient(rest[u]);
+    const uint32_t outer = d.by_size.quotient(rest[u]);
     if (d.counts) add_dimension(d, rest[u] - outer * d.size, spots[u]);
     rest[u] = outer;
   }
 }
 
-/// Where the vectors of a thread are.
+/// Where the vectors of a thread are. Ranks up to three, which most plans have, have no loop, in
+/// which each dimension would wait for loads of the one before.
 template <int kSpots>
 DEQUANT_HD inline void fast_spots(const FastPlan& f, uint32_t thread,
                                   Vector<FastSpot, kSpots>& spots) noexcept {
@@ -64,15 +60,16 @@ DEQUANT_HD inline void fast_spots(const FastPlan& f, uint32_t thread,
                 static_cast<int64_t>(uint64_t{rest[u]} * f.y_step), f.scale_origin,
                 f.zero_point_origin};
   }
+  if (f.rank == 0) return;
+  if (f.rank > 2) {
 #if defined(__CUDA_ARCH__)  // the host compiler, which nvcc calls as well, does not know it
 #pragma unroll 1
 #endif
-  for (int d = f.rank - 1; d >= kUnrolledRank; --d) {
-    take_dimension(f.dimensions[d], false, rest, spots);
+    for (int d = f.rank - 1; d > 2; --d) take_dimension(f.dimensions[d], rest, spots);
+    take_dimension(f.dimensions[2], rest, spots);
   }
-  for (int d = kUnrolledRank - 1; d >= 0; --d) {
-    if (d < f.rank) take_dimension(f.dimensions[d], d == 0, rest, spots);
-  }
+  if (f.rank > 1) take_dimension(f.dimensions[1], rest, spots);
+  for (int u = 0; u < kSpots; ++u) add_dimension(f.dimensions[0], rest[u], spots[u]);
 }
 
 }  // namespace dequant::cuda

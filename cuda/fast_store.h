@@ -62,14 +62,16 @@ DEQUANT_HD inline uint32_t narrow_two(float first, float second) noexcept {
   return word;
 }
 
-/// Stores a vector at an address aligned to 16 bytes. No value is NaN unless `careful`.
+/// 16 bytes of y.
+struct alignas(16) [[gnu::may_alias]] Outputs {
+  Vector<uint32_t, 4> words;
+};
+
+/// The outputs of a vector. No value is NaN unless `careful`.
 template <Element kOutput>
-DEQUANT_HD inline void store_fast(uint8_t* to, const Vector<float, kVector<kOutput>>& y,
-                                  bool careful) noexcept {
-  struct alignas(16) [[gnu::may_alias]] Aligned {
-    Vector<uint32_t, 4> words;
-  };
-  Aligned all;
+DEQUANT_HD inline Outputs outputs_of(const Vector<float, kVector<kOutput>>& y,
+                                     bool careful) noexcept {
+  Outputs all;
   const auto each = [&](const auto& word) {
     for (int j = 0; j < 4; ++j) all.words[j] = word(j);
   };
@@ -80,20 +82,30 @@ DEQUANT_HD inline void store_fast(uint8_t* to, const Vector<float, kVector<kOutp
     each([&](int j) { return narrow_two_numbers<kOutput>(y[2 * j], y[2 * j + 1]); });
     if (careful) each([&](int j) { return narrow_two<kOutput>(y[2 * j], y[2 * j + 1]); });
   }
-  *reinterpret_cast<Aligned*>(to) = all;
+  return all;
 }
 
 /// The same of any output with so many elements in a vector.
 template <int kCount>
-DEQUANT_HD inline void store_one_vector(Element output, uint8_t* to, const Vector<float, kCount>& y,
-                                        bool careful) noexcept {
+DEQUANT_HD inline Outputs outputs_of(Element output, const Vector<float, kCount>& y,
+                                     bool careful) noexcept {
   if constexpr (kCount == kVector<Element::float32>) {
-    store_fast<Element::float32>(to, y, careful);
-  } else if (output == Element::float16) {
-    store_fast<Element::float16>(to, y, careful);
+    return outputs_of<Element::float32>(y, careful);
   } else {
-    store_fast<Element::bfloat16>(to, y, careful);
+    if (output == Element::float16) return outputs_of<Element::float16>(y, careful);
+    return outputs_of<Element::bfloat16>(y, careful);
   }
+}
+
+/// At an address aligned to 16 bytes.
+DEQUANT_HD inline void store_outputs(uint8_t* to, const Outputs& outputs) noexcept {
+  *reinterpret_cast<Outputs*>(to) = outputs;
+}
+
+template <Element kOutput>
+DEQUANT_HD inline void store_fast(uint8_t* to, const Vector<float, kVector<kOutput>>& y,
+                                  bool careful) noexcept {
+  store_outputs(to, outputs_of<kOutput>(y, careful));
 }
 
 }  // namespace dequant::cuda

@@ -54,122 +54,107 @@ DEQUANT_HD inline bool may_be_nan(const FastPlan& f) noexcept {
   return kKind == FastKind::codebook || f.number.specials != Specials::none;
 }
 
-/// The codes of the vectors of a thread: vectors with the same parameters have one spot.
-template <int kBits, int kCount, int kSpots, int kUnits>
-DEQUANT_HD inline void load_units(const FastPlan& f, const Vector<FastSpot, kSpots>& spots,
-                                  Vector<StoredCodes<kBits, kCount>, kUnits>& stored) noexcept {
-  const auto at = [&](int u) {
-    return kSpots == 1 ? spots[0].x + u * f.unit_x : spots[u % kSpots].x;
-  };
-  if constexpr (kBits == kUnpacked || kBits == 6) {
-    unpack(
-        f.layout, [&](int u) { return f.layout.origin + static_cast<uint32_t>(at(u)); }, stored);
-  } else {
-    for (int u = 0; u < kUnits; ++u) stored[u] = load_stored<kBits, kCount>(f.x + at(u));
-  }
-}
-
-/// The same of a single vector.
-template <int kBits, int kCount>
-DEQUANT_HD inline StoredCodes<kBits, kCount> load_one(const FastPlan& f, int64_t at) noexcept {
-  if constexpr (kBits == kUnpacked || kBits == 6) {
-    Vector<StoredCodes<kBits, kCount>, 1> one;
-    unpack(
-        f.layout, [&](int) { return f.layout.origin + static_cast<uint32_t>(at); }, one);
-    return one[0];
-  } else {
-    return load_stored<kBits, kCount>(f.x + at);
-  }
-}
-
-template <int kCount, int kUnits>
-using Units = Vector<Vector<float, kCount>, kUnits>;
-
-/// Stores the vectors of a thread, after the last of them has been computed: stores might change x
-/// and parameters for all that compilers know.
-template <int kCount, int kSpots, int kUnits>
-DEQUANT_HD inline void store_units(const FastPlan& f, const Vector<FastSpot, kSpots>& spots,
-                                   const Units<kCount, kUnits>& y, bool careful) noexcept {
-  const auto store = [&]<Element kOutput>(bool any_is_careful) {
-    for (int u = 0; u < kUnits; ++u) {
-      const int64_t at = kSpots == 1 ? spots[0].y + u * f.unit_y : spots[u % kSpots].y;
-      store_fast<kOutput>(f.y + at, y[u], any_is_careful);
-    }
-  };
-  const auto as = [&]<Element kOutput>() {
-    if (careful) return store.template operator()<kOutput>(true);
-    store.template operator()<kOutput>(false);
-  };
-  if constexpr (kCount == kVector<Element::float32>) {
-    as.template operator()<Element::float32>();
-  } else if (f.plan.output == Element::float16) {
-    as.template operator()<Element::float16>();
-  } else {
-    as.template operator()<Element::bfloat16>();
-  }
-}
-
 /// The zero points of kCount elements of one group.
-template <class Zero, int kCount>
+template <int kCount, class Zero>
 DEQUANT_HD inline Vector<Zero, kCount> all_of(Zero zero) noexcept {
   Vector<Zero, kCount> out;
   for (int j = 0; j < kCount; ++j) out[j] = zero;
   return out;
 }
 
+/// Calls each(u) for the vectors of a thread: kUnits, or one for each spot if the plan says so.
+template <int kUnits, int kSpots, bool kAlwaysAll, class Each>
+DEQUANT_HD inline void for_units(const FastPlan& f, const Each& each) noexcept {
+  for (int u = 0; u < kSpots; ++u) each(u);
+  if (!kAlwaysAll && f.units == 1) return;
+  for (int u = kSpots; u < kUnits; ++u) each(u);
+}
+
+constexpr bool is_unpacked(int bits) noexcept { return bits == kUnpacked || bits == 6; }
+
+/// The codes of vectors u from code at(u) of the layout on.
+template <class At, class Stored>
+DEQUANT_HD inline void unpack_at(const FastPlan& f, const At& at, Stored& out) noexcept {
+  unpack(
+      f.layout, [&](int u) { return f.layout.origin + static_cast<uint32_t>(at(u)); }, out);
+}
+
+/// Loads the codes of all vectors before anything is computed, and stores after the last of them
+/// has been computed: for all that compilers know, stores change x. Vector u has spot u % kSpots,
+/// and `values(spot, codes, y)` gives its results.
+template <int kBits, int kCount, int kSpots, bool kAlwaysAll, class Params, class Values>
+DEQUANT_HD inline void run_units(const FastPlan& f, const Vector<FastSpot, kSpots>& spots,
+                                 const Params& load_params, const Values& values) noexcept {
+  const auto for_all = [&](const auto& each) {
+    for_units<kMostUnits, kSpots, kAlwaysAll>(f, each);
+  };
+  const auto at = [&](int u) { return spots[u % kSpots].x + u / kSpots * f.unit_x; };
+  Vector<StoredCodes<kBits, kCount>, kMostUnits> stored;
+  Vector<Outputs, kMostUnits> outputs;
+  if constexpr (is_unpacked(kBits)) {
+    unpack_at(f, at, stored);  // also the vectors that are left out, which have offsets of 0
+  } else {
+    for_all([&](int u) { stored[u] = load_stored<kBits, kCount>(f.x + at(u)); });
+  }
+  const bool careful = load_params();
+  for_all([&](int u) {
+    Vector<float, kCount> y;
+    values(u % kSpots, stored[u], y);
+    outputs[u] = outputs_of(f.plan.output, y, careful);
+  });
+  for_all(
+      [&](int u) { store_outputs(f.y + spots[u % kSpots].y + u / kSpots * f.unit_y, outputs[u]); });
+}
+
 /// The body of the kernel of vectors with the parameters of a group each; with kShares, of one
 /// group.
 template <FastKind kKind, int kBits, bool kShares, int kCount>
 DEQUANT_HD inline void run_group_thread(const FastPlan& f, uint32_t thread) noexcept {
-  constexpr int kUnits = kShares ? kSharedUnits : kGroupUnits;
-  constexpr int kSpots = kShares ? 1 : kUnits;
+  constexpr int kSpots = kShares ? 1 : kGroupSpots;
   if (vector_of_unit<kSpots>(thread, 0, UINT32_MAX) >= f.vectors) return;
   Vector<FastSpot, kSpots> spots;
-  Vector<StoredCodes<kBits, kCount>, kUnits> stored;
   Vector<float, kSpots> scales;
   Vector<ZeroOf<kKind>, kSpots> zeros{};
   fast_spots(f, thread, spots);
-  load_units(f, spots, stored);
-  load_group_scales(f, spots, scales);
-  if constexpr (kKind == FastKind::integer || kKind == FastKind::wide) {
-    load_group_zeros(f, spots, zeros);
-  }
-  bool careful = may_be_nan<kKind>(f);
-  for (int s = 0; s < kSpots; ++s) careful = careful || !is_finite(scales[s]);
-  Units<kCount, kUnits> y;
-  for (int u = 0; u < kUnits; ++u) {
-    const int s = u % kSpots;
-    const auto all = all_of<ZeroOf<kKind>, kCount>(zeros[s]);
-    fast_values<kKind, kBits, kCount>(f, stored[u], all, y[u]);
-    for (int j = 0; j < kCount; ++j) y[u][j] = y[u][j] * scales[s];
-  }
-  store_units(f, spots, y, careful);
+  const auto load_params = [&] {
+    load_group_scales(f, spots, scales);
+    if constexpr (kKind == FastKind::integer || kKind == FastKind::wide) {
+      load_group_zeros(f, spots, zeros);
+    }
+    bool careful = may_be_nan<kKind>(f);
+    for (int s = 0; s < kSpots; ++s) careful = careful || !is_finite(scales[s]);
+    return careful;
+  };
+  const auto values = [&](int s, const auto& stored, auto& y) {
+    fast_values<kKind, kBits, kCount>(f, stored, all_of<kCount>(zeros[s]), y);
+    for (int j = 0; j < kCount; ++j) y[j] = y[j] * scales[s];
+  };
+  run_units<kBits, kCount, kSpots, kShares>(f, spots, load_params, values);
 }
 
 /// The body of the kernel of vectors of which each element has its own parameters, which lie one
-/// after the other; with kShares, the same ones in each vector of a thread.
-template <FastKind kKind, int kBits, bool kShares, int kCount>
+/// after the other, the same ones in each vector of a thread.
+template <FastKind kKind, int kBits, int kCount>
 DEQUANT_HD inline void run_each_thread(const FastPlan& f, uint32_t thread) noexcept {
   if (thread >= f.vectors) return;
-  constexpr int kUnits = kShares ? kSharedUnits : 1;
   Vector<FastSpot, 1> spots;
-  Vector<StoredCodes<kBits, kCount>, kUnits> stored;
   Vector<float, kCount> scales;
   Vector<ZeroOf<kKind>, kCount> zeros{};
   fast_spots(f, thread, spots);
-  load_units(f, spots, stored);
-  load_scales(f, spots[0].scale, scales);
-  if constexpr (kKind == FastKind::integer || kKind == FastKind::wide) {
-    load_zeros(f, spots[0].zero_point, zeros);
-  }
-  bool careful = may_be_nan<kKind>(f);
-  for (int j = 0; j < kCount; ++j) careful = careful || !is_finite(scales[j]);
-  Units<kCount, kUnits> y;
-  for (int u = 0; u < kUnits; ++u) {
-    fast_values<kKind, kBits, kCount>(f, stored[u], zeros, y[u]);
-    for (int j = 0; j < kCount; ++j) y[u][j] = y[u][j] * scales[j];
-  }
-  store_units(f, spots, y, careful);
+  const auto load_params = [&] {
+    load_scales(f, spots[0].scale, scales);
+    if constexpr (kKind == FastKind::integer || kKind == FastKind::wide) {
+      load_zeros(f, spots[0].zero_point, zeros);
+    }
+    bool careful = may_be_nan<kKind>(f);
+    for (int j = 0; j < kCount; ++j) careful = careful || !is_finite(scales[j]);
+    return careful;
+  };
+  const auto values = [&](int, const auto& stored, auto& y) {
+    fast_values<kKind, kBits, kCount>(f, stored, zeros, y);
+    for (int j = 0; j < kCount; ++j) y[j] = y[j] * scales[j];
+  };
+  run_units<kBits, kCount, 1, false>(f, spots, load_params, values);
 }
 
 /// The body of the kernel of plans that are not plain: its vectors have the parameters of one
@@ -190,12 +175,19 @@ DEQUANT_HD inline void run_finishing_thread(const FastPlan& f, uint32_t thread) 
 #pragma unroll 1
 #endif
   for (int u = 0; u < f.units; ++u) {
-    const auto stored = load_one<kBits, kCount>(f, spots[0].x + u * f.unit_x);
-    const auto all = all_of<ZeroOf<kKind>, kCount>(zeros[0]);
+    const int64_t at = spots[0].x + u * f.unit_x;
+    Vector<StoredCodes<kBits, kCount>, 1> stored;
+    if constexpr (is_unpacked(kBits)) {
+      unpack_at(
+          f, [&](int) { return at; }, stored);
+    } else {
+      stored[0] = load_stored<kBits, kCount>(f.x + at);
+    }
+    const auto all = all_of<kCount>(zeros[0]);
     Vector<float, kCount> y;
-    fast_values<kKind, kBits, kCount>(f, stored, all, y);
+    fast_values<kKind, kBits, kCount>(f, stored[0], all, y);
     finish(f.plan, scales[0], offsets[0], y);
-    store_one_vector<kCount>(f.plan.output, f.y + spots[0].y + u * f.unit_y, y, true);
+    store_outputs(f.y + spots[0].y + u * f.unit_y, outputs_of(f.plan.output, y, true));
   }
 }
 

@@ -23,17 +23,15 @@ struct ElementsBody {
 /// The same of a FastPlan.
 template <FastKind kKind, int kBits, FastMode kMode, int kCount>
 struct FastBody {
-  static constexpr int kBlocks =
-      kMode == FastMode::shared || kMode == FastMode::each_shared ? 4 : 6;
+  static constexpr int kBlocks = 6;
   DEQUANT_HD static void run(const FastPlan& f, int64_t thread) noexcept {
-    constexpr bool kShares = kMode == FastMode::shared || kMode == FastMode::each_shared;
     const auto number = static_cast<uint32_t>(thread);
     if constexpr (kMode == FastMode::finishing) {
       run_finishing_thread<kKind, kBits, kCount>(f, number);
-    } else if constexpr (kMode == FastMode::each || kMode == FastMode::each_shared) {
-      run_each_thread<kKind, kBits, kShares, kCount>(f, number);
+    } else if constexpr (kMode == FastMode::each) {
+      run_each_thread<kKind, kBits, kCount>(f, number);
     } else {
-      run_group_thread<kKind, kBits, kShares, kCount>(f, number);
+      run_group_thread<kKind, kBits, kMode == FastMode::shared, kCount>(f, number);
     }
   }
 };
@@ -88,8 +86,6 @@ auto with_fast_body(const FastPlan& f, const Launch& launch) {
       case FastMode::groups: return with.template operator()<kKind, kBits, FastMode::groups>();
       case FastMode::shared: return with.template operator()<kKind, kBits, FastMode::shared>();
       case FastMode::each: return with.template operator()<kKind, kBits, FastMode::each>();
-      case FastMode::each_shared:
-        return with.template operator()<kKind, kBits, FastMode::each_shared>();
       default: return with.template operator()<kKind, kBits, FastMode::finishing>();
     }
   };

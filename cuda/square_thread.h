@@ -70,7 +70,7 @@ DEQUANT_HD inline void run_square_thread(const FastPlan& f, uint32_t thread) noe
     Vector<float, kCount> y;
     row_values<kKind>(f, words, shift, row_zeros[i], y);
     for (int j = 0; j < kCount; ++j) y[j] = y[j] * scales[kByRow ? i : j];
-    store_one_vector<kCount>(f.plan.output, f.y + spot.y + i * f.row_y, y, careful);
+    store_outputs(f.y + spot.y + i * f.row_y, outputs_of(f.plan.output, y, careful));
   }
 }
 

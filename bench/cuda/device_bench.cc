@@ -196,12 +196,9 @@ Result<ordered_json> report(const Options& o) {
       measured.push_back(std::move(one));
     }
   }
-  return ordered_json{{"target", properties.name},
-                      {"device", true},
-                      {"driver", driver},
-                      {"rounds", o.rounds},
-                      {"output_bytes", o.bytes},
-                      {"cells", std::move(measured)}};
+  return ordered_json{{"target", properties.name}, {"device", true},
+                      {"driver", driver},          {"rounds", o.rounds},
+                      {"output_bytes", o.bytes},   {"cells", std::move(measured)}};
 }
 
 }  // namespace
