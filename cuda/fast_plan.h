@@ -51,7 +51,7 @@ enum class FastParam : uint8_t {
 
 /// How a thread of a kernel of vectors gets parameters.
 enum class FastMode : uint8_t {
-  groups,     ///< its vectors, or each two of them, have the parameters of a group
+  groups,     ///< its vectors have the parameters of a group each
   shared,     ///< all have those of one group
   each,       ///< their elements have parameters each, the same ones in all vectors
   finishing,  ///< all have the parameters of one group, and the plan is not plain
@@ -68,8 +68,8 @@ struct FastFloat {
 
 /// The vectors of a thread, at most.
 inline constexpr int kMostUnits = 4;
-/// Its spots in FastMode::groups: it has one or two vectors with the parameters of each.
-inline constexpr int kGroupSpots = 2;
+/// Its vectors in FastMode::groups, and at least in FastMode::shared.
+inline constexpr int kGroupUnits = 2;
 
 /// Dimensions that count, at most.
 inline constexpr int kFastDimensions = 8;
@@ -120,7 +120,7 @@ struct FastPlan {
   FastMode mode() const noexcept {
     if (!plain) return FastMode::finishing;
     if (each) return FastMode::each;
-    return units == kMostUnits ? FastMode::shared : FastMode::groups;
+    return units > 1 ? FastMode::shared : FastMode::groups;
   }
 
   int32_t rank = 0;

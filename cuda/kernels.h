@@ -23,7 +23,7 @@ struct ElementsBody {
 /// The same of a FastPlan.
 template <FastKind kKind, int kBits, FastMode kMode, int kCount>
 struct FastBody {
-  static constexpr int kBlocks = 6;
+  static constexpr int kBlocks = kKind == FastKind::wide ? 4 : 6;
   DEQUANT_HD static void run(const FastPlan& f, int64_t thread) noexcept {
     const auto number = static_cast<uint32_t>(thread);
     if constexpr (kMode == FastMode::finishing) {
