@@ -119,6 +119,16 @@ DEQUANT_HD_CALL inline uint32_t code_at(const Codes& codes, int64_t i) noexcept 
   }
 }
 
+/// The same, without a call for whole bytes in order.
+DEQUANT_HD inline uint32_t quick_code_at(const Codes& codes, int64_t i) noexcept {
+  if (codes.order == CodeOrder::of_element) {
+    if (codes.bits == 8) return codes.data[i];
+    if (codes.bits == 16) return codes.data[2 * i] | uint32_t{codes.data[2 * i + 1]} << 8;
+    if (codes.bits == 32) return load_word(codes.data + 4 * i);
+  }
+  return code_at(codes, i);
+}
+
 /// The value of an integer code of at most 31 bits.
 DEQUANT_HD inline int32_t value_of(const Codes& codes, uint32_t code) noexcept {
   return static_cast<int32_t>(code ^ codes.sign) - static_cast<int32_t>(codes.sign);

@@ -33,7 +33,7 @@ DEQUANT_HD inline void report(const Computation& p, Fault fault) noexcept {
 }
 
 DEQUANT_HD inline float load_float(const Codes& codes, int64_t i) noexcept {
-  return float_of(codes.format, code_at(codes, i));
+  return float_of(codes.format, quick_code_at(codes, i));
 }
 
 DEQUANT_HD inline float load_scale(const Computation& p, int64_t i) noexcept {
@@ -55,7 +55,7 @@ DEQUANT_HD inline int32_t load_integer_zero(const Computation& p, int64_t i) noe
     return carried_zero_point(codes.bits, word, static_cast<int>(i % in_word),
                               static_cast<uint32_t>(p.zero_point_offset));
   }
-  const uint32_t code = code_at(codes, i);
+  const uint32_t code = quick_code_at(codes, i);
   if (p.zero_point_overflow == ZeroPointOverflow::wrap) {
     const uint32_t sum = code + static_cast<uint32_t>(p.zero_point_offset);
     return value_of(codes, sum & low_bits(codes.bits));

@@ -105,7 +105,7 @@ DEQUANT_HD inline void run_vector(const DevicePlan& p, const Spot& spot) noexcep
   if (d.x == 1) {
     load_codes(p.x, spot.at.x, codes);
   } else {
-    for (int j = 0; j < kCount; ++j) codes[j] = code_at(p.x, spot.at.x + j * d.x);
+    for (int j = 0; j < kCount; ++j) codes[j] = quick_code_at(p.x, spot.at.x + j * d.x);
   }
   Vector<Params, kCount> params;
   if (share_params(d, spot, kCount)) {
