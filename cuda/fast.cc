@@ -52,7 +52,8 @@ class Vectors : FastDraft {
       if (of.x < 0) return false;
       if (of.x % p_.x.row != 0) within += (of.size - 1) * of.x;
     }
-    return p_.origin.x == 0 && within < p_.x.row;
+    // A vector of rows of one code would be in several rows.
+    return p_.origin.x == 0 && within < p_.x.row && p_.x.row > 1;
   }
 
   bool set_steps() {

@@ -17,7 +17,8 @@ std::optional<Step> FastDraft::inner_step() {
   if (of.y != 1) return std::nullopt;
   if (p_.rank > 1 && of.size % count_ != 0) return std::nullopt;
   const bool zeros = p_.loads_zero_point;
-  Step step{of.size / count_, 0, 1, 0, 16, of.scale, zeros ? of.zero_point : 0};
+  Step step{of.size / count_,       0, 1, 0, 16, of.scale, zeros ? of.zero_point : 0,
+            of.group_index * count_};
   if (!step.has_params()) return step;
   f_.each = of.block == 1 && of.scale == 1 && (!zeros || of.zero_point == 1);
   if (f_.each) {
@@ -37,7 +38,7 @@ bool FastDraft::add_outer_steps(const std::function<std::optional<int64_t>(int64
     const auto x = x_of(of.x);
     if (!x || !is_modest(*x) || !is_modest(of.y)) return false;
     steps_.insert(steps_.begin(), {of.size, 0, of.block, *x, of.y * y_bytes_, of.scale,
-                                   p_.loads_zero_point ? of.zero_point : 0});
+                                   p_.loads_zero_point ? of.zero_point : 0, of.group_index});
   }
   const Range e = fast_elements(p_);
   if (e.begin >= e.end) return false;
@@ -51,7 +52,7 @@ bool FastDraft::add_outer_steps(const std::function<std::optional<int64_t>(int64
 }
 
 bool FastDraft::set_kind() {
-  if (p_.has_blocks || p_.groups.groups != 0 || p_.checks_zero_point) return false;
+  if (p_.has_blocks || (p_.groups.groups != 0 && !unpacks_) || p_.checks_zero_point) return false;
   const auto has = [&](std::initializer_list<int> widths) {
     return unpacks_ || std::find(widths.begin(), widths.end(), p_.x.bits) != widths.end();
   };
@@ -139,6 +140,7 @@ FastParam stored_integer(const DevicePlan& p) {
 }  // namespace
 
 bool FastDraft::set_params() {
+  first_group_ = p_.origin.group_index;
   scale_origin_ = p_.origin.scale;
   zero_point_origin_ = p_.loads_zero_point ? p_.origin.zero_point : 0;
   f_.scale = stored_float(p_.scale);
@@ -187,6 +189,7 @@ void FastDraft::take_first_indices() {
   for (Step& step : steps_) {
     first_x_ += step.first * step.x;
     f_.y += step.first * step.y;
+    first_group_ += step.first * step.group;
     if (step.has_blocks()) continue;
     scale_origin_ += step.first * step.scale;
     zero_point_origin_ += step.first * step.zero_point;
@@ -197,12 +200,19 @@ void FastDraft::take_first_indices() {
 bool FastDraft::has_few_params() const {
   int64_t scale = scale_origin_;
   int64_t zero_point = zero_point_origin_;
+  int64_t group = 0;
+  if (f_.groups != 0) {
+    scale += int64_t{f_.groups} * f_.group_scale;
+    zero_point += int64_t{f_.groups} * f_.group_zero_point;
+  }
   for (const Step& step : steps_) {
-    if (step.scale < 0 || step.zero_point < 0) return false;
-    if (step.scale > kMostThreads || step.zero_point > kMostThreads) return false;
+    for (const int64_t stride : {step.scale, step.zero_point, step.group}) {
+      if (stride < 0 || stride > kMostThreads) return false;
+    }
     scale += (step.first + step.size) * step.scale;
     zero_point += (step.first + step.size) * step.zero_point;
-    if (scale > kMostThreads || zero_point > kMostThreads) return false;
+    group += step.size * step.group;
+    if (std::max({scale, zero_point, group}) > kMostThreads) return false;
   }
   return scale_origin_ >= 0 && zero_point_origin_ >= 0;
 }
@@ -251,7 +261,7 @@ bool FastDraft::share_params(int64_t units, int64_t least_inner) {
 }
 
 void FastDraft::share_params() {
-  if (f_.square) return;
+  if (f_.square || f_.groups != 0) return;
   // Threads side by side write 64 bytes side by side, or at least a sector of 32 bytes: what a
   // thread with one vector computes besides takes longer than that vector.
   if (share_params(kMostUnits, 4) || f_.each) return;
@@ -288,12 +298,14 @@ std::optional<FastPlan> FastDraft::finish() {
                                 static_cast<uint32_t>(step.first),
                                 static_cast<uint32_t>(step.scale),
                                 static_cast<uint32_t>(step.zero_point),
+                                static_cast<uint32_t>(step.group),
                                 step.has_params() || step.moves(),
                                 step.moves(),
                                 step.x,
                                 step.y};
   }
   f_.plan = p_;
+  if (f_.groups != 0) f_.plan.group_index += first_group_ * 4;
   return f_;
 }
 

@@ -101,9 +101,11 @@ DEQUANT_HD inline void zeros_at(const FastPlan& f, const Index& index,
 }
 
 /// 2^23 + zero + sign: what is subtracted from 2^23 + (code ^ sign). Both are integers below 2^24,
-/// so that the difference is exact, and rounds nothing: fl32(x - zero).
+/// so that the difference is exact, and rounds nothing: fl32(x - zero). The lowest bits of 3 * 2^22
+/// hold numbers up to 2^22 of both signs.
 DEQUANT_HD inline float shifted_zero(int32_t zero, uint32_t sign) noexcept {
-  return kShift + static_cast<float>(zero + static_cast<int32_t>(sign));
+  constexpr uint32_t kBits = 0x4B400000;
+  return std::bit_cast<float>(kBits + static_cast<uint32_t>(zero) + sign) - kShift / 2;
 }
 
 /// What is subtracted from a code of 32 bits without its sign bit: zero + sign.

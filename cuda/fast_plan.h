@@ -20,8 +20,9 @@ struct FastDimension {
   uint32_t first = 0;
   uint32_t scale = 0;
   uint32_t zero_point = 0;
+  uint32_t group = 0;   ///< of the group index
   bool counts = false;  ///< some stride is not zero
-  bool moves = false;   ///< x or y is not zero
+  bool moves = false;   ///< x, y or group is not zero
   int64_t x = 0;
   int64_t y = 0;
 };
@@ -51,10 +52,12 @@ enum class FastParam : uint8_t {
 
 /// How a thread of a kernel of vectors gets parameters.
 enum class FastMode : uint8_t {
-  groups,     ///< its vectors have the parameters of a group each
-  shared,     ///< all have those of one group
-  each,       ///< their elements have parameters each, the same ones in all vectors
-  finishing,  ///< all have the parameters of one group, and the plan is not plain
+  groups,        ///< its vectors have the parameters of a group each
+  shared,        ///< all have those of one group
+  each,          ///< their elements have parameters each, the same ones in all vectors
+  indexed,       ///< their elements have those of the group index
+  indexed_rows,  ///< the same, of rows whose parameters of a group are neighbours
+  finishing,     ///< all have the parameters of one group, and the plan is not plain
 };
 
 /// A FloatFormat of at most 16 bits, of codes in the highest bits of 32.
@@ -70,6 +73,9 @@ struct FastFloat {
 inline constexpr int kMostUnits = 4;
 /// Its vectors in FastMode::groups, and at least in FastMode::shared.
 inline constexpr int kGroupUnits = 2;
+
+/// Rows of a thread of FastMode::indexed_rows.
+inline constexpr int kIndexedRows = 4;
 
 /// Dimensions that count, at most.
 inline constexpr int kFastDimensions = 8;
@@ -104,13 +110,19 @@ struct FastPlan {
   bool square = false;
   bool interleaved = false;  ///< the codes of a word: 0, 2, 4, 6, 1, 3, 5, 7
   bool zero_words = false;   ///< the zero points of eight rows are a word as well
-  uint32_t scale_step = 0;   ///< from row to row, of floats from column to column
+  uint32_t scale_step = 0;  ///< from row to row, of floats from column to column; with `groups` too
   uint32_t zero_point_step = 0;
   int64_t column_x = 0;  ///< bytes of x from column to column
   int64_t row_y = 0;     ///< bytes of y from row to row
 
-  // A thread's vectors with the same parameters: their number, and bytes from one to the next, or
-  // codes of `layout`.
+  // With a group index: their number, 0 without, and strides from group to group.
+  uint32_t groups = 0;
+  uint32_t group_scale = 0;
+  uint32_t group_zero_point = 0;
+  bool has_rows = false;  ///< of FastMode::indexed_rows
+
+  // A thread's vectors with the same parameters or entries of the group index: their number, and
+  // bytes from one to the next, or codes of `layout`.
   int32_t units = 1;
   int64_t unit_x = 0;
   int64_t unit_y = 0;
@@ -119,6 +131,7 @@ struct FastPlan {
   uint32_t threads = 0;
   FastMode mode() const noexcept {
     if (!plain) return FastMode::finishing;
+    if (groups != 0) return has_rows ? FastMode::indexed_rows : FastMode::indexed;
     if (each) return FastMode::each;
     return units > 1 ? FastMode::shared : FastMode::groups;
   }

@@ -15,6 +15,7 @@ struct FastSpot {
   int64_t y;
   uint32_t scale;
   uint32_t zero_point;
+  uint32_t group;  ///< of the group index
 };
 
 /// Vector `unit` of a thread. Beyond the last vector it is the last one, which more threads than
@@ -35,6 +36,7 @@ DEQUANT_HD inline void add_dimension(const FastDimension& d, uint32_t index,
   if (!d.moves) return;
   spot.x += index * d.x;
   spot.y += index * d.y;
+  spot.group += index * d.group;
 }
 
 /// The index of dimension d of each vector, which leaves the indices of outer dimensions.
@@ -58,7 +60,7 @@ DEQUANT_HD inline void fast_spots(const FastPlan& f, uint32_t thread,
     rest[u] = vector_of_unit<kSpots>(thread, u, f.vectors);
     spots[u] = {static_cast<int64_t>(uint64_t{rest[u]} * f.x_step),
                 static_cast<int64_t>(uint64_t{rest[u]} * f.y_step), f.scale_origin,
-                f.zero_point_origin};
+                f.zero_point_origin, 0};
   }
   if (f.rank == 0) return;
   if (f.rank > 2) {

@@ -3,6 +3,7 @@
 
 #include "cuda/block_thread.h"
 #include "cuda/fast_thread.h"
+#include "cuda/indexed_thread.h"
 #include "cuda/square_thread.h"
 #include "cuda/thread.h"
 
@@ -23,10 +24,16 @@ struct ElementsBody {
 /// The same of a FastPlan.
 template <FastKind kKind, int kBits, FastMode kMode, int kCount>
 struct FastBody {
-  static constexpr int kBlocks = kKind == FastKind::wide ? 4 : 6;
+  static constexpr bool kIsLarge =
+      kKind == FastKind::wide || kMode == FastMode::indexed || kMode == FastMode::indexed_rows;
+  static constexpr int kBlocks = kIsLarge ? 4 : kBits == kUnpacked ? 5 : 6;
   DEQUANT_HD static void run(const FastPlan& f, int64_t thread) noexcept {
     const auto number = static_cast<uint32_t>(thread);
-    if constexpr (kMode == FastMode::finishing) {
+    if constexpr (kMode == FastMode::indexed_rows) {
+      run_indexed_rows_thread<kCount>(f, number);
+    } else if constexpr (kMode == FastMode::indexed) {
+      run_indexed_thread<kCount>(f, number);
+    } else if constexpr (kMode == FastMode::finishing) {
       run_finishing_thread<kKind, kBits, kCount>(f, number);
     } else if constexpr (kMode == FastMode::each) {
       run_each_thread<kKind, kBits, kCount>(f, number);
@@ -95,7 +102,13 @@ auto with_fast_body(const FastPlan& f, const Launch& launch) {
   if (f.kind == codebook) return of.template operator()<codebook, 4>();
   if (f.kind == wide) return of.template operator()<wide, 32>();
   if (f.kind == floating) {
-    if (f.bits == 6) return of.template operator()<floating, 6>();
+    if (f.bits == 6) {
+      switch (f.mode()) {
+        case FastMode::groups: return with.template operator()<floating, 6, FastMode::groups>();
+        case FastMode::shared: return with.template operator()<floating, 6, FastMode::shared>();
+        default: return with.template operator()<floating, 6, FastMode::each>();
+      }
+    }
     if (f.bits == 4) return of.template operator()<floating, 4>();
     return of.template operator()<floating, 8>();
   }
@@ -105,6 +118,10 @@ auto with_fast_body(const FastPlan& f, const Launch& launch) {
         return with.template operator()<integer, kUnpacked, FastMode::groups>();
       case FastMode::shared:
         return with.template operator()<integer, kUnpacked, FastMode::shared>();
+      case FastMode::indexed:
+        return with.template operator()<integer, kUnpacked, FastMode::indexed>();
+      case FastMode::indexed_rows:
+        return with.template operator()<integer, kUnpacked, FastMode::indexed_rows>();
       default: return with.template operator()<integer, kUnpacked, FastMode::finishing>();
     }
   }

@@ -34,9 +34,11 @@ class Layouts : FastDraft {
   std::optional<FastPlan> build() {
     if (!set_kind() || !set_layout() || !set_steps()) return std::nullopt;
     if (!set_params()) return std::nullopt;
+    if (f_.kind == FastKind::floating && !f_.plain) return std::nullopt;
     if (f_.each && (f_.kind != FastKind::floating || !has_params_of_each())) return std::nullopt;
     f_.bits = f_.kind == FastKind::floating ? 6 : kUnpacked;
     f_.signs = p_.x.sign * 0x01010101;
+    if (p_.groups.groups != 0 && !set_groups()) return std::nullopt;
     if (p_.x.word_step > 1) interleave_rows();
     return finish();
   }
@@ -122,10 +124,73 @@ class Layouts : FastDraft {
            });
   }
 
+  /// Elements have the parameters of any groups.
+  bool set_groups() {
+    const GroupIndex& of = p_.groups;
+    if (f_.kind != FastKind::integer || !f_.plain || f_.each || !is_aligned(p_.group_index, 4)) {
+      return false;
+    }
+    if (p_.dimensions[p_.rank - 1].group_index != 1) return false;
+    if (f_.layout.order != FastOrder::stream) return false;
+    const int64_t zero_point = p_.loads_zero_point ? of.zero_point : 0;
+    if (of.groups > kMostThreads) return false;
+    if (std::max(of.scale, zero_point) > kMostThreads / of.groups) return false;
+    f_.groups = static_cast<uint32_t>(of.groups);
+    f_.group_scale = static_cast<uint32_t>(of.scale);
+    f_.group_zero_point = static_cast<uint32_t>(zero_point);
+    if (take_units(kIndexedRows)) {
+      f_.has_rows = has_neighbours();
+    } else {
+      take_units(2);
+    }
+    return true;
+  }
+
+  /// True if the parameters of a thread's rows can be loaded at once.
+  bool has_neighbours() const {
+    const auto fits = [&](const Codes& codes, int64_t bits, int64_t origin, int64_t of_group,
+                          int64_t Step::*stride) {
+      return is_aligned(codes.data, bits * kIndexedRows / 8) && origin % kIndexedRows == 0 &&
+             of_group % kIndexedRows == 0 &&
+             std::all_of(steps_.begin(), steps_.end(),
+                         [&](const Step& step) { return step.*stride % kIndexedRows == 0; });
+    };
+    if (f_.scale == FastParam::bits8 || f_.changes_scale || f_.scale_step != 1) return false;
+    if (!fits(p_.scale, p_.scale.bits, p_.origin.scale, f_.group_scale, &Step::scale)) return false;
+    if (f_.zero_point == FastParam::constant) return true;
+    const bool of_four = f_.zero_point == FastParam::bits4;
+    if (!of_four && (f_.zero_point != FastParam::bits8 || f_.wraps)) return false;
+    return f_.zero_point_step == 1 && fits(p_.zero_point, of_four ? 4 : 8, p_.origin.zero_point,
+                                           f_.group_zero_point, &Step::zero_point);
+  }
+
+  /// Vectors of a thread, which have the same entries of the group index, are neighbours in a
+  /// dimension without entries.
+  bool take_units(int64_t units) {
+    for (size_t i = 0; i + 1 < steps_.size(); ++i) {
+      Step& step = steps_[i];
+      Step outer, inner;
+      if (step.group != 0 || step.has_blocks() || !divide(step, units, outer, inner)) continue;
+      for (const int64_t stride : {step.scale, step.zero_point}) {
+        if (stride < 0 || stride > kMostThreads) return false;
+      }
+      f_.scale_step = static_cast<uint32_t>(step.scale);
+      f_.zero_point_step = static_cast<uint32_t>(step.zero_point);
+      f_.units = static_cast<int32_t>(units);
+      f_.unit_x = step.x;
+      f_.unit_y = step.y;
+      step = outer;
+      return true;
+    }
+    return false;
+  }
+
   /// Threads count rows first, whose words are neighbours.
   void interleave_rows() {
     for (size_t rows = 0; rows + 1 < steps_.size(); ++rows) {
-      if (steps_[rows].x == p_.x.row) return count_first(steps_, rows, steps_.size() - 1);
+      const int64_t x = steps_[rows].x;
+      if (x == p_.x.row || (f_.groups != 0 && x == p_.x.row * f_.units))
+        return count_first(steps_, rows, steps_.size() - 1);
     }
   }
 };

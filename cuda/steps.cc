@@ -14,7 +14,7 @@ bool are_one(const Step& outer, const Step& inner) {
     return outer.*stride == inner.*stride * inner.size;
   };
   return !outer.has_blocks() && !inner.has_blocks() && goes_on(&Step::x) && goes_on(&Step::y) &&
-         goes_on(&Step::scale) && goes_on(&Step::zero_point);
+         goes_on(&Step::scale) && goes_on(&Step::zero_point) && goes_on(&Step::group);
 }
 
 }  // namespace
@@ -30,6 +30,7 @@ bool divide(const Step& step, int64_t size, Step& outer, Step& inner) {
   inner.first = 0;
   outer.x *= size;
   outer.y *= size;
+  outer.group *= size;
   if (blocks) {
     outer.block = step.block / size;
     inner.block = 1;

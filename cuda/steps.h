@@ -19,10 +19,11 @@ struct Step {
   int64_t y = 0;
   int64_t scale = 0;
   int64_t zero_point = 0;
+  int64_t group = 0;
 
   bool has_params() const { return scale != 0 || zero_point != 0; }
   bool has_blocks() const { return has_params() && block != 1; }
-  bool moves() const { return x != 0 || y != 0; }
+  bool moves() const { return x != 0 || y != 0 || group != 0; }
 };
 
 /// Outermost first.

@@ -116,9 +116,6 @@ TEST(CudaFastLayouts, TakeFloatsOfSixBits) {
       for (const Dimensions& d : dimensions) {
         ASSERT_NO_FATAL_FAILURE(expect_fast({.input = x, .output = output}, d, random));
       }
-      Plan plan{.input = x, .output = output};
-      plan.parameters.result_rounding = bfloat16;
-      ASSERT_NO_FATAL_FAILURE(expect_fast(plan, kBlocks, random));
     }
   }
 }
@@ -181,6 +178,76 @@ TEST(CudaFastLayouts, TakeZeroPointsOfPackings) {
   }
 }
 
+/// GPTQ and compressed-tensors with act-order: words down columns, and rows.
+TEST(CudaFastLayouts, TakeElementsWithAGroupIndex) {
+  Random random(311);
+  constexpr int64_t kGroups = 6;
+  for (const Element output : kOutputs) {
+    for (const int bits : {2, 3, 4, 8}) {
+      for (const int64_t rows : {1, 2, 5, 8, 32}) {
+        for (const Element scale : {float32, float16, bfloat16}) {
+          const Dimensions down{
+              {2, rows * kColumns, kGroups * rows, kGroups * rows, rows * kColumns, 1, kColumns},
+              {rows, kColumns, 1, 1, kColumns},
+              {kColumns, 1, 0, 0, 1, 1, 1}};
+          Plan plan{.input = uint8, .scale = scale, .output = output, .has_zero_point = true};
+          plan.parameters.x_packing = {
+              .order = CodeOrder::stream, .bits = bits, .row = kColumns, .columns = 2 * rows};
+          plan.parameters.zero_point_packing = {
+              .order = CodeOrder::stream, .bits = bits, .row = rows};
+          plan.parameters.zero_point_offset = 1;
+          plan.parameters.group_index = {.groups = kGroups, .scale = rows, .zero_point = rows};
+          ASSERT_NO_FATAL_FAILURE(expect_fast(plan, down, random));
+          plan.parameters.zero_point_overflow = ZeroPointOverflow::wrap;
+          plan.parameters.zero_point = random.coin() ? int8 : uint8;
+          ASSERT_NO_FATAL_FAILURE(expect_fast(plan, down, random));
+          plan.parameters.zero_point_overflow = ZeroPointOverflow::keep;
+          const Dimensions along{{rows, kColumns, kGroups, kGroups, kColumns},
+                                 {kColumns, 1, 0, 0, 1, 1, 1}};
+          plan.has_zero_point = false;
+          plan.input = int8;
+          plan.parameters.zero_point = {};
+          plan.parameters.zero_point_packing = {};
+          plan.parameters.zero_point_offset = 0;
+          ASSERT_NO_FATAL_FAILURE(expect_fast(plan, down, random));
+          plan.parameters.x_packing = {.order = CodeOrder::stream, .bits = bits, .row = kColumns};
+          plan.parameters.group_index = {.groups = kGroups, .scale = 1, .zero_point = 1};
+          ASSERT_NO_FATAL_FAILURE(expect_fast(plan, along, random));
+        }
+      }
+    }
+  }
+}
+
+TEST(CudaFastLayouts, TellOfEntriesThatAreNoGroupAndMakeTheirElementsNan) {
+  Random random(312);
+  for (const Element output : kOutputs) {
+    Plan plan{.input = uint8, .output = output};
+    plan.granularity = Granularity::strided;
+    plan.dimensions = {{4, 16, 0, 0, 16}, {16, 1, 0, 0, 1, 1, 1}};
+    plan.parameters.x_packing = {.order = CodeOrder::stream, .bits = 4, .row = 16};
+    plan.parameters.group_index = {.groups = 2, .scale = 1};
+    Tensors t = testing::random_tensors(random, plan, 0);
+    Aligned aligned(t);
+    EXPECT_TRUE(is_fast(plan, {0, 64}, aligned.buffers));
+    Buffers b = t.buffers();
+    const auto valid = testing::run_on_device(plan, {0, 64}, b, 0);
+    for (const uint32_t entry : {2U, 0xFFFFFFFFU, 0x80000000U}) {
+      testing::Bytes groups = t.group_index;
+      store_code(int32, groups, 5, entry);
+      b.group_index = groups;
+      uint32_t faults = 0;
+      const auto got = testing::run_on_device(plan, {0, 64}, b, 0, &faults);
+      EXPECT_EQ(faults, static_cast<uint32_t>(cuda::Fault::group_index));
+      const uint32_t nan = output == float32 ? kCanonicalNan : output == float16 ? 0x7E00 : 0x7FC0;
+      for (int64_t i = 0; i < 64; ++i) {
+        EXPECT_EQ(testing::code_at(output, got, i),
+                  i % 16 == 5 ? nan : testing::code_at(output, valid, i));
+      }
+    }
+  }
+}
+
 /// A vector would end in the next row.
 TEST(CudaFastLayouts, LeaveRowsThatEndWithinAVector) {
   Random random(307);
@@ -192,6 +259,18 @@ TEST(CudaFastLayouts, LeaveRowsThatEndWithinAVector) {
   Aligned aligned(t);
   EXPECT_FALSE(is_fast(plan, {0, 192}, aligned.buffers));
   ASSERT_TRUE(same_on_device(plan, {0, 192}, t.buffers(), 0));
+}
+
+TEST(CudaFastLayouts, LeaveRowsOfOneCode) {
+  Random random(313);
+  Plan plan{.input = uint8, .output = bfloat16};
+  plan.granularity = Granularity::strided;
+  plan.parameters.x_packing = {.order = CodeOrder::stream, .bits = 4, .row = 1, .columns = 320};
+  plan.dimensions = {{10, 32, 0, 0, 32}, {32, 1, 0, 0, 1}};
+  Tensors t = testing::random_tensors(random, plan, 0);
+  Aligned aligned(t);
+  EXPECT_FALSE(is_fast(plan, {0, 320}, aligned.buffers));
+  ASSERT_TRUE(same_on_device(plan, {0, 320}, t.buffers(), 0));
 }
 
 /// Ranges begin within rows.
