@@ -7,7 +7,8 @@
 
 A table of cells has percentages of the ceiling, with a row for each input and output and a column
 for each granularity, placement or rule; one of checkpoints has a row for each shape and a column
-for each output, one of blocks a row for each type of GGUF. A table of cliffs has the neighbour's percentage divided by
+for each output, one of blocks a row for each type of GGUF.
+A table of cliffs has the neighbour's percentage divided by
 that of the cliff. If a file has measurements with one thread and with several, the last table has
 the speedup of the cells and of their ceilings. With --into, the tables replace the lines between
 `<!-- tables: NAME -->` and `<!-- end of tables -->` in a document.
