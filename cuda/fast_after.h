@@ -29,6 +29,14 @@ DEQUANT_HD inline void round_all(FloatFormat format, Vector<float, kCount>& y) n
   round_pairs<Element::bfloat16>(y);
 }
 
+/// True if finish() may make NaN of numbers. With a finite scale and offset each product, sum and
+/// rounding is a number or infinite; infinities only meet finite offsets, and factors but 0.
+DEQUANT_HD inline bool finish_may_give_nan(const Computation& p, float scale,
+                                           float offset) noexcept {
+  return !is_finite(scale) || !is_finite(offset) || !is_finite(p.result_factor) ||
+         p.result_factor == 0;
+}
+
 /// From what is left of codes and integer zero points to results: `scale` and `offset`, a float
 /// zero point or the offset of a range, are those of a group.
 template <int kCount>

@@ -242,7 +242,7 @@ void FastDraft::count_vectors() {
   f_.vectors = 1;
   for (const Step& step : steps_) f_.vectors *= static_cast<uint32_t>(step.size);
   const bool many = !f_.square && f_.mode() == FastMode::groups;
-  const uint32_t of_block = kThreadsOfBlock * (many ? kGroupUnits : 1);
+  const uint32_t of_block = kThreadsOfBlock * (many ? kGroupSpots : 1);
   f_.threads = (f_.vectors / of_block + (f_.vectors % of_block != 0 ? 1 : 0)) * kThreadsOfBlock;
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <bit>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -12,10 +11,6 @@
 #include "cuda/unpack.h"
 
 namespace dequant::cuda {
-
-DEQUANT_HD inline bool is_finite(float value) noexcept {
-  return std::fabs(value) < std::numeric_limits<float>::infinity();
-}
 
 /// A float16 or bfloat16 with its bits. NaN is some NaN.
 DEQUANT_HD inline float half_float(FastParam stored, uint32_t code) noexcept {

@@ -52,7 +52,7 @@ enum class FastParam : uint8_t {
 
 /// How a thread of a kernel of vectors gets parameters.
 enum class FastMode : uint8_t {
-  groups,        ///< its vectors have the parameters of a group each
+  groups,        ///< its vectors, or each two of them, have the parameters of a group
   shared,        ///< all have those of one group
   each,          ///< their elements have parameters each, the same ones in all vectors
   indexed,       ///< their elements have those of the group index
@@ -71,8 +71,8 @@ struct FastFloat {
 
 /// The vectors of a thread, at most.
 inline constexpr int kMostUnits = 4;
-/// Its vectors in FastMode::groups, and at least in FastMode::shared.
-inline constexpr int kGroupUnits = 2;
+/// Its spots in FastMode::groups: it has one or two vectors with the parameters of each.
+inline constexpr int kGroupSpots = 2;
 
 /// Rows of a thread of FastMode::indexed_rows.
 inline constexpr int kIndexedRows = 4;
@@ -133,7 +133,7 @@ struct FastPlan {
     if (!plain) return FastMode::finishing;
     if (groups != 0) return has_rows ? FastMode::indexed_rows : FastMode::indexed;
     if (each) return FastMode::each;
-    return units > 1 ? FastMode::shared : FastMode::groups;
+    return units == kMostUnits ? FastMode::shared : FastMode::groups;
   }
 
   int32_t rank = 0;

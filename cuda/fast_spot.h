@@ -30,7 +30,7 @@ DEQUANT_HD inline uint32_t vector_of_unit(uint32_t thread, int unit, uint32_t ve
 
 DEQUANT_HD inline void add_dimension(const FastDimension& d, uint32_t index,
                                      FastSpot& spot) noexcept {
-  const uint32_t block = d.block == 1 ? index : d.by_block.quotient(index + d.first);
+  const uint32_t block = d.by_block.quotient(index + d.first);
   spot.scale += block * d.scale;
   spot.zero_point += block * d.zero_point;
   if (!d.moves) return;

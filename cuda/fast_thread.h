@@ -62,14 +62,12 @@ DEQUANT_HD inline Vector<Zero, kCount> all_of(Zero zero) noexcept {
   return out;
 }
 
-/// Calls each(u) for the vectors of a thread: kLeast, or kMost.
-template <int kLeast, int kMost, class Each>
+/// Calls each(u) for the vectors of a thread: kUnits, or one for each spot if the plan says so.
+template <int kUnits, int kSpots, bool kAlwaysAll, class Each>
 DEQUANT_HD inline void for_units(const FastPlan& f, const Each& each) noexcept {
-  for (int u = 0; u < kLeast; ++u) each(u);
-  if constexpr (kMost > kLeast) {
-    if (f.units == kLeast) return;
-    for (int u = kLeast; u < kMost; ++u) each(u);
-  }
+  for (int u = 0; u < kSpots; ++u) each(u);
+  if (!kAlwaysAll && f.units == 1) return;
+  for (int u = kSpots; u < kUnits; ++u) each(u);
 }
 
 constexpr bool is_unpacked(int bits) noexcept { return bits == kUnpacked || bits == 6; }
@@ -82,37 +80,37 @@ DEQUANT_HD inline void unpack_at(const FastPlan& f, const At& at, Stored& out) n
 }
 
 /// Loads the codes of all vectors before anything is computed, and stores after the last of them
-/// has been computed: for all that compilers know, stores change x. Each vector has a spot, or all
-/// have one, and `values(spot, codes, y)` gives the results.
-template <int kBits, int kCount, int kLeast, int kMost, int kSpots, class Params, class Values>
+/// has been computed: for all that compilers know, stores change x. Vector u has spot u % kSpots,
+/// and `values(spot, codes, y)` gives its results.
+template <int kBits, int kCount, int kSpots, bool kAlwaysAll, class Params, class Values>
 DEQUANT_HD inline void run_units(const FastPlan& f, const Vector<FastSpot, kSpots>& spots,
                                  const Params& load_params, const Values& values) noexcept {
-  static_assert(kSpots == 1 || kSpots == kMost);
-  const auto x = [&](int u) { return spots[u % kSpots].x + u / kSpots * f.unit_x; };
-  Vector<StoredCodes<kBits, kCount>, kMost> stored;
-  Vector<Outputs, kMost> outputs;
+  const auto for_all = [&](const auto& each) {
+    for_units<kMostUnits, kSpots, kAlwaysAll>(f, each);
+  };
+  const auto at = [&](int u) { return spots[u % kSpots].x + u / kSpots * f.unit_x; };
+  Vector<StoredCodes<kBits, kCount>, kMostUnits> stored;
+  Vector<Outputs, kMostUnits> outputs;
   if constexpr (is_unpacked(kBits)) {
-    unpack_at(
-        f, [&](int u) { return x(u < f.units || kSpots > 1 ? u : 0); }, stored);
+    unpack_at(f, at, stored);  // also the vectors that are left out, which have offsets of 0
   } else {
-    for_units<kLeast, kMost>(f, [&](int u) { stored[u] = load_stored<kBits, kCount>(f.x + x(u)); });
+    for_all([&](int u) { stored[u] = load_stored<kBits, kCount>(f.x + at(u)); });
   }
   const bool careful = load_params();
-  for_units<kLeast, kMost>(f, [&](int u) {
+  for_all([&](int u) {
     Vector<float, kCount> y;
     values(u % kSpots, stored[u], y);
     outputs[u] = outputs_of(f.plan.output, y, careful);
   });
-  for_units<kLeast, kMost>(f, [&](int u) {
-    store_outputs(f.y + spots[u % kSpots].y + u / kSpots * f.unit_y, outputs[u]);
-  });
+  for_all(
+      [&](int u) { store_outputs(f.y + spots[u % kSpots].y + u / kSpots * f.unit_y, outputs[u]); });
 }
 
 /// The body of the kernel of vectors with the parameters of a group each; with kShares, of one
 /// group.
 template <FastKind kKind, int kBits, bool kShares, int kCount>
 DEQUANT_HD inline void run_group_thread(const FastPlan& f, uint32_t thread) noexcept {
-  constexpr int kSpots = kShares ? 1 : kGroupUnits;
+  constexpr int kSpots = kShares ? 1 : kGroupSpots;
   if (vector_of_unit<kSpots>(thread, 0, UINT32_MAX) >= f.vectors) return;
   Vector<FastSpot, kSpots> spots;
   Vector<float, kSpots> scales;
@@ -131,8 +129,7 @@ DEQUANT_HD inline void run_group_thread(const FastPlan& f, uint32_t thread) noex
     fast_values<kKind, kBits, kCount>(f, stored, all_of<kCount>(zeros[s]), y);
     for (int j = 0; j < kCount; ++j) y[j] = y[j] * scales[s];
   };
-  constexpr int kMost = kShares ? kMostUnits : kGroupUnits;
-  run_units<kBits, kCount, kGroupUnits, kMost>(f, spots, load_params, values);
+  run_units<kBits, kCount, kSpots, kShares>(f, spots, load_params, values);
 }
 
 /// The body of the kernel of vectors of which each element has its own parameters, which lie one
@@ -157,7 +154,7 @@ DEQUANT_HD inline void run_each_thread(const FastPlan& f, uint32_t thread) noexc
     fast_values<kKind, kBits, kCount>(f, stored, zeros, y);
     for (int j = 0; j < kCount; ++j) y[j] = y[j] * scales[j];
   };
-  run_units<kBits, kCount, 1, kMostUnits>(f, spots, load_params, values);
+  run_units<kBits, kCount, 1, false>(f, spots, load_params, values);
 }
 
 /// The body of the kernel of plans that are not plain: its vectors have the parameters of one
@@ -174,6 +171,7 @@ DEQUANT_HD inline void run_finishing_thread(const FastPlan& f, uint32_t thread) 
   if constexpr (kKind == FastKind::integer || kKind == FastKind::wide) {
     load_group_zeros(f, spots, zeros);
   }
+  const bool careful = may_be_nan<kKind>(f) || finish_may_give_nan(f.plan, scales[0], offsets[0]);
 #if defined(__CUDA_ARCH__)
 #pragma unroll 1
 #endif
@@ -190,7 +188,7 @@ DEQUANT_HD inline void run_finishing_thread(const FastPlan& f, uint32_t thread) 
     Vector<float, kCount> y;
     fast_values<kKind, kBits, kCount>(f, stored[0], all, y);
     finish(f.plan, scales[0], offsets[0], y);
-    store_outputs(f.y + spots[0].y + u * f.unit_y, outputs_of(f.plan.output, y, true));
+    store_outputs(f.y + spots[0].y + u * f.unit_y, outputs_of(f.plan.output, y, careful));
   }
 }
 

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "element/float_code.h"
 #include "host_device.h"
@@ -15,6 +17,10 @@
 namespace dequant::cuda {
 
 DEQUANT_HD inline uint32_t bits_of(float value) noexcept { return std::bit_cast<uint32_t>(value); }
+
+DEQUANT_HD inline bool is_finite(float value) noexcept {
+  return std::fabs(value) < std::numeric_limits<float>::infinity();
+}
 
 DEQUANT_HD inline uint32_t narrow_float32(float value) noexcept {
   return value != value ? kCanonicalNan : bits_of(value);
