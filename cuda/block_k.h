@@ -22,8 +22,8 @@ struct KHeader {
   DEQUANT_HD uint32_t scale_and_min(int i) const noexcept {
     const uint32_t byte = static_cast<uint32_t>(i) / 32 % 4;
     // Bytes `byte` of the first two words, in bytes 0 and 2.
-    const uint32_t both = permute(words[1], words[2], byte * 0x1111 + 0x4400);
-    const uint32_t last = permute(words[3], 0, byte + 0x4440);
+    const uint32_t both = permuted(words[1], words[2], byte * 0x1111 + 0x4400);
+    const uint32_t last = permuted(words[3], 0, byte + 0x4440);
     const uint32_t high = (both >> 2 & 0x00300030) | ((last | last << 12) & 0x000F000F);
     return i < 128 ? both & 0x003F003F : high;
   }

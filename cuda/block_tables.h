@@ -19,7 +19,7 @@ DEQUANT_HD inline uint32_t look_up(uint32_t digits) noexcept {
   constexpr uint32_t k8 = four_entries(kTable, 8), k12 = four_entries(kTable, 12);
   const uint32_t selector = digits & 0x7777;
   const uint32_t which = 0x3210 | (digits & 0x8888) >> 1;
-  return permute(permute(k0, k4, selector), permute(k8, k12, selector), which);
+  return permuted(permuted(k0, k4, selector), permuted(k8, k12, selector), which);
 }
 
 /// The entries of indices of 4 bits, which are the lowest ones of their bytes after a shift.
@@ -28,7 +28,7 @@ DEQUANT_HD inline Vector<float, kCount> entries_of(const Bytes<kCount>& bytes, i
   const Bytes<kCount> indices = fields_of<4, kCount>(bytes, shift);
   Vector<float, kCount> out;
   if constexpr (kCount == 4) {
-    const uint32_t digits = permute(indices[0] | indices[0] >> 4, 0, 0x4420);
+    const uint32_t digits = permuted(indices[0] | indices[0] >> 4, 0, 0x4420);
     return floats_of_bytes<4>({look_up<kTable>(digits)}, 128);
   } else {
     // Digits of the first four elements are each before that of the element four further on.

@@ -34,7 +34,7 @@ struct BlockVectors<BlockType::TQ1_0> : OneScaleVectors<52> {
       place = (i - 240) >> 2;
     }
     // 1, 3, 9, 27, 81
-    return {byte, permute(0x1B090301, 81, 0x5550 + static_cast<uint32_t>(place))};
+    return {byte, permuted(0x1B090301, 81, 0x5550 + static_cast<uint32_t>(place))};
   }
   template <int kCount>
   DEQUANT_HD static Vector<float, kCount> codes(const uint8_t* block, int i) noexcept {

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "cuda/narrow.h"
+#include "cuda/permuted.h"
 #include "cuda/vector.h"
 #include "cuda/vectors.h"
 #include "dequant/block.h"
@@ -19,24 +20,6 @@ namespace dequant::cuda {
 
 template <BlockType kType>
 struct BlockVectors;
-
-/// Four bytes of a and b, which are numbered from the lowest byte of a on: each digit of 4 bits of
-/// `selector` is the number of one, 0 to 7.
-DEQUANT_HD inline uint32_t permute(uint32_t a, uint32_t b, uint32_t selector) noexcept {
-#if defined(__CUDA_ARCH__)
-  // The intrinsic clears the highest bits of digits first.
-  uint32_t out;
-  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(out) : "r"(a), "r"(b), "r"(selector));
-  return out;
-#else
-  const uint64_t both = uint64_t{b} << 32 | a;
-  uint32_t out = 0;
-  for (int j = 0; j < 4; ++j) {
-    out |= static_cast<uint32_t>(both >> (8 * (selector >> (4 * j) & 7)) & 0xFF) << (8 * j);
-  }
-  return out;
-#endif
-}
 
 /// Bytes in words, the first one lowest.
 template <int kCount>
@@ -96,7 +79,7 @@ DEQUANT_HD inline float small_float(uint32_t number, float bias = 0) noexcept {
 /// Byte j of a word, less a bias.
 DEQUANT_HD inline float float_of_byte(uint32_t word, int j, float bias) noexcept {
   const uint32_t selector = 0x7540 + static_cast<uint32_t>(j);
-  return std::bit_cast<float>(permute(word, kFloatOfInteger, selector)) - (kTwoTo23 + bias);
+  return std::bit_cast<float>(permuted(word, kFloatOfInteger, selector)) - (kTwoTo23 + bias);
 }
 
 /// Bytes as floats, less a bias.

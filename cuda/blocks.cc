@@ -4,13 +4,10 @@
 #include <numeric>
 
 #include "block/traits.h"
+#include "cuda/aligned.h"
 
 namespace dequant::cuda {
 namespace {
-
-bool is_aligned(const uint8_t* address, int64_t to) {
-  return reinterpret_cast<uintptr_t>(address) % static_cast<uintptr_t>(to) == 0;
-}
 
 /// Addresses of elements that a range may not have are numbers, not pointers.
 template <class Byte>

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "cuda/fast_plan.h"
+#include "cuda/permuted.h"
 #include "cuda/vectors.h"
 
 namespace dequant::cuda {
@@ -15,20 +16,6 @@ namespace dequant::cuda {
 /// The bits of 2^23: the integers below it are the lowest bits of floats from 2^23 on.
 inline constexpr uint32_t kShiftBits = 0x4B000000;
 inline constexpr float kShift = 8388608.0F;
-
-/// Four of the bytes of a (0 to 3) and b (4 to 7), by the hexadecimal digits of `selector`.
-DEQUANT_HD inline uint32_t permuted(uint32_t a, uint32_t b, uint32_t selector) noexcept {
-#if defined(__CUDA_ARCH__)
-  return __byte_perm(a, b, selector);
-#else
-  const uint64_t both = a | uint64_t{b} << 32;
-  uint32_t out = 0;
-  for (int k = 0; k < 4; ++k) {
-    out |= static_cast<uint32_t>(both >> (selector >> (4 * k) & 7) * 8 & 0xFF) << (8 * k);
-  }
-  return out;
-#endif
-}
 
 /// In place of a width: integers in a FastLayout, which become bytes.
 inline constexpr int kUnpacked = 0;

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <iterator>
 
+#include "cuda/aligned.h"
 #include "cuda/codes.h"
 #include "cuda/fast.h"
 #include "cuda/layouts.h"
@@ -63,7 +64,7 @@ bool FastDraft::set_kind() {
     case Difference::floating: f_.kind = FastKind::floating; return has({4, 8}) && set_float();
     case Difference::codebook:
       f_.kind = FastKind::codebook;
-      return has({4}) && reinterpret_cast<uintptr_t>(p_.codebook) % 4 == 0;
+      return has({4}) && is_aligned(p_.codebook, 4);
     case Difference::float_zero:
     case Difference::shifted:
       f_.plain = false;
@@ -89,10 +90,6 @@ bool FastDraft::set_float() {
 }
 
 namespace {
-
-bool is_aligned(const uint8_t* data, int64_t bytes) {
-  return reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(bytes) == 0;
-}
 
 /// The sign bits of all codes of a word.
 uint32_t signs_of(const Codes& codes) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "cuda/aligned.h"
 #include "cuda/codes.h"
 #include "cuda/fast_codes.h"
 #include "cuda/fast_draft.h"
@@ -11,10 +12,6 @@
 
 namespace dequant::cuda {
 namespace {
-
-bool is_aligned(const uint8_t* data, int64_t bytes) {
-  return reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(bytes) == 0;
-}
 
 void set_codes(const Codes& codes, FastLayout& l) {
   l.data = codes.data;

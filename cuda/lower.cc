@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "block/traits.h"
+#include "cuda/aligned.h"
 #include "cuda/fast.h"
 #include "cuda/thread_tiles.h"
 #include "cuda/vector_size.h"
@@ -196,7 +197,7 @@ void set_blocks(const Plan& plan, const Slices& slices, const Buffers& buffers, 
 
 Status check_options(const Plan& plan, const RunOptions& options) {
   if (options.faults != nullptr) {
-    if (reinterpret_cast<uintptr_t>(options.faults) % alignof(uint32_t) == 0) return {};
+    if (is_aligned(options.faults, alignof(uint32_t))) return {};
     return invalid("faults: not aligned to 4 bytes");
   }
   if (!needs_faults(plan)) return {};

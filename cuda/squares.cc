@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cuda/aligned.h"
 #include "cuda/fast.h"
 #include "cuda/fast_draft.h"
 
@@ -111,12 +112,10 @@ class Squares : FastDraft {
     f_.x = p_.x.data + p_.origin.x / 2;
     f_.y = p_.y + p_.origin.y * y_bytes_;
     f_.bits = p_.x.bits;
-    const auto aligned = [](const uint8_t* data, uintptr_t to) {
-      return reinterpret_cast<uintptr_t>(data) % to == 0;
-    };
-    return aligned(f_.x, 4) && aligned(f_.y, 16) && f_.column_x % 4 == 0 && f_.row_y % 16 == 0 &&
-           std::all_of(steps_.begin(), steps_.end(),
-                       [](const Step& step) { return step.x % 4 == 0 && step.y % 16 == 0; });
+    return is_aligned(f_.x, 4) && is_aligned(f_.y, 16) && f_.column_x % 4 == 0 &&
+           f_.row_y % 16 == 0 && std::all_of(steps_.begin(), steps_.end(), [](const Step& step) {
+             return step.x % 4 == 0 && step.y % 16 == 0;
+           });
   }
 
   /// The zero points of eight rows are a word of the same order.
@@ -126,7 +125,7 @@ class Squares : FastDraft {
                     z.order == CodeOrder::interleaved && z.word_step == 1 &&
                     z.row % kSquareRows == 0 && p_.zero_point_overflow == ZeroPointOverflow::keep &&
                     rows().zero_point == 1 && p_.origin.zero_point % kSquareRows == 0 &&
-                    reinterpret_cast<uintptr_t>(z.data) % 4 == 0;
+                    is_aligned(z.data, 4);
     for (int d = 0; d < p_.rank; ++d) {
       const bool whole = d == rows_ || p_.dimensions[d].zero_point % kSquareRows == 0;
       f_.zero_words = f_.zero_words && whole;
