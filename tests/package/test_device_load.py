@@ -7,6 +7,7 @@ import re
 import shutil
 import sys
 import threading
+import types
 
 import ml_dtypes
 import numpy as np
@@ -213,6 +214,34 @@ def test_a_file_that_becomes_shorter_is_named(cuda, small_ring, fake_torch, chec
             cuda.host_settle()  # as torch does not give memory away before its stream is done
             fake_torch.made.clear()
             assert cuda.host_counts() == {**before, "waiting": 0}
+
+
+def test_tensors_side_by_side_stop_at_the_first_failure(cuda, small_ring, fake_torch, checkpoint):
+    copy = checkpoint.with_name("copy.safetensors")
+    shutil.copyfile(checkpoint, copy)
+    with safe_open(copy, "pt", "cuda") as file:
+        before = cuda.host_counts()
+        os.truncate(copy, 1000)
+        with pytest.raises(ValueError, match="copy.safetensors has no .* bytes from"):
+            file.get_tensors(file.keys())
+        cuda.host_settle()
+        fake_torch.made.clear()
+        assert cuda.host_counts() == {**before, "waiting": 0}
+
+
+def test_tensors_side_by_side_are_on_the_stream_of_the_caller(cuda, small_ring, fake_torch,
+                                                              checkpoint, monkeypatch):
+    seen, load = set(), _device_load.load
+
+    def recorded(*arguments):
+        seen.add((threading.current_thread(), fake_torch.cuda.current_stream(0).cuda_stream))
+        return load(*arguments)
+    monkeypatch.setattr(_device_load, "load", recorded)
+    with fake_torch.cuda.stream(types.SimpleNamespace(cuda_stream=112)), \
+            safe_open(checkpoint, "pt", "cuda") as file:
+        file.get_tensors(["w.weight"])
+        (thread, stream), = seen
+        assert thread is not threading.current_thread() and stream == 112
 
 
 def test_a_file_that_is_gone_is_not_found(host, small_ring, fake_torch, checkpoint):
