@@ -195,23 +195,24 @@ void FastDraft::take_first_indices() {
 }
 
 bool FastDraft::has_few_params() const {
+  // The first index that vectors have. The origin may be negative, if blocks of a range have the
+  // numbers that they have in the tensor: kernels add modulo 2^32.
   int64_t scale = scale_origin_;
   int64_t zero_point = zero_point_origin_;
-  int64_t group = 0;
-  if (f_.groups != 0) {
-    scale += int64_t{f_.groups} * f_.group_scale;
-    zero_point += int64_t{f_.groups} * f_.group_zero_point;
-  }
   for (const Step& step : steps_) {
-    for (const int64_t stride : {step.scale, step.zero_point, step.group}) {
-      if (stride < 0 || stride > kMostThreads) return false;
-    }
-    scale += (step.first + step.size) * step.scale;
-    zero_point += (step.first + step.size) * step.zero_point;
-    group += step.size * step.group;
-    if (std::max({scale, zero_point, group}) > kMostThreads) return false;
+    const int64_t block = step.has_blocks() ? step.first / step.block : 0;
+    if (step.scale < 0 || step.zero_point < 0) return false;
+    if (step.scale > kMostThreads || step.zero_point > kMostThreads) return false;
+    scale += block * step.scale;
+    zero_point += block * step.zero_point;
   }
-  return scale_origin_ >= 0 && zero_point_origin_ >= 0;
+  if (scale < 0 || zero_point < 0) return false;
+  for (const Step& step : steps_) {
+    scale += step.size * step.scale;
+    zero_point += step.size * step.zero_point;
+    if (scale > kMostThreads || zero_point > kMostThreads) return false;
+  }
+  return true;
 }
 
 bool FastDraft::has_few_codes() const {

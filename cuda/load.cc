@@ -26,6 +26,22 @@ Result<size_t> size_of(const StoredReader& reader) {
   return static_cast<size_t>(bytes);
 }
 
+/// The elements of an index of the outermost dimension: kernels compute whole ones together, and
+/// parts of them by other kernels.
+int64_t row_of(const Plan& plan) {
+  const int64_t count = element_count(plan);
+  if (plan.parameters.x_blocks || count == 0) return 1;
+  switch (plan.granularity) {
+    case Granularity::per_tensor: return 1;
+    case Granularity::strided: {
+      const auto several = [](const Dimension& d) { return d.size != 1; };
+      const auto outermost = std::find_if(plan.dimensions.begin(), plan.dimensions.end(), several);
+      return outermost == plan.dimensions.end() ? 1 : count / outermost->size;
+    }
+    default: return plan.outer != 1 ? plan.axis * plan.inner : plan.inner;
+  }
+}
+
 std::span<const std::byte> part(std::span<const std::byte> bytes, Range range) {
   return bytes.subspan(static_cast<size_t>(range.begin),
                        static_cast<size_t>(range.end - range.begin));
@@ -97,18 +113,21 @@ class Loading {
     return {bytes, format::has_packed_codes(plan_) ? bytes : slice};
   }
 
-  /// The ends of bands whose codes fit in a slot. Nothing where they do not, where the codes can
-  /// only be read in order, and where bands would read many codes more than once: then all codes
-  /// are on the device at once.
+  /// The ends of bands whose codes fit in a slot, and which end with rows if one fits. Nothing
+  /// where they do not, where the codes can only be read in order, and where bands would read many
+  /// codes more than once: then all codes are on the device at once.
   std::optional<std::vector<int64_t>> bands() const {
     const auto slot = static_cast<int64_t>(batch_.ring().slot_bytes());
     const int64_t most = (slot - kSlack) / code_bits(plan_) * 8 / 64 * 64;
     if (!readers_.codes->seekable() || most <= 0) return {};
     const int64_t count = element_count(plan_);
+    const int64_t row = row_of(plan_);
     std::vector<int64_t> ends;
     int64_t needless = 0;
     for (int64_t begin = 0; begin < count; begin = ends.back()) {
-      ends.push_back(format::chunk_end(plan_, begin, most));
+      const int64_t end = format::chunk_end(plan_, begin, most);
+      const int64_t of_rows = end - end % row;
+      ends.push_back(end < count && of_rows > begin ? of_rows : end);
       const Range bytes = codes_of({begin, ends.back()}).first;
       const int64_t size = bytes.end - bytes.begin;
       needless += size - (ends.back() - begin) * code_bits(plan_) / 8;

@@ -21,8 +21,7 @@ Status Ring::add_slot() {
   DEQUANT_TRY(std::byte* const memory, device_.allocate(slot_bytes_));
   slot.device = {memory, slot_bytes_};
   DEQUANT_TRY(slot.stream, device_.create_stream());
-  DEQUANT_TRY(slot.copied, device_.create_event());
-  DEQUANT_TRY(slot.done, device_.create_event());
+  DEQUANT_TRY(slot.used, device_.create_event());
   free_.push_back(&slot);
   return {};
 }
@@ -32,8 +31,7 @@ Ring::~Ring() {
   if (use()) {
     for (const auto& slot : slots_) {
       if (slot->stream != nullptr) (void)device_.synchronize(slot->stream);
-      if (slot->done != nullptr) device_.destroy(slot->done);
-      if (slot->copied != nullptr) device_.destroy(slot->copied);
+      if (slot->used != nullptr) device_.destroy(slot->used);
       if (slot->stream != nullptr) device_.destroy(slot->stream);
       if (!slot->device.empty()) device_.free(slot->device.data());
       if (!slot->pinned.empty()) device_.free_pinned(slot->pinned.data());
@@ -50,14 +48,14 @@ Result<Slot*> Ring::take() {
     slot = free_.front();
     free_.pop_front();
   }
-  const Status status = device_.synchronize(slot->copied);
+  const Status status = device_.synchronize(slot->used);
   if (status) return slot;
   (void)give(slot, false);
   return status.error();
 }
 
-Status Ring::give(Slot* slot, bool copied) {
-  Status status = copied ? device_.record(slot->copied, slot->stream) : Status();
+Status Ring::give(Slot* slot, bool used) {
+  Status status = used ? device_.record(slot->used, slot->stream) : Status();
   {
     const std::lock_guard lock(mutex_);
     free_.push_back(slot);
@@ -84,16 +82,18 @@ Result<Slot*> Batch::take() {
   return slot;
 }
 
-/// Under the mutex, as other batches record the same events.
+/// Another batch may have used a slot since, and recorded its event: then more is waited for.
 Status Batch::join() {
-  const std::lock_guard lock(ring_->mutex_);
+  std::set<Slot*> taken;
+  {
+    const std::lock_guard lock(ring_->mutex_);
+    taken.swap(taken_);
+  }
   Status first;
-  for (Slot* const slot : taken_) {
-    Status status = device().record(slot->done, slot->stream);
-    if (status) status = device().wait(stream_, slot->done);
+  for (Slot* const slot : taken) {
+    Status status = device().wait(stream_, slot->used);
     if (!status && first) first = std::move(status);
   }
-  taken_.clear();
   return first;
 }
 

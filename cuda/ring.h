@@ -21,8 +21,7 @@ struct Slot {
   std::span<std::byte> pinned;
   std::span<std::byte> device;
   Stream stream = nullptr;
-  Event copied = nullptr;  ///< after it `pinned` may be written again
-  Event done = nullptr;    ///< of Batch::join()
+  Event used = nullptr;  ///< after all that was on the stream when the slot was given back
 };
 
 /// Slots of equal size on one device. Threads take a slot, fill its pinned memory, put copies and
@@ -44,8 +43,8 @@ class Ring {
 
   /// A slot whose pinned memory may be written. Waits for one.
   Result<Slot*> take();
-  /// Gives a slot back. `copied`: copies from its pinned memory were put on its stream.
-  Status give(Slot* slot, bool copied);
+  /// Gives a slot back. `used`: copies and kernels were put on its stream.
+  Status give(Slot* slot, bool used);
 
  private:
   Ring(Device& device, int index, size_t slot_bytes)

@@ -207,6 +207,21 @@ TEST(CudaFast, LeavesBuffersThatAreNotAligned) {
   EXPECT_FALSE(is_fast(plan, {0, 60}, b));
 }
 
+/// Rows of a range begin within a block of rows: the buffer of scales begins with that block.
+TEST(CudaFast, TakesRangesThatBeginWithABlockOfRowsThatIsNotTheFirst) {
+  Random random(211);
+  for (const Element output : kOutputs) {
+    Plan plan{.input = int8, .output = output, .has_zero_point = true};
+    plan.granularity = Granularity::strided;
+    plan.dimensions = {{kRows, kColumns, 2, 2, kColumns, 4}, {kColumns, 1, 1, 1, 1, 128}};
+    Tensors t = testing::random_tensors(random, plan, 0);
+    Aligned aligned(t);
+    const Range range{6 * kColumns, 15 * kColumns};
+    EXPECT_TRUE(is_fast(plan, range, testing::slices_of(plan, range, aligned.buffers)));
+    ASSERT_TRUE(same_on_device(plan, range, testing::slices_of(plan, range, t.buffers()), 0));
+  }
+}
+
 /// Whole rows of a range are fast, what is left of others at both ends is not.
 TEST(CudaFast, TakesTheWholeRowsOfARange) {
   Random random(205);
