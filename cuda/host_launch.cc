@@ -1,9 +1,9 @@
 // cuda::run() on the host, for tests: a launch is a loop over the threads, and memory of the device
 // is memory of the host.
-#include "cuda/blocks.h"
-#include "cuda/fast.h"
-#include "cuda/kernels.h"
-#include "cuda/lower.h"
+#include "cuda/plan/blocks.h"
+#include "cuda/plan/fast.h"
+#include "cuda/plan/lower.h"
+#include "cuda/thread/kernels.h"
 
 namespace dequant::cuda {
 

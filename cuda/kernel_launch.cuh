@@ -3,8 +3,8 @@
 
 #include <cuda_runtime_api.h>
 
-#include "cuda/kernels.h"
 #include "cuda/launch.h"
+#include "cuda/thread/kernels.h"
 #include "text.h"
 
 namespace dequant::cuda {

@@ -1,8 +1,8 @@
 // Launching the kernel of a plan.
 #pragma once
 
-#include "cuda/block_plan.h"
-#include "cuda/fast_plan.h"
+#include "cuda/plan/block_plan.h"
+#include "cuda/plan/fast_plan.h"
 #include "dequant/status.h"
 
 struct CUstream_st;

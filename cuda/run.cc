@@ -1,8 +1,8 @@
 // cuda::run(): checks, then a launch on the caller's stream.
-#include "cuda/blocks.h"
-#include "cuda/fast.h"
 #include "cuda/launch.h"
-#include "cuda/lower.h"
+#include "cuda/plan/blocks.h"
+#include "cuda/plan/fast.h"
+#include "cuda/plan/lower.h"
 
 namespace dequant::cuda {
 

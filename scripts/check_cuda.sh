@@ -18,7 +18,7 @@ fi
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DDEQUANT_DEV=ON -DDEQUANT_CUDA=ON \
   -DDEQUANT_TOOLS=OFF -DDEQUANT_MODEL=OFF -DDEQUANT_INSTALL=OFF -DDEQUANT_BENCH=ON >/dev/null
 cmake --build "$build" --target dequant_cuda_kernels device_copy \
-  cuda/CMakeFiles/dequant_cuda.dir/{run,lower,device_cuda}.cc.o \
+  cuda/CMakeFiles/dequant_cuda.dir/{run,plan/lower,device/device_cuda}.cc.o \
   bench/cuda/CMakeFiles/device_bench.dir/device_bench.cc.o
 
 # What is checked is the code before it is for one architecture.

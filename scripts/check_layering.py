@@ -42,7 +42,8 @@ ALLOWED = {
     "src/c_api": ("dequant.h", "dequant/", "c_api/", "execute/tasks.h", *COMMON),
     # Kernels of devices share the arithmetic of the reference, but not the library's vector code.
     "cuda": ("dequant/", "dequant_cuda.h", *ELEMENT, *BLOCK, "plan/packing.h", "plan/ranges.h",
-             "cuda/", "cuda_runtime_api.h", "cuda_fp16.h", *COMMON),
+             "cuda/plan/", "cuda/thread/", "cuda/kernel_launch.cuh", "cuda/launch.h",
+             "cuda_runtime_api.h", "cuda_fp16.h", *COMMON),
     # formats.cc includes every format. Other folders include formats.h and FORMATS only.
     "format": ("dequant/", "format/"),
     "format/io": ("dequant/", "format/io/", "fmt/", "nettle/", "xxhash.h"),
@@ -89,15 +90,12 @@ ALLOWED = {
     "tools/run.cc": (*TOOLS, "format/onnx/evaluate.h"),
     "python/core": ("dequant/", *FORMATS, "conformance/directml/", "python/core/", "nanobind/"),
     # The module of CUDA devices; of the other module what both must agree on.
-    "python/cuda": ("dequant/", "cuda/device.h", "cuda/device_host.h", "cuda/load.h",
-                    "cuda/scratch.h", "python/core/device_call.h", "python/core/dlpack.h",
+    "python/cuda": ("dequant/", "cuda/device/", "python/core/device_call.h", "python/core/dlpack.h",
                     "python/core/raise.h", "python/core/unlocked.h", "python/cuda/", "nanobind/"),
     "cuda/c_api.cc": ("dequant_cuda.h", "dequant/", "c_api/", *COMMON),
-    # Loading model files onto a device, above the kernels.
-    **dict.fromkeys(("cuda/device.h", "cuda/device_cuda.cc", "cuda/device_host.cc",
-                     "cuda/device_host.h", "cuda/load.cc", "cuda/load.h", "cuda/ring.cc",
-                     "cuda/ring.h", "cuda/scratch.h", "cuda/upload.cc", "cuda/upload.h"),
-                    ("dequant/", "cuda/", "format/io/", "format/model/")),
+    # Operations of devices, and loading model files onto one, above the kernels.
+    "cuda/device": ("dequant/", "cuda/device/", "cuda_runtime_api.h", "format/io/",
+                    "format/model/"),
     # Fuzz targets include entry points for external data, not the functions behind these.
     "fuzz": ("dequant.h", "dequant/", "format/", "conformance/", "fuzz/", "flatbuffers/",
              "fmt/"),

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cuda/scratch.h"
+#include "cuda/device/scratch.h"
 #include "dequant/tensor.h"
 #include "python/core/raise.h"
 #include "python/core/unlocked.h"

@@ -2,7 +2,7 @@
 #include <memory>
 #include <string>
 
-#include "cuda/load.h"
+#include "cuda/device/load.h"
 #include "dequant/executor.h"
 #include "python/core/device_call.h"
 #include "python/core/raise.h"

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "cuda/device.h"
+#include "cuda/device/device.h"
 
 namespace dequant::python {
 

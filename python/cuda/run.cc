@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "cuda/scratch.h"
+#include "cuda/device/scratch.h"
 #include "dequant/cuda.h"
 #include "python/core/device_call.h"
 #include "python/core/raise.h"

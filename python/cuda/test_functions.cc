@@ -2,7 +2,7 @@
 #include "python/cuda/module.h"
 
 #ifdef DEQUANT_CUDA_HOST
-#include "cuda/device_host.h"
+#include "cuda/device/device_host.h"
 #endif
 
 namespace dequant::python {

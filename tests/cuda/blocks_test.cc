@@ -1,14 +1,14 @@
 // Vectors of blocks have the codes, scales and offsets of the definitions, and the bits of run() in
 // whole tensors; which elements are computed in vectors.
-#include "cuda/blocks.h"
+#include "cuda/plan/blocks.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cmath>
 
-#include "cuda/block_thread.h"
 #include "cuda/on_device.h"
+#include "cuda/thread/block_thread.h"
 #include "dequant/cuda.h"
 #include "dequant/gguf.h"
 #include "support/random_plan.h"

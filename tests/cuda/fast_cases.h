@@ -1,9 +1,9 @@
 // Plans that should have fast kernels, on aligned copies of their tensors.
 #pragma once
 
-#include "cuda/fast.h"
-#include "cuda/lower.h"
 #include "cuda/on_device.h"
+#include "cuda/plan/fast.h"
+#include "cuda/plan/lower.h"
 #include "support/random_plan.h"
 
 namespace dequant::testing {

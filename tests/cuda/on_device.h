@@ -2,7 +2,7 @@
 // buffers: the program links one of them.
 #pragma once
 
-#include "cuda/device.h"
+#include "cuda/device/device.h"
 #include "support/slices.h"
 
 namespace dequant::testing {

@@ -1,9 +1,9 @@
 // The parts of the kernels that replace divisions, tables and slow roundings.
 #include <gtest/gtest.h>
 
-#include "cuda/codes.h"
-#include "cuda/divisor.h"
-#include "cuda/narrow.h"
+#include "cuda/plan/divisor.h"
+#include "cuda/thread/codes.h"
+#include "cuda/thread/narrow.h"
 #include "element/traits.h"
 #include "support/random.h"
 

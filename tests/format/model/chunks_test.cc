@@ -9,8 +9,8 @@
 #include <mutex>
 #include <random>
 
-#include "cuda/device_host.h"
-#include "cuda/load.h"
+#include "cuda/device/device_host.h"
+#include "cuda/device/load.h"
 #include "format/model/stream.h"
 
 namespace dequant::format {

@@ -1,0 +1,155 @@
+// The devices of CUDA's runtime.
+#include <cuda_runtime_api.h>
+
+#include <string>
+
+#include "cuda/device/device.h"
+#include "dequant/cuda.h"
+
+namespace dequant::cuda {
+namespace {
+
+ErrorCode code_of(cudaError_t error) {
+  switch (error) {
+    case cudaErrorMemoryAllocation: return ErrorCode::out_of_memory;
+    case cudaErrorInvalidValue:
+    case cudaErrorInvalidDevice: return ErrorCode::invalid_argument;
+    case cudaErrorInsufficientDriver:
+    case cudaErrorNoDevice:
+    case cudaErrorStubLibrary:
+    case cudaErrorNotSupported: return ErrorCode::unsupported;
+    default: return ErrorCode::io;
+  }
+}
+
+/// The runtime also keeps the error for the next caller of cudaGetLastError(), who did not make it.
+Status check(const char* what, cudaError_t error) {
+  if (error == cudaSuccess) return {};
+  (void)cudaGetLastError();
+  std::string text = std::string("CUDA: ") + what + ": " + cudaGetErrorString(error);
+  if (error == cudaErrorInsufficientDriver || error == cudaErrorStubLibrary)
+    text += "; NVIDIA's driver (libcuda.so.1) is missing or too old";
+  return Error{code_of(error), std::move(text)};
+}
+
+cudaEvent_t event_of(Event event) { return static_cast<cudaEvent_t>(event); }
+
+class Cuda final : public Device {
+ public:
+  Result<int> count() override {
+    int number = 0;
+    DEQUANT_CHECK(check("the number of devices", cudaGetDeviceCount(&number)));
+    return number;
+  }
+
+  Result<int> current() override {
+    int device = 0;
+    DEQUANT_CHECK(check("the current device", cudaGetDevice(&device)));
+    return device;
+  }
+
+  Status use(int device) override { return check("choosing a device", cudaSetDevice(device)); }
+
+  Result<int> of(const void* memory) override {
+    cudaPointerAttributes facts{};
+    DEQUANT_CHECK(check("the device of an address", cudaPointerGetAttributes(&facts, memory)));
+    if (facts.type == cudaMemoryTypeDevice || facts.type == cudaMemoryTypeManaged)
+      return facts.device;
+    return Error{ErrorCode::invalid_argument, "an address that is of no device's memory"};
+  }
+
+  Result<std::byte*> allocate(size_t bytes, Stream stream) override {
+    void* memory = nullptr;
+    DEQUANT_CHECK(check("allocating memory", cudaMallocAsync(&memory, bytes, stream)));
+    return static_cast<std::byte*>(memory);
+  }
+
+  void free(std::byte* memory, Stream stream) noexcept override {
+    (void)cudaFreeAsync(memory, stream);
+  }
+
+  Result<std::byte*> allocate(size_t bytes) override {
+    void* memory = nullptr;
+    DEQUANT_CHECK(check("allocating memory", cudaMalloc(&memory, bytes)));
+    return static_cast<std::byte*>(memory);
+  }
+
+  void free(std::byte* memory) noexcept override { (void)cudaFree(memory); }
+
+  Result<std::byte*> allocate_pinned(size_t bytes) override {
+    void* memory = nullptr;
+    DEQUANT_CHECK(
+        check("allocating pinned memory", cudaHostAlloc(&memory, bytes, cudaHostAllocPortable)));
+    return static_cast<std::byte*>(memory);
+  }
+
+  void free_pinned(std::byte* memory) noexcept override { (void)cudaFreeHost(memory); }
+
+  Status copy_in(std::byte* device, std::span<const std::byte> host, Stream stream) override {
+    if (host.empty()) return {};
+    return check("copying to the device",
+                 cudaMemcpyAsync(device, host.data(), host.size(), cudaMemcpyHostToDevice, stream));
+  }
+
+  Status copy_out(std::span<std::byte> host, const std::byte* device, Stream stream) override {
+    if (host.empty()) return {};
+    DEQUANT_CHECK(
+        check("copying from the device",
+              cudaMemcpyAsync(host.data(), device, host.size(), cudaMemcpyDeviceToHost, stream)));
+    return synchronize(stream);
+  }
+
+  Status clear(std::byte* device, size_t bytes, Stream stream) override {
+    return check("clearing memory", cudaMemsetAsync(device, 0, bytes, stream));
+  }
+
+  Result<Stream> create_stream() override {
+    cudaStream_t stream = nullptr;
+    DEQUANT_CHECK(
+        check("making a stream", cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking)));
+    return stream;
+  }
+
+  void destroy(Stream stream) noexcept override { (void)cudaStreamDestroy(stream); }
+
+  Result<Event> create_event() override {
+    cudaEvent_t event = nullptr;
+    DEQUANT_CHECK(
+        check("making an event", cudaEventCreateWithFlags(&event, cudaEventDisableTiming)));
+    return Event{event};
+  }
+
+  void destroy(Event event) noexcept override { (void)cudaEventDestroy(event_of(event)); }
+
+  Status record(Event event, Stream stream) override {
+    return check("recording an event", cudaEventRecord(event_of(event), stream));
+  }
+
+  Status wait(Stream stream, Event event) override {
+    return check("waiting for an event", cudaStreamWaitEvent(stream, event_of(event), 0));
+  }
+
+  Status synchronize(Event event) override {
+    return check("waiting for the device", cudaEventSynchronize(event_of(event)));
+  }
+
+  Status synchronize(Stream stream) override {
+    return check("waiting for the device", cudaStreamSynchronize(stream));
+  }
+
+  Status run(const Plan& plan, std::optional<Range> elements, const Buffers& buffers, Stream stream,
+             uint32_t* faults) override {
+    const RunOptions options{stream, faults};
+    return elements ? cuda::run_range(plan, *elements, buffers, options)
+                    : cuda::run(plan, buffers, options);
+  }
+};
+
+}  // namespace
+
+Device& devices() {
+  static Cuda cuda;
+  return cuda;
+}
+
+}  // namespace dequant::cuda

@@ -1,0 +1,103 @@
+// Arithmetic on the strides of steps.
+#include "cuda/plan/steps.h"
+
+#include <cstddef>
+
+#include "cuda/plan/thread_tiles.h"
+
+namespace dequant::cuda {
+namespace {
+
+/// True if two steps are one: the outer one goes on where the inner one ends.
+bool are_one(const Step& outer, const Step& inner) {
+  const auto goes_on = [&](int64_t Step::*stride) {
+    return outer.*stride == inner.*stride * inner.size;
+  };
+  return !outer.has_blocks() && !inner.has_blocks() && goes_on(&Step::x) && goes_on(&Step::y) &&
+         goes_on(&Step::scale) && goes_on(&Step::zero_point) && goes_on(&Step::group);
+}
+
+}  // namespace
+
+bool divide(const Step& step, int64_t size, Step& outer, Step& inner) {
+  const bool blocks = step.has_blocks();
+  if (step.size % size != 0 || step.first % size != 0) return false;
+  if (blocks && step.block % size != 0) return false;
+  outer = inner = step;
+  outer.size = step.size / size;
+  outer.first = step.first / size;
+  inner.size = size;
+  inner.first = 0;
+  outer.x *= size;
+  outer.y *= size;
+  outer.group *= size;
+  if (blocks) {
+    outer.block = step.block / size;
+    inner.block = 1;
+    inner.scale = inner.zero_point = 0;
+  } else {
+    outer.scale *= size;
+    outer.zero_point *= size;
+  }
+  return true;
+}
+
+Steps without_whole_blocks(const Steps& steps) {
+  Steps out;
+  for (const Step& step : steps) {
+    Step blocks, within;
+    if (step.has_blocks() && divide(step, step.block, blocks, within)) {
+      out.push_back(blocks);
+      out.push_back(within);
+    } else {
+      out.push_back(step);
+    }
+  }
+  return out;
+}
+
+uint32_t take_linear(Steps& steps, int64_t Step::*stride) {
+  const int64_t bytes = steps.back().*stride;
+  if (bytes < 0 || bytes > kMostThreads) return 0;
+  int64_t threads = 1;
+  for (size_t i = steps.size(); i-- > 0; threads *= steps[i].size) {
+    if (steps[i].*stride != bytes * threads) return 0;
+  }
+  for (Step& step : steps) step.*stride = 0;
+  return static_cast<uint32_t>(bytes);
+}
+
+Steps merged(const Steps& steps) {
+  Steps out;
+  for (const Step& step : steps) {
+    if (step.size == 1 && step.first == 0) continue;
+    if (!out.empty() && are_one(out.back(), step)) {
+      const int64_t size = out.back().size * step.size;
+      out.back() = step;
+      out.back().size = size;
+    } else {
+      out.push_back(step);
+    }
+  }
+  return out;
+}
+
+void count_first(Steps& steps, size_t rows, size_t vectors) {
+  Step outer_rows, inner_rows, outer_vectors, inner_vectors;
+  const bool divided = divide(steps[rows], kTileRows, outer_rows, inner_rows) ||
+                       divide(steps[rows], kTileRows / 2, outer_rows, inner_rows);
+  if (!divided || !divide(steps[vectors], kTileVectors, outer_vectors, inner_vectors)) return;
+  steps[rows] = outer_rows;
+  steps[vectors] = outer_vectors;
+  steps.insert(steps.begin() + static_cast<std::ptrdiff_t>(vectors) + 1, inner_vectors);
+  steps.push_back(inner_rows);
+}
+
+void interleave(Steps& steps) {
+  const size_t vectors = steps.size() - (steps.back().x == 2 ? 2 : 1);
+  for (size_t rows = 0; rows < vectors; ++rows) {
+    if (steps[rows].x == 4) return count_first(steps, rows, vectors);
+  }
+}
+
+}  // namespace dequant::cuda

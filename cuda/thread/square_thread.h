@@ -1,0 +1,77 @@
+// What one thread of a kernel of squares does.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/plan/squares.h"
+#include "cuda/thread/fast_codes.h"
+#include "cuda/thread/fast_params.h"
+#include "cuda/thread/fast_spot.h"
+#include "cuda/thread/fast_store.h"
+
+namespace dequant::cuda {
+
+/// The zero points of a square's rows, as subtrahends of 2^23 + (code ^ sign).
+DEQUANT_HD inline void load_row_zeros(const FastPlan& f, uint32_t first,
+                                      Vector<float, kSquareRows>& zeros) noexcept {
+  const uint32_t sign = f.plan.x.sign;
+  if (f.zero_words) {
+    const uint32_t word = reinterpret_cast<const Word*>(f.plan.zero_point.data)[first >> 3];
+    for (int i = 0; i < kSquareRows; ++i) {
+      const uint32_t code = word >> ((i & 1) * 16 + (i >> 1) * 4) & 15;
+      zeros[i] = shifted_zero(value_of(f.plan.zero_point, code) + f.plan.zero_point_offset, sign);
+    }
+    return;
+  }
+  Vector<int32_t, kSquareRows> integers;
+  zeros_at(
+      f, [&](int i) { return first + static_cast<uint32_t>(i) * f.zero_point_step; }, integers);
+  for (int i = 0; i < kSquareRows; ++i) zeros[i] = shifted_zero(integers[i], sign);
+}
+
+/// What scales multiply, of the codes of row i of a square, which lie `shift` bits from the lowest.
+template <FastKind kKind, int kCount>
+DEQUANT_HD inline void row_values(const FastPlan& f, const Vector<uint32_t, kCount>& words,
+                                  int shift, float zero, Vector<float, kCount>& out) noexcept {
+  if constexpr (kKind == FastKind::integer) {
+    for (int j = 0; j < kCount; ++j) {
+      const uint32_t code = (words[j] ^ f.signs) >> shift & 15;
+      out[j] = std::bit_cast<float>(kShiftBits | code) - zero;
+    }
+  } else {
+    Vector<uint32_t, kCount> tops;
+    for (int j = 0; j < kCount; ++j) tops[j] = words[j] << (28 - shift);
+    float_values(f.number, tops, out);
+  }
+}
+
+/// The body of the kernel of squares: integers have the parameters of rows, floats of columns.
+template <FastKind kKind, int kCount>
+DEQUANT_HD inline void run_square_thread(const FastPlan& f, uint32_t thread) noexcept {
+  constexpr bool kByRow = kKind == FastKind::integer;
+  constexpr int kScales = kByRow ? kSquareRows : kCount;
+  if (thread >= f.vectors) return;
+  Vector<FastSpot, 1> spots;
+  fast_spots(f, thread, spots);
+  const FastSpot spot = spots[0];
+  Vector<uint32_t, kCount> words;
+  for (int j = 0; j < kCount; ++j) {
+    words[j] = *reinterpret_cast<const Word*>(f.x + spot.x + j * f.column_x);
+  }
+  Vector<float, kScales> scales;
+  scales_at(
+      f, [&](int i) { return spot.scale + static_cast<uint32_t>(i) * f.scale_step; }, scales);
+  bool careful = false;
+  for (int i = 0; i < kScales; ++i) careful = careful || !is_finite(scales[i]);
+  Vector<float, kSquareRows> row_zeros{};
+  if constexpr (kByRow) load_row_zeros(f, spot.zero_point, row_zeros);
+  for (int i = 0; i < kSquareRows; ++i) {
+    const int shift = f.interleaved ? (i & 1) * 16 + (i >> 1) * 4 : i * 4;
+    Vector<float, kCount> y;
+    row_values<kKind>(f, words, shift, row_zeros[i], y);
+    for (int j = 0; j < kCount; ++j) y[j] = y[j] * scales[kByRow ? i : j];
+    store_outputs(f.y + spot.y + i * f.row_y, outputs_of(f.plan.output, y, careful));
+  }
+}
+
+}  // namespace dequant::cuda
