@@ -14,7 +14,7 @@ enum class FastOrder : uint8_t {
   planes,    ///< rows of words, each 32 codes with a stream of some bits of each code after another
   of_bytes,  ///< floats of 6 bits, without words
   fields,    ///< neighbours are the same bits of neighbouring bytes
-  scattered,  ///< the same of bytes or words at any address, maybe of two slabs
+  scattered,  ///< the same bits of bytes or words at any address, in one slab or two
 };
 
 /// Where code i is. A vector begins at a multiple of its size and ends in the same row.

@@ -53,9 +53,9 @@ enum class FastParam : uint8_t {
 /// How a thread of a kernel of vectors gets parameters.
 enum class FastMode : uint8_t {
   groups,        ///< its vectors, or each two of them, have the parameters of a group
-  shared,        ///< all have those of one group
+  shared,        ///< all its vectors have the parameters of one group
   each,          ///< their elements have parameters each, the same ones in all vectors
-  indexed,       ///< their elements have those of the group index
+  indexed,       ///< each element has the parameters of its entry of the group index
   indexed_rows,  ///< the same, of rows whose parameters of a group are neighbours
   finishing,     ///< all have the parameters of one group, and the plan is not plain
 };
@@ -93,7 +93,7 @@ struct FastPlan {
   FastLayout zero_layout = {};
   bool high_first = false;
   uint32_t signs = 0;       ///< the sign bits of all codes of a word
-  uint32_t zero_signs = 0;  ///< the same of zero points
+  uint32_t zero_signs = 0;  ///< the sign bits of all zero points of a word
   bool each = false;        ///< every element has its own parameters, else every vector
   FastParam scale = FastParam::none;
   FastParam zero_point = FastParam::constant;  ///< of integers

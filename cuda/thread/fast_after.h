@@ -37,8 +37,8 @@ DEQUANT_HD inline bool finish_may_give_nan(const Computation& p, float scale,
          p.result_factor == 0;
 }
 
-/// From what is left of codes and integer zero points to results: `scale` and `offset`, a float
-/// zero point or the offset of a range, are those of a group.
+/// From differences of codes and integer zero points to results. `scale` is the scale of a group,
+/// `offset` the float zero point of the group or the offset of its range.
 template <int kCount>
 DEQUANT_HD inline void finish(const Computation& p, float scale, float offset,
                               Vector<float, kCount>& y) noexcept {

@@ -1,4 +1,5 @@
-// The scales and zero points of a vector: those of one group, or one for each element.
+// The scales and zero points of a vector: of one group, or a scale and a zero point for each
+// element.
 #pragma once
 
 #include <bit>

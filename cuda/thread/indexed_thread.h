@@ -9,7 +9,8 @@
 
 namespace dequant::cuda {
 
-/// The parameters of groups: from those of group 0 to theirs, and which entries are no groups.
+/// For each element the distance from the parameters of group 0 to the parameters of its group, and
+/// whether its entry of the group index is no group.
 template <int kCount>
 struct GroupOffsets {
   Vector<uint32_t, kCount> scale;

@@ -17,7 +17,7 @@ DEQUANT_HD inline uint32_t funnel(uint32_t low, uint32_t high, uint32_t shift) n
 #endif
 }
 
-/// The bits of `a` where `mask` has ones, else those of `b`.
+/// The bits of `a` where `mask` has ones, else the bits of `b`.
 DEQUANT_HD inline uint32_t selected(uint32_t mask, uint32_t a, uint32_t b) noexcept {
   return (a & mask) | (b & ~mask);
 }
