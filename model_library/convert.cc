@@ -1,7 +1,6 @@
 // Converting a model file for users of C++.
 #include "format/model/convert.h"
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "dequant/model.h"
@@ -16,11 +15,10 @@ Result<ModelConversion> convert_model(const std::string& input, const std::strin
   DEQUANT_TRY(const auto converted, model_library::convert_options(options));
   DEQUANT_TRY(format::ConvertReport report,
               format::convert(format::formats(), input, output, converted));
-  using Json = nlohmann::ordered_json;
   ModelConversion out;
   out.converted = report.converted.size();
   out.left = report.left.size();
-  out.json = format::to_json(report).dump(2, ' ', false, Json::error_handler_t::replace);
+  out.json = format::json_text(report, 2);
   out.warnings = std::move(report.warnings);
   return out;
 }

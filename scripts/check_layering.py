@@ -63,14 +63,14 @@ ALLOWED = {
     "format/tflite": ("dequant/", "format/dense/", "format/io/", "format/model/",
                       "format/profile/", "format/safetensors/", "format/tflite/", "flatbuffers/",
                       "fmt/", "nlohmann/"),
-    "format/diff": ("dequant/", "format/diff/", "format/io/", "format/model/"),
+    "format/diff": ("dequant/", "format/diff/", "format/io/", "format/model/", "fmt/"),
     # A format includes the common interface, and no other format.
     "format/onnx": ("dequant/", "format/dense/", "format/io/", "format/model/", "format/profile/",
                     "format/onnx/", "fmt/", "nlohmann/", "protozero/", "xxhash.h"),
     # The library of model files wraps what all formats have; its C API checks arguments as the
     # core's does.
     "model_library": ("dequant.h", "dequant/", "c_api/boundary.h", "format/formats.h",
-                      "format/io/", "format/model/", "model_library/", "nlohmann/"),
+                      "format/io/", "format/model/", "model_library/"),
     # Conformance code reads and writes files; format/ does not include conformance/.
     "conformance": ("dequant/", "conformance/", "format/io/", "format/json/", "format/npy/", "fmt/",
                     "nlohmann/"),

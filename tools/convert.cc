@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "format/formats.h"

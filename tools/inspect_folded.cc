@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "format/io/errors.h"

@@ -2,7 +2,7 @@
 // with names that differ in numbers only on one line.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "format/model/model_file.h"
 

@@ -1,7 +1,7 @@
 // Members that case files and result files have in common.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 

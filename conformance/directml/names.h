@@ -1,7 +1,7 @@
 // Reading the names of DirectML's enumerators from JSON, with or without their prefix.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string_view>
 
 #include "dequant/directml.h"

@@ -81,7 +81,7 @@ CheckpointNode gguf(Choices& c) {
   const Sizes stored{rows, blocks * block_bytes(type)};
   CheckpointNode node{{{"data", Element::uint8, stored}}, {}, "blocks"};
   if (form == "every_index") {
-    node.attributes["dtype"] = "float32";
+    node.attributes.emplace("dtype", std::string("float32"));
     node.tensors[0].set = consecutive_indices(type);
   }
   if (form == "scaled")

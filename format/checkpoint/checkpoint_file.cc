@@ -2,6 +2,7 @@
 #include "format/checkpoint/checkpoint_file.h"
 
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "format/checkpoint/format.h"
 #include "format/checkpoint/scheme.h"

@@ -2,6 +2,8 @@
 #include "format/checkpoint/config.h"
 
 #include <array>
+#include <map>
+#include <nlohmann/json.hpp>
 
 #include "format/checkpoint/names.h"
 #include "format/io/below.h"
@@ -70,20 +72,29 @@ Result<ordered_json> read_object(const std::string& path) {
 
 }  // namespace
 
+struct Config::Documents {
+  ordered_json config;
+  std::map<std::string_view, ordered_json> files;
+};
+
+Config::Config(std::shared_ptr<const Documents> documents) : documents_(std::move(documents)) {}
+
 Result<Config> Config::read(const Shards& shards) {
-  Config config;
-  if (!shards.is_folder()) return config;
-  DEQUANT_TRY(config.document_, read_object(fmt::format("{}/{}", shards.folder(), kConfig)));
+  auto documents = std::make_shared<Documents>();
+  if (!shards.is_folder()) return Config(std::move(documents));
+  DEQUANT_TRY(documents->config, read_object(fmt::format("{}/{}", shards.folder(), kConfig)));
   for (const std::string_view name : kQuantizationFiles) {
     DEQUANT_TRY(auto document, read_object(fmt::format("{}/{}", shards.folder(), name)));
-    if (!document.is_null()) config.files_.emplace(name, std::move(document));
+    if (!document.is_null()) documents->files.emplace(name, std::move(document));
   }
-  return config;
+  return Config(std::move(documents));
 }
 
+const ordered_json& Config::document() const { return documents_->config; }
+
 const ordered_json* Config::file(std::string_view name) const {
-  const auto at = files_.find(name);
-  return at == files_.end() ? nullptr : &at->second;
+  const auto at = documents_->files.find(name);
+  return at == documents_->files.end() ? nullptr : &at->second;
 }
 
 const ordered_json* Config::section_of(std::string_view name, const char* key) const {
@@ -92,8 +103,8 @@ const ordered_json* Config::section_of(std::string_view name, const char* key) c
 }
 
 const ordered_json* Config::quantization() const {
-  if (const ordered_json* own = find(document_, kQuantization)) return own;
-  const ordered_json* text = find(document_, kText);
+  if (const ordered_json* own = find(document(), kQuantization)) return own;
+  const ordered_json* text = find(document(), kText);
   if (const ordered_json* own = text == nullptr ? nullptr : find(*text, kQuantization)) return own;
   for (const OwnFile& own : kOwnFiles) {
     if (const ordered_json* section = section_of(own.name, own.key)) return section;
@@ -112,8 +123,7 @@ std::string Config::method() const {
 }
 
 std::optional<Element> Config::dtype() const {
-  for (const ordered_json* object :
-       {static_cast<const ordered_json*>(&document_), find(document_, kText)}) {
+  for (const ordered_json* object : {&document(), find(document(), kText)}) {
     if (object == nullptr) continue;
     for (const char* key : kDtypeKeys) {
       if (const auto type = float_type(find(*object, key))) return type;
@@ -123,7 +133,7 @@ std::optional<Element> Config::dtype() const {
 }
 
 ordered_json Config::dense(Element dtype) const {
-  ordered_json out = document_;
+  ordered_json out = document();
   make_dense(out, dtype);
   if (const auto text = out.find(kText); text != out.end()) make_dense(*text, dtype);
   return out;

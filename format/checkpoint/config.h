@@ -2,8 +2,8 @@
 // Other files that say how tensors are quantized, in checkpoints of some producers.
 #pragma once
 
-#include <map>
-#include <nlohmann/json.hpp>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +13,7 @@
 
 namespace dequant::format::checkpoint {
 
+/// Copies are of the same documents.
 class Config {
  public:
   /// Reads config.json and the files of kQuantizationFiles from the folder of a checkpoint, if they
@@ -20,7 +21,7 @@ class Config {
   static Result<Config> read(const Shards& shards);
 
   /// The whole document; null where there is no config.json.
-  const nlohmann::ordered_json& document() const { return document_; }
+  const nlohmann::ordered_json& document() const;
   /// One of kQuantizationFiles; null: it is not there.
   const nlohmann::ordered_json* file(std::string_view name) const;
   /// The object quantization_config, at the top level or in text_config, or else what
@@ -39,12 +40,14 @@ class Config {
   nlohmann::ordered_json dense(Element dtype) const;
 
  private:
+  struct Documents;
+  explicit Config(std::shared_ptr<const Documents> documents);
+
   /// The member of an object in one of kQuantizationFiles, or the whole object where the key is
   /// null; null: it is not there.
   const nlohmann::ordered_json* section_of(std::string_view name, const char* key) const;
 
-  nlohmann::ordered_json document_;
-  std::map<std::string_view, nlohmann::ordered_json> files_;
+  std::shared_ptr<const Documents> documents_;
 };
 
 }  // namespace dequant::format::checkpoint

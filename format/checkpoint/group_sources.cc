@@ -1,6 +1,8 @@
 // The groups of a checkpoint as sources of its dense tensors.
 #include "format/checkpoint/group_sources.h"
 
+#include <nlohmann/json.hpp>
+
 #include "format/io/errors.h"
 #include "format/io/hash.h"
 #include "format/model/tensor.h"

@@ -1,6 +1,8 @@
 // Lists of modules in configurations.
 #include "format/checkpoint/module_list.h"
 
+#include <nlohmann/json.hpp>
+
 #include "format/io/errors.h"
 
 namespace dequant::format::checkpoint {

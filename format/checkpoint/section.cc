@@ -1,6 +1,8 @@
 // An object of a configuration.
 #include "format/checkpoint/section.h"
 
+#include <nlohmann/json.hpp>
+
 #include "format/io/errors.h"
 
 namespace dequant::format::checkpoint {
@@ -21,6 +23,8 @@ const ordered_json* Section::find(std::string_view key) const {
   const auto at = object_->find(key);
   return at == object_->end() || at->is_null() ? nullptr : &*at;
 }
+
+bool Section::empty() const { return object_ == nullptr || object_->empty(); }
 
 Error Section::wrong(std::string_view key, std::string_view what) const {
   const ordered_json* value = find(key);

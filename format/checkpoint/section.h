@@ -1,7 +1,7 @@
 // An object of a configuration: its members by type, and errors that name them.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,7 +24,7 @@ class Section {
   /// The member, or null.
   const nlohmann::ordered_json* find(std::string_view key) const;
   bool has(std::string_view key) const { return find(key) != nullptr; }
-  bool empty() const { return object_ == nullptr || object_->empty(); }
+  bool empty() const;
 
   Result<std::optional<int64_t>> integer(std::string_view key) const;
   Result<std::optional<bool>> flag(std::string_view key) const;

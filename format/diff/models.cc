@@ -1,6 +1,8 @@
 // Comparing the tensors of two model files.
 #include "format/diff/models.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "format/diff/bands.h"

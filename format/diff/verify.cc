@@ -1,6 +1,8 @@
 // Verifying a float model against the quantized model that it was made from.
 #include "format/diff/verify.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "format/diff/bands.h"

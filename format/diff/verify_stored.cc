@@ -1,6 +1,8 @@
 // Verifying tensors that both models only store.
 #include "format/diff/verify_stored.h"
 
+#include <fmt/format.h>
+
 #include <bit>
 #include <cstring>
 

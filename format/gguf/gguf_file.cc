@@ -1,6 +1,8 @@
 // GGUF files as model files.
 #include "format/gguf/gguf_file.h"
 
+#include <nlohmann/json.hpp>
+
 #include "format/dense/audit.h"
 #include "format/gguf/describe.h"
 #include "format/gguf/format.h"

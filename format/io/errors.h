@@ -1,7 +1,7 @@
 // Making errors: formatted sentences, errors of the system, and escaped text from files.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cerrno>
 #include <cstring>

@@ -1,6 +1,8 @@
 // The report of a conversion as JSON.
 #include "format/model/report_json.h"
 
+#include <nlohmann/json.hpp>
+
 #include "format/model/plan_words.h"
 
 namespace dequant::format {
@@ -162,6 +164,10 @@ ordered_json to_json(const ConvertReport& report) {
   j["cleaned"] = to_json(report.cleaned);
   j["warnings"] = report.warnings;
   return j;
+}
+
+std::string json_text(const ConvertReport& report, int indent) {
+  return to_json(report).dump(indent, ' ', false, ordered_json::error_handler_t::replace);
 }
 
 ConvertedBytes converted_bytes(const ConvertReport& report) {

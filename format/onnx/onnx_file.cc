@@ -2,6 +2,7 @@
 #include "format/onnx/onnx_file.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "format/io/errors.h"
 #include "format/onnx/constant_reader.h"

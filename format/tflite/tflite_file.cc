@@ -2,6 +2,7 @@
 #include "format/tflite/tflite_file.h"
 
 #include <array>
+#include <nlohmann/json.hpp>
 
 #include "dequant/codes.h"
 #include "format/io/errors.h"

@@ -56,9 +56,7 @@ nb::tuple convert(nb::handle input, nb::handle contents, nb::handle folder, nb::
                         [from = path_of(input), to = to.value_or("")](const ConvertOptions& o) {
                           return format::convert(format::formats(), from, to, o);
                         });
-  const auto json = format::to_json(conversion.listen(progress));
-  const std::string text =
-      json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  const std::string text = format::json_text(conversion.listen(progress), -1);
   return nb::make_tuple(nb::str(text.data(), text.size()), conversion.written());
 }
 

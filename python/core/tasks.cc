@@ -19,8 +19,7 @@ using format::ConvertReport;
 using format::ShareOptions;
 
 nb::str text_of(const ConvertReport& report) {
-  const std::string text = format::to_json(report).dump(
-      -1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  const std::string text = format::json_text(report, -1);
   return nb::str(text.data(), text.size());
 }
 

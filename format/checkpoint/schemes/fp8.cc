@@ -4,6 +4,7 @@
 
 #include <array>
 #include <bit>
+#include <nlohmann/json.hpp>
 
 #include "format/checkpoint/schemes/schemes.h"
 #include "format/io/errors.h"

@@ -1,6 +1,7 @@
 // GPTQ: "X.qweight", "X.qzeros", "X.scales" and "X.g_idx" become "X.weight".
 #include <array>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "format/checkpoint/modules.h"
 #include "format/checkpoint/schemes/all_ones.h"

@@ -1,6 +1,8 @@
 // Rules of GPTQModel's "dynamic", in the order of the file: the first that matches counts.
 #include "format/checkpoint/schemes/gptq_modules.h"
 
+#include <nlohmann/json.hpp>
+
 #include "format/io/errors.h"
 
 namespace dequant::format::checkpoint {

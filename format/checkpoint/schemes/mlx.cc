@@ -1,5 +1,6 @@
 // MLX: "X.weight" of type U32, "X.scales" and, of affine weights, "X.biases" become "X.weight".
 #include <array>
+#include <nlohmann/json.hpp>
 
 #include "format/checkpoint/modules.h"
 #include "format/checkpoint/schemes/schemes.h"

@@ -1,6 +1,7 @@
 // Quark: "X.weight", "X.weight_scale" and, of integers, "X.weight_zero_point", as the
 // configuration of weights says.
 #include <array>
+#include <nlohmann/json.hpp>
 #include <unordered_map>
 #include <vector>
 
