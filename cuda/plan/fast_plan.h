@@ -108,9 +108,10 @@ struct FastPlan {
 
   // Of squares: see squares.h.
   bool square = false;
+  bool by_row = false;       ///< rows have parameters each, else columns
   bool interleaved = false;  ///< the codes of a word: 0, 2, 4, 6, 1, 3, 5, 7
   bool zero_words = false;   ///< the zero points of eight rows are a word as well
-  uint32_t scale_step = 0;  ///< from row to row, of floats from column to column; with `groups` too
+  uint32_t scale_step = 0;   ///< from row to row or from column to column; with `groups` too
   uint32_t zero_point_step = 0;
   int64_t column_x = 0;  ///< bytes of x from column to column
   int64_t row_y = 0;     ///< bytes of y from row to row

@@ -15,11 +15,12 @@ class Squares : FastDraft {
   explicit Squares(const DevicePlan& p) : FastDraft(p) {}
 
   std::optional<FastPlan> build() {
-    if (!set_kind() || !set_order() || !find_rows() || !set_strides()) return std::nullopt;
+    if (!set_kind() || !set_order() || !find_rows() || !set_any_strides()) return std::nullopt;
     if (!set_steps() || !set_addresses()) return std::nullopt;
     set_zero_words();
     if (!f_.plain || !set_params()) return std::nullopt;
     if (f_.zero_point == FastParam::none && !f_.zero_words) return std::nullopt;
+    if (p_.x.bits != 4 && !has_simple_params()) return std::nullopt;
     count_first(steps_, static_cast<size_t>(rows_), steps_.size() - 1);
     return finish();
   }
@@ -27,11 +28,14 @@ class Squares : FastDraft {
  private:
   const DeviceDimension& columns() const { return p_.dimensions[p_.rank - 1]; }
   const DeviceDimension& rows() const { return p_.dimensions[rows_]; }
-  bool by_row() const { return f_.kind == FastKind::integer; }
+  int64_t of_square() const { return square_rows(p_.x.bits); }
+  bool by_row() const { return f_.by_row; }
 
-  /// Neighbours in x are in one word, the first of eight in its lowest bits or interleaved.
+  /// Neighbours in x are in one word, the first of them in its lowest bits or interleaved.
   bool set_order() {
-    if (p_.x.bits != 4 || f_.kind == FastKind::codebook) return false;
+    if (f_.kind == FastKind::codebook) return false;
+    const bool is_wide = f_.kind == FastKind::integer && (p_.x.bits == 8 || p_.x.bits == 16);
+    if (p_.x.bits != 4 && !is_wide) return false;
     switch (p_.x.order) {
       case CodeOrder::of_element: return true;
       case CodeOrder::interleaved: f_.interleaved = true; break;
@@ -39,14 +43,14 @@ class Squares : FastDraft {
       case CodeOrder::stream: break;
       default: return false;
     }
-    return p_.x.word_step == 1 && p_.x.row % kSquareRows == 0;
+    return p_.x.word_step == 1 && p_.x.row % of_square() == 0;
   }
 
-  /// The dimension of which eight neighbours are a word.
+  /// The dimension of which neighbours are a word.
   bool find_rows() {
     if (p_.rank < 2 || columns().y != 1 || columns().size % count_ != 0) return false;
     for (int d = 0; d < p_.rank - 1; ++d) {
-      if (p_.dimensions[d].x == 1 && p_.dimensions[d].size % kSquareRows == 0) rows_ = d;
+      if (p_.dimensions[d].x == 1 && p_.dimensions[d].size % of_square() == 0) rows_ = d;
     }
     return rows_ >= 0;
   }
@@ -56,11 +60,28 @@ class Squares : FastDraft {
   }
   bool has_params(const DeviceDimension& d) const { return d.scale != 0 || zero_point_of(d) != 0; }
 
+  /// Zero points are stored as codes of x are, and scales as floats of 16 or 32 bits.
+  bool has_simple_params() const {
+    if (f_.scale == FastParam::bits8 || f_.changes_scale || f_.wraps) return false;
+    if (p_.zero_point_offset != 0) return false;
+    if (f_.zero_point == FastParam::constant) return true;
+    return f_.zero_point == (p_.x.bits == 8 ? FastParam::bits8 : FastParam::bits16);
+  }
+
+  /// The strides of rows or of columns, where the kernel takes both.
+  bool set_any_strides() {
+    f_.by_row = f_.kind == FastKind::integer;
+    if (set_strides()) return true;
+    if (p_.x.bits == 4) return false;
+    f_.by_row = false;
+    return set_strides();
+  }
+
   /// The strides within a square.
   bool set_strides() {
     const DeviceDimension& each = by_row() ? rows() : columns();
     const DeviceDimension& shared = by_row() ? columns() : rows();
-    const int64_t neighbours = by_row() ? count_ : kSquareRows;
+    const int64_t neighbours = by_row() ? count_ : of_square();
     if (has_params(each) && each.block != 1) return false;
     if (has_params(shared) && shared.block % neighbours != 0) return false;
     for (const int64_t stride : {each.scale, zero_point_of(each)}) {
@@ -69,7 +90,7 @@ class Squares : FastDraft {
     f_.square = true;
     f_.scale_step = static_cast<uint32_t>(each.scale);
     f_.zero_point_step = static_cast<uint32_t>(zero_point_of(each));
-    f_.column_x = columns().x / 2;
+    f_.column_x = columns().x * p_.x.bits / 8;
     f_.row_y = rows().y * y_bytes_;
     return true;
   }
@@ -77,9 +98,10 @@ class Squares : FastDraft {
   /// A dimension with `size` neighbours as one index.
   bool add_step(const DeviceDimension& d, int64_t size, bool shared) {
     const int64_t x = d.x * size;
-    if (x % kSquareRows != 0 || d.size % size != 0) return false;
+    if (x % of_square() != 0 || d.size % size != 0) return false;
     if (!is_modest(x) || !is_modest(d.y)) return false;
-    Step step{d.size / size, 0, d.block, x / 2, d.y * size * y_bytes_, d.scale, zero_point_of(d)};
+    Step step{d.size / size,         0,       d.block,         x * p_.x.bits / 8,
+              d.y * size * y_bytes_, d.scale, zero_point_of(d)};
     if (shared && has_params(d)) {
       step.block = d.block / size;
     } else {
@@ -95,12 +117,12 @@ class Squares : FastDraft {
     for (int d = 0; d < p_.rank; ++d) {
       const DeviceDimension& of = p_.dimensions[d];
       if (d > 0) unit *= of.size;
-      const int64_t size = d == rows_ ? kSquareRows : d == p_.rank - 1 ? count_ : 1;
+      const int64_t size = d == rows_ ? of_square() : d == p_.rank - 1 ? count_ : 1;
       const bool shared = d == rows_ ? !by_row() : d == p_.rank - 1 ? by_row() : true;
       if (!add_step(of, size, shared)) return false;
     }
     const Range e = fast_elements(p_);
-    if (rows_ == 0) unit *= kSquareRows;
+    if (rows_ == 0) unit *= of_square();
     if (e.begin >= e.end || e.begin % unit != 0 || e.end % unit != 0) return false;
     steps_.front().first = e.begin / unit;
     steps_.front().size = (e.end - e.begin) / unit;
@@ -108,8 +130,8 @@ class Squares : FastDraft {
   }
 
   bool set_addresses() {
-    if (p_.origin.x % kSquareRows != 0) return false;
-    f_.x = p_.x.data + p_.origin.x / 2;
+    if (p_.origin.x % of_square() != 0) return false;
+    f_.x = p_.x.data + p_.origin.x * p_.x.bits / 8;
     f_.y = p_.y + p_.origin.y * y_bytes_;
     f_.bits = p_.x.bits;
     return is_aligned(f_.x, 4) && is_aligned(f_.y, 16) && f_.column_x % 4 == 0 &&
@@ -122,12 +144,11 @@ class Squares : FastDraft {
   void set_zero_words() {
     const Codes& z = p_.zero_point;
     f_.zero_words = by_row() && p_.loads_zero_point && z.order == p_.x.order && z.bits == 4 &&
-                    z.order == CodeOrder::interleaved && z.word_step == 1 &&
-                    z.row % kSquareRows == 0 && p_.zero_point_overflow == ZeroPointOverflow::keep &&
-                    rows().zero_point == 1 && p_.origin.zero_point % kSquareRows == 0 &&
-                    is_aligned(z.data, 4);
+                    z.order == CodeOrder::interleaved && z.word_step == 1 && z.row % 8 == 0 &&
+                    p_.zero_point_overflow == ZeroPointOverflow::keep && rows().zero_point == 1 &&
+                    p_.origin.zero_point % 8 == 0 && is_aligned(z.data, 4);
     for (int d = 0; d < p_.rank; ++d) {
-      const bool whole = d == rows_ || p_.dimensions[d].zero_point % kSquareRows == 0;
+      const bool whole = d == rows_ || p_.dimensions[d].zero_point % 8 == 0;
       f_.zero_words = f_.zero_words && whole;
     }
   }

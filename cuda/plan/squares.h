@@ -1,4 +1,4 @@
-// Fast plans of matrices whose rows lie in x as columns: AWQ, gpt-oss.
+// Fast plans of matrices whose rows lie in x as columns: AWQ, gpt-oss, transposed axes.
 #pragma once
 
 #include <optional>
@@ -7,12 +7,13 @@
 
 namespace dequant::cuda {
 
-/// Rows of a square. Its columns are the elements of a vector.
-inline constexpr int kSquareRows = 8;
+/// Rows of a square, of codes of so many bits. Its columns are the elements of a vector.
+constexpr int square_rows(int bits) { return 32 / bits; }
 
-/// The FastPlan of squares of 8 rows and a vector of columns, of codes of 4 bits: 8 neighbours in
-/// x, which are a word, are a column. Integers have the parameters of a row for all columns of the
-/// square, floats those of a column for all rows. None for other plans.
+/// The FastPlan of squares of some rows and a vector of columns, of codes of 4 bits and of integers
+/// of 8 and 16: neighbours in x that are a word of 32 bits are a column. All columns of a square
+/// have the parameters of a row, as integers of 4 bits must, or all rows those of a column, as
+/// floats must. None for other plans.
 std::optional<FastPlan> squares(const DevicePlan& p) noexcept;
 
 }  // namespace dequant::cuda

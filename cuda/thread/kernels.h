@@ -43,11 +43,16 @@ struct FastBody {
   }
 };
 
-template <FastKind kKind, int kCount>
+template <FastKind kKind, int kBits, int kCount>
 struct SquareBody {
   static constexpr int kBlocks = 4;
   DEQUANT_HD static void run(const FastPlan& f, int64_t thread) noexcept {
-    run_square_thread<kKind, kCount>(f, static_cast<uint32_t>(thread));
+    const auto number = static_cast<uint32_t>(thread);
+    if constexpr (kBits == 4) {
+      run_square_thread<kKind, kCount>(f, number);
+    } else {
+      run_wide_square_thread<kBits, kCount>(f, number);
+    }
   }
 };
 
@@ -74,10 +79,22 @@ auto with_output(Element output, const Launch& launch) {
   return launch.template operator()<Body<8>>();
 }
 
-template <int kCount>
-using IntegerSquareBody = SquareBody<FastKind::integer, kCount>;
-template <int kCount>
-using FloatSquareBody = SquareBody<FastKind::floating, kCount>;
+/// The same for the body of squares.
+template <class Launch>
+auto with_square_body(const FastPlan& f, const Launch& launch) {
+  const auto with = [&]<FastKind kKind, int kBits>() {
+    if (f.plan.output == Element::float32) {
+      return launch.template operator()<SquareBody<kKind, kBits, 4>>();
+    }
+    return launch.template operator()<SquareBody<kKind, kBits, 8>>();
+  };
+  if (f.kind == FastKind::floating) return with.template operator()<FastKind::floating, 4>();
+  switch (f.bits) {
+    case 4: return with.template operator()<FastKind::integer, 4>();
+    case 8: return with.template operator()<FastKind::integer, 8>();
+    default: return with.template operator()<FastKind::integer, 16>();
+  }
+}
 
 /// The same for the body of a FastPlan.
 template <class Launch>
@@ -97,8 +114,7 @@ auto with_fast_body(const FastPlan& f, const Launch& launch) {
     }
   };
   using enum FastKind;
-  if (f.square && f.kind == integer) return with_output<IntegerSquareBody>(f.plan.output, launch);
-  if (f.square) return with_output<FloatSquareBody>(f.plan.output, launch);
+  if (f.square) return with_square_body(f, launch);
   if (f.kind == codebook) return of.template operator()<codebook, 4>();
   if (f.kind == wide) return of.template operator()<wide, 32>();
   if (f.kind == floating) {

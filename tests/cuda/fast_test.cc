@@ -192,6 +192,78 @@ TEST(CudaFast, TakesSquaresOfFloatsWithTheScalesOfColumns) {
   }
 }
 
+constexpr int64_t kChannels = 16;
+constexpr int64_t kPixels = 64;
+constexpr int64_t kImage = kChannels * kPixels;
+const std::array kTransposes{
+    Shape{
+        "nhwc to nchw, one scale",
+        {{2, kImage, 0, 0, kImage}, {kChannels, 1, 0, 0, kPixels}, {kPixels, kChannels, 0, 0, 1}}},
+    Shape{
+        "nhwc to nchw, a scale for each channel",
+        {{2, kImage, 0, 0, kImage}, {kChannels, 1, 1, 1, kPixels}, {kPixels, kChannels, 0, 0, 1}}},
+    Shape{
+        "nchw to nhwc, a scale for each channel",
+        {{2, kImage, 0, 0, kImage}, {kPixels, 1, 0, 0, kChannels}, {kChannels, kPixels, 1, 1, 1}}},
+    Shape{"rows in blocks of 4 of each column",
+          {{kPixels, 1, 1, 1, kChannels, 4}, {kChannels, kPixels, 16, 16, 1}}},
+    Shape{"columns in blocks of 8 of each row",
+          {{kChannels, 1, 8, 8, kPixels}, {kPixels, kChannels, 1, 1, 1, 8}}},
+    Shape{"a scale for each other row of x, which is a column",
+          {{kPixels, 1, 0, 0, kChannels}, {kChannels, kPixels + 8, 2, 2, 1}}},
+};
+
+TEST(CudaFast, TakesTransposesOfIntegersOf8And16Bits) {
+  Random random(212);
+  for (const Shape& shape : kTransposes) {
+    for (const Element output : kOutputs) {
+      for (const Element x : {uint8, int8, uint16, int16}) {
+        SCOPED_TRACE(shape.name);
+        Plan plan{.input = x, .output = output, .has_zero_point = random.coin()};
+        ASSERT_NO_FATAL_FAILURE(expect_fast(plan, shape.dimensions, random));
+      }
+    }
+  }
+}
+
+TEST(CudaFast, TakesTheWholeRowsOfARangeOfATranspose) {
+  Random random(213);
+  Plan plan{.input = uint8, .output = bfloat16, .has_zero_point = true};
+  plan.granularity = Granularity::strided;
+  plan.dimensions = {{kPixels, 1, 0, 0, kChannels}, {kChannels, kPixels, 1, 1, 1}};
+  Tensors t = testing::random_tensors(random, plan, 0);
+  Aligned aligned(t);
+  const std::array ranges{Range{4 * kChannels, 32 * kChannels},
+                          Range{kChannels, 9 * kChannels + 3}};
+  for (const Range range : ranges) {
+    EXPECT_TRUE(is_fast(plan, {4 * kChannels, 32 * kChannels}, aligned.buffers));
+    ASSERT_TRUE(same_on_device(plan, range, t.buffers(), 0));
+  }
+}
+
+TEST(CudaFast, LeavesTransposesThatAreNoSquares) {
+  Random random(214);
+  const std::array cases{
+      // Parameters of rows and of columns.
+      Dimensions{{kChannels, 1, kPixels, kPixels, kPixels}, {kPixels, kChannels, 1, 1, 1}},
+      // Neither blocks nor rows end with squares.
+      Dimensions{{kPixels, 1, 1, 1, kChannels, 3}, {kChannels, kPixels, 22, 22, 1}},
+      Dimensions{{6, 1, 0, 0, kPixels}, {kPixels, 6, 0, 0, 1}},
+      // Columns that are not aligned.
+      Dimensions{{kPixels, 1, 0, 0, kChannels}, {kChannels, kPixels + 2, 0, 0, 1}},
+  };
+  for (const Dimensions& dimensions : cases) {
+    Plan plan{.input = int8, .output = float16, .has_zero_point = true};
+    plan.granularity = Granularity::strided;
+    plan.dimensions = dimensions;
+    Tensors t = testing::random_tensors(random, plan, 0);
+    Aligned aligned(t);
+    const Range whole{0, element_count(plan)};
+    EXPECT_FALSE(is_fast(plan, whole, aligned.buffers)) << to_string(plan);
+    ASSERT_TRUE(same_on_device(plan, whole, t.buffers(), 0));
+  }
+}
+
 TEST(CudaFast, LeavesBuffersThatAreNotAligned) {
   Random random(207);
   Plan plan{.input = uint8, .output = float32, .inner = 64};
