@@ -171,8 +171,7 @@ class Bench {
 };
 
 struct Options {
-  std::vector<std::string> cells{"*/per_*", "*/blocked_*", "*/padded_x_scale_*", "checkpoint/*",
-                                 "gguf/*"};
+  std::vector<std::string> cells{"*/per_*", "*/blocked_*", "strided/*", "checkpoint/*", "gguf/*"};
   int64_t bytes = int64_t{1} << 30;
   int rounds = 9;
   bool sizes = false;

@@ -145,11 +145,14 @@ bool FastDraft::set_params() {
       p_.infinite_e8m0 || p_.tensor_scale_use != TensorScale::none || p_.rounds_scale;
   f_.signs = signs_of(p_.x);
   if (f_.scale == FastParam::none) return false;
-  if (p_.difference == Difference::shifted) return stored_float(p_.max_range) == f_.scale;
+  const auto is_large = [](FastParam p) { return p != FastParam::bits8 && p != FastParam::none; };
+  if (p_.difference == Difference::shifted) {
+    return is_large(f_.scale) && stored_float(p_.max_range) == f_.scale;
+  }
   const bool after = p_.adds_zero_point || p_.subtracts_zero_point;
   if (after || p_.difference == Difference::float_zero) {
     f_.offset = stored_float(p_.zero_point);
-    return f_.offset != FastParam::none;
+    return is_large(f_.offset);
   }
   f_.constant_zero = p_.implicit_zero_point;
   if (!p_.loads_zero_point) return true;

@@ -20,7 +20,9 @@ class Squares : FastDraft {
     set_zero_words();
     if (!f_.plain || !set_params()) return std::nullopt;
     if (f_.zero_point == FastParam::none && !f_.zero_words) return std::nullopt;
-    if (p_.x.bits != 4 && !has_simple_params()) return std::nullopt;
+    if (is_simple() ? !has_simple_params() : by_row() && f_.scale == FastParam::bits8) {
+      return std::nullopt;
+    }
     count_first(steps_, static_cast<size_t>(rows_), steps_.size() - 1);
     return finish();
   }
@@ -34,8 +36,8 @@ class Squares : FastDraft {
   /// Neighbours in x are in one word, the first of them in its lowest bits or interleaved.
   bool set_order() {
     if (f_.kind == FastKind::codebook) return false;
-    const bool is_wide = f_.kind == FastKind::integer && (p_.x.bits == 8 || p_.x.bits == 16);
-    if (p_.x.bits != 4 && !is_wide) return false;
+    const bool is_16 = f_.kind == FastKind::integer && p_.x.bits == 16;
+    if (p_.x.bits != 4 && p_.x.bits != 8 && !is_16) return false;
     switch (p_.x.order) {
       case CodeOrder::of_element: return true;
       case CodeOrder::interleaved: f_.interleaved = true; break;
@@ -60,19 +62,25 @@ class Squares : FastDraft {
   }
   bool has_params(const DeviceDimension& d) const { return d.scale != 0 || zero_point_of(d) != 0; }
 
+  /// True if the plan is for the kernel of squares with simple parameters, of rows or of columns.
+  bool is_simple() const { return p_.x.bits != 4 || (f_.kind == FastKind::integer && !by_row()); }
+
   /// Zero points are stored as codes of x are, and scales as floats of 16 or 32 bits.
   bool has_simple_params() const {
     if (f_.scale == FastParam::bits8 || f_.changes_scale || f_.wraps) return false;
-    if (p_.zero_point_offset != 0) return false;
+    if (f_.interleaved || p_.zero_point_offset != 0) return false;
     if (f_.zero_point == FastParam::constant) return true;
-    return f_.zero_point == (p_.x.bits == 8 ? FastParam::bits8 : FastParam::bits16);
+    switch (p_.x.bits) {
+      case 4: return f_.zero_point == FastParam::bits4;
+      case 8: return f_.zero_point == FastParam::bits8;
+      default: return f_.zero_point == FastParam::bits16;
+    }
   }
 
-  /// The strides of rows or of columns, where the kernel takes both.
+  /// Of floats of 4 bits there is no kernel with parameters of rows.
   bool set_any_strides() {
-    f_.by_row = f_.kind == FastKind::integer;
-    if (set_strides()) return true;
-    if (p_.x.bits == 4) return false;
+    f_.by_row = f_.kind == FastKind::integer || p_.x.bits != 4;
+    if (f_.by_row && set_strides()) return true;
     f_.by_row = false;
     return set_strides();
   }

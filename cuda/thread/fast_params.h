@@ -18,31 +18,36 @@ DEQUANT_HD inline float half_float(FastParam stored, uint32_t code) noexcept {
   return stored == FastParam::float16 ? widen_float16(code) : widen_bfloat16(code);
 }
 
-/// Floats at some indices of a tensor. How they are stored is decided once, so that the loads
-/// follow each other.
+/// Floats of 16 or 32 bits at some indices of a tensor. How they are stored is decided once, so
+/// that the loads follow each other.
 template <int kNumber, class Index>
-DEQUANT_HD inline void floats_at(FastParam stored, const Codes& codes, const Index& index,
-                                 Vector<float, kNumber>& out) noexcept {
-  Vector<uint32_t, kNumber> loaded;
+DEQUANT_HD inline void large_floats_at(FastParam stored, const Codes& codes, const Index& index,
+                                       Vector<float, kNumber>& out) noexcept {
   if (stored == FastParam::float32) {
     const auto* from = reinterpret_cast<const Word*>(codes.data);
     for (int u = 0; u < kNumber; ++u) out[u] = std::bit_cast<float>(uint32_t{from[index(u)]});
-  } else if (stored == FastParam::bits8) {
-    for (int u = 0; u < kNumber; ++u) loaded[u] = codes.data[index(u)];
-    for (int u = 0; u < kNumber; ++u) out[u] = float_of(codes.format, loaded[u]);
-  } else {
-    const auto* from = reinterpret_cast<const HalfWord*>(codes.data);
-    for (int u = 0; u < kNumber; ++u) loaded[u] = from[index(u)];
-    for (int u = 0; u < kNumber; ++u) out[u] = half_float(stored, loaded[u]);
+    return;
   }
+  Vector<uint32_t, kNumber> loaded;
+  const auto* from = reinterpret_cast<const HalfWord*>(codes.data);
+  for (int u = 0; u < kNumber; ++u) loaded[u] = from[index(u)];
+  for (int u = 0; u < kNumber; ++u) out[u] = half_float(stored, loaded[u]);
 }
 
-/// The scales at some indices, with the operations of load_scale().
+/// The same, also of 8 bits, of any format.
 template <int kNumber, class Index>
-DEQUANT_HD inline void scales_at(const FastPlan& f, const Index& index,
-                                 Vector<float, kNumber>& scales) noexcept {
+DEQUANT_HD inline void floats_at(FastParam stored, const Codes& codes, const Index& index,
+                                 Vector<float, kNumber>& out) noexcept {
+  if (stored != FastParam::bits8) return large_floats_at(stored, codes, index, out);
+  Vector<uint32_t, kNumber> loaded;
+  for (int u = 0; u < kNumber; ++u) loaded[u] = codes.data[index(u)];
+  for (int u = 0; u < kNumber; ++u) out[u] = float_of(codes.format, loaded[u]);
+}
+
+/// The operations of load_scale() on scales as they are stored.
+template <int kNumber>
+DEQUANT_HD inline void change_scales(const FastPlan& f, Vector<float, kNumber>& scales) noexcept {
   const Computation& p = f.plan;
-  floats_at(f.scale, p.scale, index, scales);
   if (!f.changes_scale) return;
   if (p.infinite_e8m0) {
     for (int u = 0; u < kNumber; ++u) {
@@ -58,6 +63,14 @@ DEQUANT_HD inline void scales_at(const FastPlan& f, const Index& index,
   }
   if (!p.rounds_scale) return;
   for (int u = 0; u < kNumber; ++u) scales[u] = round_quickly(p.scale_rounding, scales[u]);
+}
+
+/// The scales at some indices, with the operations of load_scale().
+template <int kNumber, class Index>
+DEQUANT_HD inline void scales_at(const FastPlan& f, const Index& index,
+                                 Vector<float, kNumber>& scales) noexcept {
+  floats_at(f.scale, f.plan.scale, index, scales);
+  change_scales(f, scales);
 }
 
 /// The integer zero points at some indices, with their offset.
@@ -152,8 +165,8 @@ DEQUANT_HD inline void load_group_floats(const FastPlan& f, const Vector<FastSpo
   if (p.difference == Difference::shifted) {
     const auto index = [&](int) { return spots[0].scale; };
     Vector<float, 1> min, max;
-    floats_at(f.scale, p.scale, index, min);
-    floats_at(f.scale, p.max_range, index, max);
+    large_floats_at(f.scale, p.scale, index, min);
+    large_floats_at(f.scale, p.max_range, index, max);
     const ScaleAndOffset both = range_params_of(p.rule, p.limits, min[0], max[0]);
     scales[0] = both.scale;
     offsets[0] = adds_offset(p.rule) ? both.offset : -0.0F;  // -0 changes no sum
@@ -162,7 +175,7 @@ DEQUANT_HD inline void load_group_floats(const FastPlan& f, const Vector<FastSpo
   load_group_scales(f, spots, scales);
   if (f.offset == FastParam::constant) return;
   const auto index = [&](int) { return spots[0].zero_point; };
-  floats_at(f.offset, p.zero_point, index, offsets);
+  large_floats_at(f.offset, p.zero_point, index, offsets);
 }
 
 /// Their zero points, as subtrahends of 2^23 + (code ^ sign).

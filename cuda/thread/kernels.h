@@ -4,6 +4,7 @@
 #include "cuda/thread/block_thread.h"
 #include "cuda/thread/fast_thread.h"
 #include "cuda/thread/indexed_thread.h"
+#include "cuda/thread/simple_square_thread.h"
 #include "cuda/thread/square_thread.h"
 #include "cuda/thread/thread.h"
 
@@ -43,16 +44,19 @@ struct FastBody {
   }
 };
 
-template <FastKind kKind, int kBits, int kCount>
+template <FastKind kKind, int kCount>
 struct SquareBody {
   static constexpr int kBlocks = 4;
   DEQUANT_HD static void run(const FastPlan& f, int64_t thread) noexcept {
-    const auto number = static_cast<uint32_t>(thread);
-    if constexpr (kBits == 4) {
-      run_square_thread<kKind, kCount>(f, number);
-    } else {
-      run_wide_square_thread<kBits, kCount>(f, number);
-    }
+    run_square_thread<kKind, kCount>(f, static_cast<uint32_t>(thread));
+  }
+};
+
+template <FastKind kKind, int kBits, int kCount>
+struct SimpleSquareBody {
+  static constexpr int kBlocks = 4;
+  DEQUANT_HD static void run(const FastPlan& f, int64_t thread) noexcept {
+    run_simple_square_thread<kKind, kBits, kCount>(f, static_cast<uint32_t>(thread));
   }
 };
 
@@ -82,17 +86,26 @@ auto with_output(Element output, const Launch& launch) {
 /// The same for the body of squares.
 template <class Launch>
 auto with_square_body(const FastPlan& f, const Launch& launch) {
-  const auto with = [&]<FastKind kKind, int kBits>() {
-    if (f.plan.output == Element::float32) {
-      return launch.template operator()<SquareBody<kKind, kBits, 4>>();
-    }
-    return launch.template operator()<SquareBody<kKind, kBits, 8>>();
+  const bool is_long = f.plan.output == Element::float32;
+  const auto with = [&]<FastKind kKind>() {
+    if (is_long) return launch.template operator()<SquareBody<kKind, 4>>();
+    return launch.template operator()<SquareBody<kKind, 8>>();
   };
-  if (f.kind == FastKind::floating) return with.template operator()<FastKind::floating, 4>();
+  const auto simple = [&]<FastKind kKind, int kBits>() {
+    if (is_long) return launch.template operator()<SimpleSquareBody<kKind, kBits, 4>>();
+    return launch.template operator()<SimpleSquareBody<kKind, kBits, 8>>();
+  };
+  using enum FastKind;
+  if (f.kind == floating) {
+    if (f.bits == 4) return with.template operator()<floating>();
+    return simple.template operator()<floating, 8>();
+  }
   switch (f.bits) {
-    case 4: return with.template operator()<FastKind::integer, 4>();
-    case 8: return with.template operator()<FastKind::integer, 8>();
-    default: return with.template operator()<FastKind::integer, 16>();
+    case 4:
+      if (f.by_row) return with.template operator()<integer>();
+      return simple.template operator()<integer, 4>();
+    case 8: return simple.template operator()<integer, 8>();
+    default: return simple.template operator()<integer, 16>();
   }
 }
 

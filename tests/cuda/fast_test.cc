@@ -205,21 +205,23 @@ const std::array kTransposes{
     Shape{
         "nchw to nhwc, a scale for each channel",
         {{2, kImage, 0, 0, kImage}, {kPixels, 1, 0, 0, kChannels}, {kChannels, kPixels, 1, 1, 1}}},
-    Shape{"rows in blocks of 4 of each column",
-          {{kPixels, 1, 1, 1, kChannels, 4}, {kChannels, kPixels, 16, 16, 1}}},
+    Shape{"rows in blocks of 8 of each column",
+          {{kPixels, 1, 1, 1, kChannels, 8}, {kChannels, kPixels, 8, 8, 1}}},
     Shape{"columns in blocks of 8 of each row",
           {{kChannels, 1, 8, 8, kPixels}, {kPixels, kChannels, 1, 1, 1, 8}}},
     Shape{"a scale for each other row of x, which is a column",
           {{kPixels, 1, 0, 0, kChannels}, {kChannels, kPixels + 8, 2, 2, 1}}},
 };
 
-TEST(CudaFast, TakesTransposesOfIntegersOf8And16Bits) {
+TEST(CudaFast, TakesTransposes) {
   Random random(212);
   for (const Shape& shape : kTransposes) {
     for (const Element output : kOutputs) {
-      for (const Element x : {uint8, int8, uint16, int16}) {
+      for (const Element x : {uint4, int4, uint8, int8, uint16, int16, float8e4m3fn, float8e5m2,
+                              float8e4m3fnuz, float8e5m2fnuz}) {
         SCOPED_TRACE(shape.name);
-        Plan plan{.input = x, .output = output, .has_zero_point = random.coin()};
+        Plan plan{.input = x, .output = output};
+        plan.has_zero_point = kind(x) != Kind::floating && random.coin();
         ASSERT_NO_FATAL_FAILURE(expect_fast(plan, shape.dimensions, random));
       }
     }
