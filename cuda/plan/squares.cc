@@ -51,6 +51,7 @@ class Squares : FastDraft {
   /// The dimension of which neighbours are a word.
   bool find_rows() {
     if (p_.rank < 2 || columns().y != 1 || columns().size % count_ != 0) return false;
+    if (columns().x % of_square() != 0) return false;
     for (int d = 0; d < p_.rank - 1; ++d) {
       if (p_.dimensions[d].x == 1 && p_.dimensions[d].size % of_square() == 0) rows_ = d;
     }

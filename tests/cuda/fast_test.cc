@@ -243,6 +243,21 @@ TEST(CudaFast, TakesTheWholeRowsOfARangeOfATranspose) {
   }
 }
 
+/// Columns of 65 codes of 4 bits: every second one begins within a byte.
+TEST(CudaFast, LeavesSquaresWhoseColumnsAreNoWholeWords) {
+  Random random(215);
+  for (const int64_t gap : {1, 2, 4}) {
+    Plan plan{.input = uint4, .output = bfloat16};
+    plan.granularity = Granularity::strided;
+    plan.dimensions = {{kPixels, 1, 0, 0, kChannels}, {kChannels, kPixels + gap, 0, 0, 1}};
+    Tensors t = testing::random_tensors(random, plan, 0);
+    Aligned aligned(t);
+    const Range whole{0, element_count(plan)};
+    EXPECT_FALSE(is_fast(plan, whole, aligned.buffers));
+    ASSERT_TRUE(same_on_device(plan, whole, t.buffers(), 0));
+  }
+}
+
 TEST(CudaFast, LeavesTransposesThatAreNoSquares) {
   Random random(214);
   const std::array cases{
