@@ -39,6 +39,16 @@ TEST(Plan, OfAnEmptyTensorHasNoElements) {
   }
 }
 
+TEST(Plan, RoundsZeroPointsUpToWordsWithoutOverflow) {
+  Plan plan{.input = Element::uint2, .has_zero_point = true};
+  plan.granularity = Granularity::strided;
+  plan.parameters.zero_point_overflow = ZeroPointOverflow::carry;
+  plan.dimensions = {{2, 1, 0, 16, 1}};
+  EXPECT_EQ(extents(plan).zero_point, 32);
+  plan.dimensions = {{2, 1, 0, INT64_MAX - 1, 1}};
+  EXPECT_EQ(extents(plan).zero_point, INT64_MAX);
+}
+
 TEST(Plan, PrintsAsOneLine) {
   Plan plan{.input = int4,
             .scale = float16,
