@@ -89,18 +89,27 @@ void run_ranges(const Plan& plan, const Tensors& t, Cursor& cursor, const Exact&
   require(joined == whole, "ranges joined differ from the whole tensor");
 }
 
-/// True if elements have all entries of the group index up to the last one: run() checks them all,
-/// a device those that elements have.
-bool has_whole_index(const Plan& plan) {
-  std::set<int64_t> entries{0};
+/// True if elements read every number between the first and the last one that they read, by their
+/// strides in the group index or in the zero points.
+bool reads_all(const Plan& plan, int64_t Dimension::*stride) {
+  std::set<int64_t> read{0};
   for (const Dimension& d : plan.dimensions) {
-    if (d.group_index == 0) continue;
-    const std::set<int64_t> outer = entries;
-    for (int64_t i = 1; i < d.size; ++i) {
-      for (const int64_t entry : outer) entries.insert(entry + i * d.group_index);
+    const int64_t block = stride == &Dimension::group_index ? 1 : d.block;
+    if (d.*stride == 0) continue;
+    const std::set<int64_t> outer = read;
+    for (int64_t i = block; i < d.size; i += block) {
+      for (const int64_t at : outer) read.insert(at + i / block * d.*stride);
     }
   }
-  return *entries.rbegin() + 1 == static_cast<int64_t>(entries.size());
+  return *read.rbegin() - *read.begin() + 1 == static_cast<int64_t>(read.size());
+}
+
+/// True if a device sees all that run() checks, which is also what no element reads: entries of the
+/// group index, and zero points of floats.
+bool sees_all(const Plan& plan) {
+  const bool has_groups = plan.parameters.group_index.groups != 0;
+  if (element_count(plan) == 0 || (has_groups && kind(plan.input) == Kind::floating)) return false;
+  return reads_all(plan, &Dimension::group_index) && reads_all(plan, &Dimension::zero_point);
 }
 
 /// The kernels of devices, whose bodies run on the host: the bits of run(), or a fault where run()
@@ -115,8 +124,7 @@ void run_on_device(const Plan& plan, const Tensors& t, const Status& done, const
   } else if (!accepted(status)) {
     require(untouched(other), "y is written to by a device that refuses");
   } else {
-    const bool sees_all = element_count(plan) != 0 && has_whole_index(plan);
-    require(cuda::needs_faults(plan) && (faults != 0 || !sees_all),
+    require(cuda::needs_faults(plan) && (faults != 0 || !sees_all(plan)),
             "a device runs what the reference refuses");
   }
 }
