@@ -20,9 +20,7 @@ class Squares : FastDraft {
     set_zero_words();
     if (!f_.plain || !set_params()) return std::nullopt;
     if (f_.zero_point == FastParam::none && !f_.zero_words) return std::nullopt;
-    if (is_simple() ? !has_simple_params() : by_row() && f_.scale == FastParam::bits8) {
-      return std::nullopt;
-    }
+    if (!kernel_reads_params()) return std::nullopt;
     count_first(steps_, static_cast<size_t>(rows_), steps_.size() - 1);
     return finish();
   }
@@ -76,6 +74,11 @@ class Squares : FastDraft {
       case 8: return f_.zero_point == FastParam::bits8;
       default: return f_.zero_point == FastParam::bits16;
     }
+  }
+
+  bool kernel_reads_params() const {
+    if (is_simple()) return has_simple_params();
+    return !by_row() || f_.scale != FastParam::bits8;
   }
 
   /// Of floats of 4 bits there is no kernel with parameters of rows.
@@ -153,11 +156,12 @@ class Squares : FastDraft {
   void set_zero_words() {
     const Codes& z = p_.zero_point;
     f_.zero_words = by_row() && p_.loads_zero_point && z.order == p_.x.order && z.bits == 4 &&
-                    z.order == CodeOrder::interleaved && z.word_step == 1 && z.row % 8 == 0 &&
-                    p_.zero_point_overflow == ZeroPointOverflow::keep && rows().zero_point == 1 &&
-                    p_.origin.zero_point % 8 == 0 && is_aligned(z.data, 4);
+                    z.order == CodeOrder::interleaved && z.word_step == 1 &&
+                    z.row % of_square() == 0 && p_.zero_point_overflow == ZeroPointOverflow::keep &&
+                    rows().zero_point == 1 && p_.origin.zero_point % of_square() == 0 &&
+                    is_aligned(z.data, 4);
     for (int d = 0; d < p_.rank; ++d) {
-      const bool whole = d == rows_ || p_.dimensions[d].zero_point % 8 == 0;
+      const bool whole = d == rows_ || p_.dimensions[d].zero_point % of_square() == 0;
       f_.zero_words = f_.zero_words && whole;
     }
   }

@@ -12,7 +12,7 @@ constexpr int square_rows(int bits) { return 32 / bits; }
 
 /// The FastPlan of squares of some rows and a vector of columns, of codes of 4 and 8 bits and of
 /// integers of 16: neighbours in x that are a word of 32 bits are a column. All columns of a square
-/// have the parameters of a row, or all rows those of a column. None for other plans.
+/// have the parameters of a row, or all rows the parameters of a column. None for other plans.
 std::optional<FastPlan> squares(const DevicePlan& p) noexcept;
 
 }  // namespace dequant::cuda

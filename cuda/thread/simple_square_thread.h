@@ -1,19 +1,16 @@
-// What one thread of a kernel of squares does, where parameters are stored plainly: of codes of 8
-// and 16 bits, and of integers of 4 with the parameters of columns.
+// What one thread of a kernel of squares does, where zero points are stored as x is and scales are
+// floats: of codes of 8 and 16 bits, and of integers of 4 bits with the parameters of columns.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
-#include "cuda/plan/squares.h"
-#include "cuda/thread/fast_codes.h"
 #include "cuda/thread/fast_params.h"
-#include "cuda/thread/fast_spot.h"
 #include "cuda/thread/fast_store.h"
+#include "cuda/thread/square_thread.h"
 
 namespace dequant::cuda {
 
-/// The parameters of rows and of columns: those that the plan does not have change no result.
+/// The parameters of rows and of columns: parameters that the plan does not have change no result.
 template <int kRows, int kCount>
 struct SquareParams {
   Vector<float, kRows> row_scales;
@@ -31,7 +28,8 @@ DEQUANT_HD inline uint32_t plain_code(const uint8_t* data, uint32_t i) noexcept 
   return data[i >> 1] >> ((i & 1) * 4) & 15;
 }
 
-/// Rows and columns have one way to load them, of as many as the more of them.
+/// Parameters of rows and of columns are loaded by the same instructions. A square has more of the
+/// one than of the other: the fewer ones are loaded repeatedly.
 template <FastKind kKind, int kBits, int kCount>
 DEQUANT_HD inline auto square_params(const FastPlan& f, const FastSpot& spot) noexcept {
   constexpr int kRows = square_rows(kBits);
@@ -68,45 +66,18 @@ DEQUANT_HD inline auto square_params(const FastPlan& f, const FastSpot& spot) no
   return out;
 }
 
-/// The codes of row i of a square: of integers 2^23 + (code ^ sign), of floats the value.
-template <FastKind kKind, int kBits, int kCount>
-DEQUANT_HD inline void codes_of_row(const FastPlan& f, const Vector<uint32_t, kCount>& words,
-                                    uint32_t i, Vector<float, kCount>& out) noexcept {
-  if constexpr (kKind == FastKind::floating) {
-    Vector<uint32_t, kCount> tops;
-    for (int j = 0; j < kCount; ++j) tops[j] = words[j] << (32 - kBits - i * kBits);
-    float_values(f.number, tops, out);
-  } else {
-    for (int j = 0; j < kCount; ++j) {
-      const uint32_t word = words[j] ^ f.signs;
-      uint32_t shifted = 0;
-      if constexpr (kBits == 4) {
-        shifted = kShiftBits | (word >> (i * 4) & 15);
-      } else {
-        shifted = permuted(word, kShiftBits, kBits == 8 ? 0x7650 + i : 0x7610 + i * 0x22);
-      }
-      out[j] = std::bit_cast<float>(shifted);
-    }
-  }
-}
-
 /// The body of the kernel of squares with simple parameters. Differences are integers below 2^24,
 /// so that both subtractions are exact.
 template <FastKind kKind, int kBits, int kCount>
 DEQUANT_HD inline void run_simple_square_thread(const FastPlan& f, uint32_t thread) noexcept {
   if (thread >= f.vectors) return;
-  Vector<FastSpot, 1> spots;
-  fast_spots(f, thread, spots);
-  const FastSpot spot = spots[0];
-  Vector<uint32_t, kCount> words;
-  for (int j = 0; j < kCount; ++j) {
-    words[j] = *reinterpret_cast<const Word*>(f.x + spot.x + j * f.column_x);
-  }
+  const Square<kCount> square = load_square<kCount>(f, thread);
+  const FastSpot& spot = square.spot;
   const auto params = square_params<kKind, kBits, kCount>(f, spot);
   const bool careful = params.careful || f.number.specials != Specials::none;
   for (int i = 0; i < square_rows(kBits); ++i) {
     Vector<float, kCount> y;
-    codes_of_row<kKind, kBits>(f, words, static_cast<uint32_t>(i), y);
+    row_codes<kKind, kBits>(f, square.words, i * kBits, y);
     if constexpr (kKind == FastKind::integer) {
       for (int j = 0; j < kCount; ++j) y[j] = y[j] - params.row_zeros[i] - params.column_zeros[j];
     }

@@ -1,6 +1,7 @@
 // What one thread of a kernel of squares does.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "cuda/plan/squares.h"
@@ -32,19 +33,45 @@ DEQUANT_HD inline void load_row_zeros(const FastPlan& f, uint32_t first,
   for (int i = 0; i < kSquareRows; ++i) zeros[i] = shifted_zero(integers[i], sign);
 }
 
-/// What scales multiply, of the codes of row i of a square, which lie `shift` bits from the lowest.
-template <FastKind kKind, int kCount>
-DEQUANT_HD inline void row_values(const FastPlan& f, const Vector<uint32_t, kCount>& words,
-                                  int shift, float zero, Vector<float, kCount>& out) noexcept {
-  if constexpr (kKind == FastKind::integer) {
-    for (int j = 0; j < kCount; ++j) {
-      const uint32_t code = (words[j] ^ f.signs) >> shift & 15;
-      out[j] = std::bit_cast<float>(kShiftBits | code) - zero;
-    }
-  } else {
+/// Where a square is, and its columns in x.
+template <int kCount>
+struct Square {
+  FastSpot spot;
+  Vector<uint32_t, kCount> words;
+};
+
+template <int kCount>
+DEQUANT_HD inline Square<kCount> load_square(const FastPlan& f, uint32_t thread) noexcept {
+  Vector<FastSpot, 1> spots;
+  fast_spots(f, thread, spots);
+  Square<kCount> out{spots[0], {}};
+  for (int j = 0; j < kCount; ++j) {
+    out.words[j] = *reinterpret_cast<const Word*>(f.x + out.spot.x + j * f.column_x);
+  }
+  return out;
+}
+
+/// The codes of a row of a square, `shift` bits from the lowest of each word: of integers
+/// 2^23 + (code ^ sign), of floats the value.
+template <FastKind kKind, int kBits, int kCount>
+DEQUANT_HD inline void row_codes(const FastPlan& f, const Vector<uint32_t, kCount>& words,
+                                 int shift, Vector<float, kCount>& out) noexcept {
+  if constexpr (kKind == FastKind::floating) {
     Vector<uint32_t, kCount> tops;
-    for (int j = 0; j < kCount; ++j) tops[j] = words[j] << (28 - shift);
+    for (int j = 0; j < kCount; ++j) tops[j] = words[j] << (32 - kBits - shift);
     float_values(f.number, tops, out);
+  } else {
+    const uint32_t row = static_cast<uint32_t>(shift) / kBits;
+    for (int j = 0; j < kCount; ++j) {
+      const uint32_t word = words[j] ^ f.signs;
+      uint32_t shifted = 0;
+      if constexpr (kBits == 4) {
+        shifted = kShiftBits | (word >> shift & 15);
+      } else {
+        shifted = permuted(word, kShiftBits, kBits == 8 ? 0x7650 + row : 0x7610 + row * 0x22);
+      }
+      out[j] = std::bit_cast<float>(shifted);
+    }
   }
 }
 
@@ -55,13 +82,8 @@ DEQUANT_HD inline void run_square_thread(const FastPlan& f, uint32_t thread) noe
   constexpr bool kByRow = kKind == FastKind::integer;
   constexpr int kScales = kByRow ? kSquareRows : kCount;
   if (thread >= f.vectors) return;
-  Vector<FastSpot, 1> spots;
-  fast_spots(f, thread, spots);
-  const FastSpot spot = spots[0];
-  Vector<uint32_t, kCount> words;
-  for (int j = 0; j < kCount; ++j) {
-    words[j] = *reinterpret_cast<const Word*>(f.x + spot.x + j * f.column_x);
-  }
+  const Square<kCount> square = load_square<kCount>(f, thread);
+  const FastSpot& spot = square.spot;
   Vector<float, kScales> scales;
   const auto scale_at = [&](int i) { return spot.scale + static_cast<uint32_t>(i) * f.scale_step; };
   if constexpr (kByRow) {
@@ -77,7 +99,10 @@ DEQUANT_HD inline void run_square_thread(const FastPlan& f, uint32_t thread) noe
   for (int i = 0; i < kSquareRows; ++i) {
     const int shift = f.interleaved ? (i & 1) * 16 + (i >> 1) * 4 : i * 4;
     Vector<float, kCount> y;
-    row_values<kKind>(f, words, shift, row_zeros[i], y);
+    row_codes<kKind, 4>(f, square.words, shift, y);
+    if constexpr (kByRow) {
+      for (int j = 0; j < kCount; ++j) y[j] = y[j] - row_zeros[i];
+    }
     for (int j = 0; j < kCount; ++j) y[j] = y[j] * scales[kByRow ? i : j];
     store_outputs(f.y + spot.y + i * f.row_y, outputs_of(f.plan.output, y, careful));
   }

@@ -89,7 +89,7 @@ void run_ranges(const Plan& plan, const Tensors& t, Cursor& cursor, const Exact&
   require(joined == whole, "ranges joined differ from the whole tensor");
 }
 
-/// True if elements read every number between the first and the last one that they read, by their
+/// True if elements read every index between the lowest and the highest one that they read, by the
 /// strides in the group index or in the zero points.
 bool reads_all(const Plan& plan, int64_t Dimension::*stride) {
   std::set<int64_t> read{0};
@@ -104,8 +104,8 @@ bool reads_all(const Plan& plan, int64_t Dimension::*stride) {
   return *read.rbegin() - *read.begin() + 1 == static_cast<int64_t>(read.size());
 }
 
-/// True if a device sees all that run() checks, which is also what no element reads: entries of the
-/// group index, and zero points of floats.
+/// True if a device sees all that run() checks: run() checks every entry of the group index and
+/// every zero point of floats, a device those that elements read.
 bool sees_all(const Plan& plan) {
   const bool has_groups = plan.parameters.group_index.groups != 0;
   if (element_count(plan) == 0 || (has_groups && kind(plan.input) == Kind::floating)) return false;

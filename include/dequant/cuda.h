@@ -12,8 +12,8 @@ struct CUstream_st;  // cudaStream_t is a pointer to it
 
 namespace dequant::cuda {
 
-/// What only the device can see of its tensors: bits of RunOptions::faults. They are of entries and
-/// zero points that elements have; dequant::run() also refuses what strides leave out.
+/// What only the device can see of its tensors: bits of RunOptions::faults. A fault is about a
+/// value that an element of y uses; dequant::run() checks values that strides leave out as well.
 enum class Fault : uint32_t {
   /// An entry of the group index is none of the plan's groups. The elements that read it are NaN.
   group_index = 1,

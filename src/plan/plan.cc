@@ -26,8 +26,8 @@ int64_t word_of(const Plan& plan) noexcept {
   return carry ? 32 / bits(zero_point_element(plan)) : 1;
 }
 
-/// A number of zero points, rounded up to whole words; the largest number where these are more,
-/// which no buffer has.
+/// A number of zero points, rounded up to whole words; INT64_MAX where the words have more, as many
+/// as no buffer has.
 int64_t whole_words(const Plan& plan, int64_t zero_points) noexcept {
   return checked_mul(ceil_div(zero_points, word_of(plan)), word_of(plan)).value_or(INT64_MAX);
 }
