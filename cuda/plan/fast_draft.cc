@@ -170,19 +170,27 @@ bool FastDraft::has_packed_zeros() {
          p_.zero_point.order != CodeOrder::planes && lay_out_rows(p_.zero_point, f_.zero_layout);
 }
 
+bool FastDraft::are_vectors(const Codes& codes, int64_t origin, int64_t Step::*stride) const {
+  const int64_t bytes = std::max<int64_t>(1, count_ * codes.bits / 8);
+  return is_aligned(codes.data, std::min<int64_t>(16, bytes)) && origin % count_ == 0 &&
+         std::all_of(steps_.begin(), steps_.end(),
+                     [&](const Step& step) { return step.*stride % count_ == 0; });
+}
+
+bool FastDraft::has_ranges_of_each() const {
+  return p_.difference == Difference::shifted && p_.rule != Rule::min_first &&
+         f_.scale == FastParam::float32 && are_vectors(p_.scale, scale_origin_, &Step::scale) &&
+         are_vectors(p_.max_range, scale_origin_, &Step::scale);
+}
+
 bool FastDraft::has_params_of_each() const {
-  const auto fits = [&](const uint8_t* data, int bits, int64_t origin, int64_t Step::*stride) {
-    return is_aligned(data, std::min<int64_t>(16, std::max<int64_t>(1, count_ * bits / 8))) &&
-           origin % count_ == 0 && std::all_of(steps_.begin(), steps_.end(), [&](const Step& step) {
-             return step.*stride % count_ == 0;
-           });
-  };
-  if (f_.scale == FastParam::bits8 || f_.changes_scale || !f_.plain) return false;
-  if (!fits(p_.scale.data, p_.scale.bits, scale_origin_, &Step::scale)) return false;
+  if (!f_.plain) return has_ranges_of_each();
+  if (f_.scale == FastParam::bits8 || f_.changes_scale) return false;
+  if (!are_vectors(p_.scale, scale_origin_, &Step::scale)) return false;
   if (f_.zero_point == FastParam::constant) return true;
   if (f_.zero_point == FastParam::packed || f_.wraps || p_.zero_point_offset != 0) return false;
   return p_.zero_point.sign == p_.x.sign &&
-         fits(p_.zero_point.data, p_.zero_point.bits, zero_point_origin_, &Step::zero_point);
+         are_vectors(p_.zero_point, zero_point_origin_, &Step::zero_point);
 }
 
 void FastDraft::take_first_indices() {
@@ -263,6 +271,8 @@ bool FastDraft::share_params(int64_t units, int64_t least_inner) {
 
 void FastDraft::share_params() {
   if (f_.square || f_.groups != 0) return;
+  // What a thread computes for ranges takes as long as eight vectors.
+  if (f_.mode() == FastMode::ranges && share_params(2 * kMostUnits, 4)) return;
   // Threads side by side write 64 bytes side by side, or at least a sector of 32 bytes: what a
   // thread with one vector computes besides takes longer than that vector.
   if (share_params(kMostUnits, 4) || f_.each) return;

@@ -32,7 +32,7 @@ class FastDraft {
   /// points may be FastParam::none.
   bool set_params();
 
-  /// True if the parameters of a vector's elements can be loaded as vectors, too.
+  /// True if the parameters, or ranges, of a vector's elements can be loaded as vectors, too.
   bool has_params_of_each() const;
 
   /// The FastPlan of the steps; none if threads, parameters or steps are too many.
@@ -54,6 +54,12 @@ class FastDraft {
 
  private:
   bool set_float();
+
+  /// The same of ranges.
+  bool has_ranges_of_each() const;
+
+  /// True if vectors begin at `origin` and at all multiples of a stride, and are aligned there.
+  bool are_vectors(const Codes& codes, int64_t origin, int64_t Step::*stride) const;
 
   /// True if zero points are rows of words, for FastParam::packed.
   bool has_packed_zeros();

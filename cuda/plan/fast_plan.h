@@ -58,7 +58,11 @@ enum class FastMode : uint8_t {
   indexed,       ///< each element has the parameters of its entry of the group index
   indexed_rows,  ///< the same, of rows whose parameters of a group are neighbours
   finishing,     ///< all have the parameters of one group, and the plan is not plain
+  ranges,        ///< their elements have ranges each, the same ones in all vectors
 };
+
+/// The widths of integers with ranges: run() takes no others.
+constexpr bool may_have_ranges(int bits) noexcept { return bits == 8 || bits == 16 || bits == 32; }
 
 /// A FloatFormat of at most 16 bits, of codes in the highest bits of 32.
 struct FastFloat {
@@ -69,7 +73,7 @@ struct FastFloat {
   float factor = 1;   ///< 2^(127 - bias)
 };
 
-/// The vectors of a thread, at most.
+/// The vectors of a thread, at most; in FastMode::ranges twice as many.
 inline constexpr int kMostUnits = 4;
 /// Its spots in FastMode::groups: it has one or two vectors with the parameters of each.
 inline constexpr int kGroupSpots = 2;
@@ -131,7 +135,7 @@ struct FastPlan {
   uint32_t vectors = 0;  ///< or squares; of those with the same parameters the first
   uint32_t threads = 0;
   FastMode mode() const noexcept {
-    if (!plain) return FastMode::finishing;
+    if (!plain) return each ? FastMode::ranges : FastMode::finishing;
     if (groups != 0) return has_rows ? FastMode::indexed_rows : FastMode::indexed;
     if (each) return FastMode::each;
     return units == kMostUnits ? FastMode::shared : FastMode::groups;

@@ -39,18 +39,19 @@ DEQUANT_HD inline bool finish_may_give_nan(const Computation& p, float scale,
 
 /// From differences of codes and integer zero points to results. `scale` is the scale of a group,
 /// `offset` the float zero point of the group or the offset of its range.
-template <int kCount>
+template <bool kMayHaveRanges, int kCount>
 DEQUANT_HD inline void finish(const Computation& p, float scale, float offset,
                               Vector<float, kCount>& y) noexcept {
+  const bool has_ranges = kMayHaveRanges && p.difference == Difference::shifted;
   if (p.difference == Difference::float_zero) {
     for (int j = 0; j < kCount; ++j) y[j] = y[j] - offset;
     round_all(p.zero_point.format, y);
-  } else if (p.difference == Difference::shifted) {
+  } else if (has_ranges) {
     const auto shift = static_cast<float>(p.shift);
     for (int j = 0; j < kCount; ++j) y[j] = y[j] - shift;
   }
   for (int j = 0; j < kCount; ++j) y[j] = y[j] * scale;
-  if (p.difference == Difference::shifted) {
+  if (has_ranges) {
     for (int j = 0; j < kCount; ++j) y[j] = y[j] + offset;
   }
   if (!p.has_after) return;

@@ -158,11 +158,12 @@ DEQUANT_HD inline void load_group_scales(const FastPlan& f, const Vector<FastSpo
 }
 
 /// Scale and offset of one group, for finish().
+template <bool kMayHaveRanges>
 DEQUANT_HD inline void load_group_floats(const FastPlan& f, const Vector<FastSpot, 1>& spots,
                                          Vector<float, 1>& scales,
                                          Vector<float, 1>& offsets) noexcept {
   const Computation& p = f.plan;
-  if (p.difference == Difference::shifted) {
+  if (kMayHaveRanges && p.difference == Difference::shifted) {
     const auto index = [&](int) { return spots[0].scale; };
     Vector<float, 1> min, max;
     large_floats_at(f.scale, p.scale, index, min);

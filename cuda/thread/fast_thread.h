@@ -161,13 +161,15 @@ DEQUANT_HD inline void run_each_thread(const FastPlan& f, uint32_t thread) noexc
 /// group. A loop keeps the kernel small.
 template <FastKind kKind, int kBits, int kCount>
 DEQUANT_HD inline void run_finishing_thread(const FastPlan& f, uint32_t thread) noexcept {
+  constexpr bool kMayHaveRanges =
+      (kKind == FastKind::integer || kKind == FastKind::wide) && may_have_ranges(kBits);
   if (thread >= f.vectors) return;
   Vector<FastSpot, 1> spots;
   Vector<float, 1> scales;
   Vector<float, 1> offsets{};
   Vector<ZeroOf<kKind>, 1> zeros{};
   fast_spots(f, thread, spots);
-  load_group_floats(f, spots, scales, offsets);
+  load_group_floats<kMayHaveRanges>(f, spots, scales, offsets);
   if constexpr (kKind == FastKind::integer || kKind == FastKind::wide) {
     load_group_zeros(f, spots, zeros);
   }
@@ -187,7 +189,7 @@ DEQUANT_HD inline void run_finishing_thread(const FastPlan& f, uint32_t thread) 
     const auto all = all_of<kCount>(zeros[0]);
     Vector<float, kCount> y;
     fast_values<kKind, kBits, kCount>(f, stored[0], all, y);
-    finish(f.plan, scales[0], offsets[0], y);
+    finish<kMayHaveRanges>(f.plan, scales[0], offsets[0], y);
     store_outputs(f.y + spots[0].y + u * f.unit_y, outputs_of(f.plan.output, y, careful));
   }
 }

@@ -4,6 +4,7 @@
 #include "cuda/thread/block_thread.h"
 #include "cuda/thread/fast_thread.h"
 #include "cuda/thread/indexed_thread.h"
+#include "cuda/thread/ranges_thread.h"
 #include "cuda/thread/simple_square_thread.h"
 #include "cuda/thread/square_thread.h"
 #include "cuda/thread/thread.h"
@@ -41,6 +42,14 @@ struct FastBody {
     } else {
       run_group_thread<kKind, kBits, kMode == FastMode::shared, kCount>(f, number);
     }
+  }
+};
+
+template <int kCount>
+struct RangesBody {
+  static constexpr int kBlocks = 5;
+  DEQUANT_HD static void run(const FastPlan& f, int64_t thread) noexcept {
+    run_ranges_thread<kCount>(f, static_cast<uint32_t>(thread));
   }
 };
 
@@ -128,6 +137,7 @@ auto with_fast_body(const FastPlan& f, const Launch& launch) {
   };
   using enum FastKind;
   if (f.square) return with_square_body(f, launch);
+  if (f.mode() == FastMode::ranges) return with_output<RangesBody>(f.plan.output, launch);
   if (f.kind == codebook) return of.template operator()<codebook, 4>();
   if (f.kind == wide) return of.template operator()<wide, 32>();
   if (f.kind == floating) {

@@ -61,22 +61,31 @@ DEQUANT_HD inline ScaleAndOffset min_first_params(const CodeLimits& codes, float
   return {scale, on_grid - lowest};
 }
 
-/// Of the rules that are not documented.
-DEQUANT_HD inline ScaleAndOffset range_params_of(Rule rule, const CodeLimits& codes, float min,
-                                                 float max) noexcept {
+DEQUANT_HD inline ScaleAndOffset min_combined_params(const CodeLimits& codes, float min,
+                                                     float max) noexcept {
+  // 255, 65535, or 2^32: the difference of the int32 limits as floats.
+  const float span = static_cast<float>(codes.highest) - static_cast<float>(codes.lowest);
+  return {(max - min) / span, min};
+}
+
+/// Of Rule::scaled and Rule::scaled_narrow_range.
+DEQUANT_HD inline ScaleAndOffset scaled_params(Rule rule, const CodeLimits& codes, float min,
+                                               float max) noexcept {
   const auto highest = static_cast<float>(codes.highest);
-  if (rule == Rule::min_combined) {
-    // 255, 65535, or 2^32: the difference of the int32 limits as floats.
-    const float span = highest - static_cast<float>(codes.lowest);
-    return {(max - min) / span, min};
-  }
-  if (rule == Rule::min_first) return min_first_params(codes, min, max);
   const float from_max = max / highest;
   if (codes.lowest == 0) return {from_max, 0};
   const float from_min =
       min / static_cast<float>(codes.lowest + (rule == Rule::scaled_narrow_range ? 1 : 0));
   // As std::max: the first unless it is less, so a NaN of min stays and one of max does not.
   return {from_min < from_max ? from_max : from_min, 0};
+}
+
+/// Of the rules that are not documented.
+DEQUANT_HD inline ScaleAndOffset range_params_of(Rule rule, const CodeLimits& codes, float min,
+                                                 float max) noexcept {
+  if (rule == Rule::min_combined) return min_combined_params(codes, min, max);
+  if (rule == Rule::min_first) return min_first_params(codes, min, max);
+  return scaled_params(rule, codes, min, max);
 }
 
 /// Of the documented rules.

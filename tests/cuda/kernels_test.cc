@@ -132,6 +132,11 @@ TEST(CudaKernels, GiveRulesOfRangesTheBitsOfRun) {
       plan.axis = random.in(1, 9);
       plan.outer = random.in(1, 3);
       plan.inner = random.in(1, 20);
+    } else if (random.coin()) {  // a range for each element of rows of vectors
+      plan.granularity = Granularity::per_axis;
+      plan.axis = 8 * random.in(1, 9);
+      plan.outer = random.in(1, 40);
+      plan.inner = 1;
     }
     const auto ranges = [&] {
       std::vector<uint32_t> out(static_cast<size_t>(scale_count(plan)));
