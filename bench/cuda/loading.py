@@ -11,14 +11,17 @@ not count:
 
     reading   only reading all bytes of the files, by --threads threads, 8 MiB at a time
     copying   only copying as many bytes from pinned memory to the device, 8 MiB at a time
+    ring      both at once, as dequant does: through its pinned buffers, without kernels
     dequant   dequant.safetensors.load_file(folder, device)
     torch     safetensors.torch.load_file(file, device) of each file, and torch's expression
 
-All dense tensors of `dequant` and `torch` stay on the device until the last one is there. Prints
-the medians; the share of the slower of reading and copying that each of the two reaches; the peaks
-of memory over what was in use before: of the process, without files that are mapped and without
-what a driver pins (dequant has 64 MiB of that), and of the whole device. In the end both load file
-by file, and all bits are compared.
+The difference of `ring` from the first two is what memory of the host and calls of CUDA take; that
+of `dequant` from `ring`, tensors and kernels. --slots and --slot-kib try other buffers than the
+package has. All dense tensors of `dequant` and `torch` stay on the device until the last one is
+there. Prints the medians; the share of the slower of reading and copying that each of the last
+three reaches; the peaks of memory over what was in use before: of the process, without files that
+are mapped and without what a driver pins (dequant has 64 MiB of that), and of the whole device. In
+the end both load file by file, and all bits are compared.
 
 Exit codes: 0 done, 1 dequant reaches less than --share or bits differ, 2 usage, 5 the device or a
 package is missing, or memory is too small for --gib.
@@ -45,6 +48,7 @@ try:
     import device as devices
     import dequant.safetensors
     import memory
+    from dequant import _device_load
     import safetensors.torch
     import schemes
     import torch
@@ -118,6 +122,15 @@ def copying(folder, a):
         targets[i % SLOTS][:part].copy_(sources[i % SLOTS][:part], non_blocking=True)
 
 
+def ring(folder, a):
+    files = files_of(folder)
+    target = torch.empty(max(path.stat().st_size for path in files), dtype=torch.uint8,
+                         device=a.device)
+    a.begin()
+    for path in files:
+        _device_load.load_bytes(str(path), 0, target[:path.stat().st_size], a.threads)
+
+
 def by_dequant(folder, a):
     return dequant.safetensors.load_file(folder, device=a.device, threads=a.threads)
 
@@ -130,7 +143,12 @@ def by_torch(folder, a):
     return found
 
 
-WAYS = {"reading": reading, "copying": copying, "dequant": by_dequant, "torch": by_torch}
+WAYS = {"reading": reading, "copying": copying, "ring": ring, "dequant": by_dequant,
+        "torch": by_torch}
+
+
+def ways_of(device):
+    return [way for way in WAYS if way != "ring" or device != "cpu"]  # which has none
 
 
 def synchronize(device):
@@ -141,7 +159,7 @@ def synchronize(device):
 def warm_up(way, folder, a):
     """What a process does once: it starts the device, pins memory, loads kernels."""
     torch.zeros(1, device=a.device)
-    if way == "dequant":
+    if way in ("dequant", "ring"):
         with dequant.safetensors.safe_open(folder, "pt", a.device, threads=a.threads) as file:
             file.get_tensor(file.keys()[0])
     elif way == "torch":
@@ -187,7 +205,8 @@ def compared(folder, a):
 def in_a_process(way, folder, a):
     """The result of measured() or compared() from a process of its own."""
     command = [sys.executable, __file__, "--way", way, "--in", str(folder), "--device", a.device,
-               "--scheme", a.scheme, "--threads", str(a.threads)]
+               "--scheme", a.scheme, "--threads", str(a.threads), "--slots", str(a.slots),
+               "--slot-kib", str(a.slot_kib)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(f"loading: {way} failed")
@@ -202,7 +221,7 @@ def all_ways(folder, a):
                 pass
     found = []
     for _ in range(a.rounds):
-        for way in WAYS:
+        for way in ways_of(a.device):
             found.append(in_a_process(way, folder, a))
             print(f"{way}: {found[-1]['seconds']:.2f} s", file=sys.stderr)
     return {"ways": found, "bits": in_a_process("compare", folder, a), "scheme": a.scheme,
@@ -211,15 +230,18 @@ def all_ways(folder, a):
 
 
 def medians(report):
-    seconds = {way: statistics.median(row["seconds"] for row in report["ways"]
-                                      if row["way"] == way) for way in WAYS}
+    rows = report["ways"]
+    seconds = {way: statistics.median(row["seconds"] for row in rows if row["way"] == way)
+               for way in {row["way"] for row in rows}}
     slower = max(seconds["reading"], seconds["copying"])
-    return seconds, {way: slower / seconds[way] for way in ("dequant", "torch")}
+    return seconds, {way: slower / seconds[way] for way in ("ring", "dequant", "torch")
+                     if way in seconds}
 
 
 def table(report):
     seconds, shares = medians(report)
     names = {"reading": "reading the bytes only", "copying": "copying pinned memory only",
+             "ring": "both through dequant's buffers, without kernels",
              "dequant": "dequant.safetensors.load_file",
              "torch": "safetensors.torch.load_file and torch's expression"}
     heading = (f"{report['device']}, {report['scheme']}, {report['bytes'] / 1e9:.1f} GB stored, "
@@ -229,6 +251,8 @@ def table(report):
              "| what | s | GB/s stored | share | peak of the host, MiB | of the device, MiB |",
              "| --- | ---: | ---: | ---: | ---: | ---: |"]
     for way, name in names.items():
+        if way not in seconds:
+            continue
         peaks = [max(row[where] for row in report["ways"] if row["way"] == way) >> 20
                  for where in ("host", "device")]
         share = f"{shares[way]:.2f}" if way in shares else ""
@@ -250,6 +274,10 @@ def parsed(arguments):
     parser.add_argument("--scheme", choices=DENSE, default="fp8")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--slots", type=int, default=_device_load.SLOTS,
+                        help="pinned buffers (default: %(default)s)")
+    parser.add_argument("--slot-kib", type=int, default=_device_load.SLOT_BYTES >> 10,
+                        help="KiB of each (default: %(default)s)")
     parser.add_argument("--share", type=float, default=0.9, help="less has the exit code 1")
     parser.add_argument("--json", type=pathlib.Path, help="a file for all results")
     parser.add_argument("--into", type=pathlib.Path,
@@ -260,6 +288,7 @@ def parsed(arguments):
 
 def main(arguments=None):
     a = parsed(arguments)
+    _device_load.SLOTS, _device_load.SLOT_BYTES = a.slots, a.slot_kib << 10
     if a.way:
         one = compared(a.where, a) if a.way == "compare" else measured(a.way, a.where, a)
         print(json.dumps(one))

@@ -216,7 +216,7 @@ def test_a_checkpoint_is_loaded_in_each_way(scheme, small, tmp_path, monkeypatch
                          str(document)]) == 0
     report = json.loads((tmp_path / "report.json").read_text())
     assert report["bits"] == {"weights": 6, "unequal": 0}
-    assert [row["way"] for row in report["ways"]] == [*loading.WAYS] * 2
+    assert [row["way"] for row in report["ways"]] == loading.ways_of("cpu") * 2
     assert len(small) == 9 and all(row["seconds"] > 0 for row in report["ways"])
     text = document.read_text()
     assert text.startswith("a\n") and text.endswith("<!-- end of tables -->\nb\n")
@@ -235,9 +235,27 @@ def test_other_bits_and_a_small_share_are_failures(small, tmp_path, monkeypatch,
 
 
 def test_shares_are_those_of_the_slower_of_reading_and_copying():
-    seconds = {"reading": (1, 9, 2), "copying": (3, 4, 5), "dequant": (5, 5, 5), "torch": (8, 8, 9)}
-    ways = [{"way": way, "seconds": s} for way, all_of in seconds.items() for s in all_of]
-    assert loading.medians({"ways": ways})[1] == {"dequant": 4 / 5, "torch": 4 / 8}
+    seconds = {"reading": (1, 9, 2), "copying": (3, 4, 5), "ring": (4, 5, 6), "dequant": (5, 5, 5),
+               "torch": (8, 8, 9)}
+    ways = [{"way": way, "seconds": s, "host": 0, "device": 0}
+            for way, all_of in seconds.items() for s in all_of]
+    shares = loading.medians({"ways": ways})[1]
+    assert shares == {"ring": 4 / 5, "dequant": 4 / 5, "torch": 4 / 8}
+    table = loading.table({"ways": ways, "device": "NONE", "scheme": "fp8", "bytes": 10**10,
+                           "threads": 1, "rounds": 3, "bits": {"weights": 6, "unequal": 0}})
+    assert ("| both through dequant's buffers, without kernels | 5.00 | 2.00 | 0.80 | 0 | 0 |"
+            in table.splitlines())
+
+
+def test_a_ring_of_another_size_is_that_of_all_processes(small, tmp_path, monkeypatch):
+    monkeypatch.setattr(memory, "available", lambda: 1 << 40)
+    device_load = loading._device_load
+    monkeypatch.setattr(device_load, "SLOTS", device_load.SLOTS)
+    monkeypatch.setattr(device_load, "SLOT_BYTES", device_load.SLOT_BYTES)
+    assert loading.main(arguments_of("fp8", tmp_path, monkeypatch, "--share", "0", "--rounds", "1",
+                                     "--slots", "3", "--slot-kib", "512")) == 0
+    assert (device_load.SLOTS, device_load.SLOT_BYTES) == (3, 512 << 10)
+    assert all(command[-4:] == ["--slots", "3", "--slot-kib", "512"] for command in small)
 
 
 def test_a_checkpoint_that_does_not_fit_is_refused(monkeypatch):
