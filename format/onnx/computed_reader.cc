@@ -26,7 +26,7 @@ Result<std::unique_ptr<StoredReader>> ComputedReader::open(const Model& model, E
   DEQUANT_TRY(auto x, open_constant(model, files, d.x, each));
   DEQUANT_TRY(const int64_t count, element_count(computation.type().shape));
   std::unique_ptr<ComputedReader> reader(new ComputedReader(computation, count, std::move(x)));
-  DEQUANT_TRY(reader->scale_, open_parameters(model, files, d.scale, each));
+  DEQUANT_TRY(reader->scale_, open_parameters(model, files, *d.scale, each));
   if (d.zero_point) {
     DEQUANT_TRY(reader->zero_, open_parameters(model, files, *d.zero_point, each));
   }

@@ -92,7 +92,9 @@ Result<RecipeReaders> open_inputs(const Model& model, ExternalFiles& files, cons
                                   int64_t memory) {
   RecipeReaders readers;
   DEQUANT_TRY(readers.codes, open_constant(model, files, d.x, memory));
-  DEQUANT_TRY(readers.scale, open_constant(model, files, d.scale, memory));
+  if (d.scale) {
+    DEQUANT_TRY(readers.scale, open_constant(model, files, *d.scale, memory));
+  }
   if (d.zero_point) {
     DEQUANT_TRY(readers.zero_point, open_constant(model, files, *d.zero_point, memory));
   }

@@ -24,7 +24,7 @@ constexpr size_t kMostRemembered = size_t{1} << 14;
 constexpr int64_t kStep = int64_t{1} << 16;
 
 int count_computed(const Dequantization& d) {
-  return 1 + d.x.nodes() + d.scale.nodes() + (d.zero_point ? d.zero_point->nodes() : 0);
+  return 1 + d.x.nodes() + d.scale->nodes() + (d.zero_point ? d.zero_point->nodes() : 0);
 }
 
 }  // namespace
@@ -158,7 +158,7 @@ Result<Decision> Constants::inputs_of(Graph& graph, Node& node, int depth) {
   }
   // Checks that the stored bytes have the size of the shape before any decision.
   for (const Tensor* t :
-       {d.x.tensor, d.scale.tensor, d.zero_point ? d.zero_point->tensor : nullptr}) {
+       {d.x.tensor, d.scale->tensor, d.zero_point ? d.zero_point->tensor : nullptr}) {
     if (t == nullptr) continue;
     DEQUANT_TRY(const auto reader, TensorReader::open(model_.source, files_, *t));
   }
@@ -187,7 +187,7 @@ Status Constants::plan_dequantize(Dequantization& d) const {
   std::optional<TensorType> zero;
   if (d.zero_point) zero = d.zero_point->type();
   const TensorType x = d.x.type();
-  DEQUANT_TRY(d.plan, plan_node(*d.graph, *d.node, x, d.scale.type(), zero));
+  DEQUANT_TRY(d.plan, plan_node(*d.graph, *d.node, x, d.scale->type(), zero));
   if (d.plan.granularity == Granularity::per_tensor) return {};
   const Attribute* axis = d.node->attribute("axis");
   d.axis = axis == nullptr ? 1 : axis->i;  // within the rank, as the plan was made with it
@@ -199,7 +199,7 @@ Status Constants::plan_dequantize(Dequantization& d) const {
 Result<std::string> Constants::plan_quantize(Dequantization& d) const {
   std::optional<TensorType> zero;
   if (d.zero_point) zero = d.zero_point->type();
-  auto node = onnx::plan_quantize(*d.graph, *d.node, d.x.type(), d.scale.type(), zero);
+  auto node = onnx::plan_quantize(*d.graph, *d.node, d.x.type(), d.scale->type(), zero);
   if (!node) return std::string(node.error().message);
   d.plan = node->plan;
   d.axis = node->axis;
@@ -209,7 +209,7 @@ Result<std::string> Constants::plan_quantize(Dequantization& d) const {
   const Quantizer quantizer(d.plan);
   DEQUANT_TRY(const auto x, open_constant(model_, files_, d.x, kMostZeroPointBytes));
   DEQUANT_TRY(const ParameterReader scale,
-              open_parameters(model_, files_, d.scale, kMostZeroPointBytes));
+              open_parameters(model_, files_, *d.scale, kMostZeroPointBytes));
   std::optional<ParameterReader> zeros;
   if (d.zero_point) {
     DEQUANT_TRY(zeros, open_parameters(model_, files_, *d.zero_point, kMostZeroPointBytes));

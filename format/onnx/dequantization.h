@@ -84,7 +84,7 @@ struct Dequantization {
   Plan plan;
   std::optional<int64_t> axis;  ///< counted from the front; none if per tensor
   Constant x;
-  Constant scale;
+  std::optional<Constant> scale = {};  ///< none: the scales are in blocks, beside the codes
   std::optional<Constant> zero_point;
   std::optional<Constant> group_index = {};
   std::optional<Constant> codebook = {};
@@ -101,8 +101,7 @@ struct Dequantization {
   /// which is the operator's own.
   template <class Visit>
   void for_each_parameter(Visit visit) const {
-    visit(scale);
-    for (const auto* c : {&zero_point, &group_index})
+    for (const auto* c : {&scale, &zero_point, &group_index})
       if (*c) visit(**c);
   }
 };

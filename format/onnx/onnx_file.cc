@@ -133,7 +133,8 @@ DenseTensor OnnxFile::dense_tensor(std::shared_ptr<const Dequantization> d) cons
   static_cast<TensorFacts&>(tensor) = facts_of(*d->graph, *d->node);
   tensor.shape = d->x.type().shape;
   tensor.stored = stored_tensor(d->x);
-  tensor.recipe = {d->plan, d->axis, stored_tensor(d->scale), {}};
+  tensor.recipe = {d->plan, d->axis, {}, {}};
+  if (d->scale) tensor.recipe->scale = stored_tensor(*d->scale);
   if (d->zero_point) tensor.recipe->zero_point = stored_tensor(*d->zero_point);
   if (d->group_index) tensor.recipe->group_index = stored_tensor(*d->group_index);
   if (d->codebook) {

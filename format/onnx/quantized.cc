@@ -20,12 +20,15 @@ constexpr size_t kMostNamed = 20;
 /// Quantized operators of ONNX and ONNX Runtime whose names do not follow the rule of
 /// says_quantized().
 constexpr std::array<std::string_view, 2> kOnnx{"ConvInteger", "MatMulInteger"};
-constexpr std::array<std::string_view, 12> kMicrosoft{
+constexpr std::array<std::string_view, 15> kMicrosoft{
+    "GatherPacked",
     "GemmFloat8",
     "MatMulBnb4",
     "MatMulFpQ4",
     "MatMulInteger16",
     "MatMulIntegerToFloat",
+    "MatMulPacked",
+    "MoEPacked",
     "MulInteger",
     "NhwcMaxPool",  // for uint8 and int8 only
     "QAttention",
@@ -42,9 +45,9 @@ struct CacheScales {
   size_t key;
   size_t value;
 };
-constexpr std::array<CacheScales, 3> kCaches{CacheScales{"GroupQueryAttention", 12, 13},
-                                             CacheScales{"PagedAttention", 14, 15},
-                                             CacheScales{"SparsePagedAttention", 19, 20}};
+constexpr std::array<CacheScales, 4> kCaches{
+    CacheScales{"DynamicSparseAttention", 18, 19}, CacheScales{"GroupQueryAttention", 12, 13},
+    CacheScales{"PagedAttention", 14, 15}, CacheScales{"SparsePagedAttention", 19, 20}};
 
 template <size_t kSize>
 bool is_in(const std::array<std::string_view, kSize>& names, std::string_view name) {

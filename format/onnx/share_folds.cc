@@ -38,7 +38,7 @@ bool can_read(const Rewire& rewire, const std::vector<Use>& uses, const Dequanti
 DequantizationKey key_of(const Dequantization& d) {
   return {d.graph,
           d.x.identity(),
-          d.scale.identity(),
+          identity_of(d.scale),
           identity_of(d.zero_point),
           identity_of(d.group_index),
           d.plan.outer,

@@ -6,7 +6,8 @@ import pytest
 from onnx import numpy_helper
 
 import dequant
-from weight_models import OPTIONS, TABLES, Weight, bnb4, table
+from weight_models import (OPTIONS, PACKED, TABLES, Weight, bnb4, packed_product, packed_table,
+                           table)
 
 
 def nbits(**options):
@@ -19,6 +20,8 @@ MODELS = {
     **{f"GatherBlockQuantized, {name}": (table, options, "data")
        for name, options in TABLES.items()},
     **{f"MatMulBnb4, {k} inputs": (bnb4, dict(k=k), "b") for k in (32, 40)},
+    **{f"GatherPacked, {kind}": (packed_table, dict(kind=kind), "data") for kind in PACKED},
+    "MatMulPacked": (packed_product, dict(), "b"),
 }
 
 

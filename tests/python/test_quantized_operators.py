@@ -16,7 +16,7 @@ from support import (EXAMPLES, TENSORS, constant, convert, dequant, dq, model, n
 QUANTIZED = "a quantized operator, which dequant does not rewrite"
 ARITHMETIC = "its arithmetic is quantized (strip-qdq replaces it)"
 # Float without an option, unless what the node has is unsound, as here.
-WEIGHTS = ["MatMulNBits", "GatherBlockQuantized", "MatMulBnb4"]
+WEIGHTS = ["MatMulNBits", "GatherBlockQuantized", "MatMulBnb4", "GatherPacked", "MatMulPacked"]
 
 
 def bits(kind):
@@ -43,7 +43,9 @@ NOT_QUANTIZED = {
     ("", "ImageDecoder"): "takes the bytes of a file",
     ("", "RoiAlign"): "says that it does not quantize coordinates",
     ("com.microsoft", "EngramGate"): "speaks of a projection that may be quantized",
+    ("com.microsoft", "DynamicSparseAttention"): "quantized where its cache has scales",
     ("com.microsoft", "GroupQueryAttention"): "quantized where its cache has scales",
+    ("com.microsoft", "MoEGroupRouter"): "speaks of a projection that is not quantized",
     ("com.microsoft", "Snpe"): "holds a model of another runtime, whose types are its own",
 }
 
@@ -93,10 +95,12 @@ def test_operators_of_other_domains_are_told_by_their_names(domain, op_type, tol
 
 
 @pytest.mark.parametrize("op_type, scale", [("GroupQueryAttention", 12), ("PagedAttention", 14),
-                                            ("SparsePagedAttention", 19)])
+                                            ("SparsePagedAttention", 19),
+                                            ("DynamicSparseAttention", 18)])
 def test_attention_is_quantized_where_its_cache_has_scales(op_type, scale, tmp_path):
     names = {i.name: k for k, i in enumerate(schemas()[("com.microsoft", op_type)].inputs)}
-    assert (names["k_scale"], names["v_scale"]) == (scale, scale + 1)
+    of = ("key_scale", "value_scale") if "key_scale" in names else ("k_scale", "v_scale")
+    assert [names[name] for name in of] == [scale, scale + 1]
     for inputs, told in (["in"] * scale, 0), (["in"] * scale + ["in"],
                                               1), (["in"] * scale + ["-", "in"], 1):
         nodes = [node(op_type, " ".join(inputs), "y", "a", "com.microsoft")]

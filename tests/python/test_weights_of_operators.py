@@ -1,6 +1,6 @@
 """`inspect`, `extract`, `verify` and `diff` have the weights of operators that dequantize them
-(MatMulNBits, GatherBlockQuantized, MatMulBnb4): with the name, the shape and the bits that
-`convert` writes, which are those of the operators' definitions."""
+(MatMulNBits, GatherBlockQuantized, MatMulBnb4, GatherPacked, MatMulPacked): with the name, the
+shape and the bits that `convert` writes, which are those of the operators' definitions."""
 
 import json
 
@@ -11,7 +11,8 @@ from onnx import numpy_helper
 
 from page_support import Page, page_of
 from support import convert, dequant, model, node, save, value
-from weight_models import OPTIONS, TABLES, Weight, bnb4, table
+from weight_models import (OPTIONS, PACKED, TABLES, Weight, bnb4, packed_product, packed_table,
+                           table)
 
 BNB4 = {"nf4": dict(), "fp4": dict(quant_type=0), "as stored": dict(transposed=0),
         "blocks over rows": dict(k=40), "an odd count": dict(n=3, k=33, block_size=32)}
@@ -28,6 +29,11 @@ MODELS = {
     **{f"GatherBlockQuantized, {name}": (table, options, "data")
        for name, options in TABLES.items()},
     **{f"MatMulBnb4, {name}": (bnb4, options, "b") for name, options in BNB4.items()},
+    **{f"GatherPacked, {kind}": (packed_table, dict(kind=kind), "data") for kind in PACKED},
+    **{f"GatherPacked, {output}": (packed_table, dict(output=output), "data")
+       for output in ("float16", "bfloat16")},
+    **{f"MatMulPacked, {kind}": (packed_product, dict(kind=kind), "b")
+       for kind in ("Q4_K", "MXFP4", "NVFP4")},
 }
 
 

@@ -1,6 +1,7 @@
 """Models of operators that dequantize a constant weight, with the floats of the operators'
 definitions, by numpy."""
 
+import gguf
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
@@ -156,3 +157,46 @@ def bnb4(n=6, k=32, block_size=16, quant_type=1, transposed=1):
                   tensors, domains=["com.microsoft"])
     dense = (BNB4[quant_type][codes] * np.repeat(absmax, block_size)[:n * k]).reshape(n, k)
     return proto, dense.T if transposed and k % block_size == 0 else dense
+
+
+def blocks_of(kind, rows, columns, seed=3):
+    """Random rows of blocks of a type of GGUF, all of whose values are finite in float16 too, and
+    these."""
+    rng = np.random.default_rng(seed)
+    quantized = gguf.GGMLQuantizationType[kind]
+    elements, size = gguf.GGML_QUANT_SIZES[quantized]
+    stored = np.zeros([rows, columns // elements, size], "u1")
+    dense = np.full([rows, columns // elements, elements], np.nan, "f4")
+    while (again := ~(np.abs(dense) < 65500).all(axis=-1)).any():
+        stored[again] = rng.integers(0, 256, [again.sum(), size], "u1")
+        with np.errstate(all="ignore"):
+            dense[again] = gguf.dequantize(stored[again], quantized)
+    return stored.reshape(rows, -1), dense.reshape(rows, columns)
+
+
+def packed_table(kind="Q4_0", rows=5, columns=256, output="float32", **changed):
+    """A model of one GatherPacked, and its floats."""
+    stored, dense = blocks_of(kind, rows, columns)
+    attributes = dict(packed_type=gguf.GGMLQuantizationType[kind].value, K=columns,
+                      output_dtype=helper.np_dtype_to_tensor_dtype(np.dtype(FLOATS[output])))
+    if output == "bfloat16":
+        del attributes["output_dtype"]  # the default
+    made = node("GatherPacked", "data indices", "y", "g", "com.microsoft", **attributes | changed)
+    indices = helper.make_tensor_value_info("indices", onnx.TensorProto.INT64, ["k"])
+    return model([made], [indices], [value("y", output, ["k", columns])],
+                 [numpy_helper.from_array(stored, "data")],
+                 domains=["com.microsoft"]), dense.astype(FLOATS[output])
+
+
+def packed_product(kind="Q4_K", n=6, k=256, element="float16", more="", **changed):
+    """A model of one MatMulPacked, and its floats [N, K]."""
+    stored, dense = blocks_of(kind, n, k)
+    attributes = dict(packed_type=gguf.GGMLQuantizationType[kind].value, K=k, N=n)
+    made = node("MatMulPacked", f"a b {more}", "y", "m", "com.microsoft", **attributes | changed)
+    return model([made], [value("a", element, ["m", k])], [value("y", element, ["m", n])],
+                 [numpy_helper.from_array(stored, "b")], domains=["com.microsoft"]), dense
+
+
+#: The types of GatherPacked that ONNX Runtime's CPU has, but for Q2_0, which gguf lacks.
+PACKED = ["Q4_0", "Q5_0", "Q8_0", "Q5_K", "Q6_K", "IQ2_XXS", "IQ2_XS", "IQ3_XXS", "IQ4_NL", "IQ2_S",
+          "IQ4_XS"]

@@ -41,12 +41,12 @@ Result<Weight> plan_weight(Operands& in, size_t input, size_t scale, size_t zero
   const int64_t directions = x.shape[0];
   const int64_t inputs = x.shape[1];
   const int64_t columns = x.shape[2];
-  const Shape shape = d.scale.type().shape;
+  const Shape shape = d.scale->type().shape;
   const bool single = same_shape(shape, std::array{directions});
-  if (directions < 1 || inputs < 1 || columns < 1 || d.scale.type().element != float32 ||
+  if (directions < 1 || inputs < 1 || columns < 1 || d.scale->type().element != float32 ||
       (!single && !same_shape(shape, std::array{directions, columns}))) {
     in.refuse(fmt::format("{}: {}{} are no scales of {}", escaped(in.name(scale)),
-                          name(d.scale.type().element), text_of(shape), text_of(x.shape)));
+                          name(d.scale->type().element), text_of(shape), text_of(x.shape)));
   }
   const TensorType zeros = d.zero_point->type();
   if (zeros.element != x.element || !same_shape(zeros.shape, shape)) {

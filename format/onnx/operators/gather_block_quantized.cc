@@ -115,7 +115,7 @@ Result<std::vector<Weight>> plan_weights(Operands& in) {
   d.scale = *scales;
   const Layout layout = read_layout(in, d);
   Plan& plan = d.plan;
-  plan.scale = plan.output = d.scale.type().element;
+  plan.scale = plan.output = d.scale->type().element;
   if (!is_output(plan.scale))
     in.refuse(fmt::format("{}: {} is no float type", escaped(in.name(kScales)), name(plan.scale)));
   if (in.has(kZeroPoints)) {
@@ -140,7 +140,7 @@ Result<std::vector<Weight>> plan_weights(Operands& in) {
     dimension.x = dimension.y = step;
     if (i == layout.axis) dimension.block = layout.block;
   }
-  set_strides(in, kScales, d.scale, layout, plan, &Dimension::scale);
+  set_strides(in, kScales, *d.scale, layout, plan, &Dimension::scale);
   if (d.zero_point) {
     plan.has_zero_point = true;
     d.zero_point->packed = d.x.packed;

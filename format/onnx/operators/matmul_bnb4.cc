@@ -70,7 +70,7 @@ Result<std::vector<Weight>> plan_weights(Operands& in) {
   const int64_t count = s.n * s.k;
   check(in, kB, d.x, uint8, (count + 1) / 2);
   // Of float16 and bfloat16 one kernel of ONNX Runtime rounds the table, and another does not.
-  check(in, kAbsmax, d.scale, float32, (count - 1) / s.block + 1);
+  check(in, kAbsmax, *d.scale, float32, (count - 1) / s.block + 1);
 
   const Table& table = kTables[static_cast<size_t>(kind)];
   TensorData values{float32, {16}, std::vector<std::byte>(sizeof table)};

@@ -116,10 +116,10 @@ Result<std::vector<Weight>> plan_weights(Operands& in) {
   d.scale = *scales;
   check(in, kB, d.x, uint8, std::array{s.n, s.blocks, s.blob}, std::array{s.n, s.blocks * s.blob});
   Plan& plan = d.plan;
-  plan.scale = plan.output = d.scale.type().element;
+  plan.scale = plan.output = d.scale->type().element;
   if (!is_output(plan.scale))
     in.refuse(fmt::format("{}: {} is no float type", escaped(in.name(kScales)), name(plan.scale)));
-  check(in, kScales, d.scale, plan.scale, std::array{s.n, s.blocks}, std::array{s.n * s.blocks});
+  check(in, kScales, *d.scale, plan.scale, std::array{s.n, s.blocks}, std::array{s.n * s.blocks});
   if (!in.reason().empty()) return weights;
 
   const int64_t row = s.blocks * s.block;

@@ -9,8 +9,9 @@
 namespace dequant::format::onnx {
 namespace {
 
-constexpr const WeightOperator* kOperators[] = {&kMatMulNBits, &kGatherBlockQuantized, &kMatMulBnb4,
-                                                &kDynamicQuantizeLstm};
+constexpr const WeightOperator* kOperators[] = {&kMatMulNBits,  &kGatherBlockQuantized,
+                                                &kMatMulBnb4,   &kDynamicQuantizeLstm,
+                                                &kGatherPacked, &kMatMulPacked};
 
 }  // namespace
 

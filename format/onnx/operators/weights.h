@@ -42,8 +42,10 @@ struct WeightOperator {
 
 extern const WeightOperator kDynamicQuantizeLstm;
 extern const WeightOperator kGatherBlockQuantized;
+extern const WeightOperator kGatherPacked;
 extern const WeightOperator kMatMulBnb4;
 extern const WeightOperator kMatMulNBits;
+extern const WeightOperator kMatMulPacked;
 
 /// The row of a node's operator, or null.
 const WeightOperator* weight_operator(const Node& node);
