@@ -9,6 +9,7 @@ conformance cases and ONNX node tests to take more from, if there is one.
 """
 
 import json
+import math
 import pathlib
 import random
 import struct
@@ -135,6 +136,66 @@ def onnx(corpus: pathlib.Path) -> None:
         write(corpus / "onnx_tensor", f"typed{code}", typed)
         write(corpus / "onnx_model", f"{code}-inside", model(tensor("x", code, [3, 2], data), two))
         write(corpus / "onnx_model", f"{code}-beside", model(external("x", code, [2]), one))
+    for name, data in operators():
+        write(corpus / "onnx_model", name, data)
+
+
+#: A type of tensors -> its code, and the bytes of an element.
+TYPES = {"f": (1, 4), "u8": (2, 1), "i8": (3, 1), "i32": (6, 4), "bool": (9, 1)}
+MICROSOFT = "com.microsoft"
+
+#: Quantized operators: domain, name, inputs, integer attributes. An input is the name and the type
+#: of an input of the graph, or the type and the shape of a constant.
+OPERATORS = [
+    (MICROSOFT, "MatMulNBits", ["a:f", "u8 2 1 8", "f 2 1", "u8 2 1"],
+     dict(K=16, N=2, bits=4, block_size=16)),
+    (MICROSOFT, "MatMulNBits", ["a:f", "u8 2 1 4", "f 2", "", "i32 16"],
+     dict(K=16, N=2, bits=2, block_size=16)),
+    (MICROSOFT, "GatherBlockQuantized", ["u8 2 8", "i:i32", "f 2 1", "u8 2 1"],
+     dict(bits=4, block_size=16, quantize_axis=1, gather_axis=0)),
+    (MICROSOFT, "MatMulBnb4", ["a:f", "u8 20", "f 3"],
+     dict(K=20, N=2, block_size=16, quant_type=1)),
+    (MICROSOFT, "GatherPacked", ["u8 2 18", "i:i32"], dict(packed_type=2, K=32, output_dtype=1)),
+    (MICROSOFT, "MatMulPacked", ["a:f", "u8 2 36"], dict(packed_type=40, K=64, N=2)),
+    (MICROSOFT, "DynamicQuantizeLSTM",
+     ["a:f", "i8 1 2 4", "i8 1 1 4", "", "", "", "", "", "f 1", "i8 1", "f 1", "i8 1"],
+     dict(hidden_size=1)),
+    (MICROSOFT, "DynamicQuantizeMatMul", ["a:f", "i8 2 3", "f 3", "i8 3", "f 3"], {}),
+    (MICROSOFT, "MatMulIntegerToFloat", ["a:u8", "u8 2 3", "f", "f 3", "u8", "u8 3"], {}),
+    (MICROSOFT, "QGemm", ["a:u8", "f", "u8", "i8 2 3", "f 3", "i8 3", "i32 3", "f", "u8"],
+     dict(transB=0)),
+    (MICROSOFT, "QLinearConcat", ["f", "u8", "a:u8", "f", "u8", "b:u8", "f", "u8"], dict(axis=1)),
+    (MICROSOFT, "QLinearWhere", ["c:bool", "a:u8", "f", "u8", "b:u8", "f", "u8", "f", "u8"], {}),
+    ("", "QLinearConv", ["a:u8", "f", "u8", "i8 2 1 1 1", "f 2", "i8 2", "f", "u8", "i32 2"],
+     dict(group=1)),
+    ("", "QLinearMatMul", ["a:u8", "f", "u8", "u8 2 3", "f 3", "u8 3", "f", "u8"], {}),
+    ("", "MatMulInteger", ["a:u8", "i8 2 3", "u8", "i8 3"], {}),
+]
+
+
+def operators():
+    """Names and models of the quantized operators."""
+    for i, (domain, kind, inputs, attributes) in enumerate(OPERATORS):
+        node = initializers = given = b""
+        for k, text in enumerate(inputs):
+            name, _, element = text.partition(":")
+            stored, *shape = text.split() or [""]
+            if element:
+                type_of = field(1, field(1, TYPES[element][0]))
+                given += field(11, field(1, name.encode()) + field(2, type_of))
+            elif stored:
+                name, (code, size), sizes = f"c{k}", TYPES[stored], [int(n) for n in shape]
+                count = size * math.prod(sizes)
+                # Small integers of 32 bits: as a group index they are groups.
+                data = bytes(count) if stored == "i32" else bytes(1 + j % 90 for j in range(count))
+                initializers += field(5, tensor(name, code, sizes, data))
+            node += field(1, name.encode())
+        node += field(2, b"y") + field(4, kind.encode()) + field(7, domain.encode())
+        for key, value in attributes.items():
+            node += field(5, field(1, key.encode()) + field(3, value) + field(20, 2))
+        graph = field(1, node) + initializers + given + field(12, field(1, b"y"))
+        own = field(8, field(1, MICROSOFT.encode()) + field(2, 1))
+        yield f"operator{i}", field(1, 10) + field(7, graph) + field(8, field(2, 21)) + own
 
 
 def description(x: str, scale: str, params: int) -> dict:
