@@ -55,7 +55,7 @@ class FastDraft {
  private:
   bool set_float();
 
-  /// The same of ranges.
+  /// True if the ranges of a vector's elements can be loaded as vectors.
   bool has_ranges_of_each() const;
 
   /// True if vectors begin at `origin` and at all multiples of a stride, and are aligned there.

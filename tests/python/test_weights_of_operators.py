@@ -1,6 +1,6 @@
 """`inspect`, `extract`, `verify` and `diff` have the weights of operators that dequantize them
 (MatMulNBits, GatherBlockQuantized, MatMulBnb4, GatherPacked, MatMulPacked): with the name, the
-shape and the bits that `convert` writes, which are those of the operators' definitions."""
+shape and the bits that `convert` writes. The operators' definitions give the expected bits."""
 
 import json
 

@@ -66,8 +66,7 @@ Result<Weight> plan_weight(Operands& in, size_t input, size_t scale, size_t zero
 }
 
 Result<std::vector<Weight>> plan_weights(Operands& in) {
-  if (const int64_t opset = *in.graph().opsets.onnx; opset < kFirstOpset)
-    in.refuse(fmt::format("its LSTM needs opset {}; the model imports {}", kFirstOpset, opset));
+  in.need_opset("LSTM", kFirstOpset);
   std::vector<Weight> weights(2);
   DEQUANT_TRY(weights[0], plan_weight(in, kW, kWScale, kWZero));
   DEQUANT_TRY(weights[1], plan_weight(in, kR, kRScale, kRZero));

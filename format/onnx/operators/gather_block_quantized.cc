@@ -125,10 +125,7 @@ Result<std::vector<Weight>> plan_weights(Operands& in) {
       in.refuse(fmt::format("{}: {}, where the codes are {}", escaped(in.name(kZeroPoints)),
                             name(d.zero_point->type().element), name(data->type().element)));
   }
-  const int64_t opset = *in.graph().opsets.onnx;
-  const int64_t since = plan.output == bfloat16 ? kFirstBfloat16 : kFirstOpset;
-  if (opset < since)
-    in.refuse(fmt::format("its Gather needs opset {}; the model imports {}", since, opset));
+  in.need_opset("Gather", plan.output == bfloat16 ? kFirstBfloat16 : kFirstOpset);
   if (!in.reason().empty()) return std::vector<Weight>();
 
   plan.granularity = Granularity::strided;

@@ -50,6 +50,12 @@ float Operands::real(std::string_view name, std::optional<float> otherwise) {
   return a->floats.empty() ? 0 : a->floats[0];  // protobuf leaves out a zero
 }
 
+void Operands::need_opset(std::string_view type, int64_t since) {
+  const int64_t opset = graph_.opsets.onnx.value_or(0);
+  if (opset < since)
+    refuse(fmt::format("its {} needs opset {}; the model imports {}", type, since, opset));
+}
+
 const Attribute* Operands::attribute(std::string_view name, AttributeType type, bool otherwise) {
   const Attribute* a = node_.attribute(name);
   if (a == nullptr) {

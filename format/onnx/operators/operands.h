@@ -41,6 +41,10 @@ class Operands {
     if (reason_.empty()) reason_ = std::move(reason);
   }
 
+  /// Refuses where the model imports an ai.onnx operator set before `since`, or none: the float
+  /// operator `type` is in no earlier one as it is needed.
+  void need_opset(std::string_view type, int64_t since);
+
   /// Why the operator stays as it is; empty while nothing speaks against its replacement.
   const std::string& reason() const { return reason_; }
 

@@ -1,5 +1,6 @@
 // com.microsoft GatherPacked and MatMulPacked: Gather of rows of a table, and a product with a
-// weight [N, K], whose rows are blocks of GGUF. The numbers of the types are those of GGUF.
+// weight [N, K]. Each row of the table or weight is a sequence of GGUF blocks; the attribute
+// packed_type is GGUF's number of the block type.
 #include "dequant/gguf.h"
 #include "format/io/errors.h"
 #include "format/onnx/evaluation/attributes.h"
@@ -10,17 +11,16 @@ namespace {
 
 using enum Element;
 
-/// The type of a plan without scales of its own, whose rows are blocks.
+/// The floats of a weight: the type of its blocks, the elements of a row, and their output type.
 struct Blocks {
   BlockType type;
   int64_t columns;
   Element output;
 };
 
-/// The first opset with CastLike.
-constexpr int64_t kFirstCastLike = 15;
-constexpr int64_t kFirstBfloat16 = 13;
-constexpr int64_t kBfloat16Code = 16;
+constexpr int64_t kFirstCastLike = 15;  ///< the first opset with CastLike
+constexpr int64_t kFirstBfloat16 = 13;  ///< the first opset whose Gather takes bfloat16
+constexpr int64_t kBfloat16Code = 16;   ///< TensorProto.DataType
 
 /// The block type of the attribute packed_type.
 std::optional<BlockType> block_type_of(Operands& in) {
@@ -32,7 +32,8 @@ std::optional<BlockType> block_type_of(Operands& in) {
   return std::nullopt;
 }
 
-/// The weight of the bytes of an input, [rows, bytes of a row].
+/// The weight whose blocks are an input, uint8[rows, bytes of a row]; `rows` where the operator
+/// states their number.
 Result<std::vector<Weight>> weight_of(Operands& in, size_t input, const Blocks& blocks,
                                       std::optional<int64_t> rows) {
   Weight weight{input, {}};
@@ -74,9 +75,7 @@ Result<std::vector<Weight>> plan_weights(Operands& in) {
   if (!output || !is_output(*output))
     in.refuse(fmt::format("output_dtype: {} is no float type of results", code));
   if (columns < 1) in.refuse(fmt::format("K: {} is no number of columns", columns));
-  if (output == bfloat16 && *in.graph().opsets.onnx < kFirstBfloat16)
-    in.refuse(fmt::format("its Gather needs opset {}; the model imports {}", kFirstBfloat16,
-                          *in.graph().opsets.onnx));
+  if (output == bfloat16) in.need_opset("Gather", kFirstBfloat16);
   if (!in.reason().empty()) return std::vector<Weight>();
   return weight_of(in, kData, {*type, columns, *output}, {});
 }
@@ -95,7 +94,8 @@ namespace product {
 enum Input : size_t { kA, kB, kGlobalScale };
 constexpr size_t kQuantized[] = {kB};
 
-/// The weight is float32: the type of A, to which the operator rounds it, is in few models.
+/// The operator rounds the weight to the type of A, which few models state: the constant is
+/// float32, and a CastLike node rounds it.
 Result<std::vector<Weight>> plan_weights(Operands& in) {
   const auto type = block_type_of(in);
   const int64_t rows = in.integer("N");
@@ -107,9 +107,7 @@ Result<std::vector<Weight>> plan_weights(Operands& in) {
     in.refuse("global_scale multiplies sums before they are rounded, which no float node does");
   if (rows < 1 || columns < 1)
     in.refuse(fmt::format("N {} and K {} are not the sizes of a matrix", rows, columns));
-  if (*in.graph().opsets.onnx < kFirstCastLike)
-    in.refuse(fmt::format("its CastLike needs opset {}; the model imports {}", kFirstCastLike,
-                          *in.graph().opsets.onnx));
+  in.need_opset("CastLike", kFirstCastLike);
   if (!in.reason().empty()) return std::vector<Weight>();
   return weight_of(in, kB, {*type, columns, float32}, rows);
 }
