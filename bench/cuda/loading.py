@@ -283,7 +283,10 @@ def parsed(arguments):
     parser.add_argument("--into", type=pathlib.Path,
                         help="a document in which to replace the table named loading")
     parser.add_argument("--way", choices=[*WAYS, "compare"], help=argparse.SUPPRESS)
-    return parser.parse_args(arguments)
+    a = parser.parse_args(arguments)
+    if a.slots < 1 or a.slot_kib < 1:
+        parser.error(f"--slots {a.slots} and --slot-kib {a.slot_kib}: both are at least 1")
+    return a
 
 
 def main(arguments=None):

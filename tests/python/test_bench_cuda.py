@@ -256,6 +256,8 @@ def test_a_ring_of_another_size_is_that_of_all_processes(small, tmp_path, monkey
                                      "--slots", "3", "--slot-kib", "512")) == 0
     assert (device_load.SLOTS, device_load.SLOT_BYTES) == (3, 512 << 10)
     assert all(command[-4:] == ["--slots", "3", "--slot-kib", "512"] for command in small)
+    with pytest.raises(SystemExit, match="2"):  # loading would wait for a buffer for ever
+        loading.main(["--in", str(tmp_path), "--slots", "0"])
 
 
 def test_a_checkpoint_that_does_not_fit_is_refused(monkeypatch):
