@@ -19,6 +19,14 @@ __device__ inline uint32_t pair_bits(const Pair& pair) noexcept {
   std::memcpy(&bits, &pair, sizeof bits);
   return bits;
 }
+
+/// Ones in place of each half of a word that is NaN.
+template <class Pair>
+__device__ inline uint32_t nan_mask(uint32_t word) noexcept {
+  Pair pair;
+  std::memcpy(&pair, &word, sizeof word);
+  return __hneu2_mask(pair, pair);
+}
 #endif
 
 /// Two outputs of 16 bits that are no NaN.
@@ -37,26 +45,24 @@ DEQUANT_HD inline uint32_t narrow_two_numbers(float first, float second) noexcep
   return narrow(kOutput, first) | narrow(kOutput, second) << 16;
 }
 
-/// The same of any floats: NaN becomes the canonical one.
+/// The same with each NaN the canonical one. On devices the word says which are NaN, as conversions
+/// make some NaN of NaN; older ones cannot compare two bfloat16 at once.
 template <Element kOutput>
-DEQUANT_HD inline uint32_t narrow_two(float first, float second) noexcept {
+DEQUANT_HD inline uint32_t with_canonical_nan(uint32_t word, float first, float second) noexcept {
   constexpr uint32_t kNan = kOutput == Element::float16 ? 0x7E00 : 0x7FC0;
 #if defined(__CUDA_ARCH__)
   constexpr uint32_t kBoth = kNan << 16 | kNan;
   if constexpr (kOutput == Element::float16) {
-    const auto pair = __floats2half2_rn(first, second);
-    const uint32_t nan = __hneu2_mask(pair, pair);
-    return (pair_bits(pair) & ~nan) | (kBoth & nan);
+    const uint32_t nan = nan_mask<__half2>(word);
+    return (word & ~nan) | (kBoth & nan);
   }
 #if __CUDA_ARCH__ >= 900
   if constexpr (kOutput == Element::bfloat16) {
-    const auto pair = __floats2bfloat162_rn(first, second);
-    const uint32_t nan = __hneu2_mask(pair, pair);
-    return (pair_bits(pair) & ~nan) | (kBoth & nan);
+    const uint32_t nan = nan_mask<__nv_bfloat162>(word);
+    return (word & ~nan) | (kBoth & nan);
   }
 #endif
 #endif
-  uint32_t word = narrow_two_numbers<kOutput>(first, second);
   if (first != first) word = (word & 0xFFFF0000) | kNan;
   if (second != second) word = (word & 0xFFFF) | kNan << 16;
   return word;
@@ -80,7 +86,10 @@ DEQUANT_HD inline Outputs outputs_of(const Vector<float, kVector<kOutput>>& y,
     if (careful) each([&](int j) { return narrow_float32(y[j]); });
   } else {
     each([&](int j) { return narrow_two_numbers<kOutput>(y[2 * j], y[2 * j + 1]); });
-    if (careful) each([&](int j) { return narrow_two<kOutput>(y[2 * j], y[2 * j + 1]); });
+    if (careful) {
+      each(
+          [&](int j) { return with_canonical_nan<kOutput>(all.words[j], y[2 * j], y[2 * j + 1]); });
+    }
   }
   return all;
 }
