@@ -56,7 +56,7 @@ enum class FastMode : uint8_t {
   shared,        ///< all its vectors have the parameters of one group
   each,          ///< their elements have parameters each, the same ones in all vectors
   indexed,       ///< each element has the parameters of its entry of the group index
-  indexed_rows,  ///< the same, of rows whose parameters of a group are neighbours
+  indexed_rows,  ///< the same, of rows whose words and parameters of a group are neighbours
   finishing,     ///< all have the parameters of one group, and the plan is not plain
   ranges,        ///< their elements have ranges each, the same ones in all vectors
 };
@@ -79,7 +79,9 @@ inline constexpr int kMostUnits = 4;
 inline constexpr int kGroupSpots = 2;
 
 /// Rows of a thread of FastMode::indexed_rows.
-inline constexpr int kIndexedRows = 4;
+inline constexpr int kIndexedRows = 8;
+/// Whether these may have scales of 32 bits: those of 8 columns would take 64 registers.
+constexpr bool has_wide_scales(int64_t columns) noexcept { return columns <= 4; }
 
 /// Dimensions that count, at most.
 inline constexpr int kFastDimensions = 8;
@@ -124,7 +126,8 @@ struct FastPlan {
   uint32_t groups = 0;
   uint32_t group_scale = 0;
   uint32_t group_zero_point = 0;
-  bool has_rows = false;  ///< of FastMode::indexed_rows
+  uint32_t unit_words = 0;  ///< from the word of a unit to the word of the next
+  bool has_rows = false;    ///< of FastMode::indexed_rows
 
   // A thread's vectors with the same parameters or entries of the group index: their number, and
   // bytes from one to the next, or codes of `layout`.

@@ -124,10 +124,8 @@ class Layouts : FastDraft {
   /// Elements have the parameters of any groups.
   bool set_groups() {
     const GroupIndex& of = p_.groups;
-    if (f_.kind != FastKind::integer || !f_.plain || f_.each || !is_aligned(p_.group_index, 4)) {
-      return false;
-    }
-    if (p_.dimensions[p_.rank - 1].group_index != 1) return false;
+    if (f_.kind != FastKind::integer || !f_.plain || f_.each) return false;
+    if (p_.dimensions[p_.rank - 1].group_index != 1 || !are_entries_aligned()) return false;
     if (f_.layout.order != FastOrder::stream) return false;
     const int64_t zero_point = p_.loads_zero_point ? of.zero_point : 0;
     if (of.groups > kMostThreads) return false;
@@ -136,45 +134,70 @@ class Layouts : FastDraft {
     f_.group_scale = static_cast<uint32_t>(of.scale);
     f_.group_zero_point = static_cast<uint32_t>(zero_point);
     if (take_units(kIndexedRows)) {
-      f_.has_rows = has_neighbours();
-    } else {
+      f_.has_rows = has_word_rows() && has_params_of_rows();
+    } else if (!take_units(4)) {
       take_units(2);
     }
     return true;
   }
 
+  /// True if the entries of a vector can be loaded as vectors, too.
+  bool are_entries_aligned() const {
+    return is_aligned(p_.group_index, 16) && p_.origin.group_index % 4 == 0 &&
+           std::all_of(steps_.begin(), steps_.end(),
+                       [](const Step& step) { return step.group % 4 == 0; });
+  }
+
+  /// True if the first words of a thread's rows are neighbours, and can be loaded as vectors.
+  bool has_word_rows() const {
+    const FastLayout& l = f_.layout;
+    const int64_t row = p_.x.row;
+    if ((l.bits != 4 && l.bits != 8) || f_.unit_words != 1 || l.row_step != 1) return false;
+    if (!is_aligned(l.data, 16) || l.word_step % 4 != 0 || first_x_ / row % 4 != 0) return false;
+    int64_t within = first_x_ % row;  // the last vector of a row
+    for (const Step& step : steps_) {
+      if (step.x % (4 * row) == 0) continue;
+      if (step.x < 0 || step.x >= row || step.first + step.size > row) return false;
+      within += (step.first + step.size - 1) * step.x;
+    }
+    return within < row;
+  }
+
   /// True if the parameters of a thread's rows can be loaded at once.
-  bool has_neighbours() const {
+  bool has_params_of_rows() const {
     const auto fits = [&](const Codes& codes, int64_t bits, int64_t origin, int64_t of_group,
                           int64_t Step::*stride) {
-      return is_aligned(codes.data, bits * kIndexedRows / 8) && origin % kIndexedRows == 0 &&
-             of_group % kIndexedRows == 0 &&
+      return is_aligned(codes.data, std::min<int64_t>(16, bits * kIndexedRows / 8)) &&
+             origin % kIndexedRows == 0 && of_group % kIndexedRows == 0 &&
              std::all_of(steps_.begin(), steps_.end(),
                          [&](const Step& step) { return step.*stride % kIndexedRows == 0; });
     };
     if (f_.scale == FastParam::bits8 || f_.changes_scale || f_.scale_step != 1) return false;
+    if (f_.scale == FastParam::float32 && !has_wide_scales(count_)) return false;
     if (!fits(p_.scale, p_.scale.bits, p_.origin.scale, f_.group_scale, &Step::scale)) return false;
     if (f_.zero_point == FastParam::constant) return true;
     const bool of_four = f_.zero_point == FastParam::bits4;
     if (!of_four && (f_.zero_point != FastParam::bits8 || f_.wraps)) return false;
-    return f_.zero_point_step == 1 && fits(p_.zero_point, of_four ? 4 : 8, p_.origin.zero_point,
-                                           f_.group_zero_point, &Step::zero_point);
+    return p_.zero_point.sign == 0 && f_.zero_point_step == 1 &&
+           fits(p_.zero_point, of_four ? 4 : 8, p_.origin.zero_point, f_.group_zero_point,
+                &Step::zero_point);
   }
 
   /// Vectors of a thread, which have the same entries of the group index, are neighbours in a
-  /// dimension without entries.
+  /// dimension of whole rows without entries.
   bool take_units(int64_t units) {
     for (size_t i = 0; i + 1 < steps_.size(); ++i) {
       Step& step = steps_[i];
       Step outer, inner;
-      if (step.group != 0 || step.has_blocks() || !divide(step, units, outer, inner)) continue;
+      if (step.group != 0 || step.has_blocks() || step.x % p_.x.row != 0) continue;
+      if (!divide(step, units, outer, inner)) continue;
       for (const int64_t stride : {step.scale, step.zero_point}) {
         if (stride < 0 || stride > kMostThreads) return false;
       }
       f_.scale_step = static_cast<uint32_t>(step.scale);
       f_.zero_point_step = static_cast<uint32_t>(step.zero_point);
       f_.units = static_cast<int32_t>(units);
-      f_.unit_x = step.x;
+      f_.unit_words = static_cast<uint32_t>(step.x / p_.x.row * p_.x.row_step);
       f_.unit_y = step.y;
       step = outer;
       return true;

@@ -9,41 +9,104 @@
 
 namespace dequant::cuda {
 
-/// For each element the distance from the parameters of group 0 to the parameters of its group, and
-/// whether its entry of the group index is no group.
+/// For each element the distance from the parameters of group 0 to the parameters of its group.
 template <int kCount>
 struct GroupOffsets {
   Vector<uint32_t, kCount> scale;
   Vector<uint32_t, kCount> zero_point;
-  Vector<bool, kCount> is_none;
-  bool any_is_none;
+  bool any_is_none;  ///< some entry is no group, and has the offsets of group 0
 };
 
+DEQUANT_HD inline const uint8_t* entries_at(const FastPlan& f, const FastSpot& spot) noexcept {
+  return f.plan.group_index + uint64_t{spot.group} * 4;
+}
+
+/// A number that compilers keep in a register: they would compute it again for each row.
+DEQUANT_HD inline uint32_t kept(uint32_t number) noexcept {
+#if defined(__CUDA_ARCH__)
+  asm volatile("" : "+r"(number));
+#endif
+  return number;
+}
+
 template <int kCount>
-DEQUANT_HD inline void load_groups(const FastPlan& f, uint32_t first,
-                                   GroupOffsets<kCount>& out) noexcept {
-  const Computation& p = f.plan;
-  const auto* from = reinterpret_cast<const Word*>(p.group_index) + first;
-  Vector<uint32_t, kCount> groups;
-  for (int j = 0; j < kCount; ++j) groups[j] = from[j];
+DEQUANT_HD inline GroupOffsets<kCount> load_groups(const FastPlan& f,
+                                                   const FastSpot& spot) noexcept {
+  const auto groups = load_stored<32, kCount>(entries_at(f, spot)).words;
+  GroupOffsets<kCount> out;
   out.any_is_none = false;
   for (int j = 0; j < kCount; ++j) {
-    out.is_none[j] = groups[j] >= f.groups;
-    out.any_is_none = out.any_is_none || out.is_none[j];
-    const uint32_t group = out.is_none[j] ? 0 : groups[j];
-    out.scale[j] = group * f.group_scale;
+    const bool is_none = groups[j] >= f.groups;
+    out.any_is_none = out.any_is_none || is_none;
+    const uint32_t group = is_none ? 0 : groups[j];
+    out.scale[j] = kept(group * f.group_scale);
     out.zero_point[j] = group * f.group_zero_point;
   }
-  if (out.any_is_none) report(p, Fault::group_index);
+  if (out.any_is_none) report(f.plan, Fault::group_index);
+  return out;
+}
+
+/// Calls set(j) for each entry that is no group. It reads the entries once more, so that these are
+/// not in registers meanwhile.
+template <int kCount, class Set>
+DEQUANT_HD inline void for_no_groups(const FastPlan& f, const FastSpot& spot,
+                                     const GroupOffsets<kCount>& groups, const Set& set) noexcept {
+  if (!groups.any_is_none) return;
+  const auto* entries = reinterpret_cast<const volatile Word*>(entries_at(f, spot));
+  for (int j = 0; j < kCount; ++j) {
+    if (entries[j] >= f.groups) set(j);
+  }
+}
+
+inline constexpr uint32_t kLowHalves = 0x0F0F0F0F;
+
+/// Codes of 4 bits, from the lowest bits of a word on, with `signs` changed.
+template <int kCount>
+DEQUANT_HD inline StoredCodes<kUnpacked, kCount> halves_of_bytes(uint32_t word,
+                                                                 uint32_t signs) noexcept {
+  const uint32_t even = (word & kLowHalves) ^ signs;
+  const uint32_t odd = (word >> 4 & kLowHalves) ^ signs;
+  StoredCodes<kUnpacked, kCount> out;
+  out.words[0] = permuted(even, odd, 0x5140);
+  if constexpr (kCount == 8) out.words[1] = permuted(even, odd, 0x7362);
+  return out;
 }
 
 /// The codes of a vector in a row that is one stream: other orders have no group index.
 template <int kCount>
 DEQUANT_HD inline StoredCodes<kUnpacked, kCount> codes_of_stream(const FastLayout& l,
                                                                  Window window) noexcept {
+  if (l.bits == 4) return halves_of_bytes<kCount>(window.low, 0);
   auto out = spread_all<kUnpacked, kCount>(window, l.bits);
   for (int j = 0; j < kCount / 4; ++j) out.words[j] &= l.mask;
   return out;
+}
+
+/// The scales of one row in the groups of the columns.
+template <int kCount>
+DEQUANT_HD inline void scales_of_row(const FastPlan& f, uint32_t row,
+                                     const GroupOffsets<kCount>& groups,
+                                     Vector<float, kCount>& scales) noexcept {
+  Codes codes = f.plan.scale;
+  codes.data += uint64_t{row} * (static_cast<uint32_t>(codes.bits) / 8);
+  floats_at(
+      f.scale, codes, [&](int j) { return groups.scale[j]; }, scales);
+  change_scales(f, scales);
+}
+
+/// shifted_zero() of the zero points of one row in the groups of the columns.
+template <int kCount>
+DEQUANT_HD inline void zeros_of_row(const FastPlan& f, uint32_t row,
+                                    const GroupOffsets<kCount>& groups,
+                                    Vector<float, kCount>& zeros) noexcept {
+  if (f.zero_point == FastParam::constant) {
+    zeros = all_of<kCount>(shifted_zero(f.constant_zero, f.plan.x.sign));
+    return;
+  }
+  Vector<int32_t, kCount> integers;
+  zeros_at(
+      f, [&](int j) { return row + groups.zero_point[j]; }, integers);
+  for (int j = 0; j < kCount; ++j) zeros[j] = shifted_zero(integers[j], f.plan.x.sign);
 }
 
 /// The body of the kernel of integers with a group index. A thread loads the groups of its columns
@@ -53,124 +116,29 @@ DEQUANT_HD inline void run_indexed_thread(const FastPlan& f, uint32_t thread) no
   if (thread >= f.vectors) return;
   Vector<FastSpot, 1> spots;
   fast_spots(f, thread, spots);
-  GroupOffsets<kCount> groups;
-  load_groups(f, spots[0].group, groups);
+  const auto groups = load_groups<kCount>(f, spots[0]);
+  uint8_t* to = f.y + spots[0].y;
+  StreamPlace place = stream_place(f.layout, f.layout.origin + static_cast<uint32_t>(spots[0].x));
 #if defined(__CUDA_ARCH__)
 #pragma unroll 1
 #endif
   for (int u = 0; u < f.units; ++u) {
     const auto row = static_cast<uint32_t>(u);
-    const uint32_t scale = spots[0].scale + row * f.scale_step;
-    const uint32_t zero_point = spots[0].zero_point + row * f.zero_point_step;
-    const auto at = static_cast<uint32_t>(spots[0].x + u * f.unit_x);
-    const Window window = stream_window<kCount>(f.layout, f.layout.origin + at);
-    const auto stored = codes_of_stream<kCount>(f.layout, window);
+    const Window window = stream_window<kCount>(f.layout, place);
+    place.words.from += f.unit_words;
     Vector<float, kCount> scales, zeros, y;
-    Vector<int32_t, kCount> integers;
-    scales_at(
-        f, [&](int j) { return scale + groups.scale[j]; }, scales);
-    zeros_at(
-        f, [&](int j) { return zero_point + groups.zero_point[j]; }, integers);
+    scales_of_row(f, spots[0].scale + row * f.scale_step, groups, scales);
+    zeros_of_row(f, spots[0].zero_point + row * f.zero_point_step, groups, zeros);
+    for_no_groups(f, spots[0], groups,
+                  [&](int j) { scales[j] = std::numeric_limits<float>::quiet_NaN(); });
     bool careful = false;
-    for (int j = 0; j < kCount; ++j) {
-      zeros[j] = shifted_zero(integers[j], f.plan.x.sign);
-      if (groups.is_none[j]) scales[j] = std::numeric_limits<float>::quiet_NaN();
-      careful = careful || !is_finite(scales[j]);
-    }
-    fast_values<FastKind::integer, kUnpacked, kCount>(f, stored, zeros, y);
+    for (int j = 0; j < kCount; ++j) careful = careful || !is_finite(scales[j]);
+    fast_values<FastKind::integer, kUnpacked, kCount>(f, codes_of_stream<kCount>(f.layout, window),
+                                                      zeros, y);
     for (int j = 0; j < kCount; ++j) y[j] = y[j] * scales[j];
-    store_outputs(f.y + spots[0].y + u * f.unit_y, outputs_of(f.plan.output, y, careful));
+    store_outputs(to, outputs_of(f.plan.output, y, careful));
+    to += f.unit_y;
   }
-}
-
-/// The zero points of four rows in each group of the columns, as stored. How they are stored is
-/// decided once, so that the loads follow each other.
-template <int kCount>
-DEQUANT_HD inline void load_zeros_of_rows(const FastPlan& f, uint32_t first,
-                                          const GroupOffsets<kCount>& groups,
-                                          Vector<uint32_t, kCount>& out) noexcept {
-  const uint8_t* data = f.plan.zero_point.data;
-  const auto at = [&](int j) { return first + groups.zero_point[j]; };
-  if (f.zero_point == FastParam::constant) {
-    out = {};
-  } else if (f.zero_point == FastParam::bits8) {
-    for (int j = 0; j < kCount; ++j) out[j] = *reinterpret_cast<const Word*>(data + at(j));
-  } else {
-    for (int j = 0; j < kCount; ++j) {
-      out[j] = *reinterpret_cast<const HalfWord*>(data + (at(j) >> 1));
-    }
-  }
-}
-
-/// The same as bytes, without their signs.
-template <int kCount>
-DEQUANT_HD inline void spread_zeros(const FastPlan& f, Vector<uint32_t, kCount>& zeros) noexcept {
-  if (f.zero_point == FastParam::bits4) {
-    constexpr uint32_t kMask = 0x0F0F0F0F;
-    const uint32_t offset = f.wraps ? static_cast<uint32_t>(f.plan.zero_point_offset) & 15 : 0;
-    for (int j = 0; j < kCount; ++j) {
-      zeros[j] = ((spread(zeros[j], 4) & kMask) + offset * 0x01010101) & kMask;
-    }
-  }
-  const uint32_t signs = f.plan.zero_point.sign * 0x01010101;
-  for (int j = 0; j < kCount; ++j) zeros[j] ^= signs;
-}
-
-/// What is to be added to the bytes of spread_zeros(), and the sign of x.
-DEQUANT_HD inline int32_t zero_bias(const FastPlan& f) noexcept {
-  const auto sign = static_cast<int32_t>(f.plan.x.sign);
-  if (f.zero_point == FastParam::constant) return f.constant_zero + sign;
-  const int32_t offset = f.wraps ? 0 : f.plan.zero_point_offset;
-  return offset - static_cast<int32_t>(f.plan.zero_point.sign) + sign;
-}
-
-/// The body of the same kernel for rows whose parameters of a group are neighbours: it loads those
-/// of four rows at once.
-template <int kCount>
-DEQUANT_HD inline void run_indexed_rows_thread(const FastPlan& f, uint32_t thread) noexcept {
-  if (thread >= f.vectors) return;
-  Vector<FastSpot, 1> spots;
-  fast_spots(f, thread, spots);
-  GroupOffsets<kCount> groups;
-  load_groups(f, spots[0].group, groups);
-  Vector<Window, kIndexedRows> windows;
-  for (int u = 0; u < kIndexedRows; ++u) {
-    const auto at = static_cast<uint32_t>(spots[0].x + u * f.unit_x);
-    windows[u] = stream_window<kCount>(f.layout, f.layout.origin + at);
-  }
-  Vector<uint32_t, kCount> zeros;
-  Vector<float, kCount> biases;
-  const auto bias = static_cast<float>(zero_bias(f));
-  load_zeros_of_rows(f, spots[0].zero_point, groups, zeros);
-  for (int j = 0; j < kCount; ++j) {
-    biases[j] = groups.is_none[j] ? std::numeric_limits<float>::quiet_NaN() : bias;
-  }
-  const auto run = [&]<int kBits>(const auto& scale_of) {
-    Vector<StoredCodes<kBits, kIndexedRows>, kCount> loaded;
-    for (int j = 0; j < kCount; ++j) {
-      const uint32_t i = spots[0].scale + groups.scale[j];
-      loaded[j] = load_stored<kBits, kIndexedRows>(f.plan.scale.data + uint64_t{i} * (kBits / 8));
-    }
-    spread_zeros(f, zeros);
-    for (int u = 0; u < kIndexedRows; ++u) {
-      Vector<float, kCount> y;
-      shifted_codes(codes_of_stream<kCount>(f.layout, windows[u]), f.signs, y);
-      bool careful = groups.any_is_none;
-      for (int j = 0; j < kCount; ++j) {
-        const float scale = scale_of(loaded[j], u);
-        const uint32_t zero = permuted(zeros[j], kShiftBits, 0x7650 + static_cast<uint32_t>(u));
-        careful = careful || !is_finite(scale);
-        y[j] = (y[j] - (std::bit_cast<float>(zero) + biases[j])) * scale;
-      }
-      store_outputs(f.y + spots[0].y + u * f.unit_y, outputs_of(f.plan.output, y, careful));
-    }
-  };
-  if (f.scale == FastParam::float32) {
-    return run.template operator()<32>(
-        [](const auto& loaded, int u) { return std::bit_cast<float>(loaded.words[u]); });
-  }
-  run.template operator()<16>(
-      [&](const auto& loaded, int u) { return half_float(f.scale, code_of(loaded, u)); });
 }
 
 }  // namespace dequant::cuda

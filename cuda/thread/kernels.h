@@ -3,7 +3,7 @@
 
 #include "cuda/thread/block_thread.h"
 #include "cuda/thread/fast_thread.h"
-#include "cuda/thread/indexed_thread.h"
+#include "cuda/thread/indexed_rows_thread.h"
 #include "cuda/thread/ranges_thread.h"
 #include "cuda/thread/simple_square_thread.h"
 #include "cuda/thread/square_thread.h"
@@ -28,7 +28,10 @@ template <FastKind kKind, int kBits, FastMode kMode, int kCount>
 struct FastBody {
   static constexpr bool kIsLarge =
       kKind == FastKind::wide || kMode == FastMode::indexed || kMode == FastMode::indexed_rows;
-  static constexpr int kBlocks = kIsLarge ? 4 : kBits == kUnpacked ? 5 : 6;
+  static constexpr int kBlocks = kMode == FastMode::indexed_rows ? 3
+                                 : kIsLarge                      ? 4
+                                 : kBits == kUnpacked            ? 5
+                                                                 : 6;
   DEQUANT_HD static void run(const FastPlan& f, int64_t thread) noexcept {
     const auto number = static_cast<uint32_t>(thread);
     if constexpr (kMode == FastMode::indexed_rows) {

@@ -45,20 +45,32 @@ struct RowWords {
   DEQUANT_HD uint32_t operator[](uint32_t j) const noexcept { return from[j * step]; }
 };
 
-/// Of a row that is one stream: vectors begin at halves of bytes.
-template <int kCount>
-DEQUANT_HD inline Window stream_window(const FastLayout& l, uint32_t i) noexcept {
+/// Where a vector begins in a row that is one stream: at half of a byte, `within` bits in a word.
+struct StreamPlace {
+  RowWords words;
+  uint32_t within;
+};
+
+DEQUANT_HD inline StreamPlace stream_place(const FastLayout& l, uint32_t i) noexcept {
   const uint32_t r = l.by_row.quotient(i);
   const uint32_t halves = ((i - r * l.row) >> 2) * l.bits;
-  const uint32_t within = (halves & 7) * 4;
-  const RowWords words(l, r, halves >> 3);
-  const uint32_t end = within + kCount * l.bits;
-  const uint32_t first = words[0];
+  return {RowWords(l, r, halves >> 3), (halves & 7) * 4};
+}
+
+template <int kCount>
+DEQUANT_HD inline Window stream_window(const FastLayout& l, const StreamPlace& at) noexcept {
+  const uint32_t end = at.within + kCount * l.bits;
+  const uint32_t first = at.words[0];
   uint32_t second = 0;
   uint32_t third = 0;
-  if (end > 32) second = words[1];
-  if (kCount == 8 && end > 64) third = words[2];
-  return {funnel(first, second, within), funnel(second, third, within)};
+  if (end > 32) second = at.words[1];
+  if (kCount == 8 && end > 64) third = at.words[2];
+  return {funnel(first, second, at.within), funnel(second, third, at.within)};
+}
+
+template <int kCount>
+DEQUANT_HD inline Window stream_window(const FastLayout& l, uint32_t i) noexcept {
+  return stream_window<kCount>(l, stream_place(l, i));
 }
 
 /// Of words whose highest bits have no code.

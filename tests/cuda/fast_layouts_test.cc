@@ -178,6 +178,73 @@ TEST(CudaFastLayouts, TakeZeroPointsOfPackings) {
   }
 }
 
+/// GPTQ with act-order: words down the columns, and a group of its own for each column.
+Plan act_order(Element output, Element scale, int bits, int64_t rows) {
+  Plan plan{.input = uint8, .scale = scale, .output = output, .has_zero_point = true};
+  plan.granularity = Granularity::strided;
+  plan.dimensions = {{rows, kColumns, 1, 1, kColumns}, {kColumns, 1, 0, 0, 1, 1, 1}};
+  plan.parameters.x_packing = {
+      .order = CodeOrder::stream, .bits = bits, .row = kColumns, .columns = rows};
+  plan.parameters.zero_point_packing = {.order = CodeOrder::stream, .bits = bits, .row = rows};
+  plan.parameters.zero_point_offset = 1;
+  plan.parameters.group_index = {.groups = 6, .scale = rows, .zero_point = rows};
+  return plan;
+}
+
+/// True if the kernel that loads the parameters of eight rows at once has the plan.
+bool has_rows_at_once(const Plan& plan, Random& random) {
+  Tensors t = testing::random_tensors(random, plan, 0);
+  Aligned aligned(t);
+  uint32_t faults = 0;
+  const auto lowered =
+      cuda::lower(plan, {0, element_count(plan)}, aligned.buffers, {.faults = &faults});
+  const auto fast = cuda::fast_plan(lowered.value());
+  return fast && fast->mode() == cuda::FastMode::indexed_rows;
+}
+
+TEST(CudaFastLayouts, LoadTheParametersOfEightRowsAtOnce) {
+  Random random(314);
+  for (const Element output : kOutputs) {
+    for (const int bits : {4, 8}) {
+      for (const Element scale : {float32, float16, bfloat16}) {
+        const bool fits = scale != float32 || output == float32;  // in registers
+        Plan plan = act_order(output, scale, bits, 32);
+        EXPECT_EQ(has_rows_at_once(plan, random), fits) << to_string(plan);
+        plan.parameters.zero_point_overflow = ZeroPointOverflow::wrap;
+        EXPECT_EQ(has_rows_at_once(plan, random), fits && bits == 4) << to_string(plan);
+        plan.has_zero_point = false;
+        plan.input = int8;
+        plan.parameters.zero_point_packing = {};
+        plan.parameters.zero_point_offset = 0;
+        plan.parameters.zero_point_overflow = ZeroPointOverflow::keep;
+        EXPECT_EQ(has_rows_at_once(plan, random), fits) << to_string(plan);
+      }
+    }
+    EXPECT_FALSE(has_rows_at_once(act_order(output, output, 4, 12), random));
+    EXPECT_FALSE(has_rows_at_once(act_order(output, output, 3, 32), random));
+    Plan plan = act_order(output, output, 4, 32);
+    plan.parameters.zero_point = int8;  // signs
+    EXPECT_FALSE(has_rows_at_once(plan, random));
+  }
+}
+
+TEST(CudaFastLayouts, TakeRangesOfRowsWithAGroupIndex) {
+  Random random(315);
+  for (int i = 0; i < 300; ++i) {
+    const int64_t rows = random.of(std::array{12, 16, 40});
+    const Element output = random.of(kOutputs);
+    const Plan plan =
+        act_order(output, random.coin() ? output : float16, random.of(std::array{3, 4, 8}), rows);
+    Tensors t = testing::random_tensors(random, plan, 0);
+    const int64_t unit = random.coin() ? kColumns : 1;
+    const int64_t count = rows * kColumns;
+    const Range range{random.in(0, count / 2) / unit * unit,
+                      count - random.in(0, count / 2 - 1) / unit * unit};
+    ASSERT_TRUE(same_on_device(plan, range, testing::slices_of(plan, range, t.buffers()), 0))
+        << to_string(plan) << " " << range.begin << " " << range.end;
+  }
+}
+
 /// GPTQ and compressed-tensors with act-order: words down columns, and rows.
 TEST(CudaFastLayouts, TakeElementsWithAGroupIndex) {
   Random random(311);
@@ -219,6 +286,30 @@ TEST(CudaFastLayouts, TakeElementsWithAGroupIndex) {
   }
 }
 
+/// Entry 5 is no group.
+void expect_nan_without_a_group(const Plan& plan, int64_t columns, Random& random) {
+  const int64_t count = element_count(plan);
+  Tensors t = testing::random_tensors(random, plan, 0);
+  Aligned aligned(t);
+  EXPECT_TRUE(is_fast(plan, {0, count}, aligned.buffers));
+  Buffers b = t.buffers();
+  const auto valid = testing::run_on_device(plan, {0, count}, b, 0);
+  for (const uint32_t entry : {6U, 0xFFFFFFFFU, 0x80000000U}) {
+    testing::Bytes groups = t.group_index;
+    store_code(int32, groups, 5, entry);
+    b.group_index = groups;
+    uint32_t faults = 0;
+    const auto got = testing::run_on_device(plan, {0, count}, b, 0, &faults);
+    EXPECT_EQ(faults, static_cast<uint32_t>(cuda::Fault::group_index));
+    const Element y = plan.output;
+    const uint32_t nan = y == float32 ? kCanonicalNan : y == float16 ? 0x7E00 : 0x7FC0;
+    for (int64_t i = 0; i < count; ++i) {
+      EXPECT_EQ(testing::code_at(y, got, i),
+                i % columns == 5 ? nan : testing::code_at(y, valid, i));
+    }
+  }
+}
+
 TEST(CudaFastLayouts, TellOfEntriesThatAreNoGroupAndMakeTheirElementsNan) {
   Random random(312);
   for (const Element output : kOutputs) {
@@ -226,24 +317,11 @@ TEST(CudaFastLayouts, TellOfEntriesThatAreNoGroupAndMakeTheirElementsNan) {
     plan.granularity = Granularity::strided;
     plan.dimensions = {{4, 16, 0, 0, 16}, {16, 1, 0, 0, 1, 1, 1}};
     plan.parameters.x_packing = {.order = CodeOrder::stream, .bits = 4, .row = 16};
-    plan.parameters.group_index = {.groups = 2, .scale = 1};
-    Tensors t = testing::random_tensors(random, plan, 0);
-    Aligned aligned(t);
-    EXPECT_TRUE(is_fast(plan, {0, 64}, aligned.buffers));
-    Buffers b = t.buffers();
-    const auto valid = testing::run_on_device(plan, {0, 64}, b, 0);
-    for (const uint32_t entry : {2U, 0xFFFFFFFFU, 0x80000000U}) {
-      testing::Bytes groups = t.group_index;
-      store_code(int32, groups, 5, entry);
-      b.group_index = groups;
-      uint32_t faults = 0;
-      const auto got = testing::run_on_device(plan, {0, 64}, b, 0, &faults);
-      EXPECT_EQ(faults, static_cast<uint32_t>(cuda::Fault::group_index));
-      const uint32_t nan = output == float32 ? kCanonicalNan : output == float16 ? 0x7E00 : 0x7FC0;
-      for (int64_t i = 0; i < 64; ++i) {
-        EXPECT_EQ(testing::code_at(output, got, i),
-                  i % 16 == 5 ? nan : testing::code_at(output, valid, i));
-      }
+    plan.parameters.group_index = {.groups = 6, .scale = 1};
+    ASSERT_NO_FATAL_FAILURE(expect_nan_without_a_group(plan, 16, random));
+    for (const Element scale : {float16, bfloat16, output}) {
+      plan = act_order(output, scale, 4, 8);
+      ASSERT_NO_FATAL_FAILURE(expect_nan_without_a_group(plan, kColumns, random));
     }
   }
 }
