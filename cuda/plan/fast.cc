@@ -127,6 +127,7 @@ Range fast_elements(const DevicePlan& p) noexcept {
 
 std::optional<FastPlan> fast_plan(const DevicePlan& p) noexcept {
   if (p.threads == 0 || p.has_blocks) return std::nullopt;
+  if (auto rows = rows_at_once(p)) return rows;
   if (auto vectors = Vectors(p).build()) return vectors;
   if (auto of_squares = squares(p)) return of_squares;
   return unpacked(p);

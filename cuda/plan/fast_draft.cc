@@ -270,7 +270,7 @@ bool FastDraft::share_params(int64_t units, int64_t least_inner) {
 }
 
 void FastDraft::share_params() {
-  if (f_.square || f_.groups != 0) return;
+  if (f_.square || f_.groups != 0 || f_.has_rows) return;
   // The scales of a vector of ranges take as many instructions as the results of several vectors.
   if (f_.mode() == FastMode::ranges && share_params(2 * kMostUnits, 4)) return;
   // Threads side by side write 64 bytes side by side, or at least a sector of 32 bytes: what a

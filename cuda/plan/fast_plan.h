@@ -56,7 +56,8 @@ enum class FastMode : uint8_t {
   shared,        ///< all its vectors have the parameters of one group
   each,          ///< their elements have parameters each, the same ones in all vectors
   indexed,       ///< each element has the parameters of its entry of the group index
-  indexed_rows,  ///< the same, of rows whose words and parameters of a group are neighbours
+  rows,          ///< its vectors are in rows whose words and parameters are neighbours
+  indexed_rows,  ///< the same with a group index
   finishing,     ///< all have the parameters of one group, and the plan is not plain
   ranges,        ///< their elements have ranges each, the same ones in all vectors
 };
@@ -78,9 +79,9 @@ inline constexpr int kMostUnits = 4;
 /// Its spots in FastMode::groups: it has one or two vectors with the parameters of each.
 inline constexpr int kGroupSpots = 2;
 
-/// Rows of a thread of FastMode::indexed_rows.
-inline constexpr int kIndexedRows = 8;
-/// Whether these may have scales of 32 bits: those of 8 columns would take 64 registers.
+/// Rows of a thread of FastMode::rows and indexed_rows.
+inline constexpr int kRowsAtOnce = 8;
+/// Whether those of indexed_rows may have scales of 32 bits: of 8 columns they take 64 registers.
 constexpr bool has_wide_scales(int64_t columns) noexcept { return columns <= 4; }
 
 /// Dimensions that count, at most.
@@ -127,7 +128,7 @@ struct FastPlan {
   uint32_t group_scale = 0;
   uint32_t group_zero_point = 0;
   uint32_t unit_words = 0;  ///< from the word of a unit to the word of the next
-  bool has_rows = false;    ///< of FastMode::indexed_rows
+  bool has_rows = false;    ///< of FastMode::rows or indexed_rows
 
   // A thread's vectors with the same parameters or entries of the group index: their number, and
   // bytes from one to the next, or codes of `layout`.
@@ -139,7 +140,8 @@ struct FastPlan {
   uint32_t threads = 0;
   FastMode mode() const noexcept {
     if (!plain) return each ? FastMode::ranges : FastMode::finishing;
-    if (groups != 0) return has_rows ? FastMode::indexed_rows : FastMode::indexed;
+    if (has_rows) return groups != 0 ? FastMode::indexed_rows : FastMode::rows;
+    if (groups != 0) return FastMode::indexed;
     if (each) return FastMode::each;
     return units == kMostUnits ? FastMode::shared : FastMode::groups;
   }

@@ -29,18 +29,31 @@ class Layouts : FastDraft {
   explicit Layouts(const DevicePlan& p) : FastDraft(p) { unpacks_ = true; }
 
   std::optional<FastPlan> build() {
-    if (!set_kind() || !set_layout() || !set_steps()) return std::nullopt;
-    if (!set_params()) return std::nullopt;
-    if (f_.kind == FastKind::floating && !f_.plain) return std::nullopt;
-    if (f_.each && (f_.kind != FastKind::floating || !has_params_of_each())) return std::nullopt;
-    f_.bits = f_.kind == FastKind::floating ? 6 : kUnpacked;
-    f_.signs = p_.x.sign * 0x01010101;
+    if (!set_draft()) return std::nullopt;
     if (p_.groups.groups != 0 && !set_groups()) return std::nullopt;
     if (p_.x.word_step > 1) interleave_rows();
     return finish();
   }
 
+  /// Of FastMode::rows.
+  std::optional<FastPlan> build_rows() {
+    if (p_.x.word_step <= 1 || p_.groups.groups != 0 || !set_draft()) return std::nullopt;
+    if (f_.kind != FastKind::integer || !f_.plain || f_.each) return std::nullopt;
+    if (!take_rows() || !f_.has_rows) return std::nullopt;
+    interleave_rows();
+    return finish();
+  }
+
  private:
+  bool set_draft() {
+    if (!set_kind() || !set_layout() || !set_steps() || !set_params()) return false;
+    if (f_.kind == FastKind::floating && !f_.plain) return false;
+    if (f_.each && (f_.kind != FastKind::floating || !has_params_of_each())) return false;
+    f_.bits = f_.kind == FastKind::floating ? 6 : kUnpacked;
+    f_.signs = p_.x.sign * 0x01010101;
+    return true;
+  }
+
   int64_t inner_x() const { return p_.dimensions[p_.rank - 1].x; }
 
   bool set_layout() {
@@ -125,6 +138,7 @@ class Layouts : FastDraft {
   bool set_groups() {
     const GroupIndex& of = p_.groups;
     if (f_.kind != FastKind::integer || !f_.plain || f_.each) return false;
+    if (f_.scale == FastParam::bits8 || f_.changes_scale) return false;
     if (p_.dimensions[p_.rank - 1].group_index != 1 || !are_entries_aligned()) return false;
     if (f_.layout.order != FastOrder::stream) return false;
     const int64_t zero_point = p_.loads_zero_point ? of.zero_point : 0;
@@ -133,11 +147,17 @@ class Layouts : FastDraft {
     f_.groups = static_cast<uint32_t>(of.groups);
     f_.group_scale = static_cast<uint32_t>(of.scale);
     f_.group_zero_point = static_cast<uint32_t>(zero_point);
-    if (take_units(kIndexedRows)) {
-      f_.has_rows = has_word_rows() && has_params_of_rows();
-    } else if (!take_units(4)) {
-      take_units(2);
+    if (take_rows()) return true;
+    for (const int64_t units : {8, 4, 2}) {
+      if (take_units(units, 0)) return true;
     }
+    return true;
+  }
+
+  /// A thread takes rows whose first words are neighbours.
+  bool take_rows() {
+    if (p_.x.row_step != 1 || !take_units(kRowsAtOnce, p_.x.row)) return false;
+    f_.has_rows = has_word_rows() && has_params_of_rows();
     return true;
   }
 
@@ -148,11 +168,11 @@ class Layouts : FastDraft {
                        [](const Step& step) { return step.group % 4 == 0; });
   }
 
-  /// True if the first words of a thread's rows are neighbours, and can be loaded as vectors.
+  /// True if the words of a thread's rows can be loaded as vectors.
   bool has_word_rows() const {
     const FastLayout& l = f_.layout;
     const int64_t row = p_.x.row;
-    if ((l.bits != 4 && l.bits != 8) || f_.unit_words != 1 || l.row_step != 1) return false;
+    if (l.order != FastOrder::stream || (l.bits != 4 && l.bits != 8)) return false;
     if (!is_aligned(l.data, 16) || l.word_step % 4 != 0 || first_x_ / row % 4 != 0) return false;
     int64_t within = first_x_ % row;  // the last vector of a row
     for (const Step& step : steps_) {
@@ -167,13 +187,13 @@ class Layouts : FastDraft {
   bool has_params_of_rows() const {
     const auto fits = [&](const Codes& codes, int64_t bits, int64_t origin, int64_t of_group,
                           int64_t Step::*stride) {
-      return is_aligned(codes.data, std::min<int64_t>(16, bits * kIndexedRows / 8)) &&
-             origin % kIndexedRows == 0 && of_group % kIndexedRows == 0 &&
+      return is_aligned(codes.data, std::min<int64_t>(16, bits * kRowsAtOnce / 8)) &&
+             origin % kRowsAtOnce == 0 && of_group % kRowsAtOnce == 0 &&
              std::all_of(steps_.begin(), steps_.end(),
-                         [&](const Step& step) { return step.*stride % kIndexedRows == 0; });
+                         [&](const Step& step) { return step.*stride % kRowsAtOnce == 0; });
     };
     if (f_.scale == FastParam::bits8 || f_.changes_scale || f_.scale_step != 1) return false;
-    if (f_.scale == FastParam::float32 && !has_wide_scales(count_)) return false;
+    if (f_.groups != 0 && f_.scale == FastParam::float32 && !has_wide_scales(count_)) return false;
     if (!fits(p_.scale, p_.scale.bits, p_.origin.scale, f_.group_scale, &Step::scale)) return false;
     if (f_.zero_point == FastParam::constant) return true;
     const bool of_four = f_.zero_point == FastParam::bits4;
@@ -184,12 +204,13 @@ class Layouts : FastDraft {
   }
 
   /// Vectors of a thread, which have the same entries of the group index, are neighbours in a
-  /// dimension of whole rows without entries.
-  bool take_units(int64_t units) {
+  /// dimension of whole rows without entries; its stride is `x`, unless that is 0.
+  bool take_units(int64_t units, int64_t x) {
     for (size_t i = 0; i + 1 < steps_.size(); ++i) {
       Step& step = steps_[i];
       Step outer, inner;
       if (step.group != 0 || step.has_blocks() || step.x % p_.x.row != 0) continue;
+      if (x != 0 && step.x != x) continue;
       if (!divide(step, units, outer, inner)) continue;
       for (const int64_t stride : {step.scale, step.zero_point}) {
         if (stride < 0 || stride > kMostThreads) return false;
@@ -205,12 +226,18 @@ class Layouts : FastDraft {
     return false;
   }
 
-  /// Threads count rows first, whose words are neighbours.
+  /// Threads count rows first, whose words are neighbours. Of FastMode::rows the vectors of 32
+  /// threads fill whole lines of 128 bytes of y; with a group index they would need the parameters
+  /// of twice as many groups.
   void interleave_rows() {
     for (size_t rows = 0; rows + 1 < steps_.size(); ++rows) {
       const int64_t x = steps_[rows].x;
-      if (x == p_.x.row || (f_.groups != 0 && x == p_.x.row * f_.units))
-        return count_first(steps_, rows, steps_.size() - 1);
+      if (x != p_.x.row && x != p_.x.row * f_.units) continue;
+      const size_t vectors = steps_.size() - 1;
+      const bool fills = f_.has_rows && f_.groups == 0 &&
+                         count_first(steps_, rows, vectors, kTileVectors, kTileRows);
+      if (!fills) (void)count_first(steps_, rows, vectors, kTileRows, kTileVectors);
+      return;
     }
   }
 };
@@ -241,5 +268,9 @@ bool lay_out_rows(const Codes& codes, FastLayout& l) noexcept {
 }
 
 std::optional<FastPlan> unpacked(const DevicePlan& p) noexcept { return Layouts(p).build(); }
+
+std::optional<FastPlan> rows_at_once(const DevicePlan& p) noexcept {
+  return Layouts(p).build_rows();
+}
 
 }  // namespace dequant::cuda

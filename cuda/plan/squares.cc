@@ -6,6 +6,7 @@
 #include "cuda/plan/aligned.h"
 #include "cuda/plan/fast.h"
 #include "cuda/plan/fast_draft.h"
+#include "cuda/plan/thread_tiles.h"
 
 namespace dequant::cuda {
 namespace {
@@ -21,7 +22,8 @@ class Squares : FastDraft {
     if (!f_.plain || !set_params()) return std::nullopt;
     if (f_.zero_point == FastParam::none && !f_.zero_words) return std::nullopt;
     if (!kernel_reads_params()) return std::nullopt;
-    count_first(steps_, static_cast<size_t>(rows_), steps_.size() - 1);
+    (void)count_first(steps_, static_cast<size_t>(rows_), steps_.size() - 1, kTileRows,
+                      kTileVectors);
     return finish();
   }
 

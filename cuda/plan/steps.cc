@@ -82,21 +82,25 @@ Steps merged(const Steps& steps) {
   return out;
 }
 
-void count_first(Steps& steps, size_t rows, size_t vectors) {
+bool count_first(Steps& steps, size_t rows, size_t vectors, int64_t tile_rows,
+                 int64_t tile_vectors) {
   Step outer_rows, inner_rows, outer_vectors, inner_vectors;
-  const bool divided = divide(steps[rows], kTileRows, outer_rows, inner_rows) ||
-                       divide(steps[rows], kTileRows / 2, outer_rows, inner_rows);
-  if (!divided || !divide(steps[vectors], kTileVectors, outer_vectors, inner_vectors)) return;
+  const bool divided = divide(steps[rows], tile_rows, outer_rows, inner_rows) ||
+                       divide(steps[rows], tile_rows / 2, outer_rows, inner_rows);
+  if (!divided || !divide(steps[vectors], tile_vectors, outer_vectors, inner_vectors)) return false;
   steps[rows] = outer_rows;
   steps[vectors] = outer_vectors;
   steps.insert(steps.begin() + static_cast<std::ptrdiff_t>(vectors) + 1, inner_vectors);
   steps.push_back(inner_rows);
+  return true;
 }
 
 void interleave(Steps& steps) {
   const size_t vectors = steps.size() - (steps.back().x == 2 ? 2 : 1);
   for (size_t rows = 0; rows < vectors; ++rows) {
-    if (steps[rows].x == 4) return count_first(steps, rows, vectors);
+    if (steps[rows].x != 4) continue;
+    (void)count_first(steps, rows, vectors, kTileRows, kTileVectors);
+    return;
   }
 }
 

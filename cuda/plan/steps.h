@@ -43,9 +43,10 @@ uint32_t take_linear(Steps& steps, int64_t Step::*stride);
 /// One step in place of two of which the outer one goes on where the inner one ends.
 Steps merged(const Steps& steps);
 
-/// Threads count up to 8 indices of the step `rows` first, then 4 of the step `vectors`, where the
-/// sizes allow it: rows are neighbours in x, vectors in y. rows < vectors.
-void count_first(Steps& steps, size_t rows, size_t vectors);
+/// Threads count up to `tile_rows` indices of the step `rows` first, then `tile_vectors` of the
+/// step `vectors`. False if the sizes do not allow it. rows < vectors.
+bool count_first(Steps& steps, size_t rows, size_t vectors, int64_t tile_rows,
+                 int64_t tile_vectors);
 
 /// The same for words that run down columns: rows are a word apart in x. Innermost are the vectors,
 /// or the two vectors of a word.

@@ -58,20 +58,6 @@ DEQUANT_HD inline void for_no_groups(const FastPlan& f, const FastSpot& spot,
   }
 }
 
-inline constexpr uint32_t kLowHalves = 0x0F0F0F0F;
-
-/// Codes of 4 bits, from the lowest bits of a word on, with `signs` changed.
-template <int kCount>
-DEQUANT_HD inline StoredCodes<kUnpacked, kCount> halves_of_bytes(uint32_t word,
-                                                                 uint32_t signs) noexcept {
-  const uint32_t even = (word & kLowHalves) ^ signs;
-  const uint32_t odd = (word >> 4 & kLowHalves) ^ signs;
-  StoredCodes<kUnpacked, kCount> out;
-  out.words[0] = permuted(even, odd, 0x5140);
-  if constexpr (kCount == 8) out.words[1] = permuted(even, odd, 0x7362);
-  return out;
-}
-
 /// The codes of a vector in a row that is one stream: other orders have no group index.
 template <int kCount>
 DEQUANT_HD inline StoredCodes<kUnpacked, kCount> codes_of_stream(const FastLayout& l,
@@ -89,9 +75,8 @@ DEQUANT_HD inline void scales_of_row(const FastPlan& f, uint32_t row,
                                      Vector<float, kCount>& scales) noexcept {
   Codes codes = f.plan.scale;
   codes.data += uint64_t{row} * (static_cast<uint32_t>(codes.bits) / 8);
-  floats_at(
+  large_floats_at(
       f.scale, codes, [&](int j) { return groups.scale[j]; }, scales);
-  change_scales(f, scales);
 }
 
 /// shifted_zero() of the zero points of one row in the groups of the columns.

@@ -34,7 +34,9 @@ struct FastBody {
                                                                  : 6;
   DEQUANT_HD static void run(const FastPlan& f, int64_t thread) noexcept {
     const auto number = static_cast<uint32_t>(thread);
-    if constexpr (kMode == FastMode::indexed_rows) {
+    if constexpr (kMode == FastMode::rows) {
+      run_rows_thread<kCount>(f, number);
+    } else if constexpr (kMode == FastMode::indexed_rows) {
       run_indexed_rows_thread<kCount>(f, number);
     } else if constexpr (kMode == FastMode::indexed) {
       run_indexed_thread<kCount>(f, number);
@@ -162,6 +164,7 @@ auto with_fast_body(const FastPlan& f, const Launch& launch) {
         return with.template operator()<integer, kUnpacked, FastMode::shared>();
       case FastMode::indexed:
         return with.template operator()<integer, kUnpacked, FastMode::indexed>();
+      case FastMode::rows: return with.template operator()<integer, kUnpacked, FastMode::rows>();
       case FastMode::indexed_rows:
         return with.template operator()<integer, kUnpacked, FastMode::indexed_rows>();
       default: return with.template operator()<integer, kUnpacked, FastMode::finishing>();

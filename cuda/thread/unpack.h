@@ -121,6 +121,20 @@ DEQUANT_HD inline Window bytes_window(const FastLayout& l, uint32_t i) noexcept 
   }
 }
 
+inline constexpr uint32_t kLowHalves = 0x0F0F0F0F;
+
+/// Codes of 4 bits, from the lowest bits of a word on, with `signs` changed.
+template <int kCount>
+DEQUANT_HD inline StoredCodes<kUnpacked, kCount> halves_of_bytes(uint32_t word,
+                                                                 uint32_t signs) noexcept {
+  const uint32_t even = (word & kLowHalves) ^ signs;
+  const uint32_t odd = (word >> 4 & kLowHalves) ^ signs;
+  StoredCodes<kUnpacked, kCount> out;
+  out.words[0] = permuted(even, odd, 0x5140);
+  if constexpr (kCount == 8) out.words[1] = permuted(even, odd, 0x7362);
+  return out;
+}
+
 /// The codes of a window in the lowest bits of bytes, with others' bits above them.
 template <int kBits, int kCount>
 DEQUANT_HD inline StoredCodes<kBits, kCount> spread_all(Window window, uint32_t bits) noexcept {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <optional>
 
 #include "cuda/fast_cases.h"
 
@@ -178,63 +179,92 @@ TEST(CudaFastLayouts, TakeZeroPointsOfPackings) {
   }
 }
 
-/// GPTQ with act-order: words down the columns, and a group of its own for each column.
-Plan act_order(Element output, Element scale, int bits, int64_t rows) {
+/// GPTQ: words down the columns, in groups of 64 columns or, with act-order, in any groups.
+Plan gptq(Element output, Element scale, int bits, int64_t rows, bool act_order) {
   Plan plan{.input = uint8, .scale = scale, .output = output, .has_zero_point = true};
   plan.granularity = Granularity::strided;
-  plan.dimensions = {{rows, kColumns, 1, 1, kColumns}, {kColumns, 1, 0, 0, 1, 1, 1}};
   plan.parameters.x_packing = {
       .order = CodeOrder::stream, .bits = bits, .row = kColumns, .columns = rows};
   plan.parameters.zero_point_packing = {.order = CodeOrder::stream, .bits = bits, .row = rows};
   plan.parameters.zero_point_offset = 1;
-  plan.parameters.group_index = {.groups = 6, .scale = rows, .zero_point = rows};
+  if (act_order) {
+    plan.dimensions = {{rows, kColumns, 1, 1, kColumns}, {kColumns, 1, 0, 0, 1, 1, 1}};
+    plan.parameters.group_index = {.groups = 6, .scale = rows, .zero_point = rows};
+  } else {
+    plan.dimensions = {{rows, kColumns, 1, 1, kColumns}, {4, 64, rows, rows, 64}, {64, 1, 0, 0, 1}};
+  }
   return plan;
 }
 
-/// True if the kernel that loads the parameters of eight rows at once has the plan.
-bool has_rows_at_once(const Plan& plan, Random& random) {
+/// How the kernel of a plan gets parameters.
+std::optional<cuda::FastMode> mode_of(const Plan& plan, Random& random) {
   Tensors t = testing::random_tensors(random, plan, 0);
   Aligned aligned(t);
   uint32_t faults = 0;
   const auto lowered =
       cuda::lower(plan, {0, element_count(plan)}, aligned.buffers, {.faults = &faults});
   const auto fast = cuda::fast_plan(lowered.value());
-  return fast && fast->mode() == cuda::FastMode::indexed_rows;
+  if (!fast) return std::nullopt;
+  return fast->mode();
 }
 
-TEST(CudaFastLayouts, LoadTheParametersOfEightRowsAtOnce) {
-  Random random(314);
+void expect_rows_at_once(bool act_order, Random& random) {
+  const auto mode = act_order ? cuda::FastMode::indexed_rows : cuda::FastMode::rows;
+  const auto is_rows = [&](const Plan& plan) { return mode_of(plan, random) == mode; };
   for (const Element output : kOutputs) {
     for (const int bits : {4, 8}) {
       for (const Element scale : {float32, float16, bfloat16}) {
-        const bool fits = scale != float32 || output == float32;  // in registers
-        Plan plan = act_order(output, scale, bits, 32);
-        EXPECT_EQ(has_rows_at_once(plan, random), fits) << to_string(plan);
+        const bool fits = !act_order || scale != float32 || output == float32;  // in registers
+        Plan plan = gptq(output, scale, bits, 32, act_order);
+        EXPECT_EQ(is_rows(plan), fits) << to_string(plan);
+        ASSERT_NO_FATAL_FAILURE(expect_fast(plan, plan.dimensions, random));
         plan.parameters.zero_point_overflow = ZeroPointOverflow::wrap;
-        EXPECT_EQ(has_rows_at_once(plan, random), fits && bits == 4) << to_string(plan);
+        EXPECT_EQ(is_rows(plan), fits && bits == 4) << to_string(plan);
+        ASSERT_NO_FATAL_FAILURE(expect_fast(plan, plan.dimensions, random));
         plan.has_zero_point = false;
         plan.input = int8;
         plan.parameters.zero_point_packing = {};
         plan.parameters.zero_point_offset = 0;
         plan.parameters.zero_point_overflow = ZeroPointOverflow::keep;
-        EXPECT_EQ(has_rows_at_once(plan, random), fits) << to_string(plan);
+        EXPECT_EQ(is_rows(plan), fits) << to_string(plan);
+        ASSERT_NO_FATAL_FAILURE(expect_fast(plan, plan.dimensions, random));
       }
     }
-    EXPECT_FALSE(has_rows_at_once(act_order(output, output, 4, 12), random));
-    EXPECT_FALSE(has_rows_at_once(act_order(output, output, 3, 32), random));
-    Plan plan = act_order(output, output, 4, 32);
+    EXPECT_FALSE(is_rows(gptq(output, output, 4, 12, act_order)));
+    EXPECT_FALSE(is_rows(gptq(output, output, 3, 32, act_order)));
+    Plan plan = gptq(output, output, 4, 32, act_order);
     plan.parameters.zero_point = int8;  // signs
-    EXPECT_FALSE(has_rows_at_once(plan, random));
+    EXPECT_FALSE(is_rows(plan));
   }
 }
 
-TEST(CudaFastLayouts, TakeRangesOfRowsWithAGroupIndex) {
+TEST(CudaFastLayouts, LoadTheParametersOfEightRowsAtOnce) {
+  Random random(314);
+  ASSERT_NO_FATAL_FAILURE(expect_rows_at_once(false, random));
+  ASSERT_NO_FATAL_FAILURE(expect_rows_at_once(true, random));
+}
+
+/// Offsets of zero points that bytes cannot hold as well.
+TEST(CudaFastLayouts, AddAnyOffsetToTheZeroPointsOfRows) {
+  Random random(316);
+  for (const int bits : {4, 8}) {
+    for (const bool act_order : {false, true}) {
+      for (const int offset : {-256, -1, 0, 1, 240, 241, 256}) {
+        Plan plan = gptq(random.of(kOutputs), float16, bits, 16, act_order);
+        plan.parameters.zero_point_offset = offset;
+        ASSERT_NO_FATAL_FAILURE(expect_fast(plan, plan.dimensions, random));
+      }
+    }
+  }
+}
+
+TEST(CudaFastLayouts, TakeRangesOfRowsAtOnce) {
   Random random(315);
   for (int i = 0; i < 300; ++i) {
     const int64_t rows = random.of(std::array{12, 16, 40});
     const Element output = random.of(kOutputs);
-    const Plan plan =
-        act_order(output, random.coin() ? output : float16, random.of(std::array{3, 4, 8}), rows);
+    const Plan plan = gptq(output, random.coin() ? output : float16, random.of(std::array{3, 4, 8}),
+                           rows, random.coin());
     Tensors t = testing::random_tensors(random, plan, 0);
     const int64_t unit = random.coin() ? kColumns : 1;
     const int64_t count = rows * kColumns;
@@ -320,7 +350,7 @@ TEST(CudaFastLayouts, TellOfEntriesThatAreNoGroupAndMakeTheirElementsNan) {
     plan.parameters.group_index = {.groups = 6, .scale = 1};
     ASSERT_NO_FATAL_FAILURE(expect_nan_without_a_group(plan, 16, random));
     for (const Element scale : {float16, bfloat16, output}) {
-      plan = act_order(output, scale, 4, 8);
+      plan = gptq(output, scale, 4, 8, true);
       ASSERT_NO_FATAL_FAILURE(expect_nan_without_a_group(plan, kColumns, random));
     }
   }
