@@ -122,6 +122,9 @@ struct FastPlan {
   uint32_t zero_point_step = 0;
   int64_t column_x = 0;  ///< bytes of x from column to column
   int64_t row_y = 0;     ///< bytes of y from row to row
+  // Of two squares of a thread, whose columns are neighbours: `units` is 2.
+  uint32_t unit_scale = 0;
+  uint32_t unit_zero_point = 0;
 
   // With a group index: their number, 0 without, and strides from group to group.
   uint32_t groups = 0;

@@ -22,8 +22,13 @@ class Squares : FastDraft {
     if (!f_.plain || !set_params()) return std::nullopt;
     if (f_.zero_point == FastParam::none && !f_.zero_words) return std::nullopt;
     if (!kernel_reads_params()) return std::nullopt;
-    (void)count_first(steps_, static_cast<size_t>(rows_), steps_.size() - 1, kTileRows,
-                      kTileVectors);
+    const auto rows = static_cast<size_t>(rows_);
+    const size_t vectors = steps_.size() - 1;
+    // Threads with two squares read as many bytes side by side if they are half as many: the others
+    // write whole lines of 128 bytes.
+    const bool wide = take_two();
+    const bool fills = wide && count_first(steps_, rows, vectors, kTileVectors, kTileRows);
+    if (!fills) (void)count_first(steps_, rows, vectors, kTileRows, kTileVectors);
     return finish();
   }
 
@@ -166,6 +171,30 @@ class Squares : FastDraft {
       const bool whole = d == rows_ || p_.dimensions[d].zero_point % of_square() == 0;
       f_.zero_words = f_.zero_words && whole;
     }
+  }
+
+  /// A thread takes two squares whose columns are 8 bytes. Of codes of 4 bits with the parameters
+  /// of rows: the others have too few rows side by side (gpt-oss), or are rarer.
+  bool take_two() {
+    Step& step = steps_[static_cast<size_t>(rows_)];
+    Step outer, inner;
+    if (is_simple() || !by_row() || step.has_blocks() || step.x != 4) return false;
+    const auto is_whole = [](int64_t bytes) { return bytes % 8 == 0; };
+    if (!is_aligned(f_.x, 8) || !is_whole(f_.column_x)) return false;
+    for (const Step& other : steps_) {
+      if (&other != &step && !is_whole(other.x)) return false;
+    }
+    // Fewer rows would leave threads that are side by side without bytes that are.
+    if (step.size % (2 * kTileVectors) != 0 || !divide(step, 2, outer, inner)) return false;
+    for (const int64_t stride : {inner.scale, inner.zero_point}) {
+      if (stride < 0 || stride > kMostThreads) return false;
+    }
+    f_.units = 2;
+    f_.unit_y = inner.y;
+    f_.unit_scale = static_cast<uint32_t>(inner.scale);
+    f_.unit_zero_point = static_cast<uint32_t>(inner.zero_point);
+    step = outer;
+    return true;
   }
 
   int rows_ = -1;

@@ -16,8 +16,8 @@ namespace dequant::cuda {
 inline constexpr int kSquareRows = square_rows(4);
 
 /// The zero points of a square's rows, as subtrahends of 2^23 + (code ^ sign).
-DEQUANT_HD inline void load_row_zeros(const FastPlan& f, uint32_t first,
-                                      Vector<float, kSquareRows>& zeros) noexcept {
+DEQUANT_HD inline void load_square_zeros(const FastPlan& f, uint32_t first,
+                                         Vector<float, kSquareRows>& zeros) noexcept {
   const uint32_t sign = f.plan.x.sign;
   if (f.zero_words) {
     const uint32_t word = reinterpret_cast<const Word*>(f.plan.zero_point.data)[first >> 3];
@@ -33,20 +33,30 @@ DEQUANT_HD inline void load_row_zeros(const FastPlan& f, uint32_t first,
   for (int i = 0; i < kSquareRows; ++i) zeros[i] = shifted_zero(integers[i], sign);
 }
 
-/// Where a square is, and its columns in x.
+/// Where a square is, and its columns in x; those of the thread's second square, if it has one.
 template <int kCount>
 struct Square {
   FastSpot spot;
   Vector<uint32_t, kCount> words;
+  Vector<uint32_t, kCount> second;
 };
 
 template <int kCount>
 DEQUANT_HD inline Square<kCount> load_square(const FastPlan& f, uint32_t thread) noexcept {
   Vector<FastSpot, 1> spots;
   fast_spots(f, thread, spots);
-  Square<kCount> out{spots[0], {}};
+  Square<kCount> out{spots[0], {}, {}};
+  const uint8_t* from = f.x + out.spot.x;
+  if (f.units == 1) {
+    for (int j = 0; j < kCount; ++j) {
+      out.words[j] = *reinterpret_cast<const Word*>(from + j * f.column_x);
+    }
+    return out;
+  }
   for (int j = 0; j < kCount; ++j) {
-    out.words[j] = *reinterpret_cast<const Word*>(f.x + out.spot.x + j * f.column_x);
+    const auto both = load_stored<32, 2>(from + j * f.column_x);
+    out.words[j] = both.words[0];
+    out.second[j] = both.words[1];
   }
   return out;
 }
@@ -75,15 +85,12 @@ DEQUANT_HD inline void row_codes(const FastPlan& f, const Vector<uint32_t, kCoun
   }
 }
 
-/// The body of the kernel of squares of codes of 4 bits: integers have the parameters of rows,
-/// floats of columns.
+/// The results of a square of codes of 4 bits.
 template <FastKind kKind, int kCount>
-DEQUANT_HD inline void run_square_thread(const FastPlan& f, uint32_t thread) noexcept {
+DEQUANT_HD inline void run_square(const FastPlan& f, const FastSpot& spot,
+                                  const Vector<uint32_t, kCount>& words) noexcept {
   constexpr bool kByRow = kKind == FastKind::integer;
   constexpr int kScales = kByRow ? kSquareRows : kCount;
-  if (thread >= f.vectors) return;
-  const Square<kCount> square = load_square<kCount>(f, thread);
-  const FastSpot& spot = square.spot;
   Vector<float, kScales> scales;
   const auto scale_at = [&](int i) { return spot.scale + static_cast<uint32_t>(i) * f.scale_step; };
   if constexpr (kByRow) {
@@ -95,16 +102,38 @@ DEQUANT_HD inline void run_square_thread(const FastPlan& f, uint32_t thread) noe
   bool careful = false;
   for (int i = 0; i < kScales; ++i) careful = careful || !is_finite(scales[i]);
   Vector<float, kSquareRows> row_zeros{};
-  if constexpr (kByRow) load_row_zeros(f, spot.zero_point, row_zeros);
+  if constexpr (kByRow) load_square_zeros(f, spot.zero_point, row_zeros);
   for (int i = 0; i < kSquareRows; ++i) {
     const int shift = f.interleaved ? (i & 1) * 16 + (i >> 1) * 4 : i * 4;
     Vector<float, kCount> y;
-    row_codes<kKind, 4>(f, square.words, shift, y);
+    row_codes<kKind, 4>(f, words, shift, y);
     if constexpr (kByRow) {
       for (int j = 0; j < kCount; ++j) y[j] = y[j] - row_zeros[i];
     }
     for (int j = 0; j < kCount; ++j) y[j] = y[j] * scales[kByRow ? i : j];
     store_outputs(f.y + spot.y + i * f.row_y, outputs_of(f.plan.output, y, careful));
+  }
+}
+
+/// The body of the kernel of these: integers have the parameters of rows, floats of columns. A loop
+/// over the squares of a thread keeps the kernel small.
+template <FastKind kKind, int kCount>
+DEQUANT_HD inline void run_square_thread(const FastPlan& f, uint32_t thread) noexcept {
+  if (thread >= f.vectors) return;
+  Square<kCount> square = load_square<kCount>(f, thread);
+  if constexpr (kKind == FastKind::floating) {
+    run_square<kKind>(f, square.spot, square.words);
+  } else {
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
+    for (int u = 0; u < f.units; ++u) {
+      run_square<kKind>(f, square.spot, square.words);
+      square.words = square.second;
+      square.spot.y += f.unit_y;
+      square.spot.scale += f.unit_scale;
+      square.spot.zero_point += f.unit_zero_point;
+    }
   }
 }
 

@@ -119,21 +119,58 @@ TEST(CudaFast, TakesRowsThatRunDownColumnsOfWords) {
 }
 
 /// AWQ: rows of x are columns of y; parameters of groups of 64 columns.
+Plan awq(Element output, CodeOrder order, int64_t n, bool packed_zeros) {
+  Plan plan{.input = uint8, .scale = float16, .output = output, .has_zero_point = true};
+  plan.granularity = Granularity::strided;
+  plan.parameters.x_packing = {.order = order, .bits = 4, .row = n};
+  if (packed_zeros) plan.parameters.zero_point_packing = plan.parameters.x_packing;
+  plan.dimensions = {{n, 1, 1, 1, kColumns}, {kColumns / 64, 64 * n, n, n, 64}, {64, n, 0, 0, 1}};
+  return plan;
+}
+
 TEST(CudaFast, TakesSquaresOfIntegersWithTheParametersOfRows) {
   Random random(208);
   for (const Element output : kOutputs) {
     for (const CodeOrder order : {CodeOrder::interleaved, CodeOrder::stream}) {
       for (const bool packed_zeros : {true, false}) {
-        Plan plan{.input = uint8, .scale = float16, .output = output, .has_zero_point = true};
-        plan.parameters.x_packing = {.order = order, .bits = 4, .row = kRows * 4};
-        if (packed_zeros) plan.parameters.zero_point_packing = plan.parameters.x_packing;
-        constexpr int64_t kN = kRows * 4;
-        ASSERT_NO_FATAL_FAILURE(expect_fast(
-            plan,
-            {{kN, 1, 1, 1, kColumns}, {kColumns / 64, 64 * kN, kN, kN, 64}, {64, kN, 0, 0, 1}},
-            random));
+        for (const int64_t n : {16, 24, 64, 320}) {
+          const Plan plan = awq(output, order, n, packed_zeros);
+          ASSERT_NO_FATAL_FAILURE(expect_fast(plan, plan.dimensions, random));
+        }
       }
     }
+  }
+}
+
+/// The squares of a thread: two where the rows of 64 are whole.
+int32_t squares_of_thread(const Plan& plan, Random& random) {
+  Tensors t = testing::random_tensors(random, plan, 0);
+  Aligned aligned(t);
+  const auto lowered = cuda::lower(plan, {0, element_count(plan)}, aligned.buffers, {});
+  return cuda::fast_plan(lowered.value()).value().units;
+}
+
+TEST(CudaFast, TakesTwoSquaresWhoseColumnsAreNeighbours) {
+  Random random(217);
+  for (const Element output : kOutputs) {
+    EXPECT_EQ(squares_of_thread(awq(output, CodeOrder::interleaved, 320, true), random), 2);
+    EXPECT_EQ(squares_of_thread(awq(output, CodeOrder::interleaved, 32, true), random), 1);
+    EXPECT_EQ(squares_of_thread(awq(output, CodeOrder::interleaved, 24, true), random), 1);
+  }
+}
+
+TEST(CudaFast, TakesTheWholeRowsOfARangeOfSquares) {
+  Random random(218);
+  for (int i = 0; i < 200; ++i) {
+    const int64_t n = random.of(std::array{24, 64, 192});
+    const Plan plan = awq(random.of(kOutputs), CodeOrder::interleaved, n, random.coin());
+    Tensors t = testing::random_tensors(random, plan, 0);
+    const int64_t unit = random.of(std::array<int64_t, 3>{1, kColumns * 8, kColumns * 16});
+    const int64_t count = n * kColumns;
+    const Range range{random.in(0, count / 2) / unit * unit,
+                      count - random.in(0, count / 2 - 1) / unit * unit};
+    ASSERT_TRUE(same_on_device(plan, range, testing::slices_of(plan, range, t.buffers()), 0))
+        << to_string(plan) << " " << range.begin << " " << range.end;
   }
 }
 
