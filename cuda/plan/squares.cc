@@ -2,6 +2,7 @@
 #include "cuda/plan/squares.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "cuda/plan/aligned.h"
 #include "cuda/plan/fast.h"
@@ -22,13 +23,7 @@ class Squares : FastDraft {
     if (!f_.plain || !set_params()) return std::nullopt;
     if (f_.zero_point == FastParam::none && !f_.zero_words) return std::nullopt;
     if (!kernel_reads_params()) return std::nullopt;
-    const auto rows = static_cast<size_t>(rows_);
-    const size_t vectors = steps_.size() - 1;
-    // Threads with two squares read as many bytes side by side if they are half as many: the others
-    // write whole lines of 128 bytes.
-    const bool wide = take_two();
-    const bool fills = wide && count_first(steps_, rows, vectors, kTileVectors, kTileRows);
-    if (!fills) (void)count_first(steps_, rows, vectors, kTileRows, kTileVectors);
+    order_threads();
     return finish();
   }
 
@@ -170,6 +165,33 @@ class Squares : FastDraft {
     for (int d = 0; d < p_.rank; ++d) {
       const bool whole = d == rows_ || p_.dimensions[d].zero_point % of_square() == 0;
       f_.zero_words = f_.zero_words && whole;
+    }
+  }
+
+  /// Threads next to each other read bytes that are, and write as much of a row as that allows.
+  void order_threads() {
+    const auto rows = static_cast<size_t>(rows_);
+    const size_t vectors = steps_.size() - 1;
+    // Threads with two squares read as many bytes side by side if they are half as many: the others
+    // write whole lines of 128 bytes.
+    if (take_two() && count_first(steps_, rows, vectors, kTileVectors, kTileRows)) return;
+    const Step all = steps_[rows];
+    if (!count_first(steps_, rows, vectors, kTileRows, kTileVectors)) return;
+    if (all.size < kTileRows) continue_rows(all.size * all.x, vectors + 1);
+  }
+
+  /// Rows that are fewer than a tile's go on in another dimension, `x` bytes further: a block of
+  /// gpt-oss has 16 bytes, and its neighbour the other half of a sector. Scales are neighbours too.
+  void continue_rows(int64_t x, size_t before) {
+    Step outer, inner;
+    for (size_t i = 0; i < before; ++i) {
+      if (steps_[i].x != x) continue;
+      for (const int64_t size : {10, 8, 6, 4, 2}) {
+        if (!divide(steps_[i], size, outer, inner)) continue;
+        steps_[i] = outer;
+        steps_.insert(steps_.begin() + static_cast<std::ptrdiff_t>(before), inner);
+        return;
+      }
     }
   }
 

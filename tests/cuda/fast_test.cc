@@ -214,19 +214,42 @@ TEST(CudaFast, LeavesSquaresWhoseParametersChangeWithin) {
 }
 
 /// gpt-oss: blocks of 32 neighbours in x, which are rows of y.
+Plan gpt_oss(Element output, int64_t blocks, int64_t out) {
+  const int64_t in = blocks * 32;
+  Plan plan{.input = float4e2m1, .scale = float8e8m0, .output = output};
+  plan.granularity = Granularity::strided;
+  plan.dimensions = {{3, out * in, out * blocks, 0, out * in},
+                     {blocks, 32, 1, 0, 32 * out},
+                     {32, 1, 0, 0, out},
+                     {out, in, blocks, 0, 1}};
+  return plan;
+}
+
 TEST(CudaFast, TakesSquaresOfFloatsWithTheScalesOfColumns) {
   Random random(209);
-  constexpr int64_t kOut = 96;
-  constexpr int64_t kIn = 64;
   for (const Element output : kOutputs) {
-    Plan plan{.input = float4e2m1, .scale = float8e8m0, .output = output};
-    ASSERT_NO_FATAL_FAILURE(expect_fast(plan,
-                                        {{3, kOut * kIn, kOut * kIn / 32, 0, kOut * kIn},
-                                         {kIn / 32, 32, 1, 0, 32 * kOut},
-                                         {32, 1, 0, 0, kOut},
-                                         {kOut, kIn, kIn / 32, 0, 1}},
-                                        random));
+    for (const int64_t blocks : {1, 2, 3, 6, 8, 20}) {
+      const Plan plan = gpt_oss(output, blocks, 96);
+      ASSERT_NO_FATAL_FAILURE(expect_fast(plan, plan.dimensions, random));
+    }
   }
+}
+
+/// Threads: 4 with the words of a block, 4 with vectors of y, and then the next block.
+TEST(CudaFast, TakesBlocksOfColumnsThatAreNeighboursTogether) {
+  Random random(219);
+  const Plan plan = gpt_oss(bfloat16, 90, 64);
+  Tensors t = testing::random_tensors(random, plan, 0);
+  Aligned aligned(t);
+  const auto lowered = cuda::lower(plan, {0, element_count(plan)}, aligned.buffers, {});
+  const cuda::FastPlan fast = cuda::fast_plan(lowered.value()).value();
+  ASSERT_GE(fast.rank, 3);
+  const auto& last = fast.dimensions;
+  EXPECT_EQ(last[fast.rank - 1].x, 4);
+  EXPECT_EQ(last[fast.rank - 1].size, 4U);
+  EXPECT_EQ(last[fast.rank - 2].size, 4U);
+  EXPECT_EQ(last[fast.rank - 3].x, 16);
+  EXPECT_EQ(last[fast.rank - 3].size, 10U);
 }
 
 constexpr int64_t kChannels = 16;
