@@ -79,19 +79,20 @@ DEQUANT_HD inline void scales_of_row(const FastPlan& f, uint32_t row,
       f.scale, codes, [&](int j) { return groups.scale[j]; }, scales);
 }
 
-/// shifted_zero() of the zero points of one row in the groups of the columns.
+/// Subtracts the zero points of one row in the groups of the columns from 2^23 + (code ^ sign).
 template <int kCount>
-DEQUANT_HD inline void zeros_of_row(const FastPlan& f, uint32_t row,
-                                    const GroupOffsets<kCount>& groups,
-                                    Vector<float, kCount>& zeros) noexcept {
+DEQUANT_HD inline void subtract_zeros(const FastPlan& f, uint32_t row,
+                                      const GroupOffsets<kCount>& groups,
+                                      Vector<float, kCount>& y) noexcept {
   if (f.zero_point == FastParam::constant) {
-    zeros = all_of<kCount>(shifted_zero(f.constant_zero, f.plan.x.sign));
+    const float zero = shifted_zero(f.constant_zero, f.plan.x.sign);
+    for (int j = 0; j < kCount; ++j) y[j] = y[j] - zero;
     return;
   }
-  Vector<int32_t, kCount> integers;
+  Vector<int32_t, kCount> zeros;
   zeros_at(
-      f, [&](int j) { return row + groups.zero_point[j]; }, integers);
-  for (int j = 0; j < kCount; ++j) zeros[j] = shifted_zero(integers[j], f.plan.x.sign);
+      f, [&](int j) { return row + groups.zero_point[j]; }, zeros);
+  for (int j = 0; j < kCount; ++j) y[j] = y[j] - shifted_zero(zeros[j], f.plan.x.sign);
 }
 
 /// The body of the kernel of integers with a group index. A thread loads the groups of its columns
@@ -111,15 +112,14 @@ DEQUANT_HD inline void run_indexed_thread(const FastPlan& f, uint32_t thread) no
     const auto row = static_cast<uint32_t>(u);
     const Window window = stream_window<kCount>(f.layout, place);
     place.words.from += f.unit_words;
-    Vector<float, kCount> scales, zeros, y;
+    Vector<float, kCount> scales, y;
     scales_of_row(f, spots[0].scale + row * f.scale_step, groups, scales);
-    zeros_of_row(f, spots[0].zero_point + row * f.zero_point_step, groups, zeros);
+    shifted_codes(codes_of_stream<kCount>(f.layout, window), f.signs, y);
+    subtract_zeros(f, spots[0].zero_point + row * f.zero_point_step, groups, y);
     for_no_groups(f, spots[0], groups,
                   [&](int j) { scales[j] = std::numeric_limits<float>::quiet_NaN(); });
     bool careful = false;
     for (int j = 0; j < kCount; ++j) careful = careful || !is_finite(scales[j]);
-    fast_values<FastKind::integer, kUnpacked, kCount>(f, codes_of_stream<kCount>(f.layout, window),
-                                                      zeros, y);
     for (int j = 0; j < kCount; ++j) y[j] = y[j] * scales[j];
     store_outputs(to, outputs_of(f.plan.output, y, careful));
     to += f.unit_y;
