@@ -12,16 +12,17 @@ not count:
     reading   only reading all bytes of the files, by --threads threads, 8 MiB at a time
     copying   only copying as many bytes from pinned memory to the device, 8 MiB at a time
     ring      both at once, as dequant does: through its pinned buffers, without kernels
+    memory    only allocating the dense tensors, as dequant and torch do
     dequant   dequant.safetensors.load_file(folder, device)
     torch     safetensors.torch.load_file(file, device) of each file, and torch's expression
 
 The difference of `ring` from the first two is what memory of the host and calls of CUDA take; that
-of `dequant` from `ring`, tensors and kernels. --slots and --slot-kib try other buffers than the
-package has. All dense tensors of `dequant` and `torch` stay on the device until the last one is
-there. Prints the medians; the share of the slower of reading and copying that each of the last
-three reaches; the peaks of memory over what was in use before: of the process, without files that
-are mapped and without what a driver pins (dequant has 64 MiB of that), and of the whole device. In
-the end both load file by file, and all bits are compared.
+of `dequant` from `ring`, tensors and kernels, of which `memory` is a part. --slots and --slot-kib
+try other buffers than the package has. All dense tensors of `dequant` and `torch` stay on the
+device until the last one is there. Prints the medians; the share of the slower of reading and
+copying that `ring`, `dequant` and `torch` reach; the peaks of memory over what was in use before:
+of the process, without files that are mapped and without what a driver pins (dequant has 64 MiB of
+that), and of the whole device. In the end both load file by file, and all bits are compared.
 
 Exit codes: 0 done, 1 dequant reaches less than --share or bits differ, 2 usage, 5 the device or a
 package is missing, or memory is too small for --gib.
@@ -131,6 +132,13 @@ def ring(folder, a):
         _device_load.load_bytes(str(path), 0, target[:path.stat().st_size], a.threads)
 
 
+def allocating(folder, a):
+    with dequant.safetensors.safe_open(folder, "pt", a.device) as file:
+        shapes = [file.get_slice(name).get_shape() for name in file.keys()]
+    a.begin()
+    return [torch.empty(shape, dtype=torch.bfloat16, device=a.device) for shape in shapes]
+
+
 def by_dequant(folder, a):
     return dequant.safetensors.load_file(folder, device=a.device, threads=a.threads)
 
@@ -143,8 +151,8 @@ def by_torch(folder, a):
     return found
 
 
-WAYS = {"reading": reading, "copying": copying, "ring": ring, "dequant": by_dequant,
-        "torch": by_torch}
+WAYS = {"reading": reading, "copying": copying, "ring": ring, "memory": allocating,
+        "dequant": by_dequant, "torch": by_torch}
 
 
 def ways_of(device):
@@ -242,6 +250,7 @@ def table(report):
     seconds, shares = medians(report)
     names = {"reading": "reading the bytes only", "copying": "copying pinned memory only",
              "ring": "both through dequant's buffers, without kernels",
+             "memory": "allocating the dense tensors only",
              "dequant": "dequant.safetensors.load_file",
              "torch": "safetensors.torch.load_file and torch's expression"}
     heading = (f"{report['device']}, {report['scheme']}, {report['bytes'] / 1e9:.1f} GB stored, "
