@@ -17,12 +17,13 @@ not count:
     torch     safetensors.torch.load_file(file, device) of each file, and torch's expression
 
 The difference of `ring` from the first two is what memory of the host and calls of CUDA take; that
-of `dequant` from `ring`, tensors and kernels, of which `memory` is a part. --slots and --slot-kib
-try other buffers than the package has. All dense tensors of `dequant` and `torch` stay on the
-device until the last one is there. Prints the medians; the share of the slower of reading and
-copying that `ring`, `dequant` and `torch` reach; the peaks of memory over what was in use before:
-of the process, without files that are mapped and without what a driver pins (dequant has 64 MiB of
-that), and of the whole device. In the end both load file by file, and all bits are compared.
+of `dequant` from `ring`, tensors and kernels, of which `memory` is a part. --slots, --slot-kib and
+--tensors try other buffers, and other numbers of tensors side by side, than the package has. All
+dense tensors of `dequant` and `torch` stay on the device until the last one is there. Prints the
+medians; the share of the slower of reading and copying that `ring`, `dequant` and `torch` reach;
+the peaks of memory over what was in use before: of the process, without files that are mapped and
+without what a driver pins (dequant has 64 MiB of that), and of the whole device. In the end both
+load file by file, and all bits are compared.
 
 Exit codes: 0 done, 1 dequant reaches less than --share or bits differ, 2 usage, 5 the device or a
 package is missing, or memory is too small for --gib.
@@ -214,7 +215,7 @@ def in_a_process(way, folder, a):
     """The result of measured() or compared() from a process of its own."""
     command = [sys.executable, __file__, "--way", way, "--in", str(folder), "--device", a.device,
                "--scheme", a.scheme, "--threads", str(a.threads), "--slots", str(a.slots),
-               "--slot-kib", str(a.slot_kib)]
+               "--slot-kib", str(a.slot_kib), "--tensors", str(a.tensors)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(f"loading: {way} failed")
@@ -287,20 +288,24 @@ def parsed(arguments):
                         help="pinned buffers (default: %(default)s)")
     parser.add_argument("--slot-kib", type=int, default=_device_load.SLOT_BYTES >> 10,
                         help="KiB of each (default: %(default)s)")
+    parser.add_argument("--tensors", type=int, default=_device_load.SIDE_BY_SIDE,
+                        help="that dequant loads side by side (default: %(default)s)")
     parser.add_argument("--share", type=float, default=0.9, help="less has the exit code 1")
     parser.add_argument("--json", type=pathlib.Path, help="a file for all results")
     parser.add_argument("--into", type=pathlib.Path,
                         help="a document in which to replace the table named loading")
     parser.add_argument("--way", choices=[*WAYS, "compare"], help=argparse.SUPPRESS)
     a = parser.parse_args(arguments)
-    if a.slots < 1 or a.slot_kib < 1:
-        parser.error(f"--slots {a.slots} and --slot-kib {a.slot_kib}: both are at least 1")
+    if min(a.slots, a.slot_kib, a.tensors) < 1:
+        parser.error(f"--slots {a.slots}, --slot-kib {a.slot_kib} and --tensors {a.tensors}: each "
+                     "is at least 1")
     return a
 
 
 def main(arguments=None):
     a = parsed(arguments)
     _device_load.SLOTS, _device_load.SLOT_BYTES = a.slots, a.slot_kib << 10
+    _device_load.SIDE_BY_SIDE = a.tensors
     if a.way:
         one = compared(a.where, a) if a.way == "compare" else measured(a.way, a.where, a)
         print(json.dumps(one))

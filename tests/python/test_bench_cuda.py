@@ -252,12 +252,16 @@ def test_a_ring_of_another_size_is_that_of_all_processes(small, tmp_path, monkey
     device_load = loading._device_load
     monkeypatch.setattr(device_load, "SLOTS", device_load.SLOTS)
     monkeypatch.setattr(device_load, "SLOT_BYTES", device_load.SLOT_BYTES)
+    monkeypatch.setattr(device_load, "SIDE_BY_SIDE", device_load.SIDE_BY_SIDE)
     assert loading.main(arguments_of("fp8", tmp_path, monkeypatch, "--share", "0", "--rounds", "1",
-                                     "--slots", "3", "--slot-kib", "512")) == 0
+                                     "--slots", "3", "--slot-kib", "512", "--tensors", "4")) == 0
     assert (device_load.SLOTS, device_load.SLOT_BYTES) == (3, 512 << 10)
-    assert all(command[-4:] == ["--slots", "3", "--slot-kib", "512"] for command in small)
-    with pytest.raises(SystemExit, match="2"):  # loading would wait for a buffer for ever
-        loading.main(["--in", str(tmp_path), "--slots", "0"])
+    assert device_load.SIDE_BY_SIDE == 4
+    given = ["--slots", "3", "--slot-kib", "512", "--tensors", "4"]
+    assert all(command[-6:] == given for command in small)
+    for option in ("--slots", "--slot-kib", "--tensors"):  # loading would wait for ever
+        with pytest.raises(SystemExit, match="2"):
+            loading.main(["--in", str(tmp_path), option, "0"])
 
 
 def test_a_checkpoint_that_does_not_fit_is_refused(monkeypatch):
