@@ -81,7 +81,8 @@ inline constexpr int kGroupSpots = 2;
 
 /// Rows of a thread of FastMode::rows and indexed_rows.
 inline constexpr int kRowsAtOnce = 8;
-/// Whether those of indexed_rows may have scales of 32 bits: of 8 columns they take 64 registers.
+/// Whether FastMode::indexed_rows takes scales of 32 bits: the scales of 8 rows and 8 columns would
+/// fill 64 registers.
 constexpr bool has_wide_scales(int64_t columns) noexcept { return columns <= 4; }
 
 /// Dimensions that count, at most.
@@ -122,9 +123,6 @@ struct FastPlan {
   uint32_t zero_point_step = 0;
   int64_t column_x = 0;  ///< bytes of x from column to column
   int64_t row_y = 0;     ///< bytes of y from row to row
-  // Of two squares of a thread, whose columns are neighbours: `units` is 2.
-  uint32_t unit_scale = 0;
-  uint32_t unit_zero_point = 0;
 
   // With a group index: their number, 0 without, and strides from group to group.
   uint32_t groups = 0;
@@ -134,7 +132,8 @@ struct FastPlan {
   bool has_rows = false;    ///< of FastMode::rows or indexed_rows
 
   // A thread's vectors with the same parameters or entries of the group index: their number, and
-  // bytes from one to the next, or codes of `layout`.
+  // bytes from one to the next, or codes of `layout`. Of squares: 2 where a thread has two squares
+  // whose columns are neighbours in x.
   int32_t units = 1;
   int64_t unit_x = 0;
   int64_t unit_y = 0;

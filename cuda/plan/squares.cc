@@ -208,13 +208,7 @@ class Squares : FastDraft {
     }
     // Fewer rows would leave threads that are side by side without bytes that are.
     if (step.size % (2 * kTileVectors) != 0 || !divide(step, 2, outer, inner)) return false;
-    for (const int64_t stride : {inner.scale, inner.zero_point}) {
-      if (stride < 0 || stride > kMostThreads) return false;
-    }
     f_.units = 2;
-    f_.unit_y = inner.y;
-    f_.unit_scale = static_cast<uint32_t>(inner.scale);
-    f_.unit_zero_point = static_cast<uint32_t>(inner.zero_point);
     step = outer;
     return true;
   }

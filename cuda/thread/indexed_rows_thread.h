@@ -1,5 +1,5 @@
-// What one thread of a kernel of rows with a group index does: as rows_thread.h has it, with the
-// parameters of a group for each column.
+// What one thread of a kernel of rows with a group index does: the thread loads rows as in
+// rows_thread.h, and for each column the scales and zero points of the column's group.
 #pragma once
 
 #include <bit>
@@ -25,23 +25,21 @@ DEQUANT_HD inline void load_scales_of_groups(
 template <int kCount>
 DEQUANT_HD inline void run_indexed_rows_thread(const FastPlan& f, uint32_t thread) noexcept {
   if (thread >= f.vectors) return;
-  Vector<FastSpot, 1> spots;
-  fast_spots(f, thread, spots);
-  const RowWindows windows =
-      load_row_windows<kCount>(f.layout, f.layout.origin + static_cast<uint32_t>(spots[0].x));
-  const auto groups = load_groups<kCount>(f, spots[0]);
+  const RowsOfThread<kCount> rows(f, thread);
+  const FastSpot& spot = rows.spot;
+  const auto groups = load_groups<kCount>(f, spot);
   Vector<RowZeros, kCount> zeros;
   load_row_zeros(
-      f, [&](int j) { return spots[0].zero_point + groups.zero_point[j]; }, zeros);
+      f, [&](int j) { return spot.zero_point + groups.zero_point[j]; }, zeros);
   const ZeroBias bias(f);
   const auto run = [&]<int kBits>(const auto& float_of_scale) {
     Vector<StoredCodes<kBits, kRowsAtOnce>, kCount> scales;
-    load_scales_of_groups(f, spots[0], groups, scales);
+    load_scales_of_groups(f, spot, groups, scales);
     spread_row_zeros(f, bias.in_bytes, zeros);
     for (int i = 0; i < kRowsAtOnce; ++i) {
       const RowInOrder row(i);
       Vector<float, kCount> y;
-      shifted_codes(codes_of_window<kCount>(f, windows, row.u), 0, y);
+      shifted_codes(codes_of_window<kCount>(f, rows.windows, row.u), 0, y);
       for (int j = 0; j < kCount; ++j) y[j] = y[j] - row.shifted_zero(zeros[j]);
       if (bias.rest != 0) {
         for (int j = 0; j < kCount; ++j) y[j] = y[j] - bias.rest;
@@ -52,7 +50,7 @@ DEQUANT_HD inline void run_indexed_rows_thread(const FastPlan& f, uint32_t threa
         careful = careful || !is_finite(scale);
         y[j] = y[j] * scale;
       }
-      store_outputs(f.y + spots[0].y + row.u * f.unit_y, outputs_of(f.plan.output, y, careful));
+      store_outputs(f.y + spot.y + row.u * f.unit_y, outputs_of(f.plan.output, y, careful));
     }
   };
   if constexpr (has_wide_scales(kCount)) {

@@ -1,5 +1,6 @@
-// What one thread of a kernel of rows does, whose words are neighbours in memory: GPTQ. It loads
-// the words, scales and zero points of eight rows as vectors.
+// What one thread of a kernel of rows does: the words of neighbouring rows are neighbours in
+// memory, as GPTQ stores them. A thread loads the words, scales and zero points of eight rows as
+// vectors.
 #pragma once
 
 #include <bit>
@@ -9,26 +10,35 @@
 
 namespace dequant::cuda {
 
-/// The words of a thread's rows: `high` is the second word of a vector of codes of 8 bits.
+/// The words of a thread's rows that hold a vector of each row: one word, and a second one, `high`,
+/// for eight codes of 8 bits.
 struct RowWindows {
   StoredCodes<32, kRowsAtOnce> low;
   StoredCodes<32, kRowsAtOnce> high;
   uint32_t within;  ///< bits before the first code
 };
 
-/// Of rows whose words are neighbours, from code i on.
+/// The place of a thread's first vector, and the words of all its rows.
 template <int kCount>
-DEQUANT_HD inline RowWindows load_row_windows(const FastLayout& l, uint32_t i) noexcept {
-  const StreamPlace at = stream_place(l, i);
-  const auto load = [&](const Word* from) {
-    return load_stored<32, kRowsAtOnce>(reinterpret_cast<const uint8_t*>(from));
-  };
-  RowWindows out{load(at.words.from), {}, at.within};
-  if (kCount == 8 && l.bits == 8) out.high = load(at.words.from + l.word_step);
-  return out;
-}
+struct RowsOfThread {
+  FastSpot spot;
+  RowWindows windows;
 
-/// The codes of one of these rows, of 4 or 8 bits, with `signs` changed.
+  DEQUANT_HD RowsOfThread(const FastPlan& f, uint32_t thread) noexcept {
+    Vector<FastSpot, 1> spots;
+    fast_spots(f, thread, spots);
+    spot = spots[0];
+    const FastLayout& l = f.layout;
+    const StreamPlace at = stream_place(l, l.origin + static_cast<uint32_t>(spot.x));
+    const auto load = [](const Word* from) {
+      return load_stored<32, kRowsAtOnce>(reinterpret_cast<const uint8_t*>(from));
+    };
+    windows = {load(at.words.from), {}, at.within};
+    if (kCount == 8 && l.bits == 8) windows.high = load(at.words.from + l.word_step);
+  }
+};
+
+/// The codes of row u, of 4 or 8 bits, with their sign bits inverted.
 template <int kCount>
 DEQUANT_HD inline StoredCodes<kUnpacked, kCount> codes_of_window(const FastPlan& f,
                                                                  const RowWindows& windows,
@@ -88,10 +98,11 @@ DEQUANT_HD inline void spread_row_zeros(const FastPlan& f, uint32_t in_bytes,
   if (in_bytes != 0) add(in_bytes, 0xFFFFFFFF);
 }
 
-/// What is to be added to stored zero points, and the sign of x: as far as that may be in bytes.
+/// The offset of zero points plus the sign of x, which is added to stored zero points: in their
+/// bytes where no sum exceeds 255, else to the floats.
 struct ZeroBias {
   uint32_t in_bytes;
-  float rest;
+  float rest;  ///< for the floats
   DEQUANT_HD explicit ZeroBias(const FastPlan& f) noexcept {
     const int32_t offset = f.wraps ? 0 : f.plan.zero_point_offset;
     const int32_t zero = f.zero_point == FastParam::constant ? f.constant_zero : offset;
@@ -144,14 +155,11 @@ struct RowInOrder {
 template <int kCount>
 DEQUANT_HD inline void run_rows_thread(const FastPlan& f, uint32_t thread) noexcept {
   if (thread >= f.vectors) return;
-  Vector<FastSpot, 1> spots;
-  fast_spots(f, thread, spots);
-  const RowWindows windows =
-      load_row_windows<kCount>(f.layout, f.layout.origin + static_cast<uint32_t>(spots[0].x));
+  const RowsOfThread<kCount> rows(f, thread);
   Vector<RowZeros, 1> zeros;
   load_row_zeros(
-      f, [&](int) { return spots[0].zero_point; }, zeros);
-  const auto scales = floats_of_row_scales(f, spots[0].scale);
+      f, [&](int) { return rows.spot.zero_point; }, zeros);
+  const auto scales = floats_of_row_scales(f, rows.spot.scale);
   const ZeroBias bias(f);
   spread_row_zeros(f, bias.in_bytes, zeros);
   for (int i = 0; i < kRowsAtOnce; ++i) {
@@ -159,9 +167,9 @@ DEQUANT_HD inline void run_rows_thread(const FastPlan& f, uint32_t thread) noexc
     const float zero = row.shifted_zero(zeros[0]) + bias.rest;
     const float scale = scales[row.u];
     Vector<float, kCount> y;
-    shifted_codes(codes_of_window<kCount>(f, windows, row.u), 0, y);
+    shifted_codes(codes_of_window<kCount>(f, rows.windows, row.u), 0, y);
     for (int j = 0; j < kCount; ++j) y[j] = (y[j] - zero) * scale;
-    store_outputs(f.y + spots[0].y + row.u * f.unit_y,
+    store_outputs(f.y + rows.spot.y + row.u * f.unit_y,
                   outputs_of(f.plan.output, y, !is_finite(scale)));
   }
 }

@@ -33,7 +33,8 @@ DEQUANT_HD inline void load_square_zeros(const FastPlan& f, uint32_t first,
   for (int i = 0; i < kSquareRows; ++i) zeros[i] = shifted_zero(integers[i], sign);
 }
 
-/// Where a square is, and its columns in x; those of the thread's second square, if it has one.
+/// The place of a thread's first square, the columns of that square in x, and the columns of the
+/// second square where FastPlan::units is 2.
 template <int kCount>
 struct Square {
   FastSpot spot;
@@ -130,9 +131,9 @@ DEQUANT_HD inline void run_square_thread(const FastPlan& f, uint32_t thread) noe
     for (int u = 0; u < f.units; ++u) {
       run_square<kKind>(f, square.spot, square.words);
       square.words = square.second;
-      square.spot.y += f.unit_y;
-      square.spot.scale += f.unit_scale;
-      square.spot.zero_point += f.unit_zero_point;
+      square.spot.y += kSquareRows * f.row_y;
+      square.spot.scale += kSquareRows * f.scale_step;
+      square.spot.zero_point += kSquareRows * f.zero_point_step;
     }
   }
 }

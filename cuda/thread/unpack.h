@@ -123,7 +123,8 @@ DEQUANT_HD inline Window bytes_window(const FastLayout& l, uint32_t i) noexcept 
 
 inline constexpr uint32_t kLowHalves = 0x0F0F0F0F;
 
-/// Codes of 4 bits, from the lowest bits of a word on, with `signs` changed.
+/// Codes of 4 bits, from the lowest bits of a word on, with the bits of `signs` inverted in each
+/// byte.
 template <int kCount>
 DEQUANT_HD inline StoredCodes<kUnpacked, kCount> halves_of_bytes(uint32_t word,
                                                                  uint32_t signs) noexcept {

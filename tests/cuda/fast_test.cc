@@ -142,7 +142,7 @@ TEST(CudaFast, TakesSquaresOfIntegersWithTheParametersOfRows) {
   }
 }
 
-/// The squares of a thread: two where the rows of 64 are whole.
+/// The number of squares of a thread: 2 where the rows of y are a multiple of 64.
 int32_t squares_of_thread(const Plan& plan, Random& random) {
   Tensors t = testing::random_tensors(random, plan, 0);
   Aligned aligned(t);
@@ -235,7 +235,7 @@ TEST(CudaFast, TakesSquaresOfFloatsWithTheScalesOfColumns) {
   }
 }
 
-/// Threads: 4 with the words of a block, 4 with vectors of y, and then the next block.
+/// Threads count the 4 words of a block first, then 4 vectors of y, then neighbouring blocks.
 TEST(CudaFast, TakesBlocksOfColumnsThatAreNeighboursTogether) {
   Random random(219);
   const Plan plan = gpt_oss(bfloat16, 90, 64);
