@@ -26,7 +26,8 @@ class Vectors : FastDraft {
     if (!set_kind() || !set_steps() || !set_addresses()) return std::nullopt;
     if (!set_params() || f_.zero_point == FastParam::none) return std::nullopt;
     if (f_.each && !has_params_of_each()) return std::nullopt;
-    if (down_columns_) interleave(steps_);
+    if (f_.column_x != 0 && f_.mode() == FastMode::ranges) return std::nullopt;
+    if (down_columns_ || f_.column_x != 0) interleave(steps_);
     return finish();
   }
 
@@ -71,15 +72,24 @@ class Vectors : FastDraft {
     return set_inner() && add_outer_steps([&](int64_t codes) { return x_bytes(codes); });
   }
 
+  /// Codes of 32 bits may be apart: as neighbours of a transposed matrix.
+  bool set_columns() {
+    const int64_t columns = p_.dimensions[p_.rank - 1].x;
+    if (columns == 1) return true;
+    if (columns < 1 || !is_modest(columns * count_ * 4)) return false;
+    if (p_.x.bits != 32 || p_.x.order != CodeOrder::of_element) return false;
+    f_.column_x = columns * 4;
+    return true;
+  }
+
   /// The innermost dimension, in vectors.
   bool set_inner() {
-    if (p_.dimensions[p_.rank - 1].x != 1) return false;
     const auto inner = inner_step();
-    if (!inner) return false;
+    if (!inner || !set_columns()) return false;
     Step step = *inner;
     const int64_t in_word = 32 / p_.x.bits;
     if (!down_columns_) {
-      step.x = count_ * p_.x.bits / 8;
+      step.x = f_.column_x != 0 ? count_ * f_.column_x : count_ * p_.x.bits / 8;
       steps_ = {step};
     } else if (count_ == in_word) {
       step.x = p_.x.word_step * 4;
@@ -96,8 +106,8 @@ class Vectors : FastDraft {
 
   bool set_addresses() {
     const int64_t bytes = count_ * p_.x.bits / 8;
-    const Alignment alignment{down_columns_ ? std::min<int64_t>(bytes, 4)
-                                            : std::min<int64_t>(bytes, 16)};
+    const bool by_words = down_columns_ || f_.column_x != 0;
+    const Alignment alignment{std::min<int64_t>(bytes, by_words ? 4 : 16)};
     const auto x = x_bytes(p_.origin.x);
     if (!x) return false;
     f_.x = p_.x.data + *x;

@@ -121,8 +121,9 @@ struct FastPlan {
   bool zero_words = false;   ///< the zero points of eight rows are a word as well
   uint32_t scale_step = 0;   ///< from row to row or from column to column; with `groups` too
   uint32_t zero_point_step = 0;
-  int64_t column_x = 0;  ///< bytes of x from column to column
-  int64_t row_y = 0;     ///< bytes of y from row to row
+  /// Bytes of x from column to column. Of vectors of 32 bits 0 where their codes are neighbours.
+  int64_t column_x = 0;
+  int64_t row_y = 0;  ///< bytes of y from row to row
 
   // With a group index: their number, 0 without, and strides from group to group.
   uint32_t groups = 0;

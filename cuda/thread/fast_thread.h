@@ -62,6 +62,22 @@ DEQUANT_HD inline Vector<Zero, kCount> all_of(Zero zero) noexcept {
   return out;
 }
 
+/// The codes of a vector, which are neighbours, or of 32 bits `column_x` bytes apart.
+template <int kBits, int kCount>
+DEQUANT_HD inline StoredCodes<kBits, kCount> load_codes(const FastPlan& f,
+                                                        const uint8_t* from) noexcept {
+  if constexpr (kBits == 32) {
+    if (f.column_x != 0) {
+      StoredCodes<kBits, kCount> out;
+      for (int j = 0; j < kCount; ++j) {
+        out.words[j] = *reinterpret_cast<const Word*>(from + j * f.column_x);
+      }
+      return out;
+    }
+  }
+  return load_stored<kBits, kCount>(from);
+}
+
 /// Calls each(u) for the vectors of a thread: kUnits, or one for each spot if the plan says so.
 template <int kUnits, int kSpots, bool kAlwaysAll, class Each>
 DEQUANT_HD inline void for_units(const FastPlan& f, const Each& each) noexcept {
@@ -94,7 +110,7 @@ DEQUANT_HD inline void run_units(const FastPlan& f, const Vector<FastSpot, kSpot
   if constexpr (is_unpacked(kBits)) {
     unpack_at(f, at, stored);  // also the vectors that are left out, which have offsets of 0
   } else {
-    for_all([&](int u) { stored[u] = load_stored<kBits, kCount>(f.x + at(u)); });
+    for_all([&](int u) { stored[u] = load_codes<kBits, kCount>(f, f.x + at(u)); });
   }
   const bool careful = load_params();
   for_all([&](int u) {
@@ -184,7 +200,7 @@ DEQUANT_HD inline void run_finishing_thread(const FastPlan& f, uint32_t thread) 
       unpack_at(
           f, [&](int) { return at; }, stored);
     } else {
-      stored[0] = load_stored<kBits, kCount>(f.x + at);
+      stored[0] = load_codes<kBits, kCount>(f, f.x + at);
     }
     const auto all = all_of<kCount>(zeros[0]);
     Vector<float, kCount> y;

@@ -303,6 +303,41 @@ TEST(CudaFast, TakesTheWholeRowsOfARangeOfATranspose) {
   }
 }
 
+/// Neighbours in y are words in x that are apart, beside each other or not.
+TEST(CudaFast, TakesCodesOf32BitsThatAreApart) {
+  Random random(220);
+  const Shape every_third{"every third code",
+                          {{kPixels, 3 * kChannels, 1, 1, kChannels, 2}, {kChannels, 3, 0, 0, 1}}};
+  const Shape seven_rows{"seven rows", {{7, 1, 1, 1, kChannels}, {kChannels, 7, 0, 0, 1}}};
+  const std::array shapes{kTransposes[0], kTransposes[1], kTransposes[2],
+                          kTransposes[4], every_third,    seven_rows};
+  for (const Shape& shape : shapes) {
+    for (const Element output : kOutputs) {
+      for (const Element x : {uint32, int32}) {
+        SCOPED_TRACE(shape.name);
+        Plan plan{.input = x, .output = output};
+        plan.has_zero_point = random.coin();
+        ASSERT_NO_FATAL_FAILURE(expect_fast(plan, shape.dimensions, random));
+      }
+    }
+  }
+}
+
+/// Codes that count down, and the same code again and again.
+TEST(CudaFast, LeavesCodesOf32BitsThatDoNotCountUp) {
+  Random random(221);
+  for (const int64_t stride : {-1, -2, 0}) {
+    Plan plan{.input = int32, .output = float32};
+    plan.granularity = Granularity::strided;
+    plan.dimensions = {{kPixels, 2 * kChannels, 1, 1, kChannels}, {kChannels, stride, 0, 0, 1}};
+    Tensors t = testing::random_tensors(random, plan, 0);
+    Aligned aligned(t);
+    const Range whole{0, element_count(plan)};
+    EXPECT_FALSE(is_fast(plan, whole, aligned.buffers)) << to_string(plan);
+    ASSERT_TRUE(same_on_device(plan, whole, t.buffers(), 0));
+  }
+}
+
 /// Columns of 65 codes of 4 bits: every second one begins within a byte.
 TEST(CudaFast, LeavesSquaresWhoseColumnsAreNoWholeWords) {
   Random random(215);
