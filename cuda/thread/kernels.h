@@ -28,10 +28,12 @@ template <FastKind kKind, int kBits, FastMode kMode, int kCount>
 struct FastBody {
   static constexpr bool kIsLarge =
       kKind == FastKind::wide || kMode == FastMode::indexed || kMode == FastMode::indexed_rows;
-  static constexpr int kBlocks = kMode == FastMode::indexed_rows ? 3
-                                 : kIsLarge                      ? 4
-                                 : kBits == kUnpacked            ? 5
-                                                                 : 6;
+  /// Sixteen words of codes, and a scale and a zero point for each of eight elements.
+  static constexpr bool kIsEachOf16 = kMode == FastMode::each && kBits == 16 && kCount == 8;
+  static constexpr int kBlocks = kMode == FastMode::indexed_rows     ? 3
+                                 : kIsLarge                          ? 4
+                                 : kBits == kUnpacked || kIsEachOf16 ? 5
+                                                                     : 6;
   DEQUANT_HD static void run(const FastPlan& f, int64_t thread) noexcept {
     const auto number = static_cast<uint32_t>(thread);
     if constexpr (kMode == FastMode::rows) {
