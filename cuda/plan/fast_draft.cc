@@ -280,6 +280,34 @@ void FastDraft::share_params() {
   (void)share_params(2, 2);
 }
 
+namespace {
+
+FastDimension dimension_of(const Step& step) {
+  const auto size = static_cast<uint32_t>(step.size);
+  const auto block = step.has_blocks() ? static_cast<uint32_t>(step.block) : 1U;
+  return {size,
+          SmallDivisor(size),
+          block,
+          SmallDivisor(block),
+          static_cast<uint32_t>(step.first),
+          static_cast<uint32_t>(step.scale),
+          static_cast<uint32_t>(step.zero_point),
+          static_cast<uint32_t>(step.group),
+          step.x,
+          step.y,
+          static_cast<uint32_t>(step.x),
+          static_cast<uint32_t>(step.y)};
+}
+
+}  // namespace
+
+void FastDraft::set_dimensions() {
+  f_.has_blocks = !std::all_of(steps_.begin(), steps_.end(), is_simple);
+  while (steps_.size() < 2) steps_.insert(steps_.begin(), Step());
+  for (const Step& step : steps_) f_.dimensions[f_.rank++] = dimension_of(step);
+  f_.innermost = dimension_of(steps_.back());
+}
+
 std::optional<FastPlan> FastDraft::finish() {
   if (!has_modest_steps()) return std::nullopt;
   steps_ = without_whole_blocks(steps_);
@@ -292,29 +320,12 @@ std::optional<FastPlan> FastDraft::finish() {
   }
   share_params();
   count_vectors();
-  f_.x_step = take_linear(steps_, &Step::x);
-  f_.y_step = take_linear(steps_, &Step::y);
   if (!has_few_params()) return std::nullopt;
   steps_ = merged(steps_);
   if (steps_.size() > kFastDimensions) return std::nullopt;
   f_.scale_origin = static_cast<uint32_t>(scale_origin_);
   f_.zero_point_origin = static_cast<uint32_t>(zero_point_origin_);
-  for (const Step& step : steps_) {
-    const auto size = static_cast<uint32_t>(step.size);
-    const auto block = step.has_blocks() ? static_cast<uint32_t>(step.block) : 1U;
-    f_.dimensions[f_.rank++] = {size,
-                                SmallDivisor(size),
-                                block,
-                                SmallDivisor(block),
-                                static_cast<uint32_t>(step.first),
-                                static_cast<uint32_t>(step.scale),
-                                static_cast<uint32_t>(step.zero_point),
-                                static_cast<uint32_t>(step.group),
-                                step.has_params() || step.moves(),
-                                step.moves(),
-                                step.x,
-                                step.y};
-  }
+  set_dimensions();
   f_.plan = p_;
   if (f_.groups != 0) f_.plan.group_index += first_group_ * 4;
   return f_;

@@ -83,6 +83,9 @@ class FastDraft {
 
   void count_vectors();
 
+  /// The dimensions of all steps.
+  void set_dimensions();
+
   int64_t first_group_ = 0;  ///< of the group index
   int64_t scale_origin_ = 0;
   int64_t zero_point_origin_ = 0;

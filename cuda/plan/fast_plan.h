@@ -20,11 +20,11 @@ struct FastDimension {
   uint32_t first = 0;
   uint32_t scale = 0;
   uint32_t zero_point = 0;
-  uint32_t group = 0;   ///< of the group index
-  bool counts = false;  ///< some stride is not zero
-  bool moves = false;   ///< x, y or group is not zero
+  uint32_t group = 0;  ///< of the group index
   int64_t x = 0;
   int64_t y = 0;
+  uint32_t short_x = 0;  ///< x and y of 32 bits
+  uint32_t short_y = 0;
 };
 
 /// The kinds of codes, each with a kernel for some widths.
@@ -92,9 +92,6 @@ struct FastPlan {
   Computation plan = {};
   const uint8_t* x = nullptr;  ///< of vector 0
   uint8_t* y = nullptr;
-  /// Bytes from vector to vector, beside the strides of dimensions: of packed x and y all.
-  uint32_t x_step = 0;
-  uint32_t y_step = 0;
   FastKind kind = FastKind::integer;
   int32_t bits = 0;  ///< of a code; kUnpacked, or 6: `layout` has the codes, which x counts
   FastLayout layout = {};
@@ -149,8 +146,11 @@ struct FastPlan {
     return units == kMostUnits ? FastMode::shared : FastMode::groups;
   }
 
-  int32_t rank = 0;
+  /// Some dimension has blocks or a first index, or strides of x or y that are not of 32 bits.
+  bool has_blocks = false;
+  int32_t rank = 0;  ///< at least 2
   FastDimension dimensions[kFastDimensions] = {};
+  FastDimension innermost = {};  ///< once more
 };
 
 static_assert(sizeof(FastPlan) <= 4096);

@@ -56,15 +56,9 @@ Steps without_whole_blocks(const Steps& steps) {
   return out;
 }
 
-uint32_t take_linear(Steps& steps, int64_t Step::*stride) {
-  const int64_t bytes = steps.back().*stride;
-  if (bytes < 0 || bytes > kMostThreads) return 0;
-  int64_t threads = 1;
-  for (size_t i = steps.size(); i-- > 0; threads *= steps[i].size) {
-    if (steps[i].*stride != bytes * threads) return 0;
-  }
-  for (Step& step : steps) step.*stride = 0;
-  return static_cast<uint32_t>(bytes);
+bool is_simple(const Step& step) {
+  const auto is_small = [](int64_t stride) { return stride >= 0 && stride <= UINT32_MAX; };
+  return !step.has_blocks() && step.first == 0 && is_small(step.x) && is_small(step.y);
 }
 
 Steps merged(const Steps& steps) {

@@ -23,7 +23,6 @@ struct Step {
 
   bool has_params() const { return scale != 0 || zero_point != 0; }
   bool has_blocks() const { return has_params() && block != 1; }
-  bool moves() const { return x != 0 || y != 0 || group != 0; }
 };
 
 /// Outermost first.
@@ -36,9 +35,8 @@ bool divide(const Step& step, int64_t size, Step& outer, Step& inner);
 /// Whole blocks become steps of their own, which need no division by the block.
 Steps without_whole_blocks(const Steps& steps);
 
-/// The bytes from thread to thread where the strides of all steps are that multiple of the number
-/// of a thread: the strides become zero. 0 where they are not.
-uint32_t take_linear(Steps& steps, int64_t Step::*stride);
+/// True without blocks and a first index, if the strides of x and y have 32 bits.
+bool is_simple(const Step& step);
 
 /// One step in place of two of which the outer one goes on where the inner one ends.
 Steps merged(const Steps& steps);
