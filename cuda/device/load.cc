@@ -26,22 +26,6 @@ Result<size_t> size_of(const StoredReader& reader) {
   return static_cast<size_t>(bytes);
 }
 
-/// The elements of an index of the outermost dimension: kernels compute whole ones together, and
-/// parts of them by other kernels.
-int64_t row_of(const Plan& plan) {
-  const int64_t count = element_count(plan);
-  if (plan.parameters.x_blocks || count == 0) return 1;
-  switch (plan.granularity) {
-    case Granularity::per_tensor: return 1;
-    case Granularity::strided: {
-      const auto several = [](const Dimension& d) { return d.size != 1; };
-      const auto outermost = std::find_if(plan.dimensions.begin(), plan.dimensions.end(), several);
-      return outermost == plan.dimensions.end() ? 1 : count / outermost->size;
-    }
-    default: return plan.outer != 1 ? plan.axis * plan.inner : plan.inner;
-  }
-}
-
 std::span<const std::byte> part(std::span<const std::byte> bytes, Range range) {
   return bytes.subspan(static_cast<size_t>(range.begin),
                        static_cast<size_t>(range.end - range.begin));
@@ -121,7 +105,7 @@ class Loading {
     const int64_t most = (slot - kSlack) / code_bits(plan_) * 8 / 64 * 64;
     if (!readers_.codes->seekable() || most <= 0) return {};
     const int64_t count = element_count(plan_);
-    const int64_t row = row_of(plan_);
+    const int64_t row = row_elements(plan_);
     std::vector<int64_t> ends;
     int64_t needless = 0;
     for (int64_t begin = 0; begin < count; begin = ends.back()) {
@@ -139,19 +123,26 @@ class Loading {
 
   Status run_bands(const std::vector<int64_t>& ends) {
     DEQUANT_CHECK(batch_.fork());
-    const auto band = [&](int64_t i, Slot& slot) {
+    const auto band = [&](int64_t i) {
       const auto at = static_cast<size_t>(i);
-      return run_band({at == 0 ? 0 : ends[at - 1], ends[at]}, slot);
+      return Range{at == 0 ? 0 : ends[at - 1], ends[at]};
     };
-    return for_each_slot(batch_, static_cast<int64_t>(ends.size()), executor_, band);
+    return for_each_slot(batch_, static_cast<int64_t>(ends.size()), executor_,
+                         {[&](int64_t i, Slot& slot) { return read_band(band(i), slot); },
+                          [&](int64_t i, Slot& slot) { return submit_band(band(i), slot); }});
   }
 
-  Status run_band(Range elements, Slot& slot) {
+  Status read_band(Range elements, Slot& slot) {
     const auto [bytes, codes] = codes_of(elements);
+    return readers_.codes->read_at(codes,
+                                   slot.pinned.first(static_cast<size_t>(bytes.end - bytes.begin)));
+  }
+
+  Status submit_band(Range elements, Slot& slot) {
+    const Range bytes = codes_of(elements).first;
     const auto size = static_cast<size_t>(bytes.end - bytes.begin);
-    const auto pinned = slot.pinned.first(size);
-    DEQUANT_CHECK(readers_.codes->read_at(codes, pinned));
-    DEQUANT_CHECK(batch_.device().copy_in(slot.device.data(), pinned, slot.stream));
+    DEQUANT_CHECK(
+        batch_.device().copy_in(slot.device.data(), slot.pinned.first(size), slot.stream));
     const int64_t width = bits(plan_.output) / 8;
     Buffers buffers{};
     buffers.x = slot.device.first(size);

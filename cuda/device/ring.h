@@ -6,8 +6,8 @@
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "cuda/device/device.h"
@@ -15,8 +15,8 @@
 
 namespace dequant::cuda {
 
-/// Pinned memory of the host and as much memory of the device, with a stream of their own. What is
-/// put on the stream is done in its order; only `pinned` is written by the host.
+/// Pinned memory of the host and as much memory of the device, with one of the ring's streams. What
+/// is put on the stream is done in its order; only `pinned` is written by the host.
 struct Slot {
   std::span<std::byte> pinned;
   std::span<std::byte> device;
@@ -24,9 +24,10 @@ struct Slot {
   Event used = nullptr;  ///< after all that was on the stream when the slot was given back
 };
 
-/// Slots of equal size on one device. Threads take a slot, fill its pinned memory, put copies and
-/// kernels on its stream, and give it back at once: who takes it next waits for the copies. Any
-/// number of threads may use a ring at once. Its memory is all that loading pins.
+/// Slots of equal size on one device, and a few streams. Threads take a slot, fill its pinned
+/// memory, put copies and kernels on its stream, and give it back at once: who takes it next waits
+/// for the copies. Any number of threads may use a ring at once. Its memory is all that loading
+/// pins.
 class Ring {
  public:
   /// Slots of the calling thread's device. Fails as Device does.
@@ -40,26 +41,38 @@ class Ring {
   Status use() const { return device_.use(index_); }
   size_t slots() const { return slots_.size(); }
   size_t slot_bytes() const { return slot_bytes_; }
+  std::span<const Stream> streams() const { return streams_; }
+
+  /// To be held by who puts something on the streams. CUDA has a lock for each call, and threads
+  /// that meet there wait for several times as long as the calls of one slot take together.
+  std::unique_lock<std::mutex> submitting() { return std::unique_lock(submitting_); }
 
   /// A slot whose pinned memory may be written. Waits for one.
   Result<Slot*> take();
   /// Gives a slot back. `used`: copies and kernels were put on its stream.
   Status give(Slot* slot, bool used);
 
+  /// An event that was used before, or a new one. Making one takes 0.04 ms and more while threads
+  /// put work on streams.
+  Result<OwnEvent> take_event();
+  void give_event(OwnEvent event);
+
  private:
   Ring(Device& device, int index, size_t slot_bytes)
       : device_(device), index_(index), slot_bytes_(slot_bytes) {}
+  Status add_stream();
   Status add_slot();
 
   Device& device_;
   const int index_;
   const size_t slot_bytes_;
+  std::vector<Stream> streams_;
   std::vector<std::unique_ptr<Slot>> slots_;
-  std::mutex mutex_;
+  std::mutex submitting_;
+  std::mutex mutex_;  ///< guards what follows
   std::condition_variable given_;
   std::deque<Slot*> free_;  ///< the one that was given back first is taken first
-
-  friend class Batch;
+  std::vector<OwnEvent> events_;
 };
 
 /// The work of one tensor on a ring, in the order of a stream of the caller.
@@ -67,26 +80,29 @@ class Batch {
  public:
   /// Fails as Device does.
   static Result<Batch> make(Ring& ring, Stream stream);
+  Batch(Batch&& other) noexcept = default;
+  Batch& operator=(Batch&&) = delete;
+  ~Batch() {
+    if (event_.get() != nullptr) ring_->give_event(std::move(event_));
+  }
 
   Ring& ring() const { return *ring_; }
   Device& device() const { return ring_->device(); }
   Stream stream() const { return stream_; }
 
-  /// Slots that are taken from now on start after what is on the stream now.
-  Status fork() { return device().record(start_.get(), stream_); }
-  /// A slot whose stream starts there. Any number of threads may take slots between fork() and
-  /// join().
-  Result<Slot*> take();
-  /// What is put on the stream later comes after what is on the slots that were taken.
+  /// What is put on the streams of slots later starts after what is on the stream now.
+  Status fork();
+  /// What is put on the stream later comes after what is on the streams of slots now, that of other
+  /// batches too.
   Status join();
 
  private:
-  Batch(Ring& ring, Stream stream) : ring_(&ring), stream_(stream) {}
+  Batch(Ring& ring, Stream stream, OwnEvent event)
+      : ring_(&ring), stream_(stream), event_(std::move(event)) {}
 
   Ring* ring_;
   Stream stream_;
-  OwnEvent start_;
-  std::set<Slot*> taken_;  ///< since the last join(); the mutex of the ring guards it
+  OwnEvent event_;
 };
 
 }  // namespace dequant::cuda

@@ -89,6 +89,38 @@ int64_t first_of(const std::vector<Dimension>& dimensions, int64_t Dimension::*s
   return at;
 }
 
+/// True if two dimensions, one inside of the other, are one of rows whose blocks, if any, are the
+/// inner dimension: so dialects divide rows with the scales of a row of blocks.
+bool are_rows(const Dimension& outer, const Dimension& inner) {
+  const auto goes_on = [&](int64_t Dimension::*stride) {
+    return outer.*stride % inner.size == 0 && outer.*stride / inner.size == inner.*stride;
+  };
+  return outer.block == 1 && inner.scale == 0 && inner.zero_point == 0 && goes_on(&Dimension::x) &&
+         goes_on(&Dimension::y) && goes_on(&Dimension::group_index);
+}
+
+Dimension rows_of(const Dimension& outer, Dimension inner) {
+  if (outer.scale != 0 || outer.zero_point != 0) inner.block = inner.size;
+  inner.scale = outer.scale;
+  inner.zero_point = outer.zero_point;
+  inner.size *= outer.size;
+  return inner;
+}
+
+/// Makes one dimension of the outermost ones until `elements` begin and end with an index of it, as
+/// far as it can be made. No size is 1.
+void merge_rows(std::vector<Dimension>& dimensions, Range elements) {
+  const auto ends_with_rows = [&] {
+    int64_t row = 1;
+    for (size_t d = 1; d < dimensions.size(); ++d) row *= dimensions[d].size;
+    return elements.begin % row == 0 && elements.end % row == 0;
+  };
+  while (dimensions.size() > 1 && !ends_with_rows() && are_rows(dimensions[0], dimensions[1])) {
+    dimensions[1] = rows_of(dimensions[0], dimensions[1]);
+    dimensions.erase(dimensions.begin());
+  }
+}
+
 void set_dimensions(const Plan& plan, const Slices& slices, DevicePlan& out) {
   const bool strided = plan.granularity == Granularity::strided;
   std::vector<Dimension> dimensions = strided ? plan.dimensions : packed_dimensions(plan);
@@ -102,6 +134,7 @@ void set_dimensions(const Plan& plan, const Slices& slices, DevicePlan& out) {
   out.origin.group_index -= slices.group_index.begin;
   std::erase_if(dimensions, [](const Dimension& d) { return d.size == 1; });
   if (dimensions.empty()) dimensions.push_back({.size = 1, .x = 1, .y = 1});
+  merge_rows(dimensions, out.elements);
   for (const Dimension& d : dimensions) {
     out.dimensions[out.rank++] = {d.size,  Divisor(d.size), d.block, Divisor(d.block), d.x,
                                   d.scale, d.zero_point,    d.y,     d.group_index};
@@ -211,6 +244,23 @@ Status check_options(const Plan& plan, const RunOptions& options) {
 bool needs_faults(const Plan& plan) noexcept {
   return plan.parameters.group_index.groups != 0 ||
          (plan.has_zero_point && kind(plan.input) == Kind::floating);
+}
+
+int64_t row_elements(const Plan& plan) noexcept {
+  const int64_t count = element_count(plan);
+  if (plan.parameters.x_blocks || count == 0) return 1;
+  switch (plan.granularity) {
+    case Granularity::per_tensor: return 1;
+    case Granularity::strided: break;
+    default: return plan.outer != 1 ? plan.axis * plan.inner : plan.inner;
+  }
+  Dimension rows;
+  for (const Dimension& d : plan.dimensions) {
+    if (d.size == 1) continue;
+    if (rows.size != 1 && !are_rows(rows, d)) break;
+    rows = rows.size == 1 ? d : rows_of(rows, d);
+  }
+  return count / rows.size;
 }
 
 Result<DevicePlan> lower(const Plan& plan, Range elements, const Buffers& buffers,

@@ -42,7 +42,12 @@ DEQUANT_EXPORT Status run(const Plan& plan, const Buffers& buffers, const RunOpt
 
 /// Dequantizes a range of the elements, as dequant::run_range() does: the buffers have just
 /// slices_of(plan, elements). A whole group index is checked only for the elements of the range.
+/// Ranges that begin and end with multiples of row_elements(plan) have one kernel; what is left of
+/// rows at both ends of others has kernels of its own, which are slower.
 DEQUANT_EXPORT Status run_range(const Plan& plan, Range elements, const Buffers& buffers,
                                 const RunOptions& options = {});
+
+/// The elements of a row, as run_range() means it; at least 1.
+DEQUANT_EXPORT int64_t row_elements(const Plan& plan) noexcept;
 
 }  // namespace dequant::cuda

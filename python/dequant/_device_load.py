@@ -20,7 +20,7 @@ SLOTS = 32
 SLOT_BYTES = 2 << 20
 #: Tensors that are loaded side by side: the next one is allocated and read while the last bytes of
 #: one are.
-SIDE_BY_SIDE = 2
+SIDE_BY_SIDE = 4
 
 _loaders: dict[tuple[int, int, int], Any] = {}
 _lock = threading.Lock()

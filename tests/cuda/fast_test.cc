@@ -406,6 +406,38 @@ TEST(CudaFast, TakesRangesThatBeginWithABlockOfRowsThatIsNotTheFirst) {
   }
 }
 
+/// A scale for each block of 4 rows and 128 columns, as dialects write it: blocks, their rows,
+/// blocks of columns, their columns. A range of other rows than whole blocks has one kernel.
+TEST(CudaFast, TakesTheRowsOfARangeThatAreNoWholeBlocks) {
+  Random random(222);
+  constexpr int64_t kBlocks = kColumns / 128;
+  for (const Element output : kOutputs) {
+    Plan plan{.input = float8e4m3fn, .output = output};
+    plan.granularity = Granularity::strided;
+    plan.dimensions = {{kRows / 4, 4 * kColumns, kBlocks, 0, 4 * kColumns},
+                       {4, kColumns, 0, 0, kColumns},
+                       {kBlocks, 128, 1, 0, 128},
+                       {128, 1, 0, 0, 1}};
+    EXPECT_EQ(cuda::row_elements(plan), kColumns);
+    Tensors t = testing::random_tensors(random, plan, 0);
+    Aligned aligned(t);
+    for (const Range rows : {Range{1, 2}, Range{3, 13}, Range{4, 8}, Range{0, 7}}) {
+      const Range range{rows.begin * kColumns, rows.end * kColumns};
+      int others = 0;
+      const auto lowered =
+          cuda::lower(plan, range, testing::slices_of(plan, range, aligned.buffers), {});
+      const auto general = [&](const cuda::DevicePlan&) {
+        ++others;
+        return Status();
+      };
+      const auto fast = [](const cuda::FastPlan&) { return Status(); };
+      ASSERT_TRUE(cuda::for_each_launch(lowered.value(), general, fast));
+      EXPECT_EQ(others, 0) << rows.begin << " to " << rows.end;
+      ASSERT_TRUE(same_on_device(plan, range, testing::slices_of(plan, range, t.buffers()), 0));
+    }
+  }
+}
+
 /// Whole rows of a range are fast, what is left of others at both ends is not.
 TEST(CudaFast, TakesTheWholeRowsOfARange) {
   Random random(205);
