@@ -195,12 +195,13 @@ class Squares : FastDraft {
     }
   }
 
-  /// A thread takes two squares whose columns are 8 bytes. Of codes of 4 bits with the parameters
-  /// of rows: the others have too few rows side by side (gpt-oss), or are rarer.
+  /// A thread takes two squares whose columns are 8 bytes, and have the same parameters if columns
+  /// have any. Floats of 4 bits have too few rows side by side (gpt-oss).
   bool take_two() {
     Step& step = steps_[static_cast<size_t>(rows_)];
     Step outer, inner;
-    if (is_simple() || !by_row() || step.has_blocks() || step.x != 4) return false;
+    if (step.has_blocks() || step.x != 4 || (!by_row() && step.has_params())) return false;
+    if (f_.kind == FastKind::floating && p_.x.bits == 4) return false;
     const auto is_whole = [](int64_t bytes) { return bytes % 8 == 0; };
     if (!is_aligned(f_.x, 8) || !is_whole(f_.column_x)) return false;
     for (const Step& other : steps_) {

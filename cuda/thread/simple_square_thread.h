@@ -10,16 +10,6 @@
 
 namespace dequant::cuda {
 
-/// The parameters of rows and of columns: parameters that the plan does not have change no result.
-template <int kRows, int kCount>
-struct SquareParams {
-  Vector<float, kRows> row_scales;
-  Vector<float, kRows> row_zeros;  ///< subtrahends of 2^23 + (code ^ sign)
-  Vector<float, kCount> column_scales;
-  Vector<float, kCount> column_zeros;
-  bool careful = false;
-};
-
 /// The code of a zero point that is stored as x is.
 template <int kBits>
 DEQUANT_HD inline uint32_t plain_code(const uint8_t* data, uint32_t i) noexcept {
@@ -28,62 +18,89 @@ DEQUANT_HD inline uint32_t plain_code(const uint8_t* data, uint32_t i) noexcept 
   return data[i >> 1] >> ((i & 1) * 4) & 15;
 }
 
-/// Parameters of rows and of columns are loaded by the same instructions. A square has more of the
-/// one than of the other: the fewer ones are loaded repeatedly.
-template <FastKind kKind, int kBits, int kCount>
-DEQUANT_HD inline auto square_params(const FastPlan& f, const FastSpot& spot) noexcept {
-  constexpr int kRows = square_rows(kBits);
-  constexpr int kMost = kRows > kCount ? kRows : kCount;
+/// Scales and zero points of kNumber rows or columns.
+template <int kNumber>
+struct SquareParams {
+  Vector<float, kNumber> scales;
+  Vector<float, kNumber> zeros;  ///< of integers, subtrahends of 2^23 + (code ^ sign)
+  bool careful = false;
+};
+
+template <FastKind kKind, int kBits, int kNumber>
+DEQUANT_HD inline SquareParams<kNumber> square_params(const FastPlan& f,
+                                                      const FastSpot& spot) noexcept {
   constexpr bool kHasZeros = kKind == FastKind::integer;
-  const bool by_row = f.by_row;
+  SquareParams<kNumber> out;
+  const auto scale_at = [&](int i) { return spot.scale + static_cast<uint32_t>(i) * f.scale_step; };
+  Vector<uint32_t, kNumber> codes{};
   const bool is_stored = kHasZeros && f.zero_point != FastParam::constant;
-  const Codes& stored = f.plan.zero_point;
-  const auto at = [&](uint32_t first, int i, uint32_t step) {
-    return first + static_cast<uint32_t>(i % (by_row ? kRows : kCount)) * step;
-  };
-  Vector<float, kMost> scales;
-  Vector<uint32_t, kMost> codes{};
-  large_floats_at(
-      f.scale, f.plan.scale, [&](int i) { return at(spot.scale, i, f.scale_step); }, scales);
+  large_floats_at(f.scale, f.plan.scale, scale_at, out.scales);
   if (is_stored) {
-    for (int i = 0; i < kMost; ++i) {
-      codes[i] = plain_code<kBits>(stored.data, at(spot.zero_point, i, f.zero_point_step));
+    for (int i = 0; i < kNumber; ++i) {
+      const uint32_t at = spot.zero_point + static_cast<uint32_t>(i) * f.zero_point_step;
+      codes[i] = plain_code<kBits>(f.plan.zero_point.data, at);
     }
   }
-  SquareParams<kRows, kCount> out;
-  for (int i = 0; i < kMost; ++i) {
-    const int32_t zero = is_stored ? value_of(stored, codes[i]) : f.constant_zero;
-    out.careful = out.careful || !is_finite(scales[i]);
-    if (i < kCount) {
-      out.column_scales[i] = by_row ? 1 : scales[i];
-      if (kHasZeros) out.column_zeros[i] = by_row ? 0 : shifted_zero(zero, 0) - kShift;
-    }
-    if (i < kRows) {
-      out.row_scales[i] = by_row ? scales[i] : 1;
-      if (kHasZeros) out.row_zeros[i] = shifted_zero(by_row ? zero : 0, f.plan.x.sign);
+  for (int i = 0; i < kNumber; ++i) {
+    out.careful = out.careful || !is_finite(out.scales[i]);
+    if constexpr (kHasZeros) {
+      const int32_t zero = is_stored ? value_of(f.plan.zero_point, codes[i]) : f.constant_zero;
+      out.zeros[i] = shifted_zero(zero, f.plan.x.sign);
     }
   }
   return out;
 }
 
-/// The body of the kernel of squares with simple parameters. Differences are integers below 2^24,
-/// so that both subtractions are exact.
+/// The results of a square whose rows, or columns, have parameters each.
+template <FastKind kKind, int kBits, bool kByRow, int kCount, int kNumber>
+DEQUANT_HD inline void run_simple_square(const FastPlan& f, const FastSpot& spot,
+                                         const Vector<uint32_t, kCount>& words,
+                                         const SquareParams<kNumber>& params) noexcept {
+  const bool careful = params.careful || f.number.specials != Specials::none;
+  for (int i = 0; i < square_rows(kBits); ++i) {
+    Vector<float, kCount> y;
+    row_codes<kKind, kBits>(f, words, i * kBits, y);
+    if constexpr (kKind == FastKind::integer) {
+      for (int j = 0; j < kCount; ++j) y[j] = y[j] - params.zeros[kByRow ? i : j];
+    }
+    for (int j = 0; j < kCount; ++j) y[j] = y[j] * params.scales[kByRow ? i : j];
+    store_outputs(f.y + spot.y + i * f.row_y, outputs_of(f.plan.output, y, careful));
+  }
+}
+
+/// The squares of a thread, in a loop that keeps the kernel small: they have the same columns.
+template <FastKind kKind, int kBits, bool kByRow, int kCount>
+DEQUANT_HD inline void run_simple_squares(const FastPlan& f, Square<kCount> square) noexcept {
+  constexpr int kRows = square_rows(kBits);
+  const auto load = [&] {
+    return square_params < kKind, kBits, kByRow ? kRows : kCount > (f, square.spot);
+  };
+  auto params = load();
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
+  for (int u = 0;;) {
+    run_simple_square<kKind, kBits, kByRow>(f, square.spot, square.words, params);
+    if (++u == f.units) return;
+    square.words = square.second;
+    square.spot.y += kRows * f.row_y;
+    if constexpr (kByRow) {
+      square.spot.scale += kRows * f.scale_step;
+      square.spot.zero_point += kRows * f.zero_point_step;
+      params = load();
+    }
+  }
+}
+
+/// The body of the kernel of squares with simple parameters.
 template <FastKind kKind, int kBits, int kCount>
 DEQUANT_HD inline void run_simple_square_thread(const FastPlan& f, uint32_t thread) noexcept {
   if (thread >= f.vectors) return;
   const Square<kCount> square = load_square<kCount>(f, thread);
-  const FastSpot& spot = square.spot;
-  const auto params = square_params<kKind, kBits, kCount>(f, spot);
-  const bool careful = params.careful || f.number.specials != Specials::none;
-  for (int i = 0; i < square_rows(kBits); ++i) {
-    Vector<float, kCount> y;
-    row_codes<kKind, kBits>(f, square.words, i * kBits, y);
-    if constexpr (kKind == FastKind::integer) {
-      for (int j = 0; j < kCount; ++j) y[j] = y[j] - params.row_zeros[i] - params.column_zeros[j];
-    }
-    for (int j = 0; j < kCount; ++j) y[j] = y[j] * params.row_scales[i] * params.column_scales[j];
-    store_outputs(f.y + spot.y + i * f.row_y, outputs_of(f.plan.output, y, careful));
+  if constexpr (kBits != 4) {
+    if (f.by_row) return run_simple_squares<kKind, kBits, true>(f, square);
   }
+  run_simple_squares<kKind, kBits, false>(f, square);
 }
 
 }  // namespace dequant::cuda
