@@ -123,26 +123,19 @@ class Loading {
 
   Status run_bands(const std::vector<int64_t>& ends) {
     DEQUANT_CHECK(batch_.fork());
-    const auto band = [&](int64_t i) {
+    const auto band = [&](int64_t i, Slot& slot) {
       const auto at = static_cast<size_t>(i);
-      return Range{at == 0 ? 0 : ends[at - 1], ends[at]};
+      return run_band({at == 0 ? 0 : ends[at - 1], ends[at]}, slot);
     };
-    return for_each_slot(batch_, static_cast<int64_t>(ends.size()), executor_,
-                         {[&](int64_t i, Slot& slot) { return read_band(band(i), slot); },
-                          [&](int64_t i, Slot& slot) { return submit_band(band(i), slot); }});
+    return for_each_slot(batch_, static_cast<int64_t>(ends.size()), executor_, band);
   }
 
-  Status read_band(Range elements, Slot& slot) {
+  Status run_band(Range elements, Slot& slot) {
     const auto [bytes, codes] = codes_of(elements);
-    return readers_.codes->read_at(codes,
-                                   slot.pinned.first(static_cast<size_t>(bytes.end - bytes.begin)));
-  }
-
-  Status submit_band(Range elements, Slot& slot) {
-    const Range bytes = codes_of(elements).first;
     const auto size = static_cast<size_t>(bytes.end - bytes.begin);
-    DEQUANT_CHECK(
-        batch_.device().copy_in(slot.device.data(), slot.pinned.first(size), slot.stream));
+    const auto pinned = slot.pinned.first(size);
+    DEQUANT_CHECK(readers_.codes->read_at(codes, pinned));
+    DEQUANT_CHECK(batch_.device().copy_in(slot.device.data(), pinned, slot.stream));
     const int64_t width = bits(plan_.output) / 8;
     Buffers buffers{};
     buffers.x = slot.device.first(size);

@@ -107,7 +107,6 @@ Result<Batch> Batch::make(Ring& ring, Stream stream) {
 }
 
 Status Batch::fork() {
-  const auto lock = ring_->submitting();
   DEQUANT_CHECK(device().record(event_.get(), stream_));
   for (Stream const stream : ring_->streams()) DEQUANT_CHECK(device().wait(stream, event_.get()));
   return {};
@@ -115,7 +114,6 @@ Status Batch::fork() {
 
 /// A wait is for what the event was recorded after last, so that one event serves all streams.
 Status Batch::join() {
-  const auto lock = ring_->submitting();
   Status first;
   for (Stream const stream : ring_->streams()) {
     Status status = device().record(event_.get(), stream);

@@ -43,10 +43,6 @@ class Ring {
   size_t slot_bytes() const { return slot_bytes_; }
   std::span<const Stream> streams() const { return streams_; }
 
-  /// To be held by who puts something on the streams. CUDA has a lock for each call, and threads
-  /// that meet there wait for several times as long as the calls of one slot take together.
-  std::unique_lock<std::mutex> submitting() { return std::unique_lock(submitting_); }
-
   /// A slot whose pinned memory may be written. Waits for one.
   Result<Slot*> take();
   /// Gives a slot back. `used`: copies and kernels were put on its stream.
@@ -68,7 +64,6 @@ class Ring {
   const size_t slot_bytes_;
   std::vector<Stream> streams_;
   std::vector<std::unique_ptr<Slot>> slots_;
-  std::mutex submitting_;
   std::mutex mutex_;  ///< guards what follows
   std::condition_variable given_;
   std::deque<Slot*> free_;  ///< the one that was given back first is taken first

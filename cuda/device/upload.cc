@@ -15,7 +15,8 @@ namespace {
 /// Threads that take slots and fill them. All end at the first failure.
 class Team {
  public:
-  Team(Ring& ring, int64_t count, const SlotWork& work) : ring_(ring), count_(count), work_(work) {}
+  Team(Ring& ring, int64_t count, const std::function<Status(int64_t, Slot&)>& work)
+      : ring_(ring), count_(count), work_(work) {}
 
   Status run(const Executor& executor) {
     const auto threads = static_cast<size_t>(std::min(count_, static_cast<int64_t>(ring_.slots())));
@@ -42,24 +43,19 @@ class Team {
 
   Status one(int64_t i) {
     DEQUANT_TRY(Slot* const slot, ring_.take());
-    Status status = tried(work_.fill, i, *slot);
-    const auto lock = ring_.submitting();
-    if (status) status = tried(work_.submit, i, *slot);
+    Status status;
+    try {
+      status = work_(i, *slot);
+    } catch (const std::bad_alloc&) {
+      status = Error{ErrorCode::out_of_memory, "out of memory"};
+    }
     const Status given = ring_.give(slot, true);  // copies may be on the stream after a failure too
     return status ? given : status;
   }
 
-  static Status tried(const std::function<Status(int64_t, Slot&)>& part, int64_t i, Slot& slot) {
-    try {
-      return part(i, slot);
-    } catch (const std::bad_alloc&) {
-      return Error{ErrorCode::out_of_memory, "out of memory"};
-    }
-  }
-
   Ring& ring_;
   const int64_t count_;
-  const SlotWork& work_;
+  const std::function<Status(int64_t, Slot&)>& work_;
   std::atomic<int64_t> next_{0};
   std::atomic<bool> stopped_{false};
   std::mutex mutex_;
@@ -68,7 +64,8 @@ class Team {
 
 }  // namespace
 
-Status for_each_slot(Batch& batch, int64_t count, const Executor& executor, const SlotWork& work) {
+Status for_each_slot(Batch& batch, int64_t count, const Executor& executor,
+                     const std::function<Status(int64_t i, Slot& slot)>& work) {
   DEQUANT_TRY(const int before, batch.device().current());
   Status status = Team(batch.ring(), count, work).run(executor);
   DEQUANT_CHECK(batch.device().use(before));
@@ -82,23 +79,17 @@ Status upload(Batch& batch, format::StoredReader& reader, std::span<std::byte> d
   // Parts begin at multiples of 8 elements, which begin on bytes.
   const int64_t most = static_cast<int64_t>(batch.ring().slot_bytes()) / bits(element) * 8;
   const int64_t parts = (count + most - 1) / most;
-  const auto elements = [&](int64_t i) { return Range{i * most, std::min(count, (i + 1) * most)}; };
-  const auto pinned = [&](int64_t i, Slot& slot) {
-    const Range bytes = bytes_of(element, elements(i));
-    return slot.pinned.first(static_cast<size_t>(bytes.end - bytes.begin));
+  const auto part = [&](int64_t i, Slot& slot) -> Status {
+    const Range elements{i * most, std::min(count, (i + 1) * most)};
+    const Range bytes = bytes_of(element, elements);
+    const auto size = static_cast<size_t>(bytes.end - bytes.begin);
+    const auto pinned = slot.pinned.first(size);
+    DEQUANT_CHECK(reader.seekable() ? reader.read_at(elements, pinned)
+                                    : reader.read(elements.end - elements.begin, pinned));
+    std::byte* const to = device.subspan(static_cast<size_t>(bytes.begin), size).data();
+    return batch.device().copy_in(to, pinned, slot.stream);
   };
-  const auto fill = [&](int64_t i, Slot& slot) {
-    const Range part = elements(i);
-    return reader.seekable() ? reader.read_at(part, pinned(i, slot))
-                             : reader.read(part.end - part.begin, pinned(i, slot));
-  };
-  const auto submit = [&](int64_t i, Slot& slot) {
-    const auto from = pinned(i, slot);
-    const auto at = static_cast<size_t>(bytes_of(element, elements(i)).begin);
-    return batch.device().copy_in(device.subspan(at, from.size()).data(), from, slot.stream);
-  };
-  return for_each_slot(batch, parts, reader.seekable() ? executor : sequential_executor(),
-                       {fill, submit});
+  return for_each_slot(batch, parts, reader.seekable() ? executor : sequential_executor(), part);
 }
 
 }  // namespace dequant::cuda
