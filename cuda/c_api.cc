@@ -130,6 +130,10 @@ int dequant_cuda_needs_faults(const dequant_plan* plan) {
   return check_plan(plan) && dequant::cuda::needs_faults(plan_of(plan->node)) ? 1 : 0;
 }
 
+int64_t dequant_cuda_row_elements(const dequant_plan* plan) {
+  return check_plan(plan) ? dequant::cuda::row_elements(plan_of(plan->node)) : 0;
+}
+
 const void* dequant_cuda_codebook(const dequant_plan* plan, uint64_t* bytes) {
   const auto codebook = check_plan(plan) ? codebook_of(*plan) : std::span<const std::byte>();
   if (bytes != nullptr) *bytes = codebook.size();

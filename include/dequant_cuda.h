@@ -81,6 +81,11 @@ DEQUANT_EXPORT dequant_code dequant_cuda_scheme_slices(const dequant_plan* plan,
                                                        size_t tensor_count, dequant_cuda_slice* y,
                                                        dequant_error* error);
 
+/* The elements of a row, at least 1; 0 for NULL. Ranges that begin and end with multiples of it
+ * have one kernel; what is left of rows at both ends of others has kernels of its own, which are
+ * slower. */
+DEQUANT_EXPORT int64_t dequant_cuda_row_elements(const dequant_plan* plan);
+
 /* Dequantizes the elements [begin, end): the buffers have just their slices. Fails as above. A
  * whole group index is checked only for these elements. */
 DEQUANT_EXPORT dequant_code dequant_cuda_run_range(const dequant_plan* plan, int64_t begin,

@@ -69,6 +69,7 @@ static void run_onnx(void) {
   CHECK(memcmp(y, wanted, sizeof y) == 0);
 
   /* The elements of the second and third row, by themselves. */
+  CHECK(dequant_cuda_row_elements(plan) == 16 && dequant_cuda_row_elements(NULL) == 0);
   memset(y, 0, sizeof y);
   memset(&slices, 0, sizeof slices);
   slices.struct_size = sizeof slices;
