@@ -72,9 +72,8 @@ DEQUANT_HD inline void run_simple_square(const FastPlan& f, const FastSpot& spot
 template <FastKind kKind, int kBits, bool kByRow, int kCount>
 DEQUANT_HD inline void run_simple_squares(const FastPlan& f, Square<kCount> square) noexcept {
   constexpr int kRows = square_rows(kBits);
-  const auto load = [&] {
-    return square_params < kKind, kBits, kByRow ? kRows : kCount > (f, square.spot);
-  };
+  constexpr int kParams = kByRow ? kRows : kCount;
+  const auto load = [&] { return square_params<kKind, kBits, kParams>(f, square.spot); };
   auto params = load();
 #if defined(__CUDA_ARCH__)
 #pragma unroll 1
