@@ -38,6 +38,13 @@ struct Aligned {
   Buffers buffers;
 };
 
+/// A strided plan of tests.
+struct Shape {
+  const char* name;
+  Dimensions dimensions;  ///< {size, x, scale, zero point, y}
+  Packing packing = {};
+};
+
 inline void expect_fast(Plan plan, const Dimensions& dimensions, Random& random) {
   plan.granularity = Granularity::strided;
   plan.dimensions = dimensions;
