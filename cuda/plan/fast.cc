@@ -76,7 +76,7 @@ class Vectors : FastDraft {
   bool set_columns() {
     const int64_t columns = p_.dimensions[p_.rank - 1].x;
     if (columns == 1) return true;
-    if (columns < 1 || !is_modest(columns * count_ * 4)) return false;
+    if (columns < 1 || !is_modest(columns) || !is_modest(columns * count_ * 4)) return false;
     if (p_.x.bits != 32 || p_.x.order != CodeOrder::of_element) return false;
     f_.column_x = columns * 4;
     return true;

@@ -23,7 +23,7 @@ struct FastDimension {
   uint32_t group = 0;  ///< of the group index
   int64_t x = 0;
   int64_t y = 0;
-  uint32_t short_x = 0;  ///< x and y of 32 bits
+  uint32_t short_x = 0;  ///< x and y where FastPlan::has_blocks is false
   uint32_t short_y = 0;
 };
 
@@ -150,7 +150,7 @@ struct FastPlan {
   bool has_blocks = false;
   int32_t rank = 0;  ///< at least 2
   FastDimension dimensions[kFastDimensions] = {};
-  FastDimension innermost = {};  ///< once more
+  FastDimension innermost = {};  ///< the last dimension once more, where kernels need no index
 };
 
 static_assert(sizeof(FastPlan) <= 4096);
