@@ -160,10 +160,12 @@ consume_models "$work/static" static
 readme_example "$work/static"
 readme_model_example "$work/static"
 
-say "shared, without AVX-512, built within another project that is careless with floats"
+say "shared, without AVX-512, built within another project: careless with floats, files joined, no"
+say "exceptions, no RTTI"
 quiet cmake -S "$here/embedded" -B "$work/embedded_plain" "-DDEQUANT_SOURCE_DIR=$source_dir"
 quiet cmake -S "$here/embedded" -B "$work/embedded" "-DDEQUANT_SOURCE_DIR=$source_dir" \
-  "-DCMAKE_CXX_FLAGS=$flags -O1 -ffast-math" -DDEQUANT_AVX512=OFF -DDEQUANT_MODEL=ON
+  "-DCMAKE_CXX_FLAGS=$flags -O1 -ffast-math -fno-exceptions -fno-rtti" -DCMAKE_UNITY_BUILD=ON \
+  -DDEQUANT_AVX512=OFF -DDEQUANT_MODEL=ON
 quiet cmake --build "$work/embedded"
 grep -qF "own/hwy/highway.h" "$work/embedded/.ninja_deps" ||
   { say "the Highway of the host is not the one that was compiled"; exit 1; }
