@@ -30,9 +30,13 @@ Status launch(const Plan& p, CUstream_st* stream) {
   const int64_t blocks = (int64_t{p.threads} + kThreadsOfBlock - 1) / kThreadsOfBlock;
   // More would be 2^31 * 256 * 16 bytes of y.
   if (blocks > INT32_MAX) return invalid("elements: ", int64_t{p.threads}, " vectors are too many");
-  kernel<Body, Plan><<<static_cast<unsigned>(blocks), kThreadsOfBlock, 0, stream>>>(p);
-  const cudaError_t error = cudaGetLastError();
+  // Not cudaGetLastError(): that may be the error of an earlier call of somebody else.
+  const void* arguments[] = {&p};
+  const cudaError_t error = cudaLaunchKernel(
+      reinterpret_cast<const void*>(&kernel<Body, Plan>), dim3(static_cast<unsigned>(blocks)),
+      dim3(kThreadsOfBlock), const_cast<void**>(arguments), 0, stream);
   if (error == cudaSuccess) return {};
+  (void)cudaGetLastError();  // nor is this one the next caller's
   return Error{ErrorCode::unsupported, concat("cuda: ", cudaGetErrorString(error))};
 }
 

@@ -51,6 +51,8 @@ class Device {
 
   virtual Result<Stream> create_stream() = 0;
   virtual void destroy(Stream stream) noexcept = 0;
+  /// Whether a graph captures what is put on a stream of a caller.
+  virtual Result<bool> is_captured(Stream stream) = 0;
   virtual Result<Event> create_event() = 0;
   virtual void destroy(Event event) noexcept = 0;
   virtual Status record(Event event, Stream stream) = 0;

@@ -25,9 +25,13 @@ ErrorCode code_of(cudaError_t error) {
 }
 
 /// The runtime also keeps the error for the next caller of cudaGetLastError(), who did not make it.
+void ignore(cudaError_t error) noexcept {
+  if (error != cudaSuccess) (void)cudaGetLastError();
+}
+
 Status check(const char* what, cudaError_t error) {
   if (error == cudaSuccess) return {};
-  (void)cudaGetLastError();
+  ignore(error);
   std::string text = std::string("CUDA: ") + what + ": " + cudaGetErrorString(error);
   if (error == cudaErrorInsufficientDriver || error == cudaErrorStubLibrary)
     text += "; NVIDIA's driver (libcuda.so.1) is missing or too old";
@@ -69,7 +73,7 @@ class Cuda final : public Device {
   }
 
   void free(std::byte* memory, Stream stream) noexcept override {
-    (void)cudaFreeAsync(memory, stream);
+    ignore(cudaFreeAsync(memory, stream));
   }
 
   Result<std::byte*> allocate(size_t bytes) override {
@@ -78,7 +82,7 @@ class Cuda final : public Device {
     return static_cast<std::byte*>(memory);
   }
 
-  void free(std::byte* memory) noexcept override { (void)cudaFree(memory); }
+  void free(std::byte* memory) noexcept override { ignore(cudaFree(memory)); }
 
   Result<std::byte*> allocate_pinned(size_t bytes) override {
     void* memory = nullptr;
@@ -87,7 +91,7 @@ class Cuda final : public Device {
     return static_cast<std::byte*>(memory);
   }
 
-  void free_pinned(std::byte* memory) noexcept override { (void)cudaFreeHost(memory); }
+  void free_pinned(std::byte* memory) noexcept override { ignore(cudaFreeHost(memory)); }
 
   Status copy_in(std::byte* device, std::span<const std::byte> host, Stream stream) override {
     if (host.empty()) return {};
@@ -114,7 +118,13 @@ class Cuda final : public Device {
     return stream;
   }
 
-  void destroy(Stream stream) noexcept override { (void)cudaStreamDestroy(stream); }
+  void destroy(Stream stream) noexcept override { ignore(cudaStreamDestroy(stream)); }
+
+  Result<bool> is_captured(Stream stream) override {
+    auto status = cudaStreamCaptureStatusNone;
+    DEQUANT_CHECK(check("a stream", cudaStreamIsCapturing(stream, &status)));
+    return status != cudaStreamCaptureStatusNone;
+  }
 
   Result<Event> create_event() override {
     cudaEvent_t event = nullptr;
@@ -123,7 +133,7 @@ class Cuda final : public Device {
     return Event{event};
   }
 
-  void destroy(Event event) noexcept override { (void)cudaEventDestroy(event_of(event)); }
+  void destroy(Event event) noexcept override { ignore(cudaEventDestroy(event_of(event))); }
 
   Status record(Event event, Stream stream) override {
     return check("recording an event", cudaEventRecord(event_of(event), stream));
@@ -180,8 +190,8 @@ class Cuda final : public Device {
 }  // namespace
 
 Device& devices() {
-  static Cuda cuda;
-  return cuda;
+  static auto* const cuda = new Cuda;  // threads may load until the process ends
+  return *cuda;
 }
 
 }  // namespace dequant::cuda

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -117,6 +118,11 @@ class Host final : public Device {
     --counts_.streams;
   }
 
+  Result<bool> is_captured(Stream stream) override {
+    const std::lock_guard lock(mutex_);
+    return captured_.contains(stream);
+  }
+
   Result<Event> create_event() override {
     const std::lock_guard lock(mutex_);
     DEQUANT_CHECK(usable());
@@ -184,6 +190,14 @@ class Host final : public Device {
     std::reverse(all.begin(), all.end());
     for (const Stream stream : all) drain(stream, UINT64_MAX);
   }
+  void capture(Stream stream, bool captured) {
+    const std::lock_guard lock(mutex_);
+    if (captured) {
+      captured_.insert(stream);
+    } else {
+      captured_.erase(stream);
+    }
+  }
   void fail_after(int64_t calls) {
     const std::lock_guard lock(mutex_);
     until_failure_ = calls;
@@ -243,6 +257,7 @@ class Host final : public Device {
   std::map<Stream, Queue> queues_;
   Memory device_;
   Memory pinned_;
+  std::set<Stream> captured_;
   HostCounts counts_;
   Status failed_;
   uintptr_t next_stream_ = 0x10000;
@@ -260,6 +275,7 @@ Device& devices() { return host(); }
 
 HostCounts host_counts() { return host().counts(); }
 void host_settle() { host().settle(); }
+void host_capture(Stream stream, bool captured) { host().capture(stream, captured); }
 void host_fail_after(int64_t calls) { host().fail_after(calls); }
 
 }  // namespace dequant::cuda

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "cuda/device/device.h"
+
 namespace dequant::cuda {
 
 /// What is there now, and the most that was pinned.
@@ -19,6 +21,9 @@ HostCounts host_counts();
 
 /// Does all that is on any stream.
 void host_settle();
+
+/// A graph captures a stream, from now on or no longer.
+void host_capture(Stream stream, bool captured);
 
 /// From the `calls`th allocation, copy or launch from now on, every one fails, until set again; 0:
 /// none fails.

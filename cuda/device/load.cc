@@ -2,11 +2,13 @@
 #include "cuda/device/load.h"
 
 #include <algorithm>
+#include <new>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "cuda/device/upload.h"
+#include "dequant/block.h"
 #include "format/io/file.h"
 #include "format/model/code_bands.h"
 #include "format/model/ranges.h"
@@ -29,6 +31,20 @@ Result<size_t> size_of(const StoredReader& reader) {
 std::span<const std::byte> part(std::span<const std::byte> bytes, Range range) {
   return bytes.subspan(static_cast<size_t>(range.begin),
                        static_cast<size_t>(range.end - range.begin));
+}
+
+/// Joins the batch after the work, also where it failed or found no memory: what it put on the
+/// slots uses memory that the caller frees then.
+template <class Work>
+Status joined(Batch& batch, const Work& work) {
+  Status status;
+  try {
+    status = work();
+  } catch (const std::bad_alloc&) {
+    status = Error{ErrorCode::out_of_memory, "out of memory"};
+  }
+  const Status after = batch.join();
+  return status ? after : status;
 }
 
 /// One tensor that a recipe computes.
@@ -97,12 +113,24 @@ class Loading {
     return {bytes, format::has_packed_codes(plan_) ? bytes : slice};
   }
 
+  /// Elements whose codes have at most so many bytes: whole blocks, or a multiple of 64.
+  int64_t elements_in(int64_t bytes) const {
+    if (const auto& blocks = plan_.parameters.x_blocks)
+      return bytes / block_bytes(*blocks) * block_elements(*blocks);
+    return bytes / code_bits(plan_) * 8 / 64 * 64;
+  }
+  int64_t bytes_in(int64_t elements) const {
+    if (const auto& blocks = plan_.parameters.x_blocks)
+      return elements / block_elements(*blocks) * block_bytes(*blocks);
+    return elements * code_bits(plan_) / 8;
+  }
+
   /// The ends of bands whose codes fit in a slot, and which end with rows if one fits. Nothing
   /// where they do not, where the codes can only be read in order, and where bands would read many
   /// codes more than once: then all codes are on the device at once.
   std::optional<std::vector<int64_t>> bands() const {
     const auto slot = static_cast<int64_t>(batch_.ring().slot_bytes());
-    const int64_t most = (slot - kSlack) / code_bits(plan_) * 8 / 64 * 64;
+    const int64_t most = elements_in(slot - kSlack);
     if (!readers_.codes->seekable() || most <= 0) return {};
     const int64_t count = element_count(plan_);
     const int64_t row = row_elements(plan_);
@@ -114,7 +142,7 @@ class Loading {
       ends.push_back(end < count && of_rows > begin ? of_rows : end);
       const Range bytes = codes_of({begin, ends.back()}).first;
       const int64_t size = bytes.end - bytes.begin;
-      needless += size - (ends.back() - begin) * code_bits(plan_) / 8;
+      needless += size - bytes_in(ends.back() - begin);
       if (size > slot || needless > bytes.end / 4 + kSlack * static_cast<int64_t>(ends.size()))
         return {};
     }
@@ -181,10 +209,7 @@ Status copy(Ring& ring, StoredReader& reader, std::span<std::byte> y, Stream str
             const Executor& executor) {
   DEQUANT_TRY(Batch batch, Batch::make(ring, stream));
   DEQUANT_CHECK(batch.fork());
-  Status status = upload(batch, reader, y, executor);
-  const Status joined = batch.join();  // also after a failure: `y` is used until then
-  DEQUANT_CHECK(std::move(status));
-  DEQUANT_CHECK(joined);
+  DEQUANT_CHECK(joined(batch, [&] { return upload(batch, reader, y, executor); }));
   return reader.finish();
 }
 
@@ -205,11 +230,7 @@ Status load(Ring& ring, const Plan& plan, RecipeReaders readers, std::span<std::
             Stream stream, const Executor& executor) {
   DEQUANT_TRY(Batch batch, Batch::make(ring, stream));
   Loading loading(batch, plan, std::move(readers), y, executor);
-  Status status = loading.start();
-  // Also after a failure: what is on the slots uses memory of `loading`, and `y`.
-  const Status joined = batch.join();
-  DEQUANT_CHECK(std::move(status));
-  DEQUANT_CHECK(joined);
+  DEQUANT_CHECK(joined(batch, [&] { return loading.start(); }));
   return loading.check();
 }
 

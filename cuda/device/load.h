@@ -12,7 +12,8 @@
 
 namespace dequant::cuda {
 
-/// Computes a dense tensor into `y`, memory of the ring's device that has its packed size. A tensor
+/// Computes a dense tensor into `y`, memory of the ring's device, which is the calling thread's,
+/// that has its packed size. A tensor
 /// without a recipe is copied. The results are there for what is put on `stream` later, and `y` may
 /// be in use by what is on `stream` now. Returns before the device is done, unless the plan
 /// needs_faults(). Besides `y` and the ring, the device holds the parameters of the tensor, and its

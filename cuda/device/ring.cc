@@ -2,6 +2,7 @@
 #include "cuda/device/ring.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace dequant::cuda {
@@ -17,6 +18,7 @@ Result<std::unique_ptr<Ring>> Ring::make(Device& device, size_t slots, size_t sl
   DEQUANT_TRY(const int index, device.current());
   std::unique_ptr<Ring> ring(new Ring(device, index, slot_bytes));
   for (size_t i = 0; i < std::min(slots, kStreams); ++i) DEQUANT_CHECK(ring->add_stream());
+  ring->free_.reserve(slots);
   for (size_t i = 0; i < slots; ++i) DEQUANT_CHECK(ring->add_slot());
   DEQUANT_TRY(OwnEvent event, OwnEvent::make(device));
   ring->give_event(std::move(event));
@@ -57,7 +59,7 @@ Ring::~Ring() {
     }
     events_.clear();
   }
-  if (before) (void)device_.use(*before);
+  if (before && *before != index_) (void)device_.use(*before);
 }
 
 Result<Slot*> Ring::take() {
@@ -66,7 +68,7 @@ Result<Slot*> Ring::take() {
     std::unique_lock lock(mutex_);
     given_.wait(lock, [this] { return !free_.empty(); });
     slot = free_.front();
-    free_.pop_front();
+    free_.erase(free_.begin());
   }
   const Status status = device_.synchronize(slot->used);
   if (status) return slot;
@@ -96,12 +98,21 @@ Result<OwnEvent> Ring::take_event() {
   return OwnEvent::make(device_);
 }
 
-void Ring::give_event(OwnEvent event) {
+void Ring::give_event(OwnEvent event) noexcept {
   const std::lock_guard lock(mutex_);
-  events_.push_back(std::move(event));
+  try {
+    events_.push_back(std::move(event));
+  } catch (const std::bad_alloc&) {  // then it is destroyed
+  }
 }
 
+/// A graph would repeat the copies, from buffers that have other bytes by then.
 Result<Batch> Batch::make(Ring& ring, Stream stream) {
+  DEQUANT_TRY(const bool captured, ring.device().is_captured(stream));
+  if (captured) {
+    return Error{ErrorCode::unsupported,
+                 "stream: a graph captures it, and cannot repeat what is read from a file"};
+  }
   DEQUANT_TRY(OwnEvent event, ring.take_event());
   return Batch(ring, stream, std::move(event));
 }
@@ -118,7 +129,9 @@ Status Batch::join() {
   for (Stream const stream : ring_->streams()) {
     Status status = device().record(event_.get(), stream);
     if (status) status = device().wait(stream_, event_.get());
-    if (!status && first) first = std::move(status);
+    if (status) continue;
+    (void)device().synchronize(stream);
+    if (first) first = std::move(status);
   }
   return first;
 }

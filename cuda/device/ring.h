@@ -3,7 +3,6 @@
 
 #include <condition_variable>
 #include <cstddef>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -51,7 +50,7 @@ class Ring {
   /// An event that was used before, or a new one. Making one takes 0.04 ms and more while threads
   /// put work on streams.
   Result<OwnEvent> take_event();
-  void give_event(OwnEvent event);
+  void give_event(OwnEvent event) noexcept;
 
  private:
   Ring(Device& device, int index, size_t slot_bytes)
@@ -66,14 +65,17 @@ class Ring {
   std::vector<std::unique_ptr<Slot>> slots_;
   std::mutex mutex_;  ///< guards what follows
   std::condition_variable given_;
-  std::deque<Slot*> free_;  ///< the one that was given back first is taken first
+  /// The one that was given back first is taken first. Has room for all slots: giving one back
+  /// allocates nothing.
+  std::vector<Slot*> free_;
   std::vector<OwnEvent> events_;
 };
 
 /// The work of one tensor on a ring, in the order of a stream of the caller.
 class Batch {
  public:
-  /// Fails as Device does.
+  /// The calling thread's device is that of the ring. Fails as Device does, and with unsupported
+  /// where a graph captures the stream.
   static Result<Batch> make(Ring& ring, Stream stream);
   Batch(Batch&& other) noexcept = default;
   Batch& operator=(Batch&&) = delete;
@@ -88,7 +90,7 @@ class Batch {
   /// What is put on the streams of slots later starts after what is on the stream now.
   Status fork();
   /// What is put on the stream later comes after what is on the streams of slots now, that of other
-  /// batches too.
+  /// batches too. Where that fails, what is on the streams of slots is done.
   Status join();
 
  private:

@@ -25,7 +25,7 @@ class Scratch {
   }
   Scratch(Scratch&& other) noexcept
       : device_(std::exchange(other.device_, nullptr)),
-        bytes_(other.bytes_),
+        bytes_(std::exchange(other.bytes_, {})),
         stream_(other.stream_) {}
   Scratch& operator=(Scratch&& other) noexcept {
     std::swap(device_, other.device_);
@@ -45,6 +45,7 @@ class Scratch {
   Stream stream_ = nullptr;
 };
 
+/// An event, or nothing: also where it was moved from.
 class OwnEvent {
  public:
   OwnEvent() = default;
@@ -55,7 +56,8 @@ class OwnEvent {
     return made;
   }
   OwnEvent(OwnEvent&& other) noexcept
-      : device_(std::exchange(other.device_, nullptr)), event_(other.event_) {}
+      : device_(std::exchange(other.device_, nullptr)),
+        event_(std::exchange(other.event_, nullptr)) {}
   OwnEvent& operator=(OwnEvent&& other) noexcept {
     std::swap(device_, other.device_);
     std::swap(event_, other.event_);

@@ -25,8 +25,12 @@ class Array {
       : element_(*element_from_name(element)), device_(device), stream_(stream) {
     for (const int64_t size : shape) shape_.push_back(static_cast<size_t>(size));
     bytes_ = static_cast<size_t>(checked(packed_bytes(element_, checked(element_count(shape)))));
+    if (bytes_ == 0) return;
     const OnDevice on(device);
-    if (bytes_ > 0) memory_ = checked(cuda::devices().allocate(bytes_));
+    memory_ = checked([this] {
+      const Unlocked unlocked;  // allocating may wait for the device
+      return cuda::devices().allocate(bytes_);
+    }());
   }
   Array(const Array&) = delete;
   Array& operator=(const Array&) = delete;
@@ -82,8 +86,12 @@ class Array {
     if (bytes.size() != bytes_) throw nb::value_error("bytes: not as many as the array has");
     const auto* const begin = static_cast<const std::byte*>(bytes.data());
     const OnDevice on(device_);
-    auto status = cuda::devices().copy_in(memory_, {begin, bytes_}, stream_of(stream_));
-    if (status) status = cuda::devices().synchronize(stream_of(stream_));
+    Status status;
+    {
+      const Unlocked unlocked;
+      status = cuda::devices().copy_in(memory_, {begin, bytes_}, stream_of(stream_));
+      if (status) status = cuda::devices().synchronize(stream_of(stream_));
+    }
     if (!status) raise(status.error());
   }
 

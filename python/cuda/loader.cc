@@ -19,7 +19,10 @@ class Loader {
  public:
   Loader(int device, size_t slots, size_t slot_bytes) : device_(device) {
     const OnDevice on(device);
-    ring_ = checked(cuda::Ring::make(cuda::devices(), slots, slot_bytes));
+    ring_ = checked([&] {
+      const Unlocked unlocked;
+      return cuda::Ring::make(cuda::devices(), slots, slot_bytes);
+    }());
   }
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;

@@ -24,6 +24,7 @@ class OnDevice {
 
  private:
   int before_;
+  int device_;
 };
 
 void add_run(nanobind::module_& m);

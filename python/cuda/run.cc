@@ -35,7 +35,20 @@ Status upload(DeviceCall& call, Stream stream, std::vector<Scratch>& copies) {
   return {};
 }
 
+/// A graph would copy from memory that is gone when it is launched, and nobody would look at its
+/// faults.
+Status not_captured(bool on_host) {
+  return Error{ErrorCode::unsupported,
+               on_host ? "stream: a graph captures it, and an argument is not on the device"
+                       : "stream: a graph captures it, and the call must wait to see a zero point "
+                         "that is not zero, or a group that is none"};
+}
+
 Status run_on(DeviceCall call, std::span<std::byte> y, Stream stream) {
+  if (call.on_host != 0 || cuda::needs_faults(*call.plan)) {
+    DEQUANT_TRY(const bool captured, cuda::devices().is_captured(stream));
+    if (captured) return not_captured(call.on_host != 0);
+  }
   std::vector<Scratch> copies;
   DEQUANT_CHECK(upload(call, stream, copies));
   call.buffers.y = y;

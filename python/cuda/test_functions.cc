@@ -12,6 +12,10 @@ using namespace nb::literals;
 void add_test_functions([[maybe_unused]] nb::module_& m) {
 #ifdef DEQUANT_CUDA_HOST
   m.def("host_settle", cuda::host_settle);
+  m.def(
+      "host_capture",
+      [](uintptr_t stream, bool captured) { cuda::host_capture(stream_of(stream), captured); },
+      "stream"_a, "captured"_a);
   m.def("host_fail_after", cuda::host_fail_after, "calls"_a);
   m.def("host_counts", [] {
     const cuda::HostCounts counts = cuda::host_counts();

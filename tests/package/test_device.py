@@ -51,6 +51,25 @@ def test_arrays_of_results_go_on_to_other_libraries(cuda):
                 linear(X, np.float32([0.5, 1, 1.5, 2])))
 
 
+def test_a_graph_captures_what_it_can_repeat(host, cuda):
+    x, scale = Interface(X, stream=48), Interface(SCALE, stream=48)
+    act_order = [Interface(array, stream=48) for array in (
+        np.zeros((8, 24), np.int32), np.zeros((2, 3), np.int32), np.ones((2, 24), np.float16),
+        np.zeros(64, np.int32))]
+    cuda.host_capture(48, True)
+    try:
+        y = linear(x, scale, Interface(ZERO, stream=48))
+        with pytest.raises(dequant.UnsupportedError,
+                           match="^stream: a graph captures it, and an argument is not on the dev"):
+            dequant.onnx.dequantize_linear(x, 0.5)
+        with pytest.raises(dequant.UnsupportedError,
+                           match="^stream: a graph captures it, and the call must wait"):
+            dequant.gptq.dequantize(*act_order, bits=4)
+    finally:
+        cuda.host_capture(48, False)
+    assert_same(values(y, cuda), WANTED)
+
+
 def test_numbers_go_to_any_device(cuda):
     for scale, zero in ((0.5, 3), (np.float32(0.5), np.uint8(3)), (0.5, None)):
         y = dequant.onnx.dequantize_linear(Interface(X), scale, zero)
