@@ -2,13 +2,44 @@
 #include "tools/arguments.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cstdint>
+#include <limits>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "tools/memory.h"
 
 namespace dequant::tools {
+namespace {
+
+/// The integer type of an option's value; void for other options.
+template <class T>
+struct IntegerOf : std::conditional<std::is_integral_v<T>, T, void> {};
+template <class T>
+struct IntegerOf<std::optional<T>> : IntegerOf<T> {};
+template <class T>
+struct IntegerOf<std::vector<T>> : IntegerOf<T> {};
+template <class T>
+using Integer = typename IntegerOf<T>::type;
+
+/// CLI11 reads "-1" as 2^64 - 1, "010" as 8, and numbers beyond the type as its largest. The text
+/// becomes decimal; returns what is wrong with it.
+template <class T>
+std::string decimal(std::string& text) {
+  T number{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, problem] = std::from_chars(text.data(), end, number);
+  if (problem != std::errc() || stop != end) {
+    return '"' + text + "\" is no integer from " + std::to_string(std::numeric_limits<T>::min()) +
+           " to " + std::to_string(std::numeric_limits<T>::max());
+  }
+  text = std::to_string(number);
+  return {};
+}
+
+}  // namespace
 
 Option Option::required() const { return option_->required(), *this; }
 
@@ -34,7 +65,13 @@ Option Option::between(int low, int high) const {
 
 Option Option::positive() const { return option_->check(CLI::PositiveNumber), *this; }
 
-Option Option::size() const { return option_->transform(CLI::AsSizeValue(false)), *this; }
+Option Option::size() const {
+  option_->transform(CLI::AsSizeValue(false));
+  const auto negative = [](const std::string& text) {
+    return text.starts_with('-') ? text + " is no number of bytes" : std::string();
+  };
+  return option_->transform(CLI::Validator(negative, std::string())), *this;
+}
 
 Option Option::excludes(Option other) const { return option_->excludes(other.option_), *this; }
 
@@ -48,7 +85,10 @@ void Command::require_subcommand() const { app_->require_subcommand(1); }
 
 template <class T>
 Option Command::add_option(const char* names, T& value, const char* what) const {
-  return Option(*app_->add_option(names, value, what));
+  CLI::Option* const option = app_->add_option(names, value, what);
+  if constexpr (!std::is_void_v<Integer<T>>)
+    option->transform(CLI::Validator(decimal<Integer<T>>, std::string()));
+  return Option(*option);
 }
 
 Option Command::add_flag(const char* names, bool& value, const char* what) const {

@@ -253,7 +253,7 @@ int run(Options& o) {
   if (!result) return report(result.error());
   const bool to_folder = is_folder(*o.input) || (result->words.folds && is_folder(o.output));
   if (write.dry_run && !to_folder) {  // reports an existing file as without --dry-run
-    const auto probe = format::OutputFile::create(o.output, write.overwrite);
+    const Status probe = format::OutputFile::check(o.output, write.overwrite);
     if (!probe) return report(probe.error());
   }
   print_warnings(result->warnings);

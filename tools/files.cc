@@ -42,6 +42,13 @@ Status make_folder(const std::string& path) {
   return is_folder(path) ? Status() : no_folder(path, reason);
 }
 
+Status check_apart(const std::string& output, const std::string& input) {
+  const format::FileIdentity there = format::identity_of(output);
+  if (there.size < 0 || !there.same_file(format::identity_of(input))) return {};
+  return format::failure(ErrorCode::io, "{} is an input; name another output",
+                         format::escaped(output));
+}
+
 std::string numbered_name(size_t index, std::string_view tensor_name) {
   // Names come from files: only ASCII letters, digits, '_', '-' and '.' are kept.
   constexpr size_t kLongest = 100;

@@ -19,6 +19,9 @@ bool is_folder(const std::string& path);
 /// Fails with io where make_folder() would fail, or where files cannot be created in the folder.
 Status check_output_folder(const std::string& path);
 
+/// Fails with io when both paths are the same file: no output may replace an input.
+Status check_apart(const std::string& output, const std::string& input);
+
 /// Makes a folder unless it exists. Fails with io.
 Status make_folder(const std::string& path);
 

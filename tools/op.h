@@ -44,9 +44,6 @@ struct Operation {
 /// the report. Fails as load(), run() and OutputFile do.
 Status carry_out(Operation& operation, OpOptions& options);
 
-/// Fails with io when both paths are the same file: no output may replace an input.
-Status check_apart(const std::string& output, const std::string& input);
-
 /// Adds dialects to `dequant op`.
 void add_op_linear(const Command& op, int& exit_code);
 void add_op_tensorflow(const Command& op, int& exit_code);

@@ -4,6 +4,7 @@
 #include "format/io/errors.h"
 #include "format/io/output.h"
 #include "tools/commands.h"
+#include "tools/files.h"
 #include "tools/memory.h"
 #include "tools/op_inputs.h"
 

@@ -58,6 +58,10 @@ Status run_plan(const Operation& op, std::span<std::byte> y, const RunOptions& o
   return {};
 }
 
+format::Overwrite overwrite_of(const OpOptions& o) {
+  return o.force ? format::Overwrite::replace : format::Overwrite::refuse;
+}
+
 Status write_data(format::OutputFile& out, Element element, std::span<const std::byte> y) {
   if (element != Element::bfloat16) return out.write(y);
   constexpr size_t kChunk = size_t{1} << 20;
@@ -72,8 +76,7 @@ Status write_data(format::OutputFile& out, Element element, std::span<const std:
 /// Checks everything that can fail because of the file system before the work.
 Status produce(Operation& op, OpOptions& o, const Target& target,
                std::vector<std::string>& warnings) {
-  const auto overwrite = o.force ? format::Overwrite::replace : format::Overwrite::refuse;
-  DEQUANT_TRY(format::OutputFile out, format::OutputFile::create(o.output, overwrite));
+  DEQUANT_TRY(format::OutputFile out, format::OutputFile::create(o.output, overwrite_of(o)));
   DEQUANT_CHECK(out.reserve(target.bytes));
   for (OpTensor& tensor : op.inputs) DEQUANT_CHECK(load(tensor, warnings));
   DEQUANT_TRY(const int64_t size, packed_bytes(op.plan.output, target.elements));
@@ -121,17 +124,12 @@ void print_json(const Operation& op, const OpOptions& o, const Target& target,
 
 }  // namespace
 
-Status check_apart(const std::string& output, const std::string& input) {
-  const format::FileIdentity there = format::identity_of(output);
-  if (there.size < 0 || !there.same_file(format::identity_of(input))) return {};
-  return format::failure(ErrorCode::io, "{} is an input; name another output", escaped(output));
-}
-
 Status carry_out(Operation& op, OpOptions& o) {
   for (const OpTensor& t : op.inputs) DEQUANT_CHECK(check_apart(o.output, t.file));
   DEQUANT_TRY(const Target target, target_of(op));
   std::vector<std::string> warnings;
-  if (!o.dry_run) DEQUANT_CHECK(produce(op, o, target, warnings));
+  DEQUANT_CHECK(o.dry_run ? format::OutputFile::check(o.output, overwrite_of(o))
+                          : produce(op, o, target, warnings));
   for (const std::string& w : warnings) fmt::print(stderr, "dequant: warning: {}\n", w);
   if (o.json) {
     print_json(op, o, target, warnings);

@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 #include "format/io/errors.h"
@@ -21,6 +22,8 @@ Result<float> parse_float(std::string_view text) {
   const char* end = digits.data() + digits.size();
   const auto [stop, problem] = std::from_chars(digits.data(), end, value);
   if (problem == std::errc::result_out_of_range && stop == end) {
+    const double wide = std::strtod(std::string(digits).c_str(), nullptr);
+    if (std::abs(wide) < 1) return std::copysign(0.0F, static_cast<float>(wide));
     return failure(ErrorCode::invalid_argument, "{} is beyond what float32 holds", escaped(text));
   }
   if (problem == std::errc() && stop == end) return value;

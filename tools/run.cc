@@ -38,7 +38,9 @@ Result<std::optional<Element>> declared_type(const std::vector<InputType>& types
                          escaped(name));
 }
 
-Result<NamedTensor> read_input(const std::vector<InputType>& types, const std::string& argument) {
+/// A file that is read; its path is added to `files`.
+Result<NamedTensor> read_input(const std::vector<InputType>& types, const std::string& argument,
+                               std::vector<std::string>& files) {
   // Names and paths may contain '='. The separator is the first '=' behind the name of an input.
   size_t equals = argument.find('=');
   if (equals == std::string::npos || equals == 0) {
@@ -53,6 +55,7 @@ Result<NamedTensor> read_input(const std::vector<InputType>& types, const std::s
   const std::string name = argument.substr(0, equals);
   const std::string path = argument.substr(equals + 1);
   DEQUANT_TRY(const auto type, declared_type(types, name));
+  files.push_back(path);
   if (path.ends_with(".pb")) {
     DEQUANT_TRY(NamedTensor tensor, format::onnx::read_tensor_pb(path));
     tensor.name = name;
@@ -64,9 +67,12 @@ Result<NamedTensor> read_input(const std::vector<InputType>& types, const std::s
   return NamedTensor{name, std::move(data)};
 }
 
+std::string path_of(const Options& o, size_t index, const NamedTensor& tensor) {
+  return fmt::format("{}/{}.{}", o.folder, numbered_name(index, tensor.name), o.kind);
+}
+
 Status write_output(const Options& o, size_t index, const NamedTensor& tensor, Table& table) {
-  const std::string file = fmt::format("{}.{}", numbered_name(index, tensor.name), o.kind);
-  const std::string path = fmt::format("{}/{}", o.folder, file);
+  const std::string path = path_of(o, index, tensor);
   const auto overwrite = o.force ? format::Overwrite::replace : format::Overwrite::refuse;
   if (o.kind == "npy") {
     DEQUANT_CHECK(format::write_npy(path, numpy_ready(tensor.data), overwrite));
@@ -84,15 +90,20 @@ Status run(Options& o) {
   DEQUANT_CHECK(check_output_folder(o.folder));
   at_work_on(o.model);
   std::vector<NamedTensor> inputs;
+  std::vector<std::string> files{o.model};
   {
     DEQUANT_TRY(const auto types, format::onnx::input_types(o.model));
     for (const std::string& argument : o.inputs) {
-      DEQUANT_TRY(NamedTensor tensor, read_input(types, argument));
+      DEQUANT_TRY(NamedTensor tensor, read_input(types, argument, files));
       inputs.push_back(std::move(tensor));
     }
   }
   DEQUANT_TRY(const auto outputs, format::onnx::evaluate(o.model, std::move(inputs),
                                                          o.resources.stream_options().executor));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    for (const std::string& file : files)
+      DEQUANT_CHECK(check_apart(path_of(o, i, outputs[i]), file));
+  }
   DEQUANT_CHECK(make_folder(o.folder));
   Table table({{"output"}, {"type"}, {"shape"}, {"file"}});
   for (size_t i = 0; i < outputs.size(); ++i) DEQUANT_CHECK(write_output(o, i, outputs[i], table));

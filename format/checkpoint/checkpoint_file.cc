@@ -177,11 +177,16 @@ Result<AuditReport> CheckpointFile::check_audit(const std::string& audit,
 Status CheckpointFile::check_output(const std::string& output) const {
   const FileIdentity out = identity_of(output);
   if (out.size < 0) return {};
-  const bool same_folder = shards_->is_folder() && out.same_file(identity_of(shards_->folder()));
+  const FileIdentity folder = identity_of(shards_->folder());
+  const bool same_folder = shards_->is_folder() && out.same_file(folder);
   for (const Shard& shard : shards_->files()) {
     if (same_folder || out.same_file(shard.file.identity()))
       return failure(ErrorCode::io, "{} is the input itself", escaped(output));
   }
+  // What the folder has besides weights: config.json, the index, tokenizers.
+  if (shards_->is_folder() && output.ends_with(".json") &&
+      folder.same_file(identity_of(folder_of(output))))
+    return failure(ErrorCode::io, "{} is a file of the input", escaped(output));
   return {};
 }
 

@@ -9,7 +9,7 @@
 namespace dequant::format::checkpoint {
 namespace {
 
-/// Demands that a part has the elements that the plan reads.
+/// Demands that a part has the elements that the plan reads, and that it reads some.
 Status check(const Part& part, const char* what, int64_t needed) {
   if (!part && needed == 0) return {};
   if (part && part.count >= needed && needed > 0) return {};
@@ -63,6 +63,7 @@ Part part_of(std::span<const float> floats) {
 }
 
 Status check_inputs(const Plan& plan, const Inputs& inputs) {
+  if (element_count(plan) == 0) return {};  // then it reads none of any part
   Extents needed = extents(plan);
   // Packed codes are read as bytes.
   if (has_packed_codes(plan)) needed.x = x_bytes_of(plan, {0, needed.x}).end;

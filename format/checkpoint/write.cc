@@ -42,6 +42,9 @@ class Writer : public dense::Job {
     DEQUANT_TRY(layout_, plan_layout(groups_, own_, options_));
     if (is_folder()) {
       DEQUANT_TRY(others_, other_files(groups_.shards()));
+      // One that cannot be read is an error before the work.
+      for (const OtherFile& other : others_.copied)
+        DEQUANT_CHECK(open_other(groups_.shards(), other.name));
     } else {
       layout_.shards.at(0).name = std::filesystem::path(output_).filename().string();
     }
@@ -54,8 +57,8 @@ class Writer : public dense::Job {
     if (options_.share) {
       DEQUANT_TRY(report.share, dense::carry_out(*this, output_, options_, stream_));
       add_special_scales(sources_.special_scales(), report);
-    } else if (!options_.dry_run) {
-      DEQUANT_CHECK(write_all(report));
+    } else {
+      DEQUANT_CHECK(options_.dry_run ? check_output() : write_all(report));
     }
     report.seconds.read = seconds(phases_.read);
     report.seconds.dequantize = seconds(phases_.dequantize);
@@ -97,6 +100,14 @@ class Writer : public dense::Job {
     return failure(ErrorCode::unsupported,
                    "neither config.json nor the type of the scales says which type the dense "
                    "tensors have: give dtype");
+  }
+
+  /// What write_all() would refuse.
+  Status check_output() const {
+    if (!is_folder()) return OutputFile::check(output_, options_.overwrite);
+    const std::string input = hash_of_input(groups_, true);
+    return dense::OutputFolder(output_, input, layout_.shards, own_.resume, options_.overwrite)
+        .check();
   }
 
   Status write_all(ConvertReport& report) {

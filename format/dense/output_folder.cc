@@ -55,9 +55,15 @@ Status OutputFolder::open() {
     return write_state();
   }
   if (errno != EEXIST) return io_error("cannot make the folder {}", escaped(path_));
-  if (resume_ && is_taken(path_of(kState))) return check_state();
-  DEQUANT_CHECK(check_others());
-  return write_state();
+  DEQUANT_CHECK(check());
+  return continues() ? Status() : write_state();
+}
+
+bool OutputFolder::continues() const { return resume_ && is_taken(path_of(kState)); }
+
+Status OutputFolder::check() const {
+  if (!is_taken(path_)) return {};
+  return continues() ? check_state() : check_others();
 }
 
 Status OutputFolder::check_others() const {

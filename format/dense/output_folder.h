@@ -38,6 +38,8 @@ class OutputFolder {
   /// also where the disk has no room, and as TensorWriter does.
   Status write_shards(TensorWriter& tensors, int64_t other_bytes);
 
+  /// Demands what write_shards() demands of the folder, which need not be there. Writes nothing.
+  Status check() const;
   /// Demands that the folder, which is there, has nothing of another model; with
   /// Overwrite::replace, that it has no weights of another model. Fails with io.
   Status check_others() const;
@@ -50,6 +52,8 @@ class OutputFolder {
 
  private:
   Status open();
+  /// True where the folder has the state of a conversion that is to be continued.
+  bool continues() const;
   Status check_room(int64_t other_bytes) const;
   /// True for a file that a conversion which is continued has completed.
   Result<bool> has(const OutputShard& shard) const;

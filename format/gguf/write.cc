@@ -65,8 +65,8 @@ class Writer : public dense::Job {
     report.seconds.decide = std::chrono::duration<double>(Clock::now() - started).count();
     if (options_.share) {
       DEQUANT_TRY(report.share, dense::carry_out(*this, output_, options_, stream_));
-    } else if (!options_.dry_run) {
-      DEQUANT_CHECK(write_all(report));
+    } else {
+      DEQUANT_CHECK(options_.dry_run ? check_output() : write_all(report));
     }
     report.seconds.read = seconds(phases_.read);
     report.seconds.dequantize = seconds(phases_.dequantize);
@@ -104,6 +104,15 @@ class Writer : public dense::Job {
                      escaped(output_));
     }
     return {};
+  }
+
+  /// What write_all() would refuse.
+  Status check_output() const {
+    if (target_ != Target::folder)
+      return layout_.shards.size() == 1 ? OutputFile::check(output_, options_.overwrite) : Status();
+    const std::string input = hash_of_input(parts_, true);
+    return dense::OutputFolder(output_, input, layout_.shards, own_.resume, options_.overwrite)
+        .check();
   }
 
   Status write_all(const ConvertReport& report) {

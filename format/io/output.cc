@@ -97,6 +97,11 @@ Result<OutputFile> OutputFile::create(const std::string& path, Overwrite overwri
   return out;
 }
 
+Status OutputFile::check(const std::string& path, Overwrite overwrite) {
+  const auto probe = create(path, overwrite);
+  return probe ? Status() : Status(probe.error());
+}
+
 Status OutputFile::check_folder(const std::string& path) {
   DEQUANT_CHECK(check_name(path));
   OutputFile out;

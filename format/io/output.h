@@ -37,6 +37,9 @@ class OutputFile {
   /// refuse.
   static Result<OutputFile> create(const std::string& path, Overwrite overwrite);
 
+  /// Fails as create() does, and makes no file.
+  static Status check(const std::string& path, Overwrite overwrite);
+
   /// Fails with io where create() would fail because of the directory or the name, whatever exists
   /// at the path.
   static Status check_folder(const std::string& path);

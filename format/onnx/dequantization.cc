@@ -145,6 +145,11 @@ Resolved resolve_constant(const Scopes& scopes, const Graph& graph, std::string_
   for (;;) {  // ends: build() found no cycle
     Definition* d = scopes.find(*from, name);
     if (d == nullptr) return {{}, fmt::format("{} is defined nowhere", escaped(name))};
+    if (d->hides || d->hidden) {
+      return {{},
+              fmt::format("{} is also the name of a value of a graph {} this one", escaped(name),
+                          d->hides ? "around" : "within")};
+    }
     switch (d->kind) {
       case Definition::Kind::initializer:
         if (d->overridable && !assume_const) {

@@ -198,6 +198,7 @@ void Rewire::let_go(const Graph& graph, std::string_view name) {
     todo.pop_back();
     Definition* d = scopes_.find(*g, text);
     if (d == nullptr || d->live == 0 || --d->live != 0 || keep_unused_) continue;
+    if (d->hidden) continue;  // some implementations read it in a graph within
     if (d->kind == Definition::Kind::initializer) {
       if (!d->overridable || assume_const_) drop(*d, text);
       continue;

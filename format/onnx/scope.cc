@@ -68,6 +68,8 @@ std::pair<Definition*, bool> Scopes::define(Graph& graph, Text name) {
     name.entry()->definition = index;
   } else {
     inner_.emplace(InnerName{&graph, name.entry()}, index);
+    Definition* const around = graph.outer == nullptr ? nullptr : find(*graph.outer, name);
+    if (around != nullptr) around->hidden = d.hides = true;
   }
   return {&d, true};
 }

@@ -33,7 +33,11 @@ struct Definition {
   Node* node = nullptr;  ///< of a node's output
   Kind kind = Kind::input;
   bool overridable = false;  ///< an initializer that is also an input of the graph
-  uint32_t live = 0;         ///< uses that Rewire has not removed
+  /// A graph around this one, or within it, has a value of that name, too. ONNX forbids it, and
+  /// which of the two is read depends on the implementation and on other uses of the name.
+  bool hides = false;
+  bool hidden = false;
+  uint32_t live = 0;  ///< uses that Rewire has not removed
 
   /// The initializer, or null.
   Initializer* initializer() const {

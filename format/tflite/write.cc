@@ -59,8 +59,9 @@ class Writer : public dense::Job {
     report_.seconds.decide = std::chrono::duration<double>(Clock::now() - started).count();
     if (options_.share) {
       DEQUANT_TRY(report_.share, dense::carry_out(*this, output_, options_, stream_));
-    } else if (!options_.dry_run) {
-      DEQUANT_CHECK(write_all());
+    } else {
+      DEQUANT_CHECK(options_.dry_run ? OutputFile::check(output_, options_.overwrite)
+                                     : write_all());
     }
     report_.seconds.read = seconds(phases_.read);
     report_.seconds.dequantize = seconds(phases_.dequantize);

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from ._core import SCHEMES, dequantize_scheme
 
@@ -15,7 +18,8 @@ out       a contiguous array for the result, of the result's shape and dtype; it
 threads   the largest number of threads; None or 0: one for each processor
 like      "torch": the result is a tensor of torch instead of a numpy array
 
-Tensors are as for the functions of the other dialects, also on a CUDA device. Raises ValueError for
+Tensors are as for the functions of the other dialects, also on a CUDA device, but no Python numbers
+and no lists of them: the type of a scale may decide how a result is rounded. Raises ValueError for
 what the scheme forbids; `out` is then unchanged."""
 
 
@@ -23,13 +27,40 @@ _COMMON_TYPES = {"dtype": "DType", "out": "Writable", "threads": "int",
                  "like": 'Literal["numpy", "torch"]'}
 
 
-def _text(value: Any) -> str:
+def _text(name: str, value: Any) -> str:
     """An option as text: True is "true", a sequence "128,128"."""
-    if isinstance(value, bool):
+    if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
-    if isinstance(value, (str, int)):
+    if isinstance(value, str):
         return str(value)
-    return ",".join(str(int(item)) for item in value)
+    number = _int(value)
+    return str(number) if number is not None else ",".join(map(str, _ints(name, value)))
+
+
+def _int(value: Any) -> int | None:
+    """None for what does not count as an int. Arrays have __index__, too, which fails for most."""
+    try:
+        return None if isinstance(value, (bool, np.bool_)) else operator.index(value)
+    except TypeError:
+        return None
+
+
+def _ints(name: str, value: Any) -> list[int]:
+    """The integers of a sequence. Bytes are none: they would be the codes of their letters."""
+    try:
+        items = None if isinstance(value, (bytes, bytearray)) else list(value)
+    except TypeError:
+        items = None
+    if items is None:
+        raise TypeError(f"{name}: an int, a bool, a string or a sequence of ints is wanted, not "
+                        f"{type(value).__name__}")
+    numbers = []
+    for item in items:
+        number = _int(item)
+        if number is None:
+            raise TypeError(f"{name}: {type(item).__name__} in a sequence, where ints are wanted")
+        numbers.append(number)
+    return numbers
 
 
 def function(scheme: str) -> Callable[..., Any]:
@@ -50,7 +81,8 @@ def function(scheme: str) -> Callable[..., Any]:
     def dequantize(*args: Any, **kwargs: Any) -> Any:
         given = signature.bind(*args, **kwargs).arguments
         tensors = {name: given[name] for name in inputs if given.get(name) is not None}
-        options = {name: _text(given[name]) for name in settings if given.get(name) is not None}
+        options = {name: _text(name, given[name]) for name in settings
+                   if given.get(name) is not None}
         return dequantize_scheme(scheme, tensors, options, given.get("dtype"), given.get("out"),
                                  given.get("threads"), given.get("like"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeAlias, Union
+from typing import Any, Protocol, SupportsIndex, TypeAlias, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -70,7 +70,7 @@ Ints: TypeAlias = Union[int, Sequence[int], Sequence[Sequence[int]],
 #: An element type: a name, or a dtype of numpy, ml_dtypes or torch.
 DType: TypeAlias = Union[str, type[np.generic], np.dtype[Any], TorchDType]
 #: An option of a scheme; a sequence has one integer for each axis.
-Option: TypeAlias = Union[bool, int, str, Sequence[int]]
+Option: TypeAlias = Union[np.bool_, SupportsIndex, str, Sequence[SupportsIndex]]
 #: A model: a path, or the bytes of its file, or an onnx.ModelProto.
 ModelSource: TypeAlias = Union[str, os.PathLike[str], Buffer, ModelProto]
 #: A tensor to write to.

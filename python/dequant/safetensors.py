@@ -53,7 +53,7 @@ class safe_open:
     threads    None or 0: one for each processor
 
     Raises OSError if a file cannot be read, ValueError if it is malformed, and UnsupportedError if
-    a tensor is quantized in an unknown way.
+    a tensor is quantized in an unknown way. After the `with` block all functions raise ValueError.
     """
 
     def __init__(self, filename: str | os.PathLike[str], framework: str, device: Any = "cpu", *,
@@ -83,14 +83,17 @@ class safe_open:
 
     def keys(self) -> list[str]:
         """The names of the dense checkpoint, sorted."""
+        self._check_open()
         return sorted([*self._dense, *self._kept])
 
     def offset_keys(self) -> list[str]:
         """The names: dequantized tensors in the order of their codes, then all others in order."""
+        self._check_open()
         return [*self._dense, *self._kept]
 
     def metadata(self) -> dict[str, str] | None:
         """The metadata of a file; None for a folder, or if the file has none."""
+        self._check_open()
         if os.path.isdir(self._path):
             return None
         with open(self._path, "rb") as file:
@@ -100,21 +103,30 @@ class safe_open:
 
     def get_tensor(self, name: str) -> Any:
         """A tensor, dense. Raises KeyError for an unknown name."""
+        self._check_open()
         if name in self._dense:
             return self._computed(self._dense[name])
         return self._stored(self._kept_of(name))
 
-    def get_tensors(self, names: Iterable[str]) -> dict[str, Any]:
-        """Name -> tensor, for these names."""
+    def get_tensors(self, names: Iterable[str] | None = None) -> dict[str, Any]:
+        """Name -> tensor, for these names; None: for all, in the order of offset_keys()."""
+        self._check_open()
+        if names is None:
+            names = self.offset_keys()
         if self._loads_there():
             return _device_load.side_by_side(names, self.get_tensor, self._device)
         return {name: self.get_tensor(name) for name in names}
 
     def get_slice(self, name: str) -> Slice:
         """A tensor that is computed or read when it is indexed."""
+        self._check_open()
         if name not in self._dense:
             self._kept_of(name)
         return Slice(self, name)
+
+    def _check_open(self) -> None:
+        if self._model.closed:
+            raise ValueError(f"{self._path}: the file is closed")
 
     def _kept_of(self, name: str) -> _Kept:
         if name not in self._kept:
@@ -190,9 +202,10 @@ class Slice:
 
 def load_file(filename: str | os.PathLike[str], device: Any = "cpu", *, framework: str = "pt",
               dtype: Any = None, threads: int | None = None) -> dict[str, Any]:
-    """Name -> tensor of a file or a folder; arguments as for safe_open()."""
+    """Name -> tensor of a file or a folder, in the order of offset_keys(); arguments as for
+    safe_open()."""
     with safe_open(filename, framework, device, dtype=dtype, threads=threads) as file:
-        return file.get_tensors(file.keys())
+        return file.get_tensors()
 
 
 def _numpy_dtype(name: str) -> np.dtype[Any]:

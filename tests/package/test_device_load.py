@@ -162,6 +162,12 @@ def test_safe_open_loads_onto_the_device(device, cuda, small_ring, fake_torch, c
         assert file.get_slice("w.weight").get_dtype() == "BF16"
         with safe_open(checkpoint, "np", dtype="bfloat16") as here:
             assert_same(values(file.get_tensor("w.weight"), cuda), here.get_tensor("w.weight"))
+            every, wanted = file.get_tensors(), here.get_tensors()
+            assert list(every) == list(wanted) == file.offset_keys()
+            for name, tensor in every.items():
+                assert_same(values(tensor, cuda), wanted[name])
+    with pytest.raises(ValueError, match="closed"):
+        file.get_tensors()
     with pytest.raises(ValueError, match="arrays of numpy are on the cpu"):
         safe_open(checkpoint, "np", device)
 

@@ -45,6 +45,43 @@ def test_a_plain_file_reads_as_the_package_reads_it(plain):
     assert load_file(plain, framework="np").keys() == safetensors.numpy.load_file(plain).keys()
 
 
+def test_get_tensors_wanted_names(plain, quantized):
+    with safe_open(plain, "np") as ours, safetensors.safe_open(plain, "np") as theirs:
+        found, wanted = ours.get_tensors(), theirs.get_tensors()
+        assert list(found) == list(wanted) == ours.offset_keys() == theirs.offset_keys()
+        for name, tensor in wanted.items():
+            assert found[name].dtype == tensor.dtype
+            np.testing.assert_array_equal(found[name], tensor)
+        assert list(ours.get_tensors(["scalar", "a"])) == ["scalar", "a"]
+        assert ours.get_tensors([]) == {}
+    with safe_open(quantized, "np") as file:
+        dense = file.get_tensors()
+        assert list(dense) == file.offset_keys() == ["w.weight", "norm"]
+        np.testing.assert_array_equal(dense["w.weight"], CODES.astype(np.float32) * SCALE)
+
+
+def test_load_file_sorted_the_names_where_the_package_has_the_order_of_the_file(plain):
+    wanted = list(safetensors.numpy.load_file(plain))
+    assert wanted != sorted(wanted) and list(load_file(plain, framework="np")) == wanted
+
+
+def test_tensors_came_from_a_closed_file(plain, quantized):
+    calls = {"keys": [], "offset_keys": [], "metadata": [], "get_tensor": ["norm"],
+             "get_tensors": [], "get_slice": ["norm"]}
+    with safe_open(quantized, "np") as file, safetensors.safe_open(plain, "np") as theirs:
+        slices = file.get_slice("norm"), file.get_slice("w.weight")
+    for name, arguments in [*calls.items(), ("get_tensor", ["w.weight"]), ("get_tensors", [[]])]:
+        with pytest.raises(ValueError, match=r"quantized\.safetensors: the file is closed"):
+            getattr(file, name)(*arguments)
+    for name, arguments in calls.items():
+        with pytest.raises(safetensors.SafetensorError, match="File is closed"):
+            getattr(theirs, name)(*arguments)
+    for part in slices:
+        assert part.get_shape() and part.get_dtype() == "F32"
+        with pytest.raises(ValueError, match="the file is closed"):
+            part[:1]
+
+
 def test_a_quantized_file_reads_dense(quantized):
     want = CODES.astype(np.float32) * SCALE
     with safe_open(quantized, "np") as file:

@@ -1,5 +1,6 @@
 """Schemes of checkpoints from Python, by the names that their producers give the tensors."""
 
+import enum
 import inspect
 import pathlib
 import pickle
@@ -91,6 +92,57 @@ def test_what_is_wrong_is_said():
         dequant.mx.dequantize(weight)
     with pytest.raises(TypeError, match="unexpected keyword argument 'bits'"):
         dequant.mx.dequantize(weight, scale, bits=4)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int64, np.uint32, np.array,
+                                  enum.IntEnum("Bits", {"FOUR": 4})])
+def test_integers_of_numpy_were_no_options(kind):
+    rng = np.random.default_rng(3)
+    scales = rng.uniform(0.5, 1, (2, 24)).astype(np.float16)
+    tensors = (rng.integers(0, 2**31, (8, 24)).astype(np.int32),
+               rng.integers(0, 2**31, (2, 3)).astype(np.int32), scales)
+    np.testing.assert_array_equal(
+        dequant.gptq.dequantize(*tensors, bits=kind(4), group_size=np.int64(32)),
+        dequant.gptq.dequantize(*tensors, bits=4, group_size=32))
+    packed, absmax = np.zeros(50, np.uint8), np.ones(2, np.float32)
+    for shape in ((5, 20), np.array([5, 20]), [np.int16(5), np.uint64(20)]):
+        assert dequant.bitsandbytes.dequantize(packed, absmax, np.ones(16, np.float32), shape=shape,
+                                               blocksize=np.int64(64)).shape == (5, 20)
+
+
+def test_bools_of_numpy_were_no_options():
+    blocks = np.arange(64, dtype=np.uint8).reshape(1, 2, 2, 16)
+    scales = np.full((1, 2, 2), 127, np.uint8)
+    for flag in (False, True):
+        np.testing.assert_array_equal(
+            dequant.gptoss.dequantize(blocks, scales, transposed=np.bool_(flag)),
+            dequant.gptoss.dequantize(blocks, scales, transposed=flag))
+    with pytest.raises(ValueError, match='^carry: "true" is not one of field, word'):
+        dequant.gptq.dequantize(np.zeros((8, 24), np.int32), np.zeros((2, 3), np.int32),
+                                np.ones((2, 24), np.float16), carry=np.bool_(True))
+
+
+@pytest.mark.parametrize("value, what", [
+    (4.0, "an int, .* is wanted, not float"), (np.float32(4), "an int, .* is wanted, not float32"),
+    (b"4", "an int, .* is wanted, not bytes"), (object(), "an int, .* is wanted, not object"),
+    (np.array(4.0), "an int, .* is wanted, not ndarray"), ([4.0], "float in a sequence"),
+    (["4"], "str in a sequence"), ([True], "bool in a sequence"),
+    ([np.True_], "bool_? in a sequence"), ([[4]], "list in a sequence"),
+    (np.array([4.5]), "float64 in a sequence"), (np.array([[4, 4]]), "ndarray in a sequence")])
+def test_options_of_other_types_did_not_name_the_argument(value, what):
+    weight, scale = np.zeros((2, 32), np.uint8), np.ones((2, 1), np.float32)
+    with pytest.raises(TypeError, match=f"^bits: {what}"):
+        dequant.hqq.dequantize(weight, scale, scale, bits=value)
+
+
+@pytest.mark.parametrize("number", [2.0, 2, [2.0], (2,)])
+def test_scales_of_schemes_have_a_type_which_numbers_lack(number):
+    weight = np.ones((2, 3), ml_dtypes.float8_e4m3fn)
+    assert (dequant.fp8.dequantize(weight, np.float32(2)) == 2).all()
+    with pytest.raises(TypeError, match="^weight_scale: (float|int|list|tuple) is no tensor"):
+        dequant.fp8.dequantize(weight, number)
+    with pytest.raises(TypeError, match="^scale: (float|int|list|tuple) is no tensor"):
+        dequant.quanto.dequantize(np.int8([[1]]), number)
 
 
 def test_functions_are_pickled_by_name():

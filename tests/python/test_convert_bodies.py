@@ -113,6 +113,22 @@ def test_constant_of_a_body_hides_the_one_outside(tmp_path):
     assert_same_outputs(source, tmp_path / "out.onnx", runs=5)
 
 
+@pytest.mark.parametrize("name", ["x", "scale"])
+def test_a_name_of_two_nested_graphs_was_taken_for_the_inner_one(name, tmp_path):
+    """ONNX Runtime reads the outer one here."""
+    other = {"x": codes("int8", [[9, 8, 7], [6, 5, 4]]).tensor("x"),
+             "scale": numpy_helper.from_array(np.float32(3), "scale")}[name]
+    then = body([dq(outputs="then", name="a")], outputs=["then"], initializers=[other])
+    otherwise = body([dq(outputs="else", name="b")], outputs=["else"])
+    n = node("If", "flag", "out", then_branch=then, else_branch=otherwise)
+    source = save(model([n], [FLAG], ["out"], TENSORS), tmp_path / "in.onnx")
+    _, report = convert(source)
+    assert reasons(report) == {
+        "a": f"{name} is also the name of a value of a graph around this one",
+        "b": f"{name} is also the name of a value of a graph within this one"}
+    assert (tmp_path / "out.onnx").read_bytes() == source.read_bytes()
+
+
 # Functions.
 
 def function(nodes, inputs, outputs=("y",), attributes=()):

@@ -159,7 +159,7 @@ def test_model_without_name_and_nodes_without_names_are_reported(tmp_path):
 
 @pytest.mark.parametrize("options", [[], ["--external-data"]])
 @pytest.mark.parametrize("output, word", [("there.onnx", "exists"), ("no/folder.onnx", "folder"),
-                                          ("", "no file name"), (".", "no file name")])
+                                          ("", "no file name"), (".", "is not a regular file")])
 def test_dry_run_fails_where_the_run_would(options, output, word, source, tmp_path):
     (tmp_path / "there.onnx").write_text("precious")
     before = sorted(p.name for p in tmp_path.iterdir())

@@ -332,6 +332,14 @@ def test_nodes_that_others_read_stay(tmp_path):
      [WIDE.tensor("w"), ints("from", [-5]), ints("to", [-9]), ints("steps", [-1])],
      "x is computed by Slice: a start before the first element, backwards, where implementations "
      "differ"),
+    ([node("Slice", "w from to - steps", "x"), dq()],
+     [WIDE.tensor("w"), ints("from", [-1]), ints("to", [2**63 - 1]), ints("steps", [-1])],
+     "x is computed by Slice: an end of the largest integer, backwards, where implementations "
+     "differ"),
+    ([node("Slice", "w from to - steps", "x"), dq()],
+     [WIDE.tensor("w"), ints("from", [-1]), ints("to", [2**31 - 1]), ints("steps", [-1])],
+     "x is computed by Slice: an end of the largest integer, backwards, where implementations "
+     "differ"),
     ([node("Concat", " ".join(["w"] * 65), "x", axis=0), dq()], [WIDE.tensor("w")],
      "x is computed by Concat: more than 64 inputs"),
     ([node("Constant", "", "i", value_ints=[1]), node("Add", "w w", "x"), dq()],

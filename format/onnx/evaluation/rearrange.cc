@@ -81,6 +81,8 @@ Result<Constant> plan_slice(Call& call) {
     if (steps[i] == 0) return wrong("a step is 0");
     if (steps[i] < 0 && starts[i] < -from[at[i]])
       return wrong("a start before the first element, backwards, where implementations differ");
+    if (steps[i] < 0 && (ends[i] == INT32_MAX || ends[i] == INT64_MAX))
+      return wrong("an end of the largest integer, backwards, where implementations differ");
     Walk w = slice(from[at[i]], starts[i], ends[i], steps[i]);
     w.begin *= strides[at[i]];
     w.step *= strides[at[i]];

@@ -64,6 +64,17 @@ Status check_softmax(Operands& in) {
   return {};
 }
 
+/// The quantized operator divides by the size of the whole window, the float operator by the part
+/// of a window that is within the pads: with ceil_mode a window may reach beyond them.
+Status check_pool(Operands& in) {
+  if (in.integer("ceil_mode", 0) != 0 && in.integer("count_include_pad", 0) != 0) {
+    in.refuse(
+        "ceil_mode with count_include_pad: the float operator divides windows beyond the pads by "
+        "another number");
+  }
+  return check_layout(in);
+}
+
 constexpr QuantizedOutput kThird{3, 4};
 constexpr QuantizedOutput kSixth{6, 7};
 
@@ -78,7 +89,7 @@ constexpr ArithmeticOperator kOperators[] = {
     {kMicrosoft, "QLinearConcat", "Concat", "", 10, kConcat, 3, QuantizedOutput{0, 1},
      kConcatAttributes},
     {kMicrosoft, "QLinearAveragePool", "AveragePool", "", 10, kOne, 0, kThird, kPoolAttributes,
-     check_layout},
+     check_pool},
     {kMicrosoft,
      "QLinearGlobalAveragePool",
      "GlobalAveragePool",

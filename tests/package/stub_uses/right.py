@@ -12,7 +12,8 @@ from onnx import ModelProto
 from typing_extensions import assert_type
 
 import dequant
-from dequant import directml, gguf, microsoft, onnx, tensorflow, webnn
+from dequant import directml, fp8, gguf, gptoss, hqq, microsoft, onnx, tensorflow, webnn
+from dequant.safetensors import safe_open
 
 Array = npt.NDArray[Any]
 
@@ -41,6 +42,10 @@ webnn.dequantize_linear(x, scale[None], x[:1])
 assert_type(gguf.dequantize(b"", "Q4_K", (0, 256)), Array)
 gguf.dequantize(x, np.int64(12), [2, 256], scale=0.5, dtype="float16", threads=1)
 gguf.dequantize(x, 12, 256, scale=scale, out=wide)
+assert_type(fp8.dequantize(x, np.float32(2), block=[np.int64(128), 128]), Array)
+hqq.dequantize(x, scale, scale, shape=(2, 3), bits=np.int32(4), group_size=64)
+gptoss.dequantize(x, x, transposed=np.bool_(True))
+gptoss.dequantize(x, x, transposed=False)
 tensorflow.dequantize(x, 0, 1.0, "SCALED", "name", None, True, np.float32, version="r2",
                       semantics="kernel")
 directml.dequantize(x, scale[None], feature_level="6_3")
@@ -75,6 +80,8 @@ def unused() -> None:
     dequant.open("m.onnx").tensors[0].to_device("cuda:1", "bfloat16", out=OnDevice(), threads=2)
     onnx.dequantize_linear(Tensor(), Interface(), Tensor())
     dequant.Packed(Tensor(), "uint4", 2)
+    assert_type(safe_open("m.safetensors", "np").get_tensors(), dict[str, Any])
+    safe_open("m.safetensors", "np").get_tensors(["w"])
     assert_type(onnx.dequantize_linear(x, 1.0, out=Tensor()), Tensor)
     proto = ModelProto()
     dequant.open(pathlib.Path("m.onnx"), mem=1 << 20)

@@ -3,7 +3,7 @@
 import numpy as np
 
 import dequant
-from dequant import directml, gguf, onnx, tensorflow, webnn
+from dequant import directml, fp8, gguf, hqq, onnx, tensorflow, webnn
 
 x = np.zeros((2, 3), np.uint8)
 scale = np.ones(3, np.float32)
@@ -28,6 +28,10 @@ onnx.dequantize_linear(x, scale, out=out, like="numpy")  # call-overload
 onnx.dequantize_linear(x, scale, like="jax")  # call-overload
 onnx.dequantize_linear(x, scale, threads="2")  # call-overload
 webnn.dequantize_linear(x, scale)  # call-overload
+fp8.dequantize(x, 2.0)  # call-overload
+fp8.dequantize(x, [2.0])  # call-overload
+hqq.dequantize(x, scale, scale, bits=4.0)  # call-overload
+hqq.dequantize(x, scale, scale, shape=[2.0, 3])  # list-item
 gguf.dequantize(x)  # call-overload
 gguf.dequantize(x, 1.5)  # call-overload
 gguf.dequantize(x, "Q4_K", "256")  # arg-type
