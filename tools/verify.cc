@@ -62,6 +62,8 @@ void print_text(const Options& o, const Verification& v) {
       "unexpected\n",
       v.verified, v.dequantized, v.elements, v.verified - static_cast<int64_t>(v.wrong.size()),
       v.wrong.size(), v.missing.size(), v.unexpected.size());
+  if (v.quantized > 0)
+    fmt::print("{} of them are still quantized in {}\n", v.quantized, escaped(*o.floats));
 }
 
 void print_json(const Options& o, const Verification& v) {
@@ -81,11 +83,9 @@ void print_json(const Options& o, const Verification& v) {
   }
   j["missing"] = v.missing;
   j["unexpected"] = v.unexpected;
-  j["totals"] = {{"compared", v.verified},
-                 {"dequantized", v.dequantized},
-                 {"stored", v.stored},
-                 {"elements", v.elements},
-                 {"wrong", v.wrong.size()}};
+  j["totals"] = {{"compared", v.verified}, {"dequantized", v.dequantized},
+                 {"stored", v.stored},     {"still_quantized", v.quantized},
+                 {"elements", v.elements}, {"wrong", v.wrong.size()}};
   fmt::print("{}\n", json_text(j, 0));
 }
 

@@ -96,6 +96,12 @@ class Writer : public dense::Job {
       return failure(ErrorCode::invalid_argument,
                      "resume is for folders: a file appears whole or not at all");
     }
+    for (const std::string_view ending : {".gguf", ".onnx", ".tflite"}) {
+      if (is_folder() || !output_.ends_with(ending)) continue;
+      return failure(ErrorCode::invalid_argument,
+                     "{}: the floats of a safetensors file become one, which the ending {} denies",
+                     escaped(output_), ending);
+    }
     if (options_.dtype || !groups_.asks_for_dtype()) return {};
     return failure(ErrorCode::unsupported,
                    "neither config.json nor the type of the scales says which type the dense "

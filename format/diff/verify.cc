@@ -81,6 +81,7 @@ class Verifier {
       a.recipe->set_output(b.type().element);
       ++out_.dequantized;
     }
+    if (b.recipe) ++out_.quantized;
     WrongTensor found{.name = std::string(name), .elements = elements_of(&a)};
     out_.elements += found.elements;
     if (!std::equal(a.shape.begin(), a.shape.end(), b.shape.begin(), b.shape.end())) {

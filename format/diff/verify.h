@@ -26,6 +26,7 @@ struct Verification {
   int64_t verified = 0;     ///< tensors that were compared
   int64_t dequantized = 0;  ///< of these, tensors that a recipe computes
   int64_t stored = 0;       ///< of these, tensors of which the bytes were compared
+  int64_t quantized = 0;    ///< of these, tensors that are quantized in the float model, too
   int64_t elements = 0;
   std::vector<WrongTensor> wrong;
   std::vector<std::string> missing;     ///< tensors that the float model lacks

@@ -163,6 +163,14 @@ def test_a_range_smaller_than_float32_has_was_called_too_large(tmp_path):
     assert "1e400 is beyond what float32 holds" in done.stderr
 
 
+@pytest.mark.parametrize("ending", ["gguf", "onnx", "tflite"])
+def test_safetensors_were_written_under_the_name_of_another_format(ending, tmp_path):
+    source, out = tmp_path / "in.safetensors", tmp_path / f"out.{ending}"
+    safetensors.numpy.save_file({"w": np.zeros(4, np.float32)}, source)
+    done = dequant("convert", source, "-o", out, code=2)
+    assert f"become one, which the ending .{ending} denies" in done.stderr and not out.exists()
+
+
 def test_a_quantized_tensor_without_elements_was_refused(tmp_path):
     source, out = tmp_path / "in.safetensors", tmp_path / "out.safetensors"
     safetensors.numpy.save_file({"w.weight": np.zeros((0, 4), ml_dtypes.float8_e4m3fn),

@@ -57,8 +57,15 @@ def test_copied_tensors_are_right(pair):
     report = pair.verify(STORED, 0)
     assert report["good"]
     assert report["totals"] == {
-        "compared": 8, "dequantized": 1, "stored": 7, "wrong": 0,
+        "compared": 8, "dequantized": 1, "stored": 7, "wrong": 0, "still_quantized": 0,
         "elements": 4 + sum(array.size for _, array in STORED.values())}
+
+
+def test_a_model_that_is_still_quantized_looked_like_a_float_one(pair):
+    done = dequant("verify", pair.folder, pair.folder)
+    assert done.stdout.endswith(f"\n1 of them are still quantized in {pair.folder}\n")
+    totals = json.loads(dequant("verify", pair.folder, pair.folder, "--json").stdout)["totals"]
+    assert totals["still_quantized"] == totals["dequantized"] == 1
 
 
 def test_the_output_of_convert_is_right(pair, tmp_path):
