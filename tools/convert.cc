@@ -251,11 +251,6 @@ int run(Options& o) {
   const auto result = format::convert(format::formats(), *o.input, o.output, o.convert);
   progress.reset();
   if (!result) return report(result.error());
-  const bool to_folder = is_folder(*o.input) || (result->words.folds && is_folder(o.output));
-  if (write.dry_run && !to_folder) {  // reports an existing file as without --dry-run
-    const Status probe = format::OutputFile::check(o.output, write.overwrite);
-    if (!probe) return report(probe.error());
-  }
   print_warnings(result->warnings);
   if (result->share) {
     print_share(o, *result);

@@ -27,7 +27,7 @@ class Device {
 
   virtual Result<int> count() = 0;
   virtual Result<int> current() = 0;
-  /// Makes a device that of the calling thread.
+  /// Makes a device that of the calling thread, unless it is.
   virtual Status use(int device) = 0;
   /// The device whose memory an address is of. Fails with invalid_argument for memory of the host.
   virtual Result<int> of(const void* memory) = 0;
@@ -51,7 +51,7 @@ class Device {
 
   virtual Result<Stream> create_stream() = 0;
   virtual void destroy(Stream stream) noexcept = 0;
-  /// Whether a graph captures what is put on a stream of a caller.
+  /// Whether a CUDA graph captures the stream of a caller.
   virtual Result<bool> is_captured(Stream stream) = 0;
   virtual Result<Event> create_event() = 0;
   virtual void destroy(Event event) noexcept = 0;

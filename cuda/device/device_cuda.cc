@@ -54,7 +54,12 @@ class Cuda final : public Device {
     return device;
   }
 
-  Status use(int device) override { return check("choosing a device", cudaSetDevice(device)); }
+  /// Choosing a device makes its context, which takes some hundred MB of its memory. torch may have
+  /// left a device current to avoid that for another one.
+  Status use(int device) override {
+    DEQUANT_TRY(const int before, current());
+    return before == device ? Status() : check("choosing a device", cudaSetDevice(device));
+  }
 
   Result<int> of(const void* memory) override {
     cudaPointerAttributes facts{};

@@ -33,8 +33,8 @@ std::span<const std::byte> part(std::span<const std::byte> bytes, Range range) {
                        static_cast<size_t>(range.end - range.begin));
 }
 
-/// Joins the batch after the work, also where it failed or found no memory: what it put on the
-/// slots uses memory that the caller frees then.
+/// Joins the batch after the work, also after a failure or std::bad_alloc: copies and kernels on
+/// the slots use memory that the caller frees next.
 template <class Work>
 Status joined(Batch& batch, const Work& work) {
   Status status;

@@ -12,13 +12,13 @@
 
 namespace dequant::cuda {
 
-/// Computes a dense tensor into `y`, memory of the ring's device, which is the calling thread's,
-/// that has its packed size. A tensor
-/// without a recipe is copied. The results are there for what is put on `stream` later, and `y` may
-/// be in use by what is on `stream` now. Returns before the device is done, unless the plan
-/// needs_faults(). Besides `y` and the ring, the device holds the parameters of the tensor, and its
-/// codes where neighbours among the results have codes that are far apart. Fails as
-/// format::read() does, as cuda::run() does, and as Device does; `y` is then incomplete.
+/// Computes a dense tensor into `y`, memory of the ring's device that has the packed size of the
+/// tensor. That device is the calling thread's. A tensor without a recipe is copied. The results
+/// are there for what is put on `stream` later, and `y` may be in use by what is on `stream` now.
+/// Returns before the device is done, unless the plan needs_faults(). Besides `y` and the ring, the
+/// device holds the parameters of the tensor, and its codes where neighbours among the results have
+/// codes that are far apart. Fails as format::read() does, as cuda::run() does, and as Device does;
+/// `y` is then incomplete.
 Status load(Ring& ring, format::ModelFile& file, const format::DenseTensor& tensor,
             std::span<std::byte> y, Stream stream, const Executor& executor);
 

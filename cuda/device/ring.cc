@@ -59,7 +59,7 @@ Ring::~Ring() {
     }
     events_.clear();
   }
-  if (before && *before != index_) (void)device_.use(*before);
+  if (before) (void)device_.use(*before);
 }
 
 Result<Slot*> Ring::take() {
@@ -102,16 +102,17 @@ void Ring::give_event(OwnEvent event) noexcept {
   const std::lock_guard lock(mutex_);
   try {
     events_.push_back(std::move(event));
-  } catch (const std::bad_alloc&) {  // then it is destroyed
+  } catch (const std::bad_alloc&) {  // without memory to keep the event, it is destroyed
   }
 }
 
-/// A graph would repeat the copies, from buffers that have other bytes by then.
+/// A graph repeats copies when it is launched, and the buffers have other bytes by then.
 Result<Batch> Batch::make(Ring& ring, Stream stream) {
   DEQUANT_TRY(const bool captured, ring.device().is_captured(stream));
   if (captured) {
-    return Error{ErrorCode::unsupported,
-                 "stream: a graph captures it, and cannot repeat what is read from a file"};
+    return Error{
+        ErrorCode::unsupported,
+        "stream: a CUDA graph captures it, and a graph cannot repeat the reading of a file"};
   }
   DEQUANT_TRY(OwnEvent event, ring.take_event());
   return Batch(ring, stream, std::move(event));

@@ -99,7 +99,7 @@ class Writer : public dense::Job {
     for (const std::string_view ending : {".gguf", ".onnx", ".tflite"}) {
       if (is_folder() || !output_.ends_with(ending)) continue;
       return failure(ErrorCode::invalid_argument,
-                     "{}: the floats of a safetensors file become one, which the ending {} denies",
+                     "{}: the output is a safetensors file, and its name ends with {}",
                      escaped(output_), ending);
     }
     if (options_.dtype || !groups_.asks_for_dtype()) return {};
@@ -112,8 +112,11 @@ class Writer : public dense::Job {
   Status check_output() const {
     if (!is_folder()) return OutputFile::check(output_, options_.overwrite);
     const std::string input = hash_of_input(groups_, true);
-    return dense::OutputFolder(output_, input, layout_.shards, own_.resume, options_.overwrite)
-        .check();
+    return output_folder(input).check();
+  }
+
+  dense::OutputFolder output_folder(const std::string& input) const {
+    return {output_, input, layout_.shards, own_.resume, options_.overwrite};
   }
 
   Status write_all(ConvertReport& report) {
@@ -136,7 +139,7 @@ class Writer : public dense::Job {
 
   Status write_folder(dense::TensorWriter& tensors) {
     const std::string input = hash_of_input(groups_, true);
-    dense::OutputFolder folder(output_, input, layout_.shards, own_.resume, options_.overwrite);
+    dense::OutputFolder folder = output_folder(input);
     int64_t other_bytes = 0;
     for (const OtherFile& other : others_.copied) other_bytes += other.bytes;
     DEQUANT_CHECK(folder.write_shards(tensors, other_bytes));

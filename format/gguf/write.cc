@@ -108,11 +108,26 @@ class Writer : public dense::Job {
 
   /// What write_all() would refuse.
   Status check_output() const {
-    if (target_ != Target::folder)
-      return layout_.shards.size() == 1 ? OutputFile::check(output_, options_.overwrite) : Status();
-    const std::string input = hash_of_input(parts_, true);
-    return dense::OutputFolder(output_, input, layout_.shards, own_.resume, options_.overwrite)
-        .check();
+    if (target_ == Target::folder) {
+      const std::string input = hash_of_input(parts_, true);
+      return output_folder(input).check();
+    }
+    for (const std::string& path : paths())
+      DEQUANT_CHECK(OutputFile::check(path, options_.overwrite));
+    return {};
+  }
+
+  dense::OutputFolder output_folder(const std::string& input) const {
+    return {output_, input, layout_.shards, own_.resume, options_.overwrite};
+  }
+
+  /// Of the files, where the output is no folder.
+  std::vector<std::string> paths() const {
+    if (layout_.shards.size() == 1) return {output_};
+    std::vector<std::string> paths;
+    for (const dense::OutputShard& shard : layout_.shards)
+      paths.push_back(fmt::format("{}/{}", folder_of(output_), shard.name));
+    return paths;
   }
 
   Status write_all(const ConvertReport& report) {
@@ -129,7 +144,7 @@ class Writer : public dense::Job {
 
   Status write_folder(dense::TensorWriter& tensors) {
     const std::string input = hash_of_input(parts_, true);
-    dense::OutputFolder folder(output_, input, layout_.shards, own_.resume, options_.overwrite);
+    dense::OutputFolder folder = output_folder(input);
     const auto& config = layout_.config;
     DEQUANT_CHECK(folder.write_shards(
         tensors, config ? static_cast<int64_t>(config->text.size()) : int64_t{0}));
@@ -143,16 +158,12 @@ class Writer : public dense::Job {
       DEQUANT_CHECK(tensors.write(layout_.shards[0], output_, options_.overwrite));
       return parts_.check_unchanged();
     }
-    const std::string folder = folder_of(output_);
-    std::vector<std::string> paths;
-    for (const dense::OutputShard& shard : layout_.shards) {
-      paths.push_back(fmt::format("{}/{}", folder, shard.name));
-      DEQUANT_CHECK(file_.check_output(paths.back()));
-    }
+    const std::vector<std::string> files = paths();
+    for (const std::string& path : files) DEQUANT_CHECK(file_.check_output(path));
     CompleteFiles complete;
-    for (size_t i = 0; i < paths.size(); ++i) {
-      DEQUANT_CHECK(tensors.write(layout_.shards[i], paths[i], options_.overwrite));
-      complete.add(paths[i]);
+    for (size_t i = 0; i < files.size(); ++i) {
+      DEQUANT_CHECK(tensors.write(layout_.shards[i], files[i], options_.overwrite));
+      complete.add(files[i]);
     }
     DEQUANT_CHECK(parts_.check_unchanged());
     complete.keep();

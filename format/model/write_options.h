@@ -36,7 +36,7 @@ struct WriteOptions {
   /// recipe.
   std::optional<Element> dtype = std::nullopt;
   bool require_float = false;  ///< fail with unsupported where anything stays quantized
-  bool dry_run = false;        ///< make the report, write nothing
+  bool dry_run = false;        ///< make the report, write nothing; fails where writing would
   Overwrite overwrite = Overwrite::refuse;
   StreamOptions stream;
   Progress progress;

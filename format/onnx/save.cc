@@ -75,8 +75,7 @@ class Saver {
 
     // Opened first, so that errors of writing are found before the work. Without a commit() both
     // files are removed.
-    const auto overwrite = options_.dry_run ? Overwrite::replace : options_.overwrite;
-    DEQUANT_TRY(OutputFile out, OutputFile::create(path_, overwrite));
+    DEQUANT_TRY(OutputFile out, OutputFile::create(path_, options_.overwrite));
     if (has_data_) {
       DEQUANT_TRY(OutputFile data, OutputFile::create_beside(out, location_));
       if (!options_.dry_run) DEQUANT_CHECK(fill_data(data));

@@ -52,16 +52,11 @@ nb::tuple from_dlpack(nb::handle capsule) {
 
 }  // namespace
 
-// Choosing a device makes its context, which takes some hundred MB there: one that is current is
-// not chosen again, as torch may have left it current to avoid just that.
-OnDevice::OnDevice(int device) : before_(checked(cuda::devices().current())), device_(device) {
-  if (device_ == before_) return;
-  if (const auto status = cuda::devices().use(device_); !status) raise(status.error());
+OnDevice::OnDevice(int device) : before_(checked(cuda::devices().current())) {
+  if (const auto status = cuda::devices().use(device); !status) raise(status.error());
 }
 
-OnDevice::~OnDevice() {
-  if (device_ != before_) (void)cuda::devices().use(before_);
-}
+OnDevice::~OnDevice() { (void)cuda::devices().use(before_); }
 
 }  // namespace dequant::python
 

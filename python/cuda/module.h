@@ -24,7 +24,6 @@ class OnDevice {
 
  private:
   int before_;
-  int device_;
 };
 
 void add_run(nanobind::module_& m);

@@ -35,13 +35,12 @@ Status upload(DeviceCall& call, Stream stream, std::vector<Scratch>& copies) {
   return {};
 }
 
-/// A graph would copy from memory that is gone when it is launched, and nobody would look at its
-/// faults.
+/// When a graph is launched, arguments in memory of the host are gone, and nobody reads the faults.
 Status not_captured(bool on_host) {
   return Error{ErrorCode::unsupported,
-               on_host ? "stream: a graph captures it, and an argument is not on the device"
-                       : "stream: a graph captures it, and the call must wait to see a zero point "
-                         "that is not zero, or a group that is none"};
+               on_host ? "stream: a CUDA graph captures it, and an argument is not on the device"
+                       : "stream: a CUDA graph captures it, and the call must wait for the device "
+                         "to check the group index or the zero points"};
 }
 
 Status run_on(DeviceCall call, std::span<std::byte> y, Stream stream) {

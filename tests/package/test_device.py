@@ -60,10 +60,10 @@ def test_a_graph_captures_what_it_can_repeat(host, cuda):
     try:
         y = linear(x, scale, Interface(ZERO, stream=48))
         with pytest.raises(dequant.UnsupportedError,
-                           match="^stream: a graph captures it, and an argument is not on the dev"):
+                           match="^stream: a CUDA graph captures it, and an argument is not"):
             dequant.onnx.dequantize_linear(x, 0.5)
         with pytest.raises(dequant.UnsupportedError,
-                           match="^stream: a graph captures it, and the call must wait"):
+                           match="^stream: a CUDA graph captures it, and the call must wait"):
             dequant.gptq.dequantize(*act_order, bits=4)
     finally:
         cuda.host_capture(48, False)

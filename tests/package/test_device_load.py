@@ -325,7 +325,7 @@ def test_threads_share_a_ring(cuda, small_ring, checkpoint):
 
 
 def test_a_stream_that_a_graph_captures_is_refused(host, cuda, small_ring, fake_torch, checkpoint):
-    message = "^stream: a graph captures it, and cannot repeat what is read from a file"
+    message = "^stream: a CUDA graph captures it, and a graph cannot repeat the reading of a file"
     cuda.host_capture(112, True)
     try:
         with fake_torch.cuda.stream(types.SimpleNamespace(cuda_stream=112)), \

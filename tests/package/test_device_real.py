@@ -66,7 +66,7 @@ def test_a_graph_of_torch_captures_a_call_with_out(on_device):
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         dequant.onnx.dequantize_linear(x, scales, zeros, axis=0, out=out, output_dtype="bfloat16")
-        with pytest.raises(dequant.UnsupportedError, match="^stream: a graph captures it"):
+        with pytest.raises(dequant.UnsupportedError, match="^stream: a CUDA graph captures it"):
             dequant.onnx.dequantize_linear(x, 0.5, output_dtype="bfloat16")
     x.copy_(codes)
     graph.replay()

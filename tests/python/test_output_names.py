@@ -86,8 +86,6 @@ def test_names_of_folders_with_a_slash_were_refused(folder, tmp_path):
         assert contents(tmp_path / name) == wanted
     source = save(model([dq()], [], ["y"], [X.tensor("x"), SCALE.tensor("scale"),
                                             ZERO.tensor("zero")]), tmp_path / "m.onnx")
-    done = dequant("convert", source, "-o", tmp_path / "file/", code=0)
-    assert done.returncode == 0 and (tmp_path / "file").is_file()
     dequant("convert", source, "-o", f"{tmp_path}/other/", code=5)
 
 
@@ -168,7 +166,8 @@ def test_safetensors_were_written_under_the_name_of_another_format(ending, tmp_p
     source, out = tmp_path / "in.safetensors", tmp_path / f"out.{ending}"
     safetensors.numpy.save_file({"w": np.zeros(4, np.float32)}, source)
     done = dequant("convert", source, "-o", out, code=2)
-    assert f"become one, which the ending .{ending} denies" in done.stderr and not out.exists()
+    assert f"the output is a safetensors file, and its name ends with .{ending}" in done.stderr
+    assert not out.exists()
 
 
 def test_a_quantized_tensor_without_elements_was_refused(tmp_path):

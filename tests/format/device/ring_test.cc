@@ -2,7 +2,6 @@
 // streams where something fails.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <new>
 #include <random>
 
@@ -10,6 +9,7 @@
 #include "cuda/device/load.h"
 #include "dequant/block.h"
 #include "dequant/gguf.h"
+#include "format/model/bytes_reader.h"
 
 namespace dequant::cuda {
 namespace {
@@ -28,33 +28,20 @@ int64_t waiting_after(Stream stream) {
   return host_counts().waiting;
 }
 
-/// Stored bytes in memory.
-class Stored : public format::StoredReader {
+/// Finds no memory after everything was read.
+class WithoutMemoryAtTheEnd : public format::BytesReader {
  public:
-  explicit Stored(const Bytes& bytes, bool without_memory_at_the_end = false)
-      : StoredReader(Element::uint8, std::ssize(bytes)),
-        bytes_(bytes),
-        without_memory_(without_memory_at_the_end) {}
-
-  bool seekable() const override { return true; }
-  Status read_at(Range elements, std::span<std::byte> out) const override {
-    std::memcpy(out.data(), bytes_.data() + elements.begin, out.size());
-    return {};
-  }
-  Status finish() override {
-    if (without_memory_) throw std::bad_alloc();
-    return {};
-  }
-
- private:
-  Status read_next(Range elements, std::span<std::byte> out) override {
-    return read_at(elements, out);
-  }
-  std::string label() const override { return "memory"; }
-
-  const Bytes& bytes_;
-  const bool without_memory_;
+  using BytesReader::BytesReader;
+  Status finish() override { throw std::bad_alloc(); }
 };
+
+template <class Reader>
+format::RecipeReaders readers_of(const Bytes& stored) {
+  format::RecipeReaders readers;
+  readers.codes = std::make_unique<Reader>(std::make_shared<const Bytes>(stored), Element::uint8,
+                                           std::ssize(stored), "codes");
+  return readers;
+}
 
 Bytes random_bytes(int64_t count) {
   std::mt19937 random(5);
@@ -94,9 +81,8 @@ TEST(RingTest, WithoutMemoryAtTheEndTheStreamWaitsForWhatWasPutOnTheRing) {
   const Bytes stored = random_bytes(1000 * block_bytes(BlockType::Q4_0));
   const Plan plan = plan_of(BlockType::Q4_0, 1000);
   Bytes y(static_cast<size_t>(plan.axis) * sizeof(float));
-  format::RecipeReaders readers;
-  readers.codes = std::make_unique<Stored>(stored, true);
-  const Status status = load(*ring, plan, std::move(readers), y, kCaller, sequential_executor());
+  const Status status = load(*ring, plan, readers_of<WithoutMemoryAtTheEnd>(stored), y, kCaller,
+                             sequential_executor());
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, ErrorCode::out_of_memory);
   EXPECT_GT(host_counts().waiting, 0);
@@ -115,9 +101,8 @@ TEST(RingTest, BlocksAreLoadedInBands) {
     ASSERT_TRUE(dequant::run(plan, {stored, {}, {}, wanted}));
     Bytes y(wanted.size());
     const int64_t before = host_counts().device_bytes;
-    format::RecipeReaders readers;
-    readers.codes = std::make_unique<Stored>(stored);
-    ASSERT_TRUE(load(*ring, plan, std::move(readers), y, kCaller, default_executor()));
+    ASSERT_TRUE(
+        load(*ring, plan, readers_of<format::BytesReader>(stored), y, kCaller, default_executor()));
     EXPECT_EQ(host_counts().device_bytes, before) << name(type);
     EXPECT_EQ(waiting_after(kCaller), 0);
     EXPECT_EQ(y, wanted) << name(type);
@@ -132,7 +117,7 @@ TEST(RingTest, AStreamThatAGraphCapturesIsRefused) {
   ASSERT_FALSE(batch);
   EXPECT_EQ(batch.error().code, ErrorCode::unsupported);
   EXPECT_EQ(batch.error().message,
-            "stream: a graph captures it, and cannot repeat what is read from a file");
+            "stream: a CUDA graph captures it, and a graph cannot repeat the reading of a file");
   EXPECT_TRUE(Batch::make(*ring, kCaller));
 }
 
