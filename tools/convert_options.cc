@@ -44,9 +44,7 @@ void ConvertOptions::add_to(const Command& c) {
       .one_value();
   c.add_flag("--require-float", require_float_,
              "Write nothing and exit with 4 where anything stays quantized");
-  c.add_flag("--no-checksum", no_checksum_,
-             "Do not verify external data by the checksums that the model gives");
-  names_.add_to(c);
+  reading_.add_to(c);
   c.add_option("--others", others_,
                "Checkpoints, GGUF, TFLite: tensors that are not quantized keep their type, or get "
                "that of the "
@@ -58,9 +56,6 @@ void ConvertOptions::add_to(const Command& c) {
   c.add_option("--shards", shards_,
                "Checkpoints: the files of the output have the names and tensors of the input's")
       .one_of({"as-input"});
-  c.add_flag("--keep-unknown", keep_unknown_,
-             "Checkpoints: copy quantized tensors that nothing says how to dequantize, with a "
-             "warning; else that is an error");
   c.add_option(
        "--task-size", task_bytes_,
        "With --shard, and of plan: bytes that a task writes at most; default 5G, with which "
@@ -73,13 +68,11 @@ void ConvertOptions::add_to(const Command& c) {
 format::ConvertOptions ConvertOptions::library() {
   format::ConvertOptions all;
   format::FormatOptions& own = all.open.own;
+  own = reading_.given();
   own.set_if(strip_qdq_, "strip-qdq");
   if (clip_) own.set("clip", *clip_);
   own.set_if(assume_const_, "assume-const");
   own.set_if(external_data_, "external-data");
-  own.set_if(no_checksum_, "no-checksum");
-  names_.set(all.open);
-  own.set_if(keep_unknown_, "keep-unknown");
   if (others_) own.set("others", *others_);
   if (max_shard_size_) own.set("max-shard-size", *max_shard_size_);
   if (shards_) own.set("shards", *shards_);

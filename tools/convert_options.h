@@ -8,7 +8,7 @@
 #include "format/model/convert.h"
 #include "tools/arguments.h"
 #include "tools/common.h"
-#include "tools/names_option.h"
+#include "tools/reading_options.h"
 
 namespace dequant::tools {
 
@@ -25,6 +25,7 @@ class ConvertOptions {
   std::optional<uint64_t> task_bytes() const { return task_bytes_; }
 
  private:
+  ReadingOptions reading_;
   Resources resources_;
   format::Selection selection_;
   bool require_float_ = false;
@@ -35,9 +36,6 @@ class ConvertOptions {
   std::optional<std::string> clip_;
   bool assume_const_ = false;
   bool external_data_ = false;
-  NamesOption names_;
-  bool no_checksum_ = false;
-  bool keep_unknown_ = false;
   std::optional<std::string> others_;
   std::optional<std::string> max_shard_size_;
   std::optional<std::string> shards_;

@@ -11,7 +11,7 @@
 #include "tools/common.h"
 #include "tools/diff_report.h"
 #include "tools/memory.h"
-#include "tools/names_option.h"
+#include "tools/reading_options.h"
 
 namespace dequant::tools {
 namespace {
@@ -25,8 +25,7 @@ struct Options {
   std::optional<int64_t> axis;
   int worst = 5;
   bool skip_mismatches = false;
-  NamesOption names;
-  bool no_checksum = false;
+  ReadingOptions reading;
   bool json = false;
   bool quiet = false;
   Resources resources;
@@ -34,20 +33,30 @@ struct Options {
 
 Result<std::unique_ptr<format::ModelFile>> open(const std::string& path, const Options& o) {
   at_work_on(path);
-  format::OpenOptions options{o.resources.structure_memory(), {}};
-  options.own.set_if(o.no_checksum, "no-checksum");
-  o.names.set_where_known(options);
+  const format::OpenOptions options{o.resources.structure_memory(), {}, o.reading.given()};
   return format::open_model(format::formats(), path, options);
 }
 
-/// The names of stored tensors of quantized types that nothing dequantizes: they cannot be
-/// compared.
-Status warn_of_others(format::ModelFile& file) {
+/// How many stored tensors of quantized types nothing dequantizes: they cannot be compared.
+Result<int64_t> count_others(format::ModelFile& file) {
   int64_t count = 0;
   DEQUANT_CHECK(file.visit_others([&](const format::OtherTensor&) -> Status {
     ++count;
     return {};
   }));
+  // Left tensors of a graph are outputs of nodes; its constants are counted above.
+  if (file.format().words.has_graph) return count;
+  DEQUANT_CHECK(file.visit({[](const format::DenseTensor&) { return Status(); },
+                            [&](const format::LeftTensor& tensor) -> Status {
+                              const bool is_stored = !tensor.parameters;
+                              count += is_stored ? 1 : 0;
+                              return {};
+                            }}));
+  return count;
+}
+
+Status warn_of_others(format::ModelFile& file) {
+  DEQUANT_TRY(const int64_t count, count_others(file));
   if (count == 0) return {};
   fmt::print(stderr,
              "dequant: warning: {}: {} quantized {} that nothing dequantizes {} not compared\n",
@@ -59,7 +68,7 @@ Status warn_of_others(format::ModelFile& file) {
 Result<int> run(Options& o) {
   DEQUANT_TRY(const auto a, open(o.report.a, o));
   DEQUANT_TRY(const auto b, open(o.report.b, o));
-  DEQUANT_CHECK(o.names.check(*a, *b));
+  DEQUANT_CHECK(format::check_where_known(format::formats(), o.reading.given(), *a, *b));
   for (const auto& file : {a.get(), b.get()}) DEQUANT_CHECK(warn_of_others(*file));
   format::DiffOptions options;
   options.axis = o.axis;
@@ -115,9 +124,7 @@ void add_diff(const Command& app, int& exit_code) {
                "Tensors with no element more steps (ULP) apart are no difference");
   c.add_option("--min-sqnr", o->report.limits.min_sqnr,
                "Tensors with at least this signal-to-noise ratio in dB are no difference");
-  o->names.add_to(c);
-  c.add_flag("--no-checksum", o->no_checksum,
-             "Do not hold external data against the checksums that tensors name");
+  o->reading.add_to(c);
   c.add_flag("-q,--quiet", o->quiet, "Print nothing but errors and warnings");
   c.add_flag("--json", o->json, "Print the report as one JSON object");
   o->resources.add_to(c);

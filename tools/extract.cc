@@ -11,7 +11,7 @@
 #include "tools/common.h"
 #include "tools/files.h"
 #include "tools/memory.h"
-#include "tools/names_option.h"
+#include "tools/reading_options.h"
 #include "tools/table.h"
 
 namespace dequant::tools {
@@ -29,8 +29,7 @@ struct Options {
   bool raw = false;
   std::string dtype;
   bool force = false;
-  NamesOption names;
-  bool no_checksum = false;
+  ReadingOptions reading;
   Resources resources;
 };
 
@@ -83,9 +82,7 @@ Status run(Options& o) {
   }
   DEQUANT_CHECK(o.all ? check_output_folder(o.output) : format::OutputFile::check_folder(o.output));
   const auto stream = o.resources.stream_options();
-  format::OpenOptions open_options{o.resources.structure_memory(), {}};
-  open_options.own.set_if(o.no_checksum, "no-checksum");
-  o.names.set(open_options);
+  const format::OpenOptions open_options{o.resources.structure_memory(), o.reading.given()};
   DEQUANT_TRY(auto file, format::open_model(format::formats(), o.model, open_options));
   DEQUANT_TRY(const auto extractor, Extractor::open(std::move(file)));
   Table table({{"tensor"}, {"type"}, {"shape"}, {"file"}});
@@ -117,7 +114,7 @@ Status run(Options& o) {
 void add_extract(const Command& app, int& exit_code) {
   auto o = std::make_shared<Options>();
   const Command c = app.add_subcommand("extract", "Write tensors of a model as .npy files");
-  c.add_option("MODEL", o->model, "ONNX model").required();
+  c.add_option("MODEL", o->model, "Model of any format").required();
   c.add_option("NAME", o->name, "Output, node or codes of a dequantization, or another constant");
   c.add_option("-o,--output", o->output,
                "File to write; with --all a folder, made if it is not there")
@@ -130,9 +127,7 @@ void add_extract(const Command& app, int& exit_code) {
       .one_of({"float32", "float16", "bfloat16"})
       .excludes(c.get_option("--raw"));
   c.add_flag("-f,--force", o->force, "Replace files that exist");
-  o->names.add_to(c);
-  c.add_flag("--no-checksum", o->no_checksum,
-             "Do not verify external data by the checksums that the model gives");
+  o->reading.add_to(c);
   o->resources.add_to(c);
   c.footer(
       "Examples:\n"

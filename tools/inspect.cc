@@ -19,7 +19,7 @@
 #include "tools/inspect_sinks.h"
 #include "tools/json_text.h"
 #include "tools/memory.h"
-#include "tools/names_option.h"
+#include "tools/reading_options.h"
 
 namespace dequant::tools {
 namespace {
@@ -59,9 +59,7 @@ struct Options {
   std::optional<std::string> page;
   bool json = false;
   bool force = false;
-  NamesOption names;
-  bool no_checksum = false;
-  bool keep_unknown = false;
+  ReadingOptions reading;
   bool all = false;
   Resources resources;
 };
@@ -87,10 +85,7 @@ Status run(Options& o) {
     page_file.emplace(std::move(made));
     options.profiles = kMostRows;
   }
-  format::OpenOptions open_options{o.resources.structure_memory(), {}};
-  open_options.own.set_if(o.no_checksum, "no-checksum");
-  o.names.set(open_options);
-  open_options.own.set_if(o.keep_unknown, "keep-unknown");
+  const format::OpenOptions open_options{o.resources.structure_memory(), o.reading.given()};
   DEQUANT_TRY(const auto file, format::open_model(format::formats(), o.model, open_options));
   if (file->format().words.folds && !o.all && !o.page) return show_structure(*file, o.json);
   if (o.page) DEQUANT_CHECK(file->check_output(*o.page));
@@ -140,12 +135,7 @@ void add_inspect(const Command& app, int& exit_code) {
                    "Checkpoints, GGUF, TFLite: read all tensors, and show each with the ranges of "
                    "its scales and "
                    "values; else only what there is, with names that differ in numbers folded");
-  command.add_flag("--keep-unknown", o->keep_unknown,
-                   "Checkpoints: list quantized tensors that nothing says how to dequantize; else "
-                   "that is an error");
-  o->names.add_to(command);
-  command.add_flag("--no-checksum", o->no_checksum,
-                   "Do not verify external data by the checksums that the model gives");
+  o->reading.add_to(command);
   o->resources.add_to(command);
   command.footer(
       "Examples:\n"

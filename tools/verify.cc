@@ -13,7 +13,7 @@
 #include "tools/common.h"
 #include "tools/json_text.h"
 #include "tools/memory.h"
-#include "tools/names_option.h"
+#include "tools/reading_options.h"
 #include "tools/table.h"
 
 namespace dequant::tools {
@@ -28,8 +28,7 @@ struct Options {
   std::string quantized;  ///< with --audit the float model
   std::optional<std::string> floats;
   std::optional<std::string> audit;
-  NamesOption names;
-  bool keep_unknown = false;
+  ReadingOptions reading;
   bool json = false;
   bool quiet = false;
   Resources resources;
@@ -116,9 +115,7 @@ void print_json(const Options& o, const format::AuditReport& r) {
 
 Result<std::unique_ptr<format::ModelFile>> open(const std::string& path, const Options& o) {
   at_work_on(path);
-  format::OpenOptions options{o.resources.structure_memory(), {}};
-  options.own.set_if(o.keep_unknown, "keep-unknown");
-  o.names.set_where_known(options);
+  const format::OpenOptions options{o.resources.structure_memory(), {}, o.reading.given()};
   return format::open_model(format::formats(), path, options);
 }
 
@@ -147,12 +144,15 @@ Result<int> run(Options& o) {
   }
   DEQUANT_TRY(const auto quantized, open(o.quantized, o));
   if (o.audit) {
+    DEQUANT_CHECK(
+        format::check_where_known(format::formats(), o.reading.given(), *quantized, *quantized));
     return show(o, [&](const format::Progress& progress) {
       return quantized->check_audit(*o.audit, progress);
     });
   }
   DEQUANT_TRY(const auto floats, open(*o.floats, o));
-  DEQUANT_CHECK(o.names.check(*quantized, *floats));
+  DEQUANT_CHECK(
+      format::check_where_known(format::formats(), o.reading.given(), *quantized, *floats));
   return show(o, [&](const format::Progress& progress) {
     return format::verify(*quantized, *floats, {o.resources.stream_options(), progress});
   });
@@ -173,9 +173,7 @@ void add_verify(const Command& app, int& exit_code) {
        "Read the output of convert again, and compare it with the file that convert --audit "
        "wrote")
       .type_name("FILE");
-  o->names.add_to(c);
-  c.add_flag("--keep-unknown", o->keep_unknown,
-             "Compare the stored bytes of quantized tensors that nothing says how to dequantize");
+  o->reading.add_to(c);
   c.add_flag("-q,--quiet", o->quiet, "Print nothing but errors and warnings");
   c.add_flag("--json", o->json, "Print the report as one JSON object");
   o->resources.add_to(c);

@@ -94,6 +94,8 @@ Result<ConvertReport> convert(Formats formats, const std::string& input, const s
   report.words = file->format().words;
   report.seconds.decide += opened;
   report.seconds.total = seconds_since(started);
+  for (std::string& warning : write.selection.warnings())
+    report.warnings.push_back(std::move(warning));
   warn_of_kept(leftovers, report.warnings);
   report.cleaned = std::move(leftovers);
   return report;

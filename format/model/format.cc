@@ -71,4 +71,14 @@ Result<std::unique_ptr<ModelFile>> open_model(Formats formats, const std::string
   return format->open(path, all);
 }
 
+Status check_where_known(Formats formats, const FormatOptions& where_known, const ModelFile& a,
+                         const ModelFile& b) {
+  for (const auto& [name, value] : where_known.given()) {
+    if (reads(a.format(), name) || reads(b.format(), name)) continue;
+    return failure(ErrorCode::invalid_argument, "{} is an option of {}, not of {}", name,
+                   files_with(formats, name), a.format().files);
+  }
+  return {};
+}
+
 }  // namespace dequant::format

@@ -54,4 +54,9 @@ Result<InputFile> open_input(const std::string& path, const OpenOptions& options
 Result<std::unique_ptr<ModelFile>> open_model(Formats formats, const std::string& path,
                                               const OpenOptions& options);
 
+/// Of two files that are compared: fails with invalid_argument for an option of
+/// OpenOptions::where_known that neither format has.
+Status check_where_known(Formats formats, const FormatOptions& where_known, const ModelFile& a,
+                         const ModelFile& b);
+
 }  // namespace dequant::format

@@ -97,8 +97,10 @@ Result<ShareNumber> share_of_environment(const Environment& environment) {
   }
   if (found) return *found;
   std::string names;
-  for (const Scheduler& s : kSchedulers)
+  for (const Scheduler& s : kSchedulers) {
     names += fmt::format("{}{}", names.empty() ? "" : ", ", s.index);
+    if (s.only_with != nullptr) names += fmt::format(" with {}", s.only_with);
+  }
   return failure(ErrorCode::invalid_argument,
                  "auto: no scheduler says which share this is: none of {} is set; give i/n", names);
 }

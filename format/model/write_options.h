@@ -4,6 +4,7 @@
 #include <functional>
 #include <initializer_list>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,10 +19,14 @@ namespace dequant::format {
 struct Selection {
   std::vector<std::string> include;  ///< empty: all tensors
   std::vector<std::string> exclude;
+  mutable std::set<std::string> matched = {};  ///< globs that wants() has matched with a name
 
   /// True if one of the names matches a glob of `include`, or `include` is empty, and no name
-  /// matches a glob of `exclude`. Empty names match nothing.
+  /// matches a glob of `exclude`. Empty names match nothing. One call at a time.
   bool wants(std::initializer_list<const char*> names) const;
+  /// A sentence for each glob that no call of wants() has matched: without it nobody sees that a
+  /// glob is mistyped.
+  std::vector<std::string> warnings() const;
 };
 
 /// Called with the bytes of output that are done and their total, on any thread, one call at a

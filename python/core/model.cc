@@ -56,10 +56,11 @@ class ModelFile {
  public:
   /// `contents` and `folder` as of bytes_of(); with these `path` is a name for messages.
   ModelFile(nb::handle path, nb::handle contents, nb::handle folder, nb::handle mem, bool checksum,
-            nb::handle names) {
+            nb::handle names, bool keep_unknown) {
     format::OpenOptions options{mem.is_none() ? 0 : integer("mem", mem), {}};
     options.bytes = bytes_of(contents, folder);
     options.own.set_if(!checksum, "no-checksum");
+    options.own.set_if(keep_unknown, "keep-unknown");
     const std::string chosen = from_text("names", names);
     if (chosen != "gguf") options.own.set("names", chosen);
     extractor_ = checked(open(path_of(path), options));
@@ -229,8 +230,9 @@ std::string from_text(const char* parameter, nb::handle text) {
 
 void add_model(nb::module_& core) {
   nb::class_<ModelFile>(core, "ModelFile")
-      .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle, bool, nb::handle>(), "path"_a,
-           "contents"_a.none(), "folder"_a.none(), "mem"_a.none(), "checksum"_a, "names"_a)
+      .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle, bool, nb::handle, bool>(),
+           "path"_a, "contents"_a.none(), "folder"_a.none(), "mem"_a.none(), "checksum"_a,
+           "names"_a, "keep_unknown"_a)
       .def_prop_ro("format", &ModelFile::format)
       .def("tensors", &ModelFile::tensors)
       .def("kept", &ModelFile::kept)

@@ -64,6 +64,7 @@ class ModelFile:
         mem: int | None,
         checksum: bool,
         names: str,
+        keep_unknown: bool,
     ) -> None: ...
     @property
     def format(self) -> str: ...

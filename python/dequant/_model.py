@@ -19,7 +19,8 @@ _Stored = tuple[Any, str, tuple[int, ...]]  # packed bytes, the name of their el
 
 
 def open(path: ModelSource, *, mem: int | None = None, checksum: bool = True,
-         names: str = "gguf", base_dir: str | os.PathLike[str] | None = None) -> Model:
+         names: str = "gguf", keep_unknown: bool = False,
+         base_dir: str | os.PathLike[str] | None = None) -> Model:
     """Opens a model: a mapping from names to tensors, which are dequantized on access.
 
     >>> with dequant.open("quantized.onnx") as model:
@@ -40,6 +41,8 @@ def open(path: ModelSource, *, mem: int | None = None, checksum: bool = True,
     external data is refused.
 
     Tensors of GGUF files have the names and the rows that transformers has where `names` is "hf".
+    A checkpoint with quantized tensors that nothing says how to dequantize raises an error, unless
+    `keep_unknown` is True; those tensors are then no part of the mapping.
 
     The structure of the model (everything but tensor data) may occupy 32 MiB of memory plus 8 times
     its bytes in the file. A larger `mem` is the limit in bytes instead.
@@ -52,7 +55,7 @@ def open(path: ModelSource, *, mem: int | None = None, checksum: bool = True,
         # Raises FileNotFoundError with the file's name. Nonblocking: opening a pipe would otherwise
         # block until the pipe has a writer.
         os.close(os.open(source.path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY))
-    file = _core.ModelFile(*source[:3], mem, bool(checksum), names)
+    file = _core.ModelFile(*source[:3], mem, bool(checksum), names, bool(keep_unknown))
     return Model(source.path if source.contents is None else None, file)
 
 

@@ -51,13 +51,15 @@ class safe_open:
     dtype      the type of dequantized tensors: float32, float16 or bfloat16; None: the type that
                the model computes in, or else that of the scales
     threads    None or 0: one for each processor
+    keep_unknown  tensors that are quantized in an unknown way come as they are stored
 
     Raises OSError if a file cannot be read, ValueError if it is malformed, and UnsupportedError if
-    a tensor is quantized in an unknown way. After the `with` block all functions raise ValueError.
+    a tensor is quantized in an unknown way, unless `keep_unknown` is True. After the `with` block all functions raise ValueError.
     """
 
     def __init__(self, filename: str | os.PathLike[str], framework: str, device: Any = "cpu", *,
-                 dtype: Any = None, threads: int | None = None) -> None:
+                 dtype: Any = None, threads: int | None = None,
+                 keep_unknown: bool = False) -> None:
         if framework not in _FRAMEWORKS:
             raise ValueError(f"framework: {framework!r} is none of {', '.join(_FRAMEWORKS)}")
         self._framework = _FRAMEWORKS[framework]
@@ -67,7 +69,7 @@ class safe_open:
         self._device = device
         self._dtype = dtype
         self._threads = threads
-        self._model: Model = _open(filename)
+        self._model: Model = _open(filename, keep_unknown=keep_unknown)
         if self._model.format != "safetensors":
             format_name = self._model.format
             self._model.close()
@@ -201,10 +203,12 @@ class Slice:
 
 
 def load_file(filename: str | os.PathLike[str], device: Any = "cpu", *, framework: str = "pt",
-              dtype: Any = None, threads: int | None = None) -> dict[str, Any]:
+              dtype: Any = None, threads: int | None = None,
+              keep_unknown: bool = False) -> dict[str, Any]:
     """Name -> tensor of a file or a folder, in the order of offset_keys(); arguments as for
     safe_open()."""
-    with safe_open(filename, framework, device, dtype=dtype, threads=threads) as file:
+    with safe_open(filename, framework, device, dtype=dtype, threads=threads,
+                   keep_unknown=keep_unknown) as file:
         return file.get_tensors()
 
 

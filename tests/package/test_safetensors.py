@@ -45,6 +45,20 @@ def test_a_plain_file_reads_as_the_package_reads_it(plain):
     assert load_file(plain, framework="np").keys() == safetensors.numpy.load_file(plain).keys()
 
 
+def test_tensors_that_nothing_dequantizes_come_as_stored_where_the_caller_wants_that(tmp_path):
+    file = tmp_path / "codes.safetensors"
+    codes = np.arange(6, dtype=np.int8).reshape(2, 3)
+    safetensors.numpy.save_file({"v.weight": codes, "norm": PLAIN["b"]}, file)
+    with pytest.raises(dequant.UnsupportedError, match="v.weight of type I8"):
+        load_file(file, framework="np")
+    found = load_file(file, framework="np", keep_unknown=True)
+    np.testing.assert_array_equal(found["v.weight"], codes, strict=True)
+    with pytest.raises(dequant.UnsupportedError, match="v.weight of type I8"):
+        dequant.open(file)
+    with dequant.open(file, keep_unknown=True) as model:
+        assert list(model) == []
+
+
 def test_get_tensors_wanted_names(plain, quantized):
     with safe_open(plain, "np") as ours, safetensors.safe_open(plain, "np") as theirs:
         found, wanted = ours.get_tensors(), theirs.get_tensors()

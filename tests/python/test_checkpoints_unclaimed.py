@@ -6,8 +6,10 @@ import json
 import numpy as np
 import pytest
 
+from support import TENSORS, dequant, dq, model, save
 from test_checkpoints import tensors
 from test_checkpoints_folder import CODES, NORM, SCALE, Folder, weight
+from test_verify import safetensors
 
 WORDS = np.zeros((8, 1), np.int32)
 DENSE = ("BF16", NORM.reshape(1, 8))
@@ -64,6 +66,32 @@ def test_integers_of_other_names_are_copied(folder, entry):
     folder.file({**weight(), "rope.position_ids": entry})
     folder.convert()
     assert names_of(folder) == {"w.weight", "rope.position_ids"}
+
+
+def test_commands_that_read_refused_what_convert_had_copied(folder, tmp_path):
+    """Files with codes that nothing dequantizes: verify had an option for them, and diff and
+    extract had none."""
+    kept = {"v.weight": ("I8", np.arange(64, dtype=np.int8).reshape(8, 8)), "norm": ("BF16", NORM)}
+    a, b = (safetensors(tmp_path / f"{name}.safetensors", kept) for name in "ab")
+    for command in (["diff", a, b], ["extract", a, "norm", "-o", tmp_path / "no.npy"]):
+        assert "tensor v.weight of type I8" in dequant(*command, code=4).stderr
+        dequant(*command, "--keep-unknown")
+    assert dequant("diff", a, b, "--keep-unknown").stderr == "".join(
+        f"dequant: warning: {file}: 1 quantized constant that nothing dequantizes is not compared\n"
+        for file in (a, b))
+    dequant("extract", a, "v.weight", "-o", tmp_path / "v.npy", "--keep-unknown")
+    np.testing.assert_array_equal(np.load(tmp_path / "v.npy"), kept["v.weight"][1])
+
+
+def test_options_of_the_other_file_s_format_were_refused(tmp_path):
+    """verify gave its options to both files, also to one whose format does not have them."""
+    a = save(model([dq()], initializers=TENSORS), tmp_path / "a.onnx")
+    b = safetensors(tmp_path / "b.safetensors", {"y": ("BF16", NORM),
+                                                 "v.weight": ("I8", np.zeros(8, np.int8))})
+    for command in ("verify", "diff"):
+        dequant(command, a, b, "--keep-unknown", "--no-checksum", code=1)
+        wrong = dequant(command, a, a, "--keep-unknown", code=2)
+        assert "keep-unknown is an option of checkpoints, not of ONNX models" in wrong.stderr
 
 
 # Scales.

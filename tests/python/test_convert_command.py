@@ -38,6 +38,13 @@ def test_globs_choose_nodes(source, options, folded):
     assert [f["node"] for f in report["folded"]] == folded
 
 
+def test_a_glob_that_matches_nothing_was_obeyed_in_silence(source, tmp_path):
+    done = dequant("convert", source, "-o", tmp_path / "out.onnx", "--include", "first",
+                   "--include", "frist", "--exclude", "w*", "--exclude", "*q")
+    assert done.stderr == ('dequant: warning: include "frist" matches no quantized tensor\n'
+                           'dequant: warning: exclude "*q" matches no quantized tensor\n')
+
+
 def test_node_not_chosen_is_left_with_the_reason(source):
     _, report = convert(source, "--exclude", "first")
     assert reasons(report) == {"first": "not selected by include and exclude",

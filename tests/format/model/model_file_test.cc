@@ -96,6 +96,25 @@ TEST_F(ModelFileTest, OptionsOfOtherFormatsAreRefusedByName) {
                     ErrorCode::invalid_argument, "strict is an option of boxes, not of ONNX"));
 }
 
+TEST_F(ModelFileTest, AnOptionOfTwoFilesIsOneOfEitherFormat) {
+  const auto box = open_model(kFormats, path_, {}).value();
+  FormatOptions options;
+  options.set("strict");
+  EXPECT_TRUE(succeeds(check_where_known(kFormats, options, *box, *box)));
+  options.set("no-checksum");
+  EXPECT_TRUE(fails(check_where_known(kFormats, options, *box, *box), ErrorCode::invalid_argument,
+                    "no-checksum is an option of ONNX models, not of boxes"));
+}
+
+TEST(Selection, GlobsThatMatchNoNameAreNamed) {
+  Selection selection{{"a*", "c"}, {"*b", "d?"}};
+  EXPECT_TRUE(selection.wants({"aa", ""}));
+  EXPECT_FALSE(selection.wants({"ab"}));
+  EXPECT_EQ(selection.warnings(),
+            (std::vector<std::string>{"include \"c\" matches no quantized tensor",
+                                      "exclude \"d?\" matches no quantized tensor"}));
+}
+
 TEST_F(ModelFileTest, TensorsAreReadByTheirNames) {
   const auto all = extractor().value();
   ASSERT_EQ(all->tensors().size(), 2U);

@@ -101,7 +101,7 @@ TEST(ShareEnvironment, WhatIsNoNumber) {
   refused({{"RANK", "4"}, {"WORLD_SIZE", "4"}}, "share 4 of 4");
   refused({{"RANK", "0"}, {"WORLD_SIZE", "0"}}, "share 0 of 0");
   refused({{"JOB_COMPLETION_INDEX", "1"}}, "JOB_COMPLETION_COUNT is not");
-  refused({}, "none of SLURM_ARRAY_TASK_ID, SLURM_PROCID, RANK");
+  refused({}, "none of SLURM_ARRAY_TASK_ID, SLURM_PROCID with SLURM_STEP_ID, RANK");
 }
 
 }  // namespace
