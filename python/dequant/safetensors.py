@@ -44,17 +44,18 @@ _Kept = tuple[str, str, tuple[int, ...], str, int, int]
 class safe_open:
     """Opens a quantized or plain .safetensors file, or the folder of a checkpoint.
 
-    filename   path of the file or the folder
-    framework  "np" or "pt": get_tensor() returns arrays of numpy, or tensors of torch
-    device     where tensors of torch come to, such as "cuda:1": a package built with CUDA copies
-               what is stored there, and dequantizes it there
-    dtype      the type of dequantized tensors: float32, float16 or bfloat16; None: the type that
-               the model computes in, or else that of the scales
-    threads    None or 0: one for each processor
-    keep_unknown  tensors that are quantized in an unknown way come as they are stored
+    filename      path of the file or the folder
+    framework     "np" or "pt": get_tensor() returns arrays of numpy, or tensors of torch
+    device        where tensors of torch come to, such as "cuda:1": a package built with CUDA copies
+                  what is stored there, and dequantizes it there
+    dtype         the type of dequantized tensors: float32, float16 or bfloat16; None: the type that
+                  the model computes in, or else that of the scales
+    threads       None or 0: one for each processor
+    keep_unknown  True: tensors that are quantized in an unknown way come as they are stored
 
     Raises OSError if a file cannot be read, ValueError if it is malformed, and UnsupportedError if
-    a tensor is quantized in an unknown way, unless `keep_unknown` is True. After the `with` block all functions raise ValueError.
+    a tensor is quantized in an unknown way, unless `keep_unknown` is True. After the `with` block
+    all functions raise ValueError.
     """
 
     def __init__(self, filename: str | os.PathLike[str], framework: str, device: Any = "cpu", *,
