@@ -7,6 +7,7 @@
 #include "format/io/hash.h"
 #include "format/json/json.h"
 #include "format/model/floats.h"
+#include "format/model/overflows.h"
 #include "format/model/plan_words.h"
 #include "format/model/value_counts.h"
 
@@ -130,11 +131,18 @@ Status TensorWriter::skip(const OutputShard& shard) {
   return done_.add(shard.bytes);
 }
 
-Status TensorWriter::write_piece(const OffsetSink& out, const Piece& piece) {
-  const OutputTensor& tensor = *piece.tensor;
-  const OffsetSink sink = [&](int64_t offset, std::span<const std::byte> bytes) {
+/// Passes bytes of the tensor to the sink of its file.
+OffsetSink TensorWriter::sink_of(const OutputTensor& tensor, const OffsetSink& out) const {
+  OffsetSink sink = [&](int64_t offset, std::span<const std::byte> bytes) {
     return out(tensor.offset + offset, bytes);
   };
+  const bool is_new = tensor.computed || tensor.from;
+  return is_new ? counted(stream_, tensor.name, tensor.output, std::move(sink)) : sink;
+}
+
+Status TensorWriter::write_piece(const OffsetSink& out, const Piece& piece) {
+  const OutputTensor& tensor = *piece.tensor;
+  const OffsetSink sink = sink_of(tensor, out);
   if (!tensor.computed) return copy(piece, sink);
   DEQUANT_TRY(RecipeReaders readers, sources_.open(tensor, parameter_memory(stream_)));
   const auto element_bytes = static_cast<int64_t>(bytes_of(tensor.output));
@@ -157,10 +165,11 @@ Status TensorWriter::write_audited(const OffsetSink& out, const OutputTensor& te
   std::optional<ValueCounts> values;
   if (tensor.element && is_output(*tensor.element)) values.emplace(*tensor.element);
   int64_t done = 0;
+  const OffsetSink own = sink_of(tensor, out);
   const Sink sink = [&](std::span<const std::byte> bytes) -> Status {
     hash.add(bytes);
     if (values) values->add(bytes);
-    DEQUANT_CHECK(out(tensor.offset + done, bytes));
+    DEQUANT_CHECK(own(done, bytes));
     done += static_cast<int64_t>(bytes.size());
     return {};
   };

@@ -62,6 +62,7 @@ class TensorWriter {
   /// What writes bytes of the file, an OutputFile or a SharedFile.
   template <class File>
   OffsetSink sink_of(File& out);
+  OffsetSink sink_of(const OutputTensor& tensor, const OffsetSink& out) const;
   Status explained(const OutputTensor& tensor, Status status) const;
   Result<nlohmann::ordered_json> sources(const OutputTensor& tensor) const;
 

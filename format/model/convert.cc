@@ -7,6 +7,7 @@
 #include "format/io/errors.h"
 #include "format/model/conversion.h"
 #include "format/model/model_file.h"
+#include "format/model/overflows.h"
 
 namespace dequant::format {
 namespace {
@@ -90,12 +91,14 @@ Result<ConvertReport> convert(Formats formats, const std::string& input, const s
     DEQUANT_TRY(std::string text, conversion_text(input, options));
     if (write.share->conversion.empty()) write.share->conversion = std::move(text);
   }
+  Overflows overflows;
+  write.stream.overflows = &overflows;
   DEQUANT_TRY(ConvertReport report, file->write(output, write));
   report.words = file->format().words;
   report.seconds.decide += opened;
   report.seconds.total = seconds_since(started);
-  for (std::string& warning : write.selection.warnings())
-    report.warnings.push_back(std::move(warning));
+  for (auto& warnings : {write.selection.warnings(), overflows.warnings()})
+    report.warnings.insert(report.warnings.end(), warnings.begin(), warnings.end());
   warn_of_kept(leftovers, report.warnings);
   report.cleaned = std::move(leftovers);
   return report;

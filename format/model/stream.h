@@ -12,10 +12,13 @@
 
 namespace dequant::format {
 
+class Overflows;
+
 struct StreamOptions {
   int64_t memory = int64_t{1} << 30;  ///< bytes of buffers at most; never less than about 8 MiB
   Executor executor = default_executor();
-  Phases* phases = nullptr;  ///< gets the time of reading and dequantizing
+  Phases* phases = nullptr;        ///< gets the time of reading and dequantizing
+  Overflows* overflows = nullptr;  ///< of conversions: gets the numbers that float16 does not hold
 };
 
 /// Bytes of options.memory for the scales of one tensor, and as many for its zero points. For

@@ -15,6 +15,8 @@ namespace {
 /// Codes that are taken from the bytes at once.
 constexpr size_t kPart = 1024;
 
+constexpr int16_t kFloat16Infinity = 0x7C00;
+
 /// What was found in codes of a type, whose order as signed integers is that of `key`.
 template <class Code>
 struct Found {
@@ -24,26 +26,51 @@ struct Found {
   Code greatest = std::numeric_limits<Code>::min();
 };
 
-/// Adds codes. `Code` is signed, so that a negative number has a negative code; its other bits
-/// increase with the magnitude, so they are inverted. Loops without branches: compilers use
-/// vectors.
+/// The bits of the magnitude.
 template <class Code>
-void add_codes(Found<Code>& found, std::span<const Code> codes, Code infinity) {
-  constexpr Code kMagnitude = std::numeric_limits<Code>::max();
-  constexpr int kSign = std::numeric_limits<Code>::digits;
+constexpr Code kMagnitude = std::numeric_limits<Code>::max();
+
+/// `Code` is signed, so that a negative number has a negative code; its other bits increase with
+/// the magnitude, so they are inverted.
+template <class Code>
+Code key_of(Code code) {
+  return static_cast<Code>(code ^ ((code >> std::numeric_limits<Code>::digits) & kMagnitude<Code>));
+}
+
+// Compilers make vectors of loops that do one thing: with all in one loop they do not.
+
+template <class Code>
+void count(Found<Code>& found, std::span<const Code> codes, Code infinity) {
   Code nan = 0;
   Code infinite = 0;
   for (const Code code : codes) {
-    const auto magnitude = static_cast<Code>(code & kMagnitude);
+    const auto magnitude = static_cast<Code>(code & kMagnitude<Code>);
     nan = static_cast<Code>(nan + (magnitude > infinity ? 1 : 0));
     infinite = static_cast<Code>(infinite + (magnitude == infinity ? 1 : 0));
-    const auto key = static_cast<Code>(code ^ ((code >> kSign) & kMagnitude));
-    const bool finite = magnitude < infinity;
-    found.least = std::min(found.least, finite ? key : std::numeric_limits<Code>::max());
-    found.greatest = std::max(found.greatest, finite ? key : std::numeric_limits<Code>::min());
   }
   found.nan += nan;
   found.infinity += infinite;
+}
+
+template <class Code>
+void add_finite(Found<Code>& found, std::span<const Code> codes) {
+  Code least = found.least;
+  Code greatest = found.greatest;
+  for (const Code code : codes) least = std::min(least, key_of(code));
+  for (const Code code : codes) greatest = std::max(greatest, key_of(code));
+  found.least = least;
+  found.greatest = greatest;
+}
+
+template <class Code>
+void add_codes(Found<Code>& found, std::span<const Code> codes, Code infinity) {
+  const int64_t others = found.nan + found.infinity;
+  count(found, codes, infinity);
+  if (found.nan + found.infinity == others) return add_finite(found, codes);
+  for (const Code& code : codes) {
+    const bool finite = static_cast<Code>(code & kMagnitude<Code>) < infinity;
+    if (finite) add_finite(found, std::span(&code, 1));
+  }
 }
 
 template <class Code>
@@ -55,15 +82,22 @@ float value_of_key(Element element, Code key) {
   return value[0];
 }
 
-template <class Code>
-ValueRange range_of(Element element, std::span<const std::byte> bytes, Code infinity) {
-  Found<Code> found;
+/// Calls add(codes) for all codes of the bytes, part by part.
+template <class Code, class Add>
+void for_each_part(std::span<const std::byte> bytes, Add add) {
   std::array<Code, kPart> part;
   for (size_t at = 0; at < bytes.size(); at += sizeof part) {
     const size_t size = std::min(sizeof part, bytes.size() - at);
     std::memcpy(part.data(), bytes.data() + at, size);
-    add_codes(found, std::span<const Code>(part).first(size / sizeof(Code)), infinity);
+    add(std::span<const Code>(part).first(size / sizeof(Code)));
   }
+}
+
+template <class Code>
+ValueRange range_of(Element element, std::span<const std::byte> bytes, Code infinity) {
+  Found<Code> found;
+  for_each_part<Code>(bytes,
+                      [&](std::span<const Code> codes) { add_codes(found, codes, infinity); });
   ValueRange range{found.nan, found.infinity};
   if (found.least > found.greatest) return range;
   range.least = value_of_key(element, found.least);
@@ -86,10 +120,17 @@ void ValueRange::add(const ValueRange& other) {
 void ValueRange::add(Element element, std::span<const std::byte> bytes) {
   switch (element) {
     case Element::float32: return add(range_of<int32_t>(element, bytes, 0x7F800000));
-    case Element::float16: return add(range_of<int16_t>(element, bytes, 0x7C00));
+    case Element::float16: return add(range_of<int16_t>(element, bytes, kFloat16Infinity));
     case Element::bfloat16: return add(range_of<int16_t>(element, bytes, 0x7F80));
     default: return;
   }
+}
+
+int64_t infinite_float16(std::span<const std::byte> bytes) {
+  Found<int16_t> found;
+  for_each_part<int16_t>(
+      bytes, [&](std::span<const int16_t> codes) { count(found, codes, kFloat16Infinity); });
+  return found.infinity;
 }
 
 }  // namespace dequant::format

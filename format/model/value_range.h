@@ -1,4 +1,4 @@
-// The least and the greatest of floats, and how many are none, at the speed of memory.
+// The least and the greatest of floats, and how many are none, by loops of vectors.
 #pragma once
 
 #include <cstddef>
@@ -22,5 +22,8 @@ struct ValueRange {
   /// Adds whole little-endian numbers of float32, float16 or bfloat16.
   void add(Element element, std::span<const std::byte> bytes);
 };
+
+/// How many of whole little-endian numbers of float16 are infinite.
+int64_t infinite_float16(std::span<const std::byte> bytes);
 
 }  // namespace dequant::format

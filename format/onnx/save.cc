@@ -9,6 +9,7 @@
 #include "format/dense/share.h"
 #include "format/io/errors.h"
 #include "format/io/writing_mutex.h"
+#include "format/model/overflows.h"
 #include "format/onnx/constant_reader.h"
 #include "format/onnx/encode.h"
 #include "format/onnx/share_job.h"
@@ -285,7 +286,8 @@ class Saver {
       out.start_flush(at, at + size);
       return {};
     };
-    auto status = scatter(d, write);
+    const std::string_view name = d.node->output(0).c_str();
+    auto status = scatter(d, counted(options_.stream, name, d.plan.output, write));
     if (stopped_) return *stopped_;
     if (status || status.error().code == ErrorCode::io) return status;  // it names the file
     return in(fmt::format("{}: node {}", escaped(model_.path), escaped(d.node->label())),
