@@ -15,13 +15,6 @@ using format::Difference;
 using format::TensorDifference;
 using nlohmann::ordered_json;
 
-/// A number, or a string for an infinity, which JSON does not have.
-ordered_json number(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
-  return value;
-}
-
 /// A whole number, or a string for an infinity.
 ordered_json whole(double value) {
   return std::isinf(value) ? number(value) : ordered_json(static_cast<int64_t>(value));

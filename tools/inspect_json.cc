@@ -21,12 +21,6 @@ using format::TensorReaderFacts;
 using format::Words;
 using nlohmann::ordered_json;
 
-/// A bound, or a string for an infinity, which JSON does not have.
-ordered_json number(double value) {
-  if (std::isfinite(value)) return value;
-  return value > 0 ? "inf" : "-inf";
-}
-
 ordered_json range_json(const Extent& e) {
   if (e.numbers == 0 && e.nans == 0) return nullptr;
   ordered_json j{{"min", nullptr}, {"max", nullptr}, {"nan", e.nans}};

@@ -10,6 +10,9 @@ namespace dequant::tools {
 /// UTF-8 are replaced.
 std::string json_text(const nlohmann::ordered_json& value, size_t indent);
 
+/// A number, or a string where JSON has none: "nan", "inf", "-inf".
+nlohmann::ordered_json number(double value);
+
 /// The text before the next entry of a list. `first` must be true before the first entry, and
 /// becomes false.
 const char* before_entry(bool& first);

@@ -34,12 +34,25 @@ struct Options {
   Resources resources;
 };
 
+/// The mistake, and what is not known of it.
+std::string mistake_text(const WrongTensor& t) {
+  const format::Explanation& e = *t.explanation;
+  std::string text(e.mistake.what);
+  if (e.unexplained > 0) text += fmt::format("; {} elements differ otherwise", e.unexplained);
+  if (e.looked_at.end - e.looked_at.begin < t.elements)
+    text += fmt::format(" (in elements {} to {})", e.looked_at.begin, e.looked_at.end - 1);
+  return text;
+}
+
 /// Why a tensor differs, as far as that is known.
 std::string explanation_text(const WrongTensor& t) {
-  if (t.explanation) return std::string(t.explanation->mistake.what);
+  if (t.explanation) return mistake_text(t);
+  if (!t.reason.empty()) return t.reason;
   if (!t.type.empty())
-    return fmt::format("element {} of type {} is the first that differs", t.first, t.type);
-  return t.reason.empty() ? "no known mistake explains it" : t.reason;
+    return fmt::format("element {} of type {} is the first that differs", *t.first, t.type);
+  return fmt::format(
+      "no known mistake explains it; element {} is the first that differs: {}, not {}", *t.first,
+      t.found, t.right);
 }
 
 void print_text(const Options& o, const Verification& v) {
@@ -71,14 +84,20 @@ void print_json(const Options& o, const Verification& v) {
   for (const WrongTensor& t : v.wrong) {
     const auto& e = t.explanation;
     const bool stored = !t.type.empty();
-    j["wrong"].push_back({{"name", t.name},
-                          {"elements", t.elements},
-                          {"different", t.different},
-                          {"reason", t.reason},
-                          {"type", stored ? ordered_json(t.type) : ordered_json()},
-                          {"first_different", stored ? ordered_json(t.first) : ordered_json()},
-                          {"mistake", e ? ordered_json(e->mistake.key) : ordered_json()},
-                          {"explanation", explanation_text(t)}});
+    const bool floats = t.first && !stored;
+    j["wrong"].push_back(
+        {{"name", t.name},
+         {"elements", t.elements},
+         {"different", t.different},
+         {"reason", t.reason},
+         {"type", stored ? ordered_json(t.type) : ordered_json()},
+         {"first_different", t.first ? ordered_json(*t.first) : ordered_json()},
+         {"right", floats ? number(t.right) : ordered_json()},
+         {"found", floats ? number(t.found) : ordered_json()},
+         {"mistake", e ? ordered_json(e->mistake.key) : ordered_json()},
+         {"unexplained", e ? ordered_json(e->unexplained) : ordered_json()},
+         {"looked_at", e ? ordered_json({e->looked_at.begin, e->looked_at.end}) : ordered_json()},
+         {"explanation", explanation_text(t)}});
   }
   j["missing"] = v.missing;
   j["unexpected"] = v.unexpected;

@@ -49,6 +49,9 @@ class Comparison {
   /// Compares the next band: the packed bytes of the same elements of both tensors.
   void add(std::span<const std::byte> a, std::span<const std::byte> b, const Executor& executor);
 
+  /// Elements with the same bits, or NaN in both, of all that were added.
+  int64_t identical() const { return total_.identical; }
+
   /// The difference of the tensors, with at most `worst` channels. Must be called after the last
   /// band.
   Difference result(size_t worst, bool skip_mismatches) const;

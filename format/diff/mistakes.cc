@@ -21,6 +21,7 @@ constexpr const char* kTransposed = "transposed";
 constexpr const char* kRoundedTwice = "rounded_twice";
 constexpr const char* kScaleRounded = "scale_rounded_first";
 constexpr const char* kRounded = "rounded_otherwise";
+constexpr const char* kZeroSign = "zero_sign";
 
 constexpr std::array kMistakes{
     Mistake{kRoundedTwice, "results were rounded to float16 or bfloat16 first"},
@@ -41,17 +42,25 @@ constexpr std::array kMistakes{
     Mistake{"other_block_size", "blocks were spread evenly where the last block is short"},
     Mistake{kTransposed, "the tensor, or each of its matrices, is transposed"},
     Mistake{kRounded, "results are one or two units in the last place away"},
+    Mistake{kZeroSign, "zeros have the other sign"},
 };
 
+/// How many elements the floats of a mistake explain. Zeros of any sign are equal: products of
+/// negative scales and zero have a sign that hardly any program keeps.
 struct Score {
   int64_t counted = 0;  ///< elements of which one of the two is not zero
-  int64_t equal = 0;
-  int64_t close = 0;
+  int64_t given = 0;    ///< of these, elements that the mistake gives
+  int64_t equal = 0;    ///< of these, elements that it gives to the bit
+  int64_t differing = 0;
+  int64_t unexplained = 0;  ///< differing elements that it does not give
 
-  /// Roundings in another order make a difference of one unit: only equal elements show these.
-  bool explains(bool is_rounding) const {
-    return counted > 0 && static_cast<double>(is_rounding ? equal : close) >=
-                              kExplained * static_cast<double>(counted);
+  bool explains() const {
+    return differing > 0 && is_most(given, counted) && is_most(differing - unexplained, differing);
+  }
+
+ private:
+  static bool is_most(int64_t part, int64_t whole) {
+    return static_cast<double>(part) >= kExplained * static_cast<double>(whole);
   }
 };
 
@@ -61,22 +70,14 @@ uint32_t steps(Element element, uint32_t a, uint32_t b) {
   return steps_between<Element::float32>(a, b);
 }
 
-Score score_of(Element element, const std::vector<float>& a, const std::vector<float>& b) {
-  Score score;
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (a[i] == 0 && b[i] == 0) continue;
-    ++score.counted;
-    const auto left = std::bit_cast<uint32_t>(a[i]);
-    const auto right = std::bit_cast<uint32_t>(b[i]);
-    if (left == right) {
-      ++score.equal;
-      ++score.close;
-    } else if (std::isfinite(a[i]) && std::isfinite(b[i]) &&
-               steps(element, left, right) <= kClose) {
-      ++score.close;
-    }
-  }
-  return score;
+bool is_equal(float a, float b) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+  return a == b;
+}
+
+bool is_close(Element element, float a, float b) {
+  if (!std::isfinite(a) || !std::isfinite(b)) return is_equal(a, b);
+  return steps(element, std::bit_cast<uint32_t>(a), std::bit_cast<uint32_t>(b)) <= kClose;
 }
 
 std::vector<float> widened(Element element, std::span<const std::byte> bytes) {
@@ -87,13 +88,23 @@ std::vector<float> widened(Element element, std::span<const std::byte> bytes) {
 
 class Search {
  public:
-  Search(const RecipeData& right, Shape shape, Element element, std::vector<float> wrong)
-      : right_(right), shape_(shape), element_(element), wrong_(std::move(wrong)) {}
+  /// `wrong` are the elements of that range. Where the shapes differ, all elements do.
+  Search(const RecipeData& right, Shape shape, bool same_shape, Range elements, Element element,
+         std::vector<float> wrong)
+      : right_(right),
+        shape_(shape),
+        same_shape_(same_shape),
+        elements_(elements),
+        element_(element),
+        wrong_(std::move(wrong)) {}
 
-  Result<std::optional<Explanation>> run(bool same_shape) {
+  Result<std::optional<Explanation>> run() {
+    DEQUANT_TRY(exact_, compute(right_, element_));
+    if (same_shape_ && only_zeros_differ()) return std::optional(explanation(kZeroSign, 1, 0));
     if (shape_.size() >= 2) DEQUANT_CHECK(try_transposed());
-    if (same_shape) {
-      DEQUANT_CHECK(try_rounding());
+    if (same_shape_) {
+      consider(kRounded, exact_);
+      DEQUANT_CHECK(try_rounded_twice());
       DEQUANT_CHECK(for_each_variant(right_, [this](std::string_view key, const RecipeData& data) {
         return try_recipe(key, data);
       }));
@@ -102,20 +113,44 @@ class Search {
   }
 
  private:
+  Explanation explanation(std::string_view key, double equal, int64_t unexplained) const {
+    const auto found = std::find_if(kMistakes.begin(), kMistakes.end(),
+                                    [&](const Mistake& m) { return m.key == key; });
+    return {*found, equal, unexplained, elements_};
+  }
+
+  bool only_zeros_differ() const {
+    return std::equal(exact_.begin(), exact_.end(), wrong_.begin(), wrong_.end(), is_equal);
+  }
+
+  Score score_of(const std::vector<float>& made, bool is_rounding) const {
+    Score score;
+    for (size_t i = 0; i < made.size(); ++i) {
+      if (made[i] == 0 && wrong_[i] == 0 && exact_[i] == 0) continue;
+      ++score.counted;
+      const bool equal = is_equal(made[i], wrong_[i]);
+      // Roundings in another order make a difference of one unit: only equal elements show these.
+      const bool given = equal || (!is_rounding && is_close(element_, made[i], wrong_[i]));
+      score.equal += equal ? 1 : 0;
+      score.given += given ? 1 : 0;
+      if (same_shape_ && is_equal(exact_[i], wrong_[i])) continue;
+      ++score.differing;
+      score.unexplained += given ? 0 : 1;
+    }
+    return score;
+  }
+
   Result<std::vector<float>> compute(RecipeData data, Element output) const {
     data.plan.output = output;
-    DEQUANT_TRY(const auto y, data.compute(static_cast<int64_t>(wrong_.size())));
+    DEQUANT_TRY(const auto y, data.compute(elements_));
     return widened(output, y);
   }
 
   void consider(std::string_view key, const std::vector<float>& made) {
-    const Score score = score_of(element_, made, wrong_);
-    if (!score.explains(key == kRoundedTwice || key == kScaleRounded)) return;
+    const Score score = score_of(made, key == kRoundedTwice || key == kScaleRounded);
+    if (!score.explains()) return;
     const double equal = static_cast<double>(score.equal) / static_cast<double>(score.counted);
-    if (best_ && best_->equal >= equal) return;
-    const auto found = std::find_if(kMistakes.begin(), kMistakes.end(),
-                                    [&](const Mistake& m) { return m.key == key; });
-    best_ = Explanation{*found, equal};
+    if (!best_ || best_->equal < equal) best_ = explanation(key, equal, score.unexplained);
   }
 
   /// A changed recipe that cannot be computed explains nothing.
@@ -124,9 +159,7 @@ class Search {
     return {};
   }
 
-  Status try_rounding() {
-    DEQUANT_TRY(const auto exact, compute(right_, element_));
-    consider(kRounded, exact);
+  Status try_rounded_twice() {
     DEQUANT_TRY(const auto wide, compute(right_, Element::float32));
     for (const Element through : {Element::bfloat16, Element::float16}) {
       if (through == element_) continue;
@@ -141,12 +174,11 @@ class Search {
     const auto columns = static_cast<size_t>(shape_.back());
     DEQUANT_TRY(const int64_t count, element_count(shape_));
     if (wrong_.size() != static_cast<size_t>(count)) return {};  // a part of the tensor
-    DEQUANT_TRY(const auto exact, compute(right_, element_));
-    std::vector<float> transposed(exact.size());
-    for (size_t matrix = 0; matrix < exact.size(); matrix += rows * columns) {
+    std::vector<float> transposed(exact_.size());
+    for (size_t matrix = 0; matrix < exact_.size(); matrix += rows * columns) {
       for (size_t r = 0; r < rows; ++r) {
         for (size_t c = 0; c < columns; ++c)
-          transposed[matrix + c * rows + r] = exact[matrix + r * columns + c];
+          transposed[matrix + c * rows + r] = exact_[matrix + r * columns + c];
       }
     }
     consider(kTransposed, transposed);
@@ -155,8 +187,11 @@ class Search {
 
   const RecipeData& right_;
   const Shape shape_;
+  const bool same_shape_;
+  const Range elements_;
   const Element element_;
   const std::vector<float> wrong_;
+  std::vector<float> exact_;
   std::optional<Explanation> best_;
 };
 
@@ -165,19 +200,27 @@ class Search {
 std::span<const Mistake> mistakes() { return kMistakes; }
 
 Result<std::optional<Explanation>> explain(ModelFile& a, const DenseTensor& right, ModelFile& b,
-                                           const DenseTensor& wrong, int64_t memory) {
+                                           const DenseTensor& wrong, int64_t first,
+                                           int64_t memory) {
   if (!right.recipe || right.stored_bytes() > memory) return std::optional<Explanation>();
   DEQUANT_TRY(const int64_t count, element_count(right.shape));
   DEQUANT_TRY(const int64_t of_wrong, element_count(wrong.shape));
   if (count == 0 || of_wrong != count) return std::optional<Explanation>();
-  const int64_t looked_at = count <= 4 * kMostElements ? count : kMostElements;
+  const bool all = count <= 4 * kMostElements;
+  const int64_t begin = all ? 0 : first / kMostElements * kMostElements;
+  const Range looked_at{begin, all ? count : std::min(count, begin + kMostElements)};
+  const int64_t size = looked_at.end - looked_at.begin;
   DEQUANT_TRY(const RecipeData data, RecipeData::read(a, right, memory));
-  DEQUANT_TRY(const auto bands, Bands::open(b, wrong, {.memory = memory}, looked_at));
-  DEQUANT_TRY(const auto bytes, bands->next(looked_at));
+  const StreamOptions options{.memory = memory};
+  DEQUANT_TRY(const auto bands, Bands::open(b, wrong, options, all ? size : kMostElements));
+  for (int64_t at = 0; at < looked_at.begin; at += kMostElements)
+    DEQUANT_CHECK(bands->next(kMostElements));
+  DEQUANT_TRY(const auto bytes, bands->next(size));
   const Element element = wrong.type().element;
-  Search search(data, right.shape, element, widened(element, bytes));
-  return search.run(
-      std::equal(right.shape.begin(), right.shape.end(), wrong.shape.begin(), wrong.shape.end()));
+  const bool same_shape =
+      std::equal(right.shape.begin(), right.shape.end(), wrong.shape.begin(), wrong.shape.end());
+  Search search(data, right.shape, same_shape, looked_at, element, widened(element, bytes));
+  return search.run();
 }
 
 }  // namespace dequant::format

@@ -153,10 +153,10 @@ Result<RecipeData> RecipeData::read(ModelFile& file, const DenseTensor& tensor, 
   return data;
 }
 
-Result<std::vector<std::byte>> RecipeData::compute(int64_t count) const {
-  DEQUANT_TRY(const int64_t size, packed_bytes(plan.output, count));
+Result<std::vector<std::byte>> RecipeData::compute(Range elements) const {
+  DEQUANT_TRY(const int64_t size, packed_bytes(plan.output, elements.end - elements.begin));
   std::vector<std::byte> y(static_cast<size_t>(size));
-  const Slices slices = slices_of(plan, {0, count});
+  const Slices slices = slices_of(plan, elements);
   const auto part = [](const std::vector<std::byte>& all, Range bytes) {
     return std::span(all).subspan(static_cast<size_t>(bytes.begin),
                                   static_cast<size_t>(bytes.end - bytes.begin));
@@ -169,7 +169,7 @@ Result<std::vector<std::byte>> RecipeData::compute(int64_t count) const {
       .tensor_scale = tensor_scale,
       .group_index = part(group_index, bytes_of(Element::int32, slices.group_index)),
       .codebook = codebook};
-  DEQUANT_CHECK(run_range(plan, {0, count}, buffers));
+  DEQUANT_CHECK(run_range(plan, elements, buffers));
   return y;
 }
 

@@ -4,12 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 
 #include "format/diff/bands.h"
 #include "format/diff/comparison.h"
 #include "format/diff/pairs.h"
 #include "format/diff/verify_stored.h"
 #include "format/io/errors.h"
+#include "format/model/floats.h"
 
 namespace dequant::format {
 namespace {
@@ -91,30 +94,52 @@ class Verifier {
       found.reason = fmt::format("its type is {}, and should be {}, as it is not quantized",
                                  dequant::name(b.type().element), dequant::name(a.type().element));
     } else {
-      DEQUANT_TRY(found.different, differing(a, b));
+      DEQUANT_CHECK(count_differing(a, b, found));
       if (found.different == 0) return {};
     }
-    DEQUANT_TRY(found.explanation, explain(a_, a, b_, b, options_.stream.memory / 8));
+    DEQUANT_TRY(found.explanation,
+                explain(a_, a, b_, b, found.first.value_or(0), options_.stream.memory / 8));
     out_.wrong.push_back(std::move(found));
     return {};
   }
 
-  Result<int64_t> differing(const DenseTensor& a, const DenseTensor& b) {
+  /// Sets WrongTensor::different, and what the first of these elements is.
+  Status count_differing(const DenseTensor& a, const DenseTensor& b, WrongTensor& found) {
     DEQUANT_TRY(const auto bands_a, Bands::open(a_, a, per_file_, kBand));
     DEQUANT_TRY(const auto bands_b, Bands::open(b_, b, per_file_, kBand));
     Comparison comparison(a.type().element, b.type().element, a.shape, {});
-    for (int64_t left = elements_of(&a); left > 0;) {
-      const int64_t count = std::min(left, kBand);
+    const int64_t elements = elements_of(&a);
+    for (int64_t at = 0; at < elements; at += kBand) {
+      const int64_t count = std::min(elements - at, kBand);
       DEQUANT_TRY(const auto band_a, bands_a->next(count));
       DEQUANT_TRY(const auto band_b, bands_b->next(count));
       comparison.add(band_a, band_b, options_.stream.executor);
-      left -= count;
+      if (!found.first && comparison.identical() < at + count)
+        find_first(a.type().element, band_a, band_b, at, found);
       DEQUANT_CHECK(step(count));
     }
     DEQUANT_CHECK(bands_a->finish());
     DEQUANT_CHECK(bands_b->finish());
-    const Difference difference = comparison.result(0, false);
-    return difference.size - difference.identical;
+    found.different = elements - comparison.identical();
+    return {};
+  }
+
+  /// The first element of the band that differs; the band begins at the element `begin`.
+  static void find_first(Element element, std::span<const std::byte> a,
+                         std::span<const std::byte> b, int64_t begin, WrongTensor& found) {
+    std::vector<float> right(a.size() * 8 / static_cast<size_t>(bits(element)));
+    std::vector<float> wrong(right.size());
+    widen(element, a, right);
+    widen(element, b, wrong);
+    const auto [at, other] =
+        std::mismatch(right.begin(), right.end(), wrong.begin(), [](float x, float y) {
+          return std::bit_cast<uint32_t>(x) == std::bit_cast<uint32_t>(y) ||
+                 (std::isnan(x) && std::isnan(y));
+        });
+    if (at == right.end()) return;
+    found.first = begin + (at - right.begin());
+    found.right = *at;
+    found.found = *other;
   }
 
   /// More elements of a are done.

@@ -17,7 +17,9 @@ struct WrongTensor {
   int64_t different = 0;    ///< elements with other bits, NaN with any NaN counting as equal
   std::string reason = {};  ///< why it cannot be compared; empty: it differs
   std::string type = {};    ///< as the file spells it, where bytes were compared; else empty
-  int64_t first = 0;        ///< where bytes were compared: the index of the first that differs
+  std::optional<int64_t> first = {};  ///< the row-major index of the first element that differs
+  float right = 0;                    ///< of floats: what that element should be
+  float found = 0;                    ///< of floats: what it is
   std::optional<Explanation> explanation = {};
 };
 

@@ -67,7 +67,7 @@ class Weight:
 
     def verify(self, values, code=1, dtype="BF16", name="w.weight", **more):
         """The report on a float checkpoint with these values."""
-        array = bfloat16(values) if dtype == "BF16" else values
+        array = bfloat16(values) if dtype == "BF16" and values.dtype != np.uint16 else values
         path = safetensors(self.folder.parent / "float.safetensors", {
             name: (dtype, array), "norm.weight": ("BF16", bfloat16(np.ones(8))), **more})
         return json.loads(dequant("verify", self.folder, path, "--json", code=code).stdout)
@@ -119,14 +119,64 @@ def test_noise_is_no_known_mistake(weight):
     rng = np.random.default_rng(4)
     report = weight.verify(weight.x * weight.s * rng.uniform(0.5, 2, (ROWS, COLUMNS)))
     assert report["wrong"][0]["mistake"] is None
-    assert report["wrong"][0]["explanation"] == "no known mistake explains it"
+    assert report["wrong"][0]["explanation"].startswith("no known mistake explains it; element ")
 
 
-def test_one_wrong_element_is_found(weight):
+@pytest.mark.parametrize("dtype", ["BF16", "F32"])
+@pytest.mark.parametrize("value", [1e6, -0.5, np.inf, np.nan])
+def test_a_few_wrong_elements_were_called_roundings(weight, value, dtype):
+    """99.9 % of the tensor are right: that explained the rest."""
     exact = weight.x * weight.s
-    exact[129, 135] += 1
-    report = weight.verify(exact)
-    assert report["wrong"][0]["different"] == 1
+    right = np.float32(float_of(bfloat16(exact))) if dtype == "BF16" else exact.copy()
+    exact[[7, 129], [5, 135]] = value
+    array = bfloat16(exact)
+    array[np.isnan(exact)] = 0x7FC0
+    [wrong] = weight.verify(array if dtype == "BF16" else exact, dtype=dtype)["wrong"]
+    assert (wrong["different"], wrong["first_different"], wrong["mistake"]) == (2, 957, None)
+    found = {np.inf: "inf"}.get(value, "nan" if np.isnan(value) else value)
+    assert wrong["right"] == float(right[7, 5])
+    assert wrong["found"] == (found if isinstance(found, str) else pytest.approx(found, rel=0.01))
+    assert wrong["explanation"].startswith(
+        "no known mistake explains it; element 957 is the first that differs: ")
+
+
+def test_elements_that_a_mistake_does_not_give_are_counted(weight):
+    values = weight.x * weight.s * weight.s
+    values[50, 50:55] = 77
+    [wrong] = weight.verify(values)["wrong"]
+    assert (wrong["mistake"], wrong["unexplained"]) == ("scale_applied_twice", 5)
+    assert wrong["explanation"] == "the scale was applied twice; 5 elements differ otherwise"
+    assert wrong["looked_at"] == [0, ROWS * COLUMNS]
+
+
+def test_signs_of_zeros_were_called_roundings(weight):
+    values = weight.x * weight.s
+    values[values == 0] = -0.0
+    codes = bfloat16(values)
+    assert (codes == 0x8000).any()
+    [wrong] = weight.verify(codes)["wrong"]
+    assert wrong["mistake"] == "zero_sign" and wrong["unexplained"] == 0
+
+
+def test_a_difference_behind_the_first_elements_was_called_roundings(tmp_path):
+    """Of long tensors only the first 2^22 elements were looked at, wherever the first difference
+    was."""
+    rows, columns = 4200, 4096
+    codes = np.random.default_rng(1).integers(0, 120, (rows, columns)).astype(np.uint8)
+    codes[:2100] = 0  # which every mistake gives
+    scale = np.full((rows, 1), 0.5, np.float32)
+    quantized = safetensors(tmp_path / "q.safetensors", {
+        "w.weight": ("F8_E4M3", codes), "w.weight_scale": ("F32", scale)})
+    right = bfloat16(np.float32(0.5) * e4m3(np.arange(256)))
+    for factor, mistake in ((3, None), (2, "scale_not_applied")):
+        values = bfloat16(factor * float_of(right))[codes]
+        floats = safetensors(tmp_path / "f.safetensors", {"w.weight": ("BF16", values)})
+        [wrong] = json.loads(dequant("verify", quantized, floats, "--json",
+                                     code=1).stdout)["wrong"]
+        first = 2100 * columns + int(np.flatnonzero(codes[2100] != 0)[0])
+        assert (wrong["first_different"], wrong["mistake"]) == (first, mistake)
+    assert wrong["looked_at"] == [2 << 22, 3 << 22]
+    assert wrong["explanation"].endswith("(in elements 8388608 to 12582911)")
 
 
 def test_missing_and_unexpected_tensors_are_named(weight):

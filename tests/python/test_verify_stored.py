@@ -85,7 +85,8 @@ def test_elements_that_differ_are_counted_and_the_first_is_named(pair, name, at)
     wrong = only_wrong(pair.verify({**STORED, name: (dtype, changed)}, 1))
     assert wrong == {
         "name": name, "elements": array.size, "different": len(at), "reason": "", "type": dtype,
-        "first_different": at[0], "mistake": None,
+        "first_different": at[0], "right": None, "found": None, "mistake": None,
+        "unexplained": None, "looked_at": None,
         "explanation": f"element {at[0]} of type {dtype} is the first that differs"}
     text = dequant("verify", pair.folder, pair.floats, code=1).stdout
     assert f"element {at[0]} of type {dtype}" in text and "7 right, 1 wrong" in text
