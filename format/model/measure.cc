@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "format/io/numbers.h"
+#include "format/model/zero_points.h"
 
 namespace dequant::format {
 namespace {
@@ -19,8 +20,7 @@ void for_each_listed(ScaleProfile& scale, Visit visit) {
   for (Group& g : scale.greatest) visit(g);
 }
 
-/// The zero point that is subtracted where one of GPTQ is stored minus 1. A carry to the next zero
-/// point of a word is left out.
+/// The zero point that is subtracted where one of GPTQ is stored minus 1.
 double subtracted(const Plan& plan, double stored) {
   const dequant::Parameters& p = plan.parameters;
   const double zero = stored + p.zero_point_offset;
@@ -96,8 +96,7 @@ Result<Measured> Measurer::measure(const DenseTensor& tensor, bool all) {
   if (recipe.scale)
     DEQUANT_CHECK(read(*recipe.scale, [&](double scale) { found.scale.add(scale, all); }));
   for_each_listed(found.scale, [&](Group& g) { g.zero_point = recipe.plan.implicit_zero_point; });
-  if (recipe.zero_point && !has_packed_zero_points(recipe.plan))
-    DEQUANT_CHECK(read_zero_points(recipe.plan, *recipe.zero_point, found));
+  if (recipe.zero_point) DEQUANT_CHECK(read_zero_points(recipe.plan, *recipe.zero_point, found));
   Profiler profiler(recipe.plan, all);
   // Chunks of a strided plan may read the same codes: these are read once more, in their order.
   const bool strided = recipe.plan.granularity == Granularity::strided;
@@ -146,16 +145,23 @@ Status Measurer::read_zero_points(const Plan& plan, const StoredTensor& zero_poi
                                   Measured& found) {
   std::unordered_map<int64_t, double> listed;
   for_each_listed(found.scale, [&](Group& g) { listed[g.index] = 0; });
-  const ZeroPointOrder order(plan);
-  int64_t index = 0;
-  DEQUANT_CHECK(read(zero_point, [&](double stored) {
-    const auto scale = order.scale_of(index++);
-    if (!scale) return;
-    const double value = subtracted(plan, stored);
+  const auto add = [&](int64_t scale, double value) {
     found.zero_point.add(value);
-    const auto at = listed.find(*scale);
+    const auto at = listed.find(scale);
     if (at != listed.end()) at->second = value;
-  }));
+  };
+  if (needs_unpacking(plan)) {
+    const int64_t memory = parameter_memory(options_);
+    DEQUANT_TRY(const auto reader, file_.open(zero_point, memory));
+    DEQUANT_TRY(const std::vector<std::byte> stored, reader->whole(memory));
+    DEQUANT_CHECK(for_each_zero_point(plan, stored, add));
+  } else {
+    const ZeroPointOrder order(plan);
+    int64_t index = 0;
+    DEQUANT_CHECK(read(zero_point, [&](double stored) {
+      if (const auto scale = order.scale_of(index++)) add(*scale, subtracted(plan, stored));
+    }));
+  }
   for_each_listed(found.scale, [&](Group& g) { g.zero_point = listed[g.index]; });
   return {};
 }
