@@ -74,10 +74,4 @@ void Progress::update(int64_t done, int64_t total) {
   std::fflush(stderr);
 }
 
-std::string granularity_text(const Plan& plan, std::optional<int64_t> axis, Shape shape) {
-  if (!axis || plan.granularity == Granularity::strided) return format::scales_text(plan, shape);
-  if (plan.granularity == Granularity::per_axis) return fmt::format("per axis {}", *axis);
-  return fmt::format("blocked by {} on axis {}", plan.block, *axis);
-}
-
 }  // namespace dequant::tools

@@ -55,7 +55,4 @@ class Progress {
   std::chrono::steady_clock::time_point last_;
 };
 
-/// "per tensor", "per axis 1", "blocked by 32 on axis 0", "strided".
-std::string granularity_text(const Plan& plan, std::optional<int64_t> axis, Shape shape);
-
 }  // namespace dequant::tools

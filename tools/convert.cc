@@ -111,7 +111,7 @@ void print_text(const Options& o, const ConvertReport& r) {
     for (const auto& f : r.converted) {
       table.add({escaped(f.name), escaped(f.source),
                  fmt::format("{} -> {}", format::codes_text(f.plan), name(f.plan.output)),
-                 shape_text(f.shape), granularity_text(f.plan, f.axis, f.shape),
+                 shape_text(f.shape), format::granularity_text(f.plan, f.axis, f.shape),
                  fmt::format("{}", f.bytes_before), fmt::format("{}", f.bytes_after)});
     }
     fmt::print("{}\n", table.text());

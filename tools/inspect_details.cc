@@ -39,6 +39,13 @@ std::string facts(const format::TensorInfo& n) {
     out += fact("Scales", fmt::format("{} {}, {}", grouped(scale_count(n.plan)), name(n.plan.scale),
                                       shape_text(n.scale_shape)));
   }
+  const format::Extent& second = n.tensor_scale.extent;
+  if (second.numbers != 0) {
+    out += fact("Scale of the tensor",
+                second.least == second.greatest
+                    ? exact(second.least)
+                    : fmt::format("{} to {}", exact(second.least), exact(second.greatest)));
+  }
   if (n.zero_point.numbers == 0)
     out += fact("Zero point", n.plan.implicit_zero_point == 0
                                   ? "none"
@@ -97,7 +104,7 @@ std::string group_table(const format::TensorInfo& n, std::string_view title,
   for (const Group& g : groups) {
     out += fmt::format("<tr><td>{}</td>{}{}{}</tr>\n", index_text(g.index, n.scale_shape),
                        number_cell(g.scale), number_cell(g.zero_point),
-                       n.profile.has_groups ? number_cell(g.largest) : "<td class='n'>–</td>");
+                       g.largest ? number_cell(*g.largest) : "<td class='n'>–</td>");
   }
   return out + "</tbody></table>\n";
 }
@@ -124,8 +131,21 @@ std::string odd_scales(const format::TensorInfo& n) {
   return out.empty() ? "" : fmt::format("<p>Scale {}.</p>\n", out);
 }
 
+/// Why the page does not say which scales have no value but 0; empty where it does.
+std::string not_told_apart(const format::TensorInfo& n) {
+  const int64_t count = scale_count(n.plan);
+  constexpr const char* kSentence = "<p>{}: their values are not told apart.</p>\n";
+  if (count > format::Profiler::kMostGroups)
+    return fmt::format(kSentence,
+                       fmt::format("More than {} scales", grouped(format::Profiler::kMostGroups)));
+  if (n.plan.parameters.group_index.groups != 0 && count > 1)
+    return fmt::format(kSentence, "An index chooses the scales of elements");
+  if (n.plan.parameters.x_blocks) return fmt::format(kSentence, "Scales are in the blocks");
+  return "";
+}
+
 std::string groups(const format::TensorInfo& n) {
-  if (scale_count(n.plan) < 2) return "";
+  if (scale_count(n.plan) < 2) return not_told_apart(n);
   std::string out;
   if (!n.scale.least.empty()) {
     out = "<div class='groups'>" + group_table(n, "Least scales", n.scale.least) +
@@ -136,10 +156,7 @@ std::string groups(const format::TensorInfo& n) {
     out += fmt::format("<p>All values are 0 at {}.</p>\n",
                        indices_text(n, n.profile.first_silent, n.profile.silent));
   }
-  if (scale_count(n.plan) > format::Profiler::kMostGroups)
-    out += fmt::format("<p>More than {} scales: their values are not told apart.</p>\n",
-                       grouped(format::Profiler::kMostGroups));
-  return out;
+  return out + not_told_apart(n);
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ FoldedTensors kind_of(const DenseTensor& tensor) {
   kind.scheme = tensor.scheme;
   kind.type = format::codes_text(plan);
   if (scale) kind.scale = fmt::format("{} {}", name(plan.scale), shape_text(scale->type.shape));
-  kind.granularity = granularity_text(plan, tensor.recipe->axis, tensor.shape);
+  kind.granularity = format::granularity_text(plan, tensor.recipe->axis, tensor.shape);
   kind.output = name(plan.output);
   kind.shape = shape_text(tensor.shape);
   kind.count = 1;

@@ -54,16 +54,18 @@ ordered_json tensor_json(const TensorInfo& n, const Words& words) {
   j["reason"] = n.reason;
   if (n.parameters) add_parameters(*n.parameters, j);
   if (!n.reason.empty()) return j;
-  j["type"] = format::stored_type(n.plan);
+  j["type"] = format::codes_text(n.plan);
   const bool blocks = n.plan.parameters.x_blocks.has_value();  // which have their scales
   j["scale_type"] = blocks ? ordered_json() : ordered_json(name(n.plan.scale));
   j["output_type"] = name(n.plan.output);
   j["shape"] = n.shape;
   j["granularity"] = format::granularity_key(n.plan);
+  j["granularity_text"] = format::granularity_text(n.plan, n.axis, n.shape);
   j["axis"] = n.axis ? ordered_json(*n.axis) : ordered_json();
   j["block_size"] = format::block_size(n.plan);
   j["scale_count"] = scale_count(n.plan);
   j["scale"] = range_json(n.scale.extent);
+  j["tensor_scale"] = range_json(n.tensor_scale.extent);
   j["zero_point"] = range_json(n.zero_point);
   j["values"] = range_json(n.profile.values.extent);
   j["bytes"] = n.bytes;

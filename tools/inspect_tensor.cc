@@ -54,11 +54,15 @@ Cell extent_cell(const Extent& e, double end) {
   return {Kind::extent, brief(end), exact(end)};
 }
 
+/// Integers have all digits: they have no tooltip.
 Cell zero_points_cell(const Extent& e) {
   if (e.numbers == 0) return empty_cell();
+  const auto text = [](double zero) {
+    return zero == std::trunc(zero) ? exact(zero) : brief(zero);
+  };
   return number_cell(e.least, e.least == e.greatest
-                                  ? brief(e.least)
-                                  : fmt::format("{} … {}", brief(e.least), brief(e.greatest)));
+                                  ? text(e.least)
+                                  : fmt::format("{} … {}", text(e.least), text(e.greatest)));
 }
 
 double largest(const Extent& e) { return std::max(std::abs(e.least), std::abs(e.greatest)); }
@@ -104,8 +108,9 @@ std::string scheme_text(const format::TensorInfo& n, const format::Words& words)
 }
 
 /// How many elements at the lowest and highest code of the type were probably saturated. Codes with
-/// the value 0 were not. And a scale is often chosen so that two of its elements just reach these
-/// codes. Without those two of each scale, fewer than 1 % of all elements count as none.
+/// the value 0 were not: where a zero point is that code, as many elements as are 0 are taken off.
+/// And a scale is often chosen so that two of its elements just reach these codes. Without those
+/// two of each scale, fewer than 1 % of all elements count as none.
 int64_t saturated(const format::TensorInfo& n) {
   constexpr int64_t kLeastElements = 100;
   const CodeProfile& c = n.profile.codes;
@@ -116,9 +121,15 @@ int64_t saturated(const format::TensorInfo& n) {
     return number >= (given ? n.zero_point.least : n.plan.implicit_zero_point) &&
            number <= (given ? n.zero_point.greatest : n.plan.implicit_zero_point);
   };
+  int64_t zeros = n.profile.values.zeros;
+  const auto not_zero = [&](int64_t ordinal, int64_t elements) {
+    const int64_t taken_off = is_zero(ordinal) ? std::min(zeros, elements) : 0;
+    zeros -= taken_off;
+    return elements - taken_off;
+  };
   int64_t count = 0;
-  if (c.least == c.lowest && !is_zero(c.lowest)) count += c.at_least;
-  if (c.greatest == c.highest && !is_zero(c.highest)) count += c.at_greatest;
+  if (c.least == c.lowest) count += not_zero(c.lowest, c.at_least);
+  if (c.greatest == c.highest) count += not_zero(c.highest, c.at_greatest);
   return 100 * (count - 2 * scale_count(n.plan)) >= c.elements ? count : 0;
 }
 
@@ -136,15 +147,24 @@ std::vector<std::string> remarks(const format::TensorInfo& n) {
   };
   add(values.extent.nans, "NaN");
   add(values.infinities, "infinite");
-  const ScaleProfile& s = n.scale;
-  add(s.extent.nans, s.extent.nans == 1 ? "scale NaN" : "scales NaN");
-  add(s.infinities, s.infinities == 1 ? "scale infinite" : "scales infinite");
-  add(s.negatives, s.negatives == 1 ? "scale negative" : "scales negative");
-  add(s.zeros, s.zeros == 1 ? "scale 0" : "scales 0");
+  const auto add_scales = [&](const ScaleProfile& s, std::string_view of) {
+    const auto add_some = [&](int64_t count, std::string_view what) {
+      add(count, fmt::format("scale{}{} {}", count == 1 ? "" : "s", of, what));
+    };
+    add_some(s.extent.nans, "NaN");
+    add_some(s.infinities, "infinite");
+    add_some(s.negatives, "negative");
+    add_some(s.zeros, "0");
+  };
+  add_scales(n.scale, "");
+  add_scales(n.tensor_scale, " of the tensor");
   if (n.profile.silent != 0) {
+    const auto granularity = n.plan.granularity;
     out.push_back(fmt::format("all values 0 in {} of {} {}", grouped(n.profile.silent),
-                              grouped(scale_count(n.plan)),
-                              n.plan.granularity == Granularity::blocked ? "blocks" : "channels"));
+                              grouped(n.profile.groups),
+                              granularity == Granularity::blocked   ? "blocks"
+                              : granularity == Granularity::strided ? "groups"
+                                                                    : "channels"));
   } else if (values.extent.numbers > 1 && values.extent.nans == 0 &&
              values.extent.least == values.extent.greatest) {
     out.push_back(fmt::format("every value is {}", brief(values.extent.least)));
@@ -172,7 +192,7 @@ std::vector<Cell> cells(const format::TensorInfo& n, const format::Words& words)
       words_cell(fmt::format("{} → {}", format::codes_text(n.plan), name(n.plan.output)),
                  scheme_text(n, words)),
       number_cell(static_cast<double>(elements), shape_text(n.shape)),
-      words_cell(granularity_text(n.plan, n.axis, n.shape), scales),
+      words_cell(format::granularity_text(n.plan, n.axis, n.shape), scales),
       values_cell(n),
       extent_cell(values.extent, values.extent.least),
       extent_cell(values.extent, values.extent.greatest),

@@ -1,6 +1,8 @@
 // The tables of `dequant inspect`.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "format/io/errors.h"
 #include "format/model/plan_words.h"
 #include "tools/common.h"
@@ -20,11 +22,25 @@ using format::TensorReaderFacts;
 /// Readers of a constant that are listed by name.
 constexpr int64_t kMostReaders = 3;
 
+/// Six digits, of integers all: zero points of int32 have up to ten.
+std::string number_text(double number) {
+  constexpr double kExact = 1e10;
+  const bool is_integer = number == std::trunc(number) && std::abs(number) < kExact;
+  return is_integer ? fmt::format("{:.0f}", number) : fmt::format("{:.6g}", number);
+}
+
 std::string range_text(const Extent& e) {
   if (e.numbers == 0) return e.nans == 0 ? "-" : "nan";
-  std::string text = e.least == e.greatest ? fmt::format("{:.6g}", e.least)
-                                           : fmt::format("{:.6g} .. {:.6g}", e.least, e.greatest);
+  std::string text = number_text(e.least);
+  if (e.least != e.greatest) text += " .. " + number_text(e.greatest);
   if (e.nans != 0) text += fmt::format(" and {} nan", e.nans);
+  return text;
+}
+
+std::string scales_text(const TensorInfo& n) {
+  const Extent& second = n.tensor_scale.extent;
+  std::string text = range_text(n.scale.extent);
+  if (second.numbers + second.nans != 0) text += ", of the tensor " + range_text(second);
   return text;
 }
 
@@ -65,7 +81,7 @@ Status InspectText::tensor(const TensorInfo& n) {
               fmt::format("{} -> {}", format::codes_text(n.plan), name(n.plan.output)),
               shape_text(n.shape),
               n.plan.parameters.x_blocks ? "-" : std::string(name(n.plan.scale)),
-              granularity_text(n.plan, n.axis, n.shape), range_text(n.scale.extent),
+              format::granularity_text(n.plan, n.axis, n.shape), scales_text(n),
               range_text(n.zero_point), range_text(n.profile.values.extent),
               fmt::format("{}", n.bytes), fmt::format("{}", n.float_bytes)});
   return {};

@@ -67,6 +67,7 @@ class Inspector {
   Status measure(const DenseTensor& tensor, TensorInfo& info) {
     const auto take = [&](const Measured& found) {
       info.scale = found.scale;
+      info.tensor_scale = found.tensor_scale;
       info.zero_point = found.zero_point;
       info.profile = found.profile;
     };

@@ -23,6 +23,7 @@ struct TensorInfo : TensorFacts {
   std::vector<int64_t> shape;
   std::vector<int64_t> scale_shape;
   ScaleProfile scale;
+  ScaleProfile tensor_scale;  ///< as it is stored; empty without one
   Extent zero_point;
   Profile profile;
   int64_t bytes = 0;        ///< of all its stored tensors

@@ -95,6 +95,10 @@ Result<Measured> Measurer::measure(const DenseTensor& tensor, bool all) {
   Measured found;
   if (recipe.scale)
     DEQUANT_CHECK(read(*recipe.scale, [&](double scale) { found.scale.add(scale, all); }));
+  if (recipe.tensor_scale) {
+    DEQUANT_CHECK(
+        read(*recipe.tensor_scale, [&](double scale) { found.tensor_scale.add(scale, all); }));
+  }
   for_each_listed(found.scale, [&](Group& g) { g.zero_point = recipe.plan.implicit_zero_point; });
   if (recipe.zero_point) DEQUANT_CHECK(read_zero_points(recipe.plan, *recipe.zero_point, found));
   Profiler profiler(recipe.plan, all);

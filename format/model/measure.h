@@ -13,6 +13,7 @@ namespace dequant::format {
 /// Statistics of the scales, the zero points, and the codes and values of a tensor.
 struct Measured {
   ScaleProfile scale;
+  ScaleProfile tensor_scale;  ///< the second scale, of the whole tensor or of its rows
   Extent zero_point;
   Profile profile;
 };

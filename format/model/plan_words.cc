@@ -75,6 +75,19 @@ std::string text_of(Shape blocks, Shape shape) {
   return fmt::format("blocks of {}", fmt::join(blocks, " x "));
 }
 
+std::string scales_text(const Plan& plan, Shape shape) {
+  if (plan.parameters.x_blocks) return fmt::format("in blocks of {}", plan.block);
+  const int64_t groups = plan.parameters.group_index.groups;
+  if (groups != 0) return fmt::format("{} groups by an index", groups);
+  const int64_t count = element_count(plan);
+  if (count == 0 || scale_of(plan, count - 1) == 0) return "per tensor";
+  if (const auto blocks = blocks_of(plan, shape); !blocks.empty()) return text_of(blocks, shape);
+  const std::vector<int64_t> flat{count};
+  if (const auto run = blocks_of(plan, flat); !run.empty())
+    return fmt::format("runs of {}, over rows", run[0]);
+  return "in an order of their own";
+}
+
 }  // namespace
 
 std::string_view stored_type(const Plan& plan) {
@@ -88,17 +101,10 @@ std::string codes_text(const Plan& plan) {
   return fmt::format("{}int{}", plan.input == Element::int8 ? "" : "u", packing.bits);
 }
 
-std::string scales_text(const Plan& plan, Shape shape) {
-  if (plan.parameters.x_blocks) return fmt::format("in blocks of {}", plan.block);
-  const int64_t groups = plan.parameters.group_index.groups;
-  if (groups != 0) return fmt::format("{} groups by an index", groups);
-  const int64_t count = element_count(plan);
-  if (count == 0 || scale_of(plan, count - 1) == 0) return "per tensor";
-  if (const auto blocks = blocks_of(plan, shape); !blocks.empty()) return text_of(blocks, shape);
-  const std::vector<int64_t> flat{count};
-  if (const auto run = blocks_of(plan, flat); !run.empty())
-    return fmt::format("runs of {}, over rows", run[0]);
-  return "in an order of their own";
+std::string granularity_text(const Plan& plan, std::optional<int64_t> axis, Shape shape) {
+  if (!axis || plan.granularity == Granularity::strided) return scales_text(plan, shape);
+  if (plan.granularity == Granularity::per_axis) return fmt::format("per axis {}", *axis);
+  return fmt::format("blocked by {} on axis {}", plan.block, *axis);
 }
 
 std::string_view granularity_key(const Plan& plan) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,9 +25,9 @@ std::string_view stored_type(const Plan& plan);
 /// The type of the codes: that of x, or of codes with a layout "uint3" or "int4" by their bits.
 std::string codes_text(const Plan& plan);
 
-/// Which elements of a dense tensor of that shape share a scale: "per tensor", "per row", "groups
-/// of 32", "blocks of 128 x 128", "4 groups by an index". The shape must have the elements of the
-/// plan.
-std::string scales_text(const Plan& plan, Shape shape);
+/// Which elements of a dense tensor of that shape share a scale: "per axis 1" and "blocked by 32 on
+/// axis 0" where the plan is of one axis, or else "per tensor", "per row", "groups of 32", "blocks
+/// of 128 x 128", "4 groups by an index". The shape must have the elements of the plan.
+std::string granularity_text(const Plan& plan, std::optional<int64_t> axis, Shape shape);
 
 }  // namespace dequant::format

@@ -20,12 +20,13 @@ ordered_json converted(const ConvertReport& report) {
     j[words.name_key] = c.name;
     if (words.has_graph) j["constant"] = c.constant;
     j[words.source_key] = c.source;
-    j["type"] = stored_type(c.plan);
+    j["type"] = codes_text(c.plan);
     const bool blocks = c.plan.parameters.x_blocks.has_value();  // which have their scales
     j["scale_type"] = blocks ? ordered_json() : ordered_json(name(c.plan.scale));
     j["output_type"] = name(c.plan.output);
     j["shape"] = c.shape;
     j["granularity"] = granularity_key(c.plan);
+    j["granularity_text"] = granularity_text(c.plan, c.axis, c.shape);
     j["axis"] = c.axis ? ordered_json(*c.axis) : ordered_json();
     j["block_size"] = block_size(c.plan);
     j["bytes"] = c.bytes_before;

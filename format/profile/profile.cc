@@ -243,7 +243,7 @@ struct Profiler::Counts {
 
 Profiler::Profiler(const Plan& plan, bool all) : plan_(plan), all_(all) {
   const bool counted =
-      plan.granularity != Granularity::strided && !plan.parameters.x_blocks.has_value();
+      !plan.parameters.x_blocks.has_value() && plan.parameters.group_index.groups == 0;
   const int64_t groups = counted ? scale_count(plan) : 0;
   if (all && groups > 1 && groups <= kMostGroups) largest_.resize(static_cast<size_t>(groups));
 }
@@ -284,9 +284,10 @@ void Profiler::raise_largest(Range elements, std::span<const float> values) {
     uint32_t* largest = largest_.data() + scale;
     uint32_t most = 0;
     for (const float value : group_values) {
-      const uint32_t magnitude = std::bit_cast<uint32_t>(value) & kMagnitude;
-      if (step == 1) {
-        raise(*largest++, magnitude);
+      const uint32_t magnitude = (std::bit_cast<uint32_t>(value) & kMagnitude) + 1;
+      if (step != 0) {
+        raise(*largest, magnitude);
+        largest += step;
       } else {
         most = std::max(most, magnitude);
       }
@@ -319,7 +320,8 @@ Profile Profiler::finish() {
   profile.has_groups = !largest_.empty() && element_count(plan_) != 0;
   if (!profile.has_groups) return profile;  // without elements no scale counts as silent
   for (size_t scale = 0; scale < largest_.size(); ++scale) {
-    if (largest_[scale] != 0) continue;
+    profile.groups += largest_[scale] != 0 ? 1 : 0;
+    if (largest_[scale] != 1) continue;
     if (profile.first_silent.size() < kListed) {
       profile.first_silent.push_back(static_cast<int64_t>(scale));
     }
@@ -328,8 +330,9 @@ Profile Profiler::finish() {
   return profile;
 }
 
-float Profiler::largest(int64_t scale) const {
-  return std::bit_cast<float>(largest_[static_cast<size_t>(scale)]);
+std::optional<float> Profiler::largest(int64_t scale) const {
+  const uint32_t found = largest_[static_cast<size_t>(scale)];
+  return found == 0 ? std::nullopt : std::optional(std::bit_cast<float>(found - 1));
 }
 
 }  // namespace dequant::format

@@ -59,8 +59,11 @@ struct ValueProfile {
 struct Profile {
   CodeProfile codes;
   ValueProfile values;
-  bool has_groups = false;  ///< the members below are set: 2 to Profiler::kMostGroups scales
-  int64_t silent = 0;       ///< scales whose values are all 0
+  /// The members below are set: there are 2 to Profiler::kMostGroups scales, which are not in
+  /// blocks, and no group index chooses them.
+  bool has_groups = false;
+  int64_t groups = 0;                 ///< scales that elements have
+  int64_t silent = 0;                 ///< of these, scales whose values are all 0
   std::vector<int64_t> first_silent;  ///< indices of the first Profiler::kListed of these
 };
 
@@ -71,9 +74,8 @@ class Profiler {
   static constexpr int64_t kMostGroups = int64_t{1} << 20;
   static constexpr size_t kListed = 5;  ///< entries of Profile::first_silent at most
 
-  /// There are no statistics for each scale of a strided plan. With `all` false only the extent of
-  /// the values and the counts of zeros and infinities, in less time. The plan must outlive this
-  /// object.
+  /// With `all` false only the extent of the values and the counts of zeros and infinities, in less
+  /// time. The plan must outlive this object.
   Profiler(const Plan& plan, bool all);
   ~Profiler();
 
@@ -86,8 +88,9 @@ class Profiler {
   /// The profile of all ranges. Must be called after the last add().
   Profile finish();
 
-  /// The largest magnitude of the values of a scale. Only where the profile has_groups.
-  float largest(int64_t scale) const;
+  /// The largest magnitude of the values of a scale; nothing where no element has the scale. Only
+  /// where the profile has_groups.
+  std::optional<float> largest(int64_t scale) const;
 
  private:
   struct Counts;
@@ -100,7 +103,8 @@ class Profiler {
   const bool all_;
   std::mutex mutex_;                           ///< guards idle_
   std::vector<std::unique_ptr<Counts>> idle_;  ///< counters that no thread uses at present
-  std::vector<uint32_t> largest_;  ///< magnitude of each scale's values, as the bits of a float
+  /// Of each scale: 0 without elements, or the bits of the largest magnitude of its values, and 1.
+  std::vector<uint32_t> largest_;
 };
 
 }  // namespace dequant::format

@@ -25,21 +25,19 @@ void keep(std::vector<Group>& groups, const Group& group, Before before) {
 void ScaleProfile::add(double scale, bool all) {
   const int64_t index = extent.numbers + extent.nans;
   extent.add(scale);
+  zeros += scale == 0 ? 1 : 0;
+  negatives += scale < 0 ? 1 : 0;
+  infinities += std::isinf(scale) ? 1 : 0;
   if (!all) return;
   const auto note = [&](std::vector<int64_t>& first) {
     if (first.size() < kListed) first.push_back(index);
   };
   if (std::isnan(scale)) return note(first_nans);
-  zeros += scale == 0 ? 1 : 0;
-  negatives += scale < 0 ? 1 : 0;
-  if (std::isinf(scale)) {
-    ++infinities;
-    return note(first_infinities);
-  }
+  if (std::isinf(scale)) return note(first_infinities);
   linear.add(scale);
   if (scale > 0) log2.add(std::log2(scale));
-  keep(least, {index, scale, 0, 0}, std::less<>());
-  keep(greatest, {index, scale, 0, 0}, std::greater<>());
+  keep(least, {index, scale}, std::less<>());
+  keep(greatest, {index, scale}, std::greater<>());
 }
 
 }  // namespace dequant::format

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "format/profile/extent.h"
@@ -14,7 +15,7 @@ struct Group {
   int64_t index = 0;  ///< of the scale
   double scale = 0;
   double zero_point = 0;
-  double largest = 0;  ///< magnitude of its values; NaN where a value is NaN
+  std::optional<double> largest = {};  ///< magnitude of its values; NaN where a value is NaN
 };
 
 /// Statistics of scales, which are added in their order.
@@ -23,7 +24,7 @@ class ScaleProfile {
   /// Entries at most in each of the lists below.
   static constexpr size_t kListed = 5;
 
-  /// Adds the next scale. With `all` false only the extent is computed.
+  /// Adds the next scale. With `all` false only the extent and the counts are computed.
   void add(double scale, bool all = true);
 
   Extent extent;

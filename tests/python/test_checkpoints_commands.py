@@ -84,7 +84,7 @@ def test_extract_has_the_bits_of_convert(converted, tmp_path):
 
 
 @pytest.mark.parametrize(("folder", "zero_point"), [
-    ("gptq_v1_w4_g32_sym", 8), ("gptq_v1_w8_g32_sym", 128), ("awq_gemm_g32", None)])
+    ("gptq_v1_w4_g32_sym", 8), ("gptq_v1_w8_g32_sym", 128), ("bnb_nf4", None)])
 def test_inspect_has_the_zero_points_that_are_subtracted(shared, folder, zero_point):
     path = shared / "checkpoints" / folder
     report = json.loads(dequant("inspect", path, "--all", "--json").stdout)

@@ -68,7 +68,7 @@ def test_report_has_exactly_these_keys(source, tmp_path):
                             "outputs_changed", "left", "totals", "seconds", "cleaned", "warnings"]
     assert [list(f) for f in report["folded"]] == 2 * [
         ["node", "domain", "output", "constant", "x", "type", "scale_type", "output_type", "shape",
-         "granularity", "axis", "block_size", "bytes", "float_bytes"]]
+         "granularity", "granularity_text", "axis", "block_size", "bytes", "float_bytes"]]
     assert [list(left) for left in report["left"]] == [["node", "op_type", "domain", "output",
                                                         "reason"]]
     assert list(report["totals"]) == [
@@ -85,8 +85,8 @@ def test_report_tells_what_was_done(source, tmp_path):
     assert report["folded"][0] == {
         "node": "first", "domain": "", "output": "y", "constant": "y", "x": "x", "type": "int8",
         "scale_type": "float32", "output_type": "float32", "shape": [2, 3],
-        "granularity": "per_tensor", "axis": None, "block_size": 0, "bytes": 6 + 4 + 1,
-        "float_bytes": 24}
+        "granularity": "per_tensor", "granularity_text": "per tensor", "axis": None,
+        "block_size": 0, "bytes": 6 + 4 + 1, "float_bytes": 24}
     assert report["totals"] == {
         "folded": 2, "stripped": 0, "left": 1, "removed_initializers": 2, "removed_nodes": 2,
         "quantized_bytes": 17, "float_bytes": 48, "model_bytes_in": source.stat().st_size,

@@ -12,8 +12,9 @@ from arithmetic import codes, floats
 from support import EXAMPLES, TENSORS, dequant, dq, linear, model, node, q, save, value
 
 NODE = ["node", "op_type", "domain", "graph", "output", "x", "constant", "reason"]
-CONSTANT = ["type", "scale_type", "output_type", "shape", "granularity", "axis", "block_size",
-            "scale_count", "scale", "zero_point", "values", "bytes", "float_bytes"]
+CONSTANT = ["type", "scale_type", "output_type", "shape", "granularity", "granularity_text", "axis",
+            "block_size", "scale_count", "scale", "tensor_scale", "zero_point", "values", "bytes",
+            "float_bytes"]
 
 COMPUTED = ["type", "scale_type", "scale_count", "scale", "zero_point", "covered"]
 
@@ -43,8 +44,9 @@ def test_report_tells_what_a_node_holds(tmp_path):
         "node": "dq", "op_type": "DequantizeLinear", "domain": "", "graph": "", "output": "y",
         "x": "x", "constant": True, "reason": "",
         "type": "int4", "scale_type": "float16", "output_type": "float16", "shape": [2, 5],
-        "granularity": "blocked", "axis": 1, "block_size": 3, "scale_count": 4,
-        "scale": {"min": -2, "max": 1, "nan": 0}, "zero_point": {"min": -4, "max": 3, "nan": 0},
+        "granularity": "blocked", "granularity_text": "blocked by 3 on axis 1", "axis": 1,
+        "block_size": 3, "scale_count": 4, "scale": {"min": -2, "max": 1, "nan": 0},
+        "tensor_scale": None, "zero_point": {"min": -4, "max": 3, "nan": 0},
         "values": {"min": -4.5, "max": 4, "nan": 0}, "bytes": 5 + 8 + 2, "float_bytes": 20}]
     assert report["totals"] == {"nodes": 1, "constant": 1, "elements": 10, "bytes": 15,
                                 "float_bytes": 20}

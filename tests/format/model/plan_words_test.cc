@@ -35,7 +35,7 @@ SchemePlan plan_of(std::string_view scheme, const std::vector<Stored>& stored,
 std::string words(std::string_view scheme, const std::vector<Stored>& stored,
                   const std::vector<SchemeOption>& options = {}) {
   const SchemePlan dense = plan_of(scheme, stored, options);
-  return codes_text(dense.plan) + ", " + scales_text(dense.plan, dense.shape);
+  return codes_text(dense.plan) + ", " + granularity_text(dense.plan, {}, dense.shape);
 }
 
 std::string fp8(const Sizes& weight, const Sizes& scale, const char* block = nullptr) {
@@ -107,7 +107,7 @@ TEST(ScalesText, KnowsThePlansOfNodes) {
     n.block_size = block;
     const auto plan = dequantize_linear(n);
     EXPECT_TRUE(succeeds(plan));
-    return scales_text(*plan, x);
+    return granularity_text(*plan, {}, x);
   };
   EXPECT_EQ(node({6, 8}, {}, 1, 0), "per tensor");
   EXPECT_EQ(node({6, 8}, {6}, 0, 0), "per row");

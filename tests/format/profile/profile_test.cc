@@ -147,6 +147,30 @@ TEST(ScaleProfileTest, CountsScalesThatAreNoNumbers) {
   EXPECT_EQ(scales.infinities, 2);
 }
 
+/// The scales of all elements of a strided plan, dimension by dimension.
+std::vector<int64_t> strided_scales(const Plan& p) {
+  std::vector<int64_t> scales{0};
+  for (const Dimension& d : p.dimensions) {
+    std::vector<int64_t> more;
+    for (const int64_t outer : scales) {
+      for (int64_t i = 0; i < d.size; ++i) {
+        const int64_t from_end = (d.size - 1) / d.block - i / d.block;
+        more.push_back(outer + (d.scale < 0 ? from_end * -d.scale : i / d.block * d.scale));
+      }
+    }
+    scales = more;
+  }
+  return scales;
+}
+
+Plan strided(const std::vector<Dimension>& dimensions) {
+  Plan p{.granularity = Granularity::strided, .dimensions = dimensions};
+  int64_t y = 1;
+  for (size_t d = dimensions.size(); d-- > 0; y *= dimensions[d].size)
+    p.dimensions[d].x = p.dimensions[d].y = y;
+  return p;
+}
+
 /// The scale of an element by the definition of its granularity.
 int64_t scale_of(const Plan& p, int64_t i) {
   const int64_t in = i % p.inner;
@@ -154,6 +178,7 @@ int64_t scale_of(const Plan& p, int64_t i) {
   const int64_t out = i / (p.inner * p.axis);
   if (p.granularity == Granularity::per_tensor) return 0;
   if (p.granularity == Granularity::per_axis) return on;
+  if (p.granularity == Granularity::strided) return strided_scales(p)[static_cast<size_t>(i)];
   return (out * ((p.axis + p.block - 1) / p.block) + on / p.block) * p.inner + in;
 }
 
@@ -178,6 +203,12 @@ std::vector<Plan> grouped_plans() {
       }
     }
   }
+  // Blocks of two dimensions, a stride of several scales, gaps between scales, scales counted down.
+  plans.push_back(
+      strided({{.size = 5, .scale = 3, .block = 2}, {.size = 7, .scale = 1, .block = 3}}));
+  plans.push_back(strided({{.size = 4, .scale = 1}, {.size = 6, .scale = 4}}));
+  plans.push_back(strided({{.size = 4, .scale = 3}, {.size = 6, .scale = 1, .block = 3}}));
+  plans.push_back(strided({{.size = 3, .scale = -2}, {.size = 2, .scale = -1}, {.size = 4}}));
   return plans;
 }
 
@@ -206,15 +237,15 @@ TEST(ProfileTest, FindsTheLargestValueOfEachScaleAndThoseWithoutAny) {
     const int64_t count = element_count(p);
     auto chunks = random_chunks(Element::uint8, count > 8 ? std::vector<int64_t>{8, count - 8}
                                                           : std::vector<int64_t>{count});
-    std::vector<float> largest(static_cast<size_t>(scale_count(p)));
+    std::vector<std::optional<float>> largest(static_cast<size_t>(scale_count(p)));
     for (Chunk& s : chunks) {
       for (int64_t i = s.elements.begin; i < s.elements.end; ++i) {
         std::byte* bytes = s.output.data() + (i - s.elements.begin) * 4;
         float value = 0;
         if (scale_of(p, i) == 1) std::memcpy(bytes, &value, 4);  // a dead one
         std::memcpy(&value, bytes, 4);
-        float& most = largest[static_cast<size_t>(scale_of(p, i))];
-        most = std::max(most, std::abs(value));
+        auto& most = largest[static_cast<size_t>(scale_of(p, i))];
+        most = std::max(most.value_or(0), std::abs(value));
       }
     }
     Profiler profiler(p, true);
@@ -228,6 +259,8 @@ TEST(ProfileTest, FindsTheLargestValueOfEachScaleAndThoseWithoutAny) {
       EXPECT_EQ(profiler.largest(static_cast<int64_t>(i)), largest[i]) << i;
     }
     EXPECT_EQ(found.silent, std::count(largest.begin(), largest.end(), 0.0F));
+    EXPECT_EQ(found.groups, std::count_if(largest.begin(), largest.end(),
+                                          [](const auto& most) { return most.has_value(); }));
     EXPECT_NE(std::find(found.first_silent.begin(), found.first_silent.end(), 1),
               found.first_silent.end());
   }
