@@ -132,7 +132,10 @@ class Checker {
     if (count(Verdict::skipped) > 0) {
       return report({ErrorCode::unsupported, "nothing was checked: all cases were skipped"});
     }
-    return report({ErrorCode::invalid_argument, "nothing was checked: no case has such a name"});
+    const bool named = !options_.include.empty() || !options_.exclude.empty();
+    return report({ErrorCode::invalid_argument, named
+                                                    ? "nothing was checked: no case has such a name"
+                                                    : "nothing was checked: there are no cases"});
   }
 
  private:

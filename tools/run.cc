@@ -118,10 +118,12 @@ void add_run(const Command& app, int& exit_code) {
   const Command c = app.add_subcommand(
       "run", "Evaluate a model of DequantizeLinear, Constant and Identity nodes");
   c.add_option("MODEL", o->model, "ONNX model").required();
-  c.add_option("--input", o->inputs, "A graph input and its value, in .npy or ONNX .pb")
+  c.add_option("--input", o->inputs,
+               "A graph input and its value, in .npy or ONNX .pb; give the option once for each")
       .type_name("NAME=FILE")
       .one_value();
-  c.add_option("-o,--output", o->folder, "Folder for the outputs, made if it is not there")
+  c.add_option("-o,--output", o->folder,
+               "Folder for the outputs, as 0000-NAME.npy and so on, made if it is not there")
       .required()
       .check(not_standard_output);
   c.add_option("--format", o->kind, "Kind of the output files: npy or pb")

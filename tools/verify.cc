@@ -203,10 +203,11 @@ void add_verify(const Command& app, int& exit_code) {
       "  dequant verify --audit audit.jsonl DeepSeek-V3-bf16\n"
       "\n"
       "Every tensor is computed in the type that FLOAT has it in, and compared bit by bit, as are\n"
-      "the stored bytes of integers, booleans and other tensors that both checkpoints have. For a\n"
-      "tensor that differs, known mistakes are tried: a scale left out, inverted or applied "
-      "twice,\n"
-      "zero points off by one, codes swapped, another block size, a transposed tensor, roundings.\n"
+      "the stored bytes of integers, booleans and other tensors that both checkpoints have; of "
+      "ONNX\n"
+      "models only those of float64. For a tensor that differs, known mistakes are tried: a scale\n"
+      "left out, inverted or applied twice, zero points off by one, codes swapped, another block\n"
+      "size, a transposed tensor, roundings.\n"
       "The exit code is 1 where a tensor differs or is missing in either model.");
   c.callback([o, &exit_code] {
     const auto code = run(*o);

@@ -78,6 +78,14 @@ Pairing paired(const NamedTensors& a, const NamedTensors& b) {
   for (const std::string_view name : b.names()) {
     if (!taken.contains(name)) note(a.known_as(name), name);
   }
+  const auto note_same = [&](const NamedTensors::Index& of_a, const NamedTensors::Index& of_b) {
+    for (const auto& [shared, name] : of_a) {
+      const auto at = of_b.find(shared);
+      if (at != of_b.end() && !taken.contains(at->second)) note(name, at->second);
+    }
+  };
+  note_same(a.by_original(), b.by_original());
+  note_same(a.by_source(), b.by_source());
   Pairing pairing;
   for (const std::string_view name : a.names()) {
     if (const auto at = in_b.find(name); at != in_b.end()) {

@@ -32,10 +32,15 @@ class NamedTensors {
   /// quantized. Empty where no tensor or more than one is meant.
   std::string_view known_as(std::string_view name) const;
 
- private:
   /// Names of tensors by another kind of name; empty where several tensors share that.
   using Index = std::unordered_map<std::string_view, std::string_view>;
 
+  /// By the names that tensors had before they were quantized.
+  const Index& by_original() const { return by_original_; }
+  /// By the names of codes.
+  const Index& by_source() const { return by_source_; }
+
+ private:
   void add(const TensorFacts& facts);
 
   std::vector<DenseTensor> tensors_;
@@ -61,7 +66,8 @@ struct Pairing {
 };
 
 /// Pairs each name of a with b.known_as(name), then each name of b that is left with
-/// a.known_as(name).
+/// a.known_as(name), then tensors that are left by their original names, and by those of their
+/// codes.
 Pairing paired(const NamedTensors& a, const NamedTensors& b);
 
 }  // namespace dequant::format

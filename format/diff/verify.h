@@ -43,8 +43,9 @@ struct VerifyOptions {
 };
 
 /// Computes every tensor of `quantized` in the type that `floats` has it in, and compares bits.
-/// Looks for the mistake that explains a tensor that differs. In formats whose Words have `folds`,
-/// compares the bytes of tensors that both only store. Fails as ModelFile::visit() and stream() do.
+/// Looks for the mistake that explains a tensor that differs. Compares the bytes of tensors of
+/// ModelFile::visit_rest() that both only store, unless one of the formats has a graph. Fails as
+/// ModelFile::visit() and stream() do.
 Result<Verification> verify(ModelFile& quantized, ModelFile& floats, const VerifyOptions& options);
 
 }  // namespace dequant::format

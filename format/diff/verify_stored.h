@@ -25,7 +25,7 @@ struct KeptTensor {
   bool is_read = false;  ///< dequant reads its type: elements are compared, and not bytes
 };
 
-/// The kept tensors of a file; empty in formats whose Words lack `folds`.
+/// The kept tensors of a file.
 class KeptTensors {
  public:
   /// `named` has the dense tensors of the same file. Fails as ModelFile::visit_rest() does.

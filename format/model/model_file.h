@@ -74,7 +74,8 @@ class ModelFile {
   virtual Status visit_floats(const TensorVisitor& visitor) = 0;
 
   /// Calls the visitor for each stored tensor that is no part of a dense tensor, in formats whose
-  /// Words have `folds`. Fails with the error of the visitor.
+  /// Words have `folds`; of graphs only for tensors of which verify() compares the bytes. Fails
+  /// with the error of the visitor.
   virtual Status visit_rest(const std::function<Status(const RestTensor&)>& visitor) const {
     (void)visitor;
     return {};

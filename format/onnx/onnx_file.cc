@@ -246,6 +246,12 @@ void OnnxFile::know_codes_and_zero_points() {
   std::vector<const Tensor*>& known = known_.emplace();
   const auto add = [&](const Graph& graph, std::string_view name) {
     if (const Tensor* tensor = tensor_of(graph, name)) known.push_back(tensor);
+    // Codes may be computed from stored ones: by a Transpose, a Reshape, a Slice.
+    const auto computed = name.empty() ? Resolved() : constants_.resolve(graph, name);
+    if (!computed || !computed->constant) return;  // a broken one fails where it is visited
+    onnx::for_each_source(*computed->constant, [&](const void* identity, int64_t) {
+      known.push_back(static_cast<const Tensor*>(identity));
+    });
   };
   for (const Graph* graph : scopes_.graphs()) {
     for (const Node& node : graph->nodes) {

@@ -33,6 +33,8 @@ class OnnxFile : public ModelFile {
   Status visit(const TensorVisitor& visitor) override;
   Status visit_others(const OtherVisitor& visitor) override;
   Status visit_floats(const TensorVisitor& visitor) override;
+  /// Constants of float64 with raw data in the model: verify() compares their bytes.
+  Status visit_rest(const std::function<Status(const RestTensor&)>& visitor) const override;
   Result<std::optional<DenseTensor>> stored(const std::string& name) override;
   Result<std::unique_ptr<StoredReader>> open(const StoredTensor& tensor, int64_t memory) override;
   void for_each_source(const StoredTensor& tensor, const SourceVisitor& visitor) const override;
@@ -57,6 +59,8 @@ class OnnxFile : public ModelFile {
                      const OtherVisitor& visitor);
   Status visit_float(const Graph& graph, Text name, Constant constant,
                      const TensorVisitor& visitor) const;
+  Status visit_double(const Graph& graph, Text name, const Tensor* tensor,
+                      const std::function<Status(const RestTensor&)>& visitor) const;
   bool only_quantizers_read(const Graph& graph, std::string_view name) const;
   static DenseTensor copied_tensor(std::shared_ptr<const Constant> constant);
   std::string_view name_of(const Graph& graph) const;

@@ -41,6 +41,41 @@ Status OnnxFile::visit_floats(const TensorVisitor& visitor) {
   return {};
 }
 
+Status OnnxFile::visit_rest(const std::function<Status(const RestTensor&)>& visitor) const {
+  for (const Graph* graph : scopes_.graphs()) {
+    for (const Initializer& i : graph->initializers)
+      DEQUANT_CHECK(visit_double(*graph, i.tensor.name, &i.tensor, visitor));
+    for (const Node& node : graph->nodes) {
+      if (!node.is("Constant") || node.outputs.empty()) continue;
+      const Resolved r = onnx::constant_of(node);
+      if (!r.constant) continue;
+      DEQUANT_CHECK(visit_double(*graph, node.outputs[0].text, r.constant->tensor, visitor));
+    }
+  }
+  return {};
+}
+
+Status OnnxFile::visit_double(const Graph& graph, Text name, const Tensor* tensor,
+                              const std::function<Status(const RestTensor&)>& visitor) const {
+  if (tensor == nullptr || tensor->data_type != kDouble || tensor->data != DataField::raw_data ||
+      tensor->external || tensor->several_data || tensor->has_segment || name.empty() ||
+      only_quantizers_read(graph, name))
+    return {};
+  const auto count = element_count(tensor->dims);
+  constexpr int64_t kBytes = sizeof(double);
+  if (!count || tensor->raw.size() / kBytes != *count || tensor->raw.size() % kBytes != 0)
+    return {};
+  const InputFile& file = model_->source.file();
+  return visitor({.name = name,
+                  .type = "F64",
+                  .shape = tensor->dims,
+                  .bytes = tensor->raw.size(),
+                  .dropped = {},
+                  .location = {{}, tensor->raw.begin, tensor->raw.size()},
+                  .bits = 8 * kBytes,
+                  .input = &file});
+}
+
 /// True for inputs of quantized nodes: scales, float zero points, and x of a QuantizeLinear. These
 /// are no float tensors of the model.
 bool OnnxFile::only_quantizers_read(const Graph& graph, std::string_view name) const {

@@ -94,6 +94,14 @@ def test_tensors_are_known_by_node_and_codes_too(tmp_path):
         assert (t["name"], t["name_in_b"]) == (name, "y")
 
 
+def test_two_quantizations_of_a_model_were_not_paired():
+    """Each has the original names with another suffix."""
+    found = diff(EXAMPLES / "digits_qdq_int4.onnx", EXAMPLES / "digits_qdq_int8.onnx")
+    assert found["only_in_a"] == found["only_in_b"] == []
+    names = {(t["name"], t["name_in_b"]) for t in found["tensors"]}
+    assert ("fc1.weight_DQ_Q4_output", "fc1.weight_DequantizeLinear_Output") in names
+
+
 def test_names_that_one_file_has_are_listed(tmp_path):
     a = stored(tmp_path, "a.onnx", same=ONE, mine=ONE)
     b = stored(tmp_path, "b.onnx", same=ONE, yours=ONE)

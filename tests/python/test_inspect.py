@@ -87,6 +87,14 @@ def test_overridable_initializers_are_shown_with_their_value(tmp_path):
     assert found["constant"] and found["scale"]["min"] == float(np.float32(0.3))
 
 
+def test_codes_that_a_node_changes_were_other_constants(tmp_path):
+    """A DequantizeLinear reads the transposed constant."""
+    nodes = [node("Transpose", "x", "t", "turn"), dq("t scale", "y")]
+    found = inspect(save(model(nodes, [], ["y"], TENSORS[:2]), tmp_path / "in.onnx"))
+    assert [n["x"] for n in found["nodes"]] == ["t"]
+    assert found["other_constants"] == []
+
+
 def test_zero_points_and_large_types_are_no_other_constants(tmp_path):
     nodes = [q("in scale zero", "iq"), dq("iq scale zero", "out", "open")]
     others = [codes("int8", [1]).tensor("bytes"), codes("int32", [1]).tensor("integers"),

@@ -5,8 +5,9 @@ import json
 
 import numpy as np
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
-from support import dequant
+from support import TENSORS, dequant, dq, model, node, save, value
 from test_verify import bfloat16, safetensors
 
 #: Codes 1, 2 and 4 of float8e4m3fn are subnormal: 1, 2 and 4 times 2^-9.
@@ -66,6 +67,22 @@ def test_a_model_that_is_still_quantized_looked_like_a_float_one(pair):
     assert done.stdout.endswith(f"\n1 of them are still quantized in {pair.folder}\n")
     totals = json.loads(dequant("verify", pair.folder, pair.folder, "--json").stdout)["totals"]
     assert totals["still_quantized"] == totals["dequantized"] == 1
+
+
+def test_an_onnx_model_with_float64_was_never_right(tmp_path):
+    """Its bytes were not compared: the tensor counted as wrong in every model."""
+    doubles_out = helper.make_tensor_value_info("out", TensorProto.DOUBLE, [2])
+    for raw in (np.array([1.5, 2]), np.array([1.5, 3])):
+        doubles = numpy_helper.from_array(raw, "doubles")
+        nodes = [dq(), node("Abs", "doubles", "out")]
+        save(model(nodes, outputs=[value("y"), doubles_out],
+                   initializers=[*TENSORS, doubles]), tmp_path / f"{raw[1]:g}.onnx")
+    dequant("convert", tmp_path / "2.onnx", "-o", tmp_path / "out.onnx")
+    done = dequant("verify", tmp_path / "2.onnx", tmp_path / "out.onnx").stdout
+    assert "2 tensors compared (1 dequantized" in done and "2 right, 0 wrong" in done
+    [wrong] = json.loads(dequant("verify", tmp_path / "3.onnx", tmp_path / "out.onnx", "--json",
+                                 code=1).stdout)["wrong"]
+    assert (wrong["name"], wrong["type"], wrong["first_different"]) == ("doubles", "F64", 1)
 
 
 def test_the_output_of_convert_is_right(pair, tmp_path):
