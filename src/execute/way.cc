@@ -203,11 +203,12 @@ std::string Way::name() const {
       case Loop::blocks: return "blocks";
       case Loop::strided: break;
     }
-    std::string text = "strided: ";
+    std::string text = "strided";
+    const char* separator = ": ";
     for (const StridedWay& phase : strided) {
       if (phase.elements == 0) continue;
-      if (text.back() != ' ') text += ", ";
-      text += phase.name();
+      text.append(separator).append(phase.name());
+      separator = ", ";
     }
     return text;
   };
@@ -230,6 +231,7 @@ Way way_of(const Plan& plan, const Table& table, const Call& call) noexcept {
     if (elements != 0) set_blocks(way, *type, call);
   } else if (plan.granularity == Granularity::strided) {
     way.loop = Loop::strided;
+    if (elements == 0) return way;  // there is no region
     const Region region = call.region != nullptr ? *call.region : first_region(plan);
     const auto set_tiles = [&](Loop loop, const MatrixTiles& tiles) {
       way.loop = loop;

@@ -79,6 +79,7 @@ struct Call {
   const Region* region = nullptr;  ///< of a strided plan: what `elements` count; null: all of it
 };
 
+/// Without elements the way has no chunks.
 Way way_of(const Plan& plan, const Table& table, const Call& call) noexcept;
 
 /// Groups of so many elements or more may have a kernel call each.

@@ -136,7 +136,7 @@ class Regions {
   size_t count_ = 1;
 };
 
-/// Region 0 of all elements of a strided plan, in buffers that hold all elements.
+/// Region 0 of all elements of a strided plan that has any, in buffers that hold all elements.
 Region first_region(const Plan& plan) noexcept;
 
 }  // namespace dequant

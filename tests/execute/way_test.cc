@@ -317,6 +317,20 @@ TEST(Explain, NamesTheWayTheChunksAndTheTarget) {
   EXPECT_EQ(explain(packed(per_tensor, 1, 1, 16)).value(), "one scale, 1 chunk on reference");
 }
 
+// A division by the number of regions, which is 0, ended the process.
+TEST(Explain, OfAStridedPlanWithAnEmptyDimensionHasNoChunks) {
+  const ForcedTarget forced("reference");
+  for (const std::array<int64_t, 3>& size :
+       {std::array<int64_t, 3>{0, 3, 4}, {2, 0, 4}, {2, 3, 0}, {0, 0, 0}}) {
+    const Plan plan = of_dimensions({{size[0], size[1] * size[2], 4, 4, size[1] * size[2], 2},
+                                     {size[1], size[2], 2, 2, size[2], 2},
+                                     {size[2], 1, 1, 1, 1, 2}});
+    const auto text = explain(plan);
+    ASSERT_TRUE(text) << text.error().message;
+    EXPECT_EQ(*text, "strided, 0 chunks on reference");
+  }
+}
+
 TEST(Explain, RefusesAPlanThatIsNotSound) {
   Plan plan = packed(per_tensor, 1, 1, 16);
   plan.block = 0;
