@@ -379,7 +379,7 @@ DEQUANT_EXPORT dequant_code dequant_run_scheme(const dequant_plan* plan,
 typedef struct dequant_model dequant_model;
 
 /* An option of one format, by its name on the command line without dashes: {"names", "hf"} of GGUF,
- * {"strip-qdq", NULL} of ONNX. The value of a flag is NULL or empty. */
+ * {"strip-qdq", NULL} of ONNX. The value of a flag is NULL or empty; any other is refused. */
 typedef struct dequant_model_option {
   const char* name;
   const char* value;
@@ -404,8 +404,8 @@ DEQUANT_EXPORT dequant_code dequant_model_open(const char* path,
 /* Closes a model; NULL does nothing. The model and its texts must not be used afterwards. */
 DEQUANT_EXPORT void dequant_model_close(dequant_model* model);
 
-/* The key of the format, "onnx", "checkpoint", "gguf" or "tflite", valid until the process ends; ""
- * for NULL. */
+/* The key of the format, "onnx", "safetensors", "gguf" or "tflite", valid until the process ends;
+ * "" for NULL. */
 DEQUANT_EXPORT const char* dequant_model_format(const dequant_model* model);
 
 /* How many tensors the float model has; 0 for NULL. The quantized ones come first, in the order of

@@ -6,7 +6,7 @@ namespace dequant::format::checkpoint {
 Result<Options> read_options(const FormatOptions& given) {
   Options options;
   DEQUANT_TRY(static_cast<dense::Options&>(options), dense::read_options(given));
-  options.keep_unknown = given.has("keep-unknown");
+  DEQUANT_TRY(options.keep_unknown, given.flag("keep-unknown"));
   const std::string_view shards = given.value("shards", "new");
   if (shards != "new" && shards != "as-input")
     return dense::wrong_option("shards", shards, "as-input");

@@ -41,7 +41,7 @@ Result<Options> read_options(const FormatOptions& given) {
   if (others != "keep" && others != "same") return wrong_option("others", others, "keep or same");
   options.others_same = others == "same";
   DEQUANT_TRY(options.max_shard_bytes, bytes_of(given.value("max-shard-size", "5G")));
-  options.resume = given.has("resume");
+  DEQUANT_TRY(options.resume, given.flag("resume"));
   options.audit = given.value("audit", "");
   if (options.resume && !options.audit.empty()) {
     return failure(ErrorCode::invalid_argument,

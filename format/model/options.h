@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "dequant/status.h"
 #include "format/io/file.h"
 
 namespace dequant::format {
@@ -28,6 +29,9 @@ class FormatOptions {
   }
 
   bool has(std::string_view name) const { return given_.contains(name); }
+
+  /// True if a flag is set. Fails with invalid_argument for a flag with a value.
+  Result<bool> flag(std::string_view name) const;
 
   /// The value of an option, or `otherwise` where the option is not set.
   std::string_view value(std::string_view name, std::string_view otherwise) const {

@@ -7,10 +7,11 @@ namespace dequant::format::onnx {
 
 Result<Options> read_options(const FormatOptions& given) {
   Options options;
-  options.assume_const = given.has("assume-const");
-  options.strip_qdq = given.has("strip-qdq");
-  options.external_data = given.has("external-data");
-  options.checksums = given.has("no-checksum") ? Checksums::skip : Checksums::verify;
+  DEQUANT_TRY(options.assume_const, given.flag("assume-const"));
+  DEQUANT_TRY(options.strip_qdq, given.flag("strip-qdq"));
+  DEQUANT_TRY(options.external_data, given.flag("external-data"));
+  DEQUANT_TRY(const bool no_checksum, given.flag("no-checksum"));
+  options.checksums = no_checksum ? Checksums::skip : Checksums::verify;
   const std::string_view clip = given.value("clip", "needed");
   if (clip == "always") {
     options.clips = Clips::always;

@@ -23,7 +23,7 @@
 namespace dequant {
 
 /// An option of one format, by its name on the command line without dashes: {"names", "hf"} of
-/// GGUF, {"strip-qdq", ""} of ONNX. The value of a flag is empty.
+/// GGUF, {"strip-qdq", ""} of ONNX. The value of a flag is empty; any other is refused.
 struct ModelOption {
   std::string name;
   std::string value = {};
@@ -86,7 +86,7 @@ class DEQUANT_EXPORT Model {
   Model& operator=(Model&& other) noexcept;
   ~Model();
 
-  /// The key of the format: "onnx", "checkpoint", "gguf", "tflite". Valid until the process ends.
+  /// The key of the format: "onnx", "safetensors", "gguf", "tflite". Valid until the process ends.
   std::string_view format() const noexcept;
 
   /// The tensors of the float model: first the quantized ones, in the order of the file, then those

@@ -11,6 +11,7 @@
 
 #include "c_api/call.h"
 #include "files.h"
+#include "format/safetensors/bytes.h"
 
 namespace dequant::testing::c {
 namespace {
@@ -69,6 +70,13 @@ TEST_F(CModelTest, ListsAndReads) {
   std::vector<float> y(96);
   EXPECT_TRUE(succeeds(read(model, 0, y)));
   EXPECT_EQ(y, gguf_floats(3));
+}
+
+// The headers call the key "safetensors".
+TEST_F(CModelTest, TheFormatOfACheckpointIsSafetensors) {
+  const std::string file = scratch_.write(
+      "a.safetensors", safetensors_file(safetensors_text("F32", "[1]", "[0,4]"), "abcd"));
+  EXPECT_STREQ(dequant_model_format(open(file).get()), "safetensors");
 }
 
 TEST_F(CModelTest, ReadsByOptions) {
@@ -162,6 +170,24 @@ TEST_F(CModelTest, OpenRefusesAndSetsNull) {
   EXPECT_TRUE(is_invalid(
       call([&](auto* e) { return dequant_model_open(file.c_str(), nullptr, nullptr, e); }),
       "model: null"));
+}
+
+TEST_F(CModelTest, ConvertRefusesAFlagWithAValueAndWritesNothing) {
+  const std::string in = scratch_.write("in.onnx", onnx_model_with_an_input());
+  const std::string out = scratch_.path("out.onnx");
+  auto options = sized<dequant_model_convert_options>();
+  dequant_model_option flag{"strip-qdq", "false"};
+  options.options = &flag;
+  options.option_count = 1;
+  const auto convert = [&] {
+    return call([&](auto* error) {
+      return dequant_model_convert(in.c_str(), out.c_str(), &options, nullptr, error);
+    });
+  };
+  EXPECT_TRUE(is_invalid(convert(), "strip-qdq is a flag, which has no value: \"false\""));
+  EXPECT_FALSE(std::filesystem::exists(out));
+  flag.value = "";
+  EXPECT_TRUE(succeeds(convert()));
 }
 
 TEST_F(CModelTest, ReadRefusesWrongArgumentsBeforeTheFirstWrite) {
