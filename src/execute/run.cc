@@ -9,6 +9,7 @@
 #include "execute/check.h"
 #include "execute/chunk.h"
 #include "execute/float_environment.h"
+#include "execute/region_jobs.h"
 #include "execute/tasks.h"
 #include "execute/way.h"
 #include "kernel/targets.h"
@@ -40,13 +41,12 @@ int64_t first_scale(const Slices& slices) {
 /// Bytes of an element of y.
 int64_t y_width(const Plan& plan) { return traits(plan.output).format.bits / 8; }
 
-/// Runs the chunks as tasks of the caller's executor. Fails if the executor left a task out: y then
-/// has elements that nobody wrote.
-Status run_parallel(const Job& job, const Executor& executor) {
+/// Runs chunk(context, i) for every i below `chunks` as tasks of the caller's executor. Fails if
+/// the executor left a task out: y then has elements that nobody wrote.
+Status run_parallel(Executor::Task chunk, void* context, size_t chunks, const Executor& executor) {
   // Restores the floating-point state of this thread, which an executor may change.
   const FloatEnvironment environment;
-  const auto run_one = [](void* self, size_t i) { run_chunk(*static_cast<const Job*>(self), i); };
-  Tasks tasks(run_one, const_cast<Job*>(&job), static_cast<size_t>(job.way.chunks));
+  Tasks tasks(chunk, context, chunks);
   executor.parallel_for(executor.self, tasks.count(), Tasks::run, &tasks);
   const size_t finished = tasks.finished();
   if (finished == tasks.count()) return {};
@@ -73,22 +73,32 @@ int64_t x_byte(const Plan& plan, const Slices& slices) {
   return numbers_codes(plan) ? x_bytes_of(plan, slices.x).begin : 0;
 }
 
+Way way_of_work(const Plan& plan, const Table& table, const Buffers& buffers, const Work& work,
+                Stores stores) {
+  return way_of(plan, table,
+                {work.elements, work.y_elements * y_width(plan), stores,
+                 reinterpret_cast<uintptr_t>(buffers.y.data()), work.region});
+}
+
+void run_here(const Job& job) {
+  for (int64_t i = 0; i < job.way.chunks; ++i) run_chunk(job, static_cast<size_t>(i));
+}
+
 Status run_chunks(const Plan& plan, const Buffers& buffers, const Work& work,
                   const RunOptions& options) {
   const Table& table = active_table();
-  const Way way = way_of(plan, table,
-                         {work.elements, work.y_elements * y_width(plan), options.stores,
-                          reinterpret_cast<uintptr_t>(buffers.y.data()), work.region});
-  const Job job{plan, buffers,     table,      work.elements, work.first_scale,
-                way,  work.region, work.x_byte};
-  if (way.chunks > 1 && options.executor.parallel_for != nullptr) {
-    return run_parallel(job, options.executor);
+  const Way way = way_of_work(plan, table, buffers, work, options.stores);
+  Job job{plan, buffers, table, work.elements, work.first_scale, way, nullptr, work.x_byte};
+  if (way.chunks <= 1 || options.executor.parallel_for == nullptr) {
+    run_here(job);
+    return {};
   }
-  for (int64_t i = 0; i < way.chunks; ++i) run_chunk(job, static_cast<size_t>(i));
-  return {};
+  const auto run_one = [](void* self, size_t i) { run_chunk(*static_cast<const Job*>(self), i); };
+  return run_parallel(run_one, &job, static_cast<size_t>(way.chunks), options.executor);
 }
 
-/// Runs a range of a strided plan, region by region. `slices` says what the buffers hold.
+/// Runs a range of a strided plan, region by region. `slices` says what the buffers hold. Threads
+/// share the regions of several chunks.
 Status run_regions(const Plan& plan, Range elements, const Slices& slices, int64_t y_elements,
                    const Buffers& buffers, const RunOptions& options) {
   Offsets start = origin_of(plan);
@@ -98,16 +108,24 @@ Status run_regions(const Plan& plan, Range elements, const Slices& slices, int64
   start.zero_point -= slices.zero_point.begin;
   start.y -= slices.y.begin;
   start.group_index -= slices.group_index.begin;
-  Status done;
+  const Table& table = active_table();
+  RegionJobs shared;
   Spans(plan, elements).for_each([&](const Span& span) {
     const Regions regions(plan, span, start);
-    for (size_t i = 0; i < regions.count() && done; ++i) {
+    for (size_t i = 0; i < regions.count(); ++i) {
       const Region region = regions[i];
       const Work work{{0, region.elements()}, 0, y_elements, &region, x_byte(plan, slices)};
-      done = run_chunks(plan, buffers, work, options);
+      const Way way = way_of_work(plan, table, buffers, work, options.stores);
+      const Job job{plan, buffers, table, work.elements, 0, way, &region, work.x_byte};
+      if (way.chunks > 1 && options.executor.parallel_for != nullptr && !shared.is_full()) {
+        shared.add(job);
+      } else {
+        run_here(job);
+      }
     }
   });
-  return done;
+  if (shared.chunks() == 0) return {};
+  return run_parallel(RegionJobs::run, &shared, shared.chunks(), options.executor);
 }
 
 /// Runs elements of a packed plan whose first code starts within a byte, up to eight: all elements

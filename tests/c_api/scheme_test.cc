@@ -72,6 +72,55 @@ void rejects_buffers(const char* word, void (*change)(Fp8&)) {
   EXPECT_EQ(fp8.y, (std::array<float, 6>{}));
 }
 
+/// Calls of a parallel_for that does all its tasks and returns `code`.
+struct CountedCalls {
+  int code;
+  int calls = 0;
+
+  static int parallel_for(void* self, size_t count, dequant_task task, void* context) {
+    for (size_t i = 0; i < count; ++i) task(context, i);
+    ++static_cast<CountedCalls*>(self)->calls;
+    return static_cast<CountedCalls*>(self)->code;
+  }
+};
+
+// Each of the four regions of such a tensor that has several tasks had a call, also after a
+// failure.
+TEST(CScheme, CallsParallelForOnceForWholeAndShortBlocks) {
+  const std::array<int64_t, 2> shape{1500, 1500};
+  const std::array<int64_t, 2> grid{2, 2};
+  Fp8 fp8;
+  fp8.tensors = {{{"weight_scale", {DEQUANT_FLOAT32, 2, grid.data()}},
+                  {"weight", {DEQUANT_FLOAT8E4M3FN, 2, shape.data()}}}};
+  fp8.options = {{{"block", "1000,1000"}}};
+  const Planned planned(fp8.node);
+  ASSERT_EQ(planned.code, DEQUANT_OK) << planned.error.message;
+  constexpr size_t kCount = 1500 * 1500;
+  const Memory codes(kCount, 0x38);
+  std::vector<float> y(kCount);
+  fp8.data[1] = codes.data();
+  fp8.bytes[1] = kCount;
+  fp8.buffers.y = y.data();
+  fp8.buffers.y_bytes = kCount * sizeof(float);
+  for (const int code : {0, 3}) {
+    CountedCalls counted{code};
+    auto options = sized<dequant_options>();
+    options.parallel_for = CountedCalls::parallel_for;
+    options.self = &counted;
+    const Outcome outcome = call([&](dequant_error* error) {
+      return dequant_run_scheme(planned.plan, &fp8.buffers, &options, error);
+    });
+    EXPECT_EQ(counted.calls, 1);
+    if (code == 0) {
+      EXPECT_TRUE(succeeds(outcome));
+      EXPECT_EQ(y.front(), 0.5F);
+      EXPECT_EQ(y.back(), 1.0F);
+    } else {
+      EXPECT_TRUE(is_invalid(outcome, "parallel_for: returned 3 after"));
+    }
+  }
+}
+
 TEST(CScheme, GivesTheFloatsOfTheScheme) {
   Fp8 fp8;
   const Planned planned(fp8.node);

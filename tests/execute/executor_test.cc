@@ -108,6 +108,55 @@ TEST(Executor, IsAcceptedExactlyWhenEveryTaskRan) {
   }
 }
 
+/// `rank` dimensions of blocks of 11 whose last is short: 2^rank regions, one or more chunks each.
+Plan short_blocks(int rank) {
+  Plan plan{.input = Element::float8e4m3fn, .granularity = Granularity::strided};
+  int64_t elements = 1, blocks = 1;
+  for (int d = 0; d < rank; ++d, elements *= 21, blocks *= 2) {
+    plan.dimensions.insert(
+        plan.dimensions.begin(),
+        {.size = 21, .x = elements, .scale = blocks, .y = elements, .block = 11});
+  }
+  return plan;
+}
+
+TEST(Executor, IsCalledOnceForAllRegionsOfAStridedPlan) {
+  const Plan plan = short_blocks(5);
+  const auto count = static_cast<size_t>(element_count(plan));
+  Bytes x(count);
+  for (size_t i = 0; i < count; ++i) x[i] = static_cast<std::byte>(i % 120);
+  std::vector<float> scale(32);
+  for (size_t i = 0; i < scale.size(); ++i) scale[i] = 0.25F * static_cast<float>(i + 1);
+  const auto run_by = [&](const Executor& executor) {
+    Bytes y(4 * count);
+    EXPECT_TRUE(run(plan, {x, std::as_bytes(std::span(scale)), {}, y}, {.executor = executor}));
+    return y;
+  };
+  int calls = 0;
+  const Bytes y = run_by({[](void* self, size_t tasks, Executor::Task task, void* context) {
+                            ++*static_cast<int*>(self);
+                            while (tasks-- > 0) task(context, tasks);
+                          },
+                          &calls});
+  EXPECT_EQ(calls, 1);
+  EXPECT_TRUE(y == run_by(sequential_executor()));
+}
+
+TEST(Executor, ThatLeavesOutATaskOfARegionIsFoundOutAndNotCalledAgain) {
+  const Plan plan = short_blocks(5);
+  const auto count = static_cast<size_t>(element_count(plan));
+  const Bytes x(count), scale(4 * 32);
+  Bytes y(4 * count);
+  int calls = 0;
+  const Executor executor{[](void* self, size_t tasks, Executor::Task task, void* context) {
+                            ++*static_cast<int*>(self);
+                            for (size_t i = 1; i < tasks; ++i) task(context, i);
+                          },
+                          &calls};
+  EXPECT_TRUE(is_invalid(run(plan, {x, scale, {}, y}, {.executor = executor}), "incomplete"));
+  EXPECT_EQ(calls, 1);
+}
+
 TEST(Executor, GetsAtMost4096TasksHoweverManyChunksThereAre) {
   // Chunks of 2048 columns, one more than there are flags, with a scale for each three.
   constexpr int64_t kColumns = 4096 * 2048 + 1;
