@@ -70,6 +70,11 @@ class Writer : public dense::Job {
   const std::vector<dense::OutputShard>& shards() const override { return layout_.shards; }
   dense::Sources& sources() override { return sources_; }
   bool to_folder() const override { return is_folder(); }
+  /// Also of one file, if the input has one.
+  bool has_index() const override {
+    const bool wanted = layout_.shards.size() > 1 || !groups_.shards().index().empty();
+    return wanted && !layout_.shards.at(0).tensors.empty();
+  }
   Result<std::string> input_hash() const override { return hash_of_input(groups_, false); }
   Status check_unchanged() const override { return groups_.shards().check_unchanged(); }
 
@@ -77,9 +82,7 @@ class Writer : public dense::Job {
     if (!is_folder()) return {};
     for (const OtherFile& other : others_.copied) DEQUANT_CHECK(copy_file(folder, other));
     DEQUANT_CHECK(check_unchanged());
-    const bool has_index = layout_.shards.size() > 1 || !groups_.shards().index().empty();
-    if (has_index && !layout_.shards[0].tensors.empty())
-      DEQUANT_CHECK(folder.write_text(dense::index_name(), dense::index_text(layout_.shards)));
+    DEQUANT_CHECK(folder.write_index());
     if (groups_.config().document().is_null()) return {};
     const bool all = layout_.not_selected.empty() && groups_.unknown().empty();
     const Element dtype = computing_dtype(groups_, options_);
@@ -116,7 +119,7 @@ class Writer : public dense::Job {
   }
 
   dense::OutputFolder output_folder(const std::string& input) const {
-    return {output_, input, layout_.shards, own_.resume, options_.overwrite};
+    return {output_, input, *this, own_.resume, options_.overwrite};
   }
 
   Status write_all(ConvertReport& report) {

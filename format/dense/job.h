@@ -24,6 +24,8 @@ class Job {
   virtual Sources& sources() = 0;
   /// True where the output is a folder with the shards.
   virtual bool to_folder() const = 0;
+  /// True where a folder also gets the index of its shards. The default: if these are several.
+  virtual bool has_index() const { return shards().size() > 1; }
   /// The path of a shard when `output` is complete. The default: in the folder, or the output
   /// itself where there is one shard, else beside it.
   virtual std::string path_of(const OutputShard& shard, const std::string& output) const;

@@ -83,7 +83,7 @@ Status OutputFolder::check_others() const {
                          : "--force writes into it");
     }
     const auto ours = [&](const OutputShard& shard) { return shard.name == name; };
-    const bool index = name == index_name() && shards_.size() > 1;
+    const bool index = name == index_name() && has_index_;
     if (!is_weight(name) || index || std::ranges::any_of(shards_, ours)) continue;
     return failure(ErrorCode::io, "{} has {}, which is no file of this checkpoint: remove it",
                    escaped(path_), escaped(name));
@@ -155,6 +155,10 @@ Status OutputFolder::write_all(TensorWriter& tensors, int64_t other_bytes, int64
     ++complete;
   }
   return {};
+}
+
+Status OutputFolder::write_index() const {
+  return has_index_ ? write_text(index_name(), index_text(shards_)) : Status();
 }
 
 Status OutputFolder::write_text(const std::string& name, std::string_view text) const {

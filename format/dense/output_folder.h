@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "format/dense/job.h"
 #include "format/dense/tensor_writer.h"
 
 namespace dequant::format::dense {
@@ -19,11 +20,12 @@ class OutputFolder {
   /// The arguments must outlive the object.
   /// `input` identifies the files that are read and their contents; it is only compared. With
   /// `resume` the conversion continues another.
-  OutputFolder(std::string path, const std::string& input, const std::vector<OutputShard>& shards,
-               bool resume, Overwrite overwrite)
+  OutputFolder(std::string path, const std::string& input, const Job& job, bool resume,
+               Overwrite overwrite)
       : path_(std::move(path)),
         input_(input),
-        shards_(shards),
+        shards_(job.shards()),
+        has_index_(job.has_index()),
         resume_(resume),
         overwrite_(overwrite) {}
 
@@ -44,6 +46,8 @@ class OutputFolder {
   /// Overwrite::replace, that it has no weights of another model. Fails with io.
   Status check_others() const;
 
+  /// Writes the index of the shards where the job has one.
+  Status write_index() const;
   /// Writes a text file.
   Status write_text(const std::string& name, std::string_view text) const;
 
@@ -66,6 +70,7 @@ class OutputFolder {
   const std::string path_;
   const std::string& input_;
   const std::vector<OutputShard>& shards_;
+  const bool has_index_;
   const bool resume_;
   const Overwrite overwrite_;
   bool made_ = false;  ///< by open()

@@ -93,7 +93,7 @@ Status WorkFolder::check_output(Overwrite overwrite) const {
   if (overwrite == Overwrite::replace && job_.may_replace()) {
     if (!job_.to_folder()) return {};
     const std::string input;  // only resumed conversions compare it
-    return OutputFolder(output_, input, job_.shards(), false, overwrite).check_others();
+    return OutputFolder(output_, input, job_, false, overwrite).check_others();
   }
   if (!job_.to_folder()) {
     for (const std::string& path : job_.names(output_)) {

@@ -119,7 +119,7 @@ class Share {
     for (const OutputShard& shard : job_.shards())
       DEQUANT_CHECK(folder_.move(shard, options_.overwrite));
     DEQUANT_TRY(const std::string input, job_.input_hash());
-    const OutputFolder rest(output_, input, job_.shards(), false, Overwrite::replace);
+    const OutputFolder rest(output_, input, job_, false, Overwrite::replace);
     DEQUANT_CHECK(job_.write_rest(rest));
     DEQUANT_CHECK(job_.check_unchanged());
     report_.complete = true;

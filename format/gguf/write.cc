@@ -83,8 +83,7 @@ class Writer : public dense::Job {
 
   Status write_rest(const dense::OutputFolder& folder) override {
     if (!to_folder()) return {};
-    if (layout_.shards.size() > 1)
-      DEQUANT_CHECK(folder.write_text(dense::index_name(), dense::index_text(layout_.shards)));
+    DEQUANT_CHECK(folder.write_index());
     return layout_.config ? folder.write_text("config.json", layout_.config->text) : Status();
   }
 
@@ -118,7 +117,7 @@ class Writer : public dense::Job {
   }
 
   dense::OutputFolder output_folder(const std::string& input) const {
-    return {output_, input, layout_.shards, own_.resume, options_.overwrite};
+    return {output_, input, *this, own_.resume, options_.overwrite};
   }
 
   /// Of the files, where the output is no folder.

@@ -291,6 +291,19 @@ def test_a_folder_that_is_not_empty_is_not_written_to_without_force(folder):
     assert (folder.out / "model.safetensors").read_bytes() == before
 
 
+def test_force_takes_the_index_of_one_file_for_its_own(folder):
+    """It was refused as no file of the checkpoint."""
+    folder.file(weight())
+    folder.index({name: "model.safetensors" for name in weight()})
+    folder.convert()
+    assert (folder.out / "model.safetensors.index.json").exists()
+    before = {path.name: path.read_bytes() for path in folder.out.iterdir()}
+    folder.convert("--force")
+    assert {path.name: path.read_bytes() for path in folder.out.iterdir()} == before
+    (folder.path / "model.safetensors.index.json").unlink()  # the output has no index then
+    assert "has model.safetensors.index.json" in folder.convert("--force", code=5).stderr
+
+
 def test_weights_of_another_checkpoint_are_never_left_in_the_output(folder):
     folder.file(weight())
     folder.out.mkdir()
