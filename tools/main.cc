@@ -37,7 +37,9 @@ int exit_code(ErrorCode code) {
 
 int report(const Error& error) {
   // Does not throw and does not allocate: memory may be exhausted, and standard error closed.
-  const char* const advice = error.system == EEXIST ? "; --force replaces it" : "";
+  const char* const advice = error.system == EEXIST      ? "; --force replaces it"
+                             : error.system == ENOTEMPTY ? "; --force writes into it"
+                                                         : "";
   std::fprintf(stderr, "dequant: error: %s%s\n", error.message.c_str(), advice);
   return exit_code(error.code);
 }

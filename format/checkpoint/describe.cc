@@ -49,7 +49,7 @@ class Description {
   void add_rounded(int64_t count, Element output) {
     if (count == 0) return;
     report.warnings.push_back(
-        fmt::format("{} tensors that are not quantized are rounded to {}, as --others same demands",
+        fmt::format("{} tensors that are not quantized are rounded to {}, as others same demands",
                     count, name(output)));
   }
 

@@ -42,6 +42,11 @@ bool is_weight(std::string_view name) {
                      [&](std::string_view end) { return name.ends_with(end); });
 }
 
+Error not_empty(const std::string& folder, std::string_view advice) {
+  return {ErrorCode::io, fmt::format("{} exists and is not empty{}", escaped(folder), advice),
+          ENOTEMPTY};
+}
+
 std::string OutputFolder::state() const {
   return nlohmann::ordered_json{
              {"dequant", DEQUANT_VERSION}, {"input", input_}, {"output", hash_of_output(shards_)}}
@@ -76,11 +81,9 @@ Status OutputFolder::check_others() const {
                      escaped(path_));
     }
     if (overwrite_ == Overwrite::refuse) {
-      return failure(ErrorCode::io, "{} exists and is not empty; {}", escaped(path_),
-                     is_taken(path_of(kState))
-                         ? "--resume continues the conversion that was interrupted there, --force "
-                           "begins again"
-                         : "--force writes into it");
+      return not_empty(path_, is_taken(path_of(kState))
+                                  ? "; resume continues the conversion that was interrupted there"
+                                  : "");
     }
     const auto ours = [&](const OutputShard& shard) { return shard.name == name; };
     const bool index = name == index_name() && has_index_;
@@ -107,8 +110,8 @@ Status OutputFolder::check_state() const {
     const nlohmann::json* value = found->is_object() ? member(*found, key) : nullptr;
     if (value != nullptr && *value == wanted.at(key)) continue;
     return failure(ErrorCode::invalid_argument,
-                   "{}: the conversion cannot be resumed, as {} changed since it began; --force "
-                   "begins again",
+                   "{}: the conversion cannot be resumed, as {} changed since it began: begin "
+                   "again without resume",
                    escaped(path_), what);
   }
   return {};

@@ -76,6 +76,9 @@ class OutputFolder {
   bool made_ = false;  ///< by open()
 };
 
+/// The error, with the system's ENOTEMPTY, of an output that may be replaced only on request.
+Error not_empty(const std::string& folder, std::string_view advice = {});
+
 /// True for names of files with weights, or with the index of such files.
 bool is_weight(std::string_view name);
 

@@ -108,8 +108,7 @@ Status WorkFolder::check_output(Overwrite overwrite) const {
   std::error_code e;
   for (std::filesystem::directory_iterator at(output_, e), end; !e && at != end; at.increment(e)) {
     if (at->path().filename() == std::filesystem::path(path_).filename()) continue;
-    return failure(ErrorCode::io, "{} exists and is not empty; --force writes into it",
-                   escaped(output_));
+    return not_empty(output_);
   }
   if (e) return failure(ErrorCode::io, "{}: {}", escaped(output_), e.message());
   return {};

@@ -104,7 +104,7 @@ class Differ {
     const Shape shape = pair.a->shape;
     const std::optional<int64_t> axis = axis_of(shape);
     if (Comparison::memory_for_channels(shape, axis) > options_.stream.memory / 4) {
-      return failure(ErrorCode::limit, "{} channels of axis {} do not fit a quarter of --mem",
+      return failure(ErrorCode::limit, "{} channels of axis {} do not fit a quarter of the memory",
                      shape[static_cast<size_t>(*axis)], *axis);
     }
     const int64_t most = elements_of_a_band(options_.stream.memory);

@@ -75,7 +75,7 @@ ConvertReport report_of(const Parts& parts, const Uses& uses, const Layout& layo
   }
   if (rounded > 0) {
     report.warnings.push_back(
-        fmt::format("{} tensors that are not quantized are converted to {}, as --others same "
+        fmt::format("{} tensors that are not quantized are converted to {}, as others same "
                     "demands",
                     rounded, name(output)));
   }

@@ -190,6 +190,18 @@ TEST_F(CModelTest, ConvertRefusesAFlagWithAValueAndWritesNothing) {
   EXPECT_TRUE(succeeds(convert()));
 }
 
+// The message advised --force, which only the command line has.
+TEST_F(CModelTest, ConvertToAFolderThatIsNotEmptyNamesNoFlagOfTheCommandLine) {
+  const std::string in = gguf(), out = scratch_.path("out");
+  std::filesystem::create_directory(out);
+  scratch_.write("out/file", "x");
+  const Outcome outcome = call([&](auto* error) {
+    return dequant_model_convert(in.c_str(), out.c_str(), nullptr, nullptr, error);
+  });
+  EXPECT_TRUE(fails(outcome, DEQUANT_IO, "out exists and is not empty"));
+  EXPECT_THAT(outcome.message, ::testing::EndsWith("not empty"));
+}
+
 TEST_F(CModelTest, ReadRefusesWrongArgumentsBeforeTheFirstWrite) {
   const OpenModel model = open(gguf());
   std::vector<float> y(95, 7);

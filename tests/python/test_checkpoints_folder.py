@@ -286,7 +286,7 @@ def test_a_folder_that_is_not_empty_is_not_written_to_without_force(folder):
     folder.out.mkdir()
     folder.convert()  # an empty one is
     before = (folder.out / "model.safetensors").read_bytes()
-    assert "not empty" in folder.convert(code=5).stderr
+    assert "out exists and is not empty; --force writes into it\n" in folder.convert(code=5).stderr
     folder.convert("--force")
     assert (folder.out / "model.safetensors").read_bytes() == before
 
