@@ -39,7 +39,6 @@ char* copy_of(const std::string& text) {
 }
 
 Status convert(const char* input, const char* output, const Given* given, char** report) {
-  if (report != nullptr) *report = nullptr;
   DEQUANT_TRY(const std::string from, text_of("input", input));
   DEQUANT_TRY(const std::string to, text_of("output", output));
   ConvertModelOptions options;
@@ -61,6 +60,7 @@ Status convert(const char* input, const char* output, const Given* given, char**
 dequant_code dequant_model_convert(const char* input, const char* output,
                                    const dequant_model_convert_options* options, char** report,
                                    dequant_error* error) {
+  if (report != nullptr) *report = nullptr;  // as of dequant_model_open
   return dequant::c_api::guarded(
       error, [&] { return dequant::model_library::convert(input, output, options, report); });
 }

@@ -20,10 +20,8 @@ Status check_model(const dequant_model* model) {
   return {};
 }
 
-/// Sets *model to null first, so that a caller who ignores the error closes nothing.
 Status open(const char* path, const dequant_model_open_options* given, dequant_model** model) {
   if (model == nullptr) return invalid("model: null");
-  *model = nullptr;
   DEQUANT_TRY(const std::string file, text_of("path", path));
   OpenModelOptions options;
   if (given != nullptr) {
@@ -142,6 +140,8 @@ using dequant::model_library::guarded;
 
 dequant_code dequant_model_open(const char* path, const dequant_model_open_options* options,
                                 dequant_model** model, dequant_error* error) {
+  // First of all, so that a caller who ignores any error closes nothing.
+  if (model != nullptr) *model = nullptr;
   return guarded(error, [&] { return dequant::model_library::open(path, options, model); });
 }
 

@@ -202,6 +202,22 @@ TEST_F(CModelTest, ConvertToAFolderThatIsNotEmptyNamesNoFlagOfTheCommandLine) {
   EXPECT_THAT(outcome.message, ::testing::EndsWith("not empty"));
 }
 
+// They stayed as they were.
+TEST_F(CModelTest, OutputsAreNullAfterAnErrorOfAWrongSize) {
+  const std::string in = gguf(), out = scratch_.path("out.gguf");
+  auto error = sized<dequant_error>();
+  error.struct_size = 8;
+  int anything = 0;
+  auto* model = reinterpret_cast<dequant_model*>(&anything);
+  EXPECT_EQ(dequant_model_open(in.c_str(), nullptr, &model, &error), DEQUANT_INVALID_ARGUMENT);
+  EXPECT_EQ(model, nullptr);
+  auto* report = reinterpret_cast<char*>(&anything);
+  EXPECT_EQ(dequant_model_convert(in.c_str(), out.c_str(), nullptr, &report, &error),
+            DEQUANT_INVALID_ARGUMENT);
+  EXPECT_EQ(report, nullptr);
+  EXPECT_FALSE(std::filesystem::exists(out));
+}
+
 TEST_F(CModelTest, ReadRefusesWrongArgumentsBeforeTheFirstWrite) {
   const OpenModel model = open(gguf());
   std::vector<float> y(95, 7);
