@@ -165,6 +165,11 @@ Status run_packed_range(const Plan& plan, Range elements, const Slices& slices, 
   return run_chunks(plan, rest, {elements, first, y_elements}, options);
 }
 
+/// True for all elements of a tensor that has any: the range of an empty one needs no parameters.
+bool is_whole(const Plan& plan, Range elements) {
+  return elements.end != 0 && elements == Range{0, element_count(plan)};
+}
+
 /// Checks the buffers and runs a range; plan and range are checked. `counts` are the elements that
 /// the buffers must hold, the first of them where `slices` begin.
 Status run_checked(const Plan& plan, Range elements, const Slices& slices, const Extents& counts,
@@ -192,9 +197,9 @@ Status run(const Plan& plan, const Buffers& buffers, const RunOptions& options) 
 Status check_sizes(const Plan& plan, Range elements, const Buffers& buffers) {
   DEQUANT_CHECK(check_plan(plan));
   DEQUANT_CHECK(check_range(plan, elements));
-  const bool is_whole = elements == Range{0, element_count(plan)};
-  const Slices slices = is_whole ? Slices{} : slices_of(plan, elements);
-  const Extents counts = is_whole ? extents(plan) : lengths_of(slices);
+  const bool whole = is_whole(plan, elements);
+  const Slices slices = whole ? Slices{} : slices_of(plan, elements);
+  const Extents counts = whole ? extents(plan) : lengths_of(slices);
   return check_buffer_sizes(plan, {counts, slices.x.begin}, buffers);
 }
 
@@ -203,7 +208,7 @@ Status run_range(const Plan& plan, Range elements, const Buffers& buffers,
   DEQUANT_CHECK(check_plan(plan));
   DEQUANT_CHECK(check_range(plan, elements));
   // For the whole tensor run() checks all zero points.
-  if (elements == Range{0, element_count(plan)}) return run(plan, buffers, options);
+  if (is_whole(plan, elements)) return run(plan, buffers, options);
   const Slices slices = slices_of(plan, elements);
   return run_checked(plan, elements, slices, lengths_of(slices), buffers, options);
 }

@@ -183,6 +183,28 @@ TEST(RunRange, AnEmptyRangeNeedsNoMemory) {
   EXPECT_TRUE(run_range(plan, {96, 96}, {}));
 }
 
+// The range {0, 0} of an empty tensor demanded all scales.
+TEST(RunRange, OfAnEmptyTensorTakesBuffersOfJustItsSlices) {
+  const std::array<std::byte, 4> memory{};
+  const std::span<const std::byte> nothing(memory.data(), size_t{0});
+  std::array<std::byte, 4> results{};
+  for (const Element x : {int8, float8e4m3fn}) {
+    for (const int64_t axis : {0, 1, 4}) {
+      const Plan plan{.input = x,
+                      .has_zero_point = true,
+                      .granularity = axis == 0 ? Granularity::per_tensor : Granularity::per_axis,
+                      .axis = std::max<int64_t>(axis, 1),
+                      .inner = 0};
+      const Slices slices = slices_of(plan, {0, 0});
+      ASSERT_EQ(slices.scale.begin, slices.scale.end);
+      const Buffers buffers{nothing, nothing, nothing, std::span(results).first(0)};
+      EXPECT_TRUE(testing::succeeds(run_range(plan, {0, 0}, buffers)));
+      EXPECT_TRUE(testing::succeeds(check_sizes(plan, {0, 0}, buffers)));
+      EXPECT_TRUE(is_invalid(run(plan, buffers), "scale: 0 bytes given"));
+    }
+  }
+}
+
 TEST(RunRange, RejectsRangesOutsideTheTensor) {
   Random random(4);
   const Example e = random_example(random, {.x = {100}, .scale = {}}, {.zero_point = false});
