@@ -233,10 +233,10 @@ typedef struct dequant_scheme {
   size_t struct_size;
   const char* name;                     /* of the scheme: "fp8" */
   const dequant_scheme_tensor* tensors; /* in any order */
-  size_t tensor_count;
+  size_t tensor_count;                  /* at most 64 */
   const dequant_scheme_option* options; /* may be NULL if there are none */
-  size_t option_count;
-  dequant_element output; /* DEQUANT_FLOAT32, DEQUANT_FLOAT16 or DEQUANT_BFLOAT16 */
+  size_t option_count;                  /* at most 64 */
+  dequant_element output;               /* DEQUANT_FLOAT32, DEQUANT_FLOAT16 or DEQUANT_BFLOAT16 */
 } dequant_scheme;
 
 /* ---- Plans ----------------------------------------------------------------------------------- */
@@ -247,7 +247,9 @@ typedef struct dequant_plan dequant_plan;
 
 /* Each of these checks a node against its specification and sets *plan to a new plan, which the
  * caller frees with dequant_plan_free. On failure *plan is NULL: DEQUANT_INVALID_ARGUMENT if the
- * node breaks a rule, DEQUANT_UNSUPPORTED if it is legal but not served, DEQUANT_OUT_OF_MEMORY. */
+ * node breaks a rule, DEQUANT_UNSUPPORTED if it is legal but not served, DEQUANT_LIMIT if a tensor
+ * has more dimensions, or a dequant_scheme more entries, than this header allows,
+ * DEQUANT_OUT_OF_MEMORY. */
 DEQUANT_EXPORT dequant_code dequant_plan_onnx(const dequant_onnx* node, dequant_plan** plan,
                                               dequant_error* error);
 DEQUANT_EXPORT dequant_code dequant_plan_microsoft(const dequant_microsoft* node,

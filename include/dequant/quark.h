@@ -21,7 +21,7 @@ struct Dequantize {
   /// float32, float16 or bfloat16: of int8 one, or [out]; of 4 bits [ceil(in / group_size), out].
   TensorType weight_scale;
   /// Of int8 the type of weight and the shape of weight_scale; of 4 bits int32 [groups, out / 8],
-  /// packed as weight. Absent: 0.
+  /// packed as weight. Absent: 0; uint4 needs one.
   std::optional<TensorType> weight_zero_point = {};
   int64_t group_size = 0;  ///< of 4 bits: inputs that share a scale
   Element output = Element::bfloat16;

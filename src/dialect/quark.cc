@@ -106,7 +106,8 @@ Result<Dense> dense_of(const Dequantize& node) {
 constexpr std::array kInputs{
     SchemeInput{"weight", true, "int8 [out, in], or int32 [in, out / 8]"},
     SchemeInput{"weight_scale", true, "float32, float16 or bfloat16: one, [out] or [groups, out]"},
-    SchemeInput{"weight_zero_point", false, "int8 as weight_scale, or int32 [groups, out / 8]"},
+    SchemeInput{"weight_zero_point", false,
+                "int8 as weight_scale, or int32 [groups, out / 8]; uint4 needs it"},
 };
 /// In the order of DType.
 constexpr std::array<std::string_view, 3> kDTypes{"int8", "int4", "uint4"};

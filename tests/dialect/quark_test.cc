@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "dequant/scheme.h"
 #include "node.h"
 #include "support/expect_error.h"
 #include "support/float_bits.h"
@@ -111,6 +114,14 @@ TEST(Quark, Int8HasOneScaleOrOneForEachRow) {
     EXPECT_EQ(got, rows ? (std::vector<float>{-255, -127, 12, 256})
                         : (std::vector<float>{-255, -127, -122, 0}));
   }
+}
+
+// The list had a zero point that is never needed.
+TEST(Quark, TheListOfSchemesSaysThatUint4NeedsAZeroPoint) {
+  const auto quark = std::ranges::find(schemes(), "quark", &Scheme::name);
+  ASSERT_NE(quark, schemes().end());
+  EXPECT_EQ(quark->inputs.back().name, "weight_zero_point");
+  EXPECT_TRUE(quark->inputs.back().what.ends_with("uint4 needs it"));
 }
 
 TEST(Quark, ShapesAreThoseOfWordsAndGroups) {
