@@ -33,8 +33,8 @@ class Folder:
     def config(self, document):
         (self.path / "config.json").write_text(json.dumps(document))
 
-    def file(self, entries, name="model.safetensors"):
-        return safetensors(self.path / name, entries)
+    def file(self, entries, name="model.safetensors", metadata=None):
+        return safetensors(self.path / name, entries, metadata)
 
     def index(self, weight_map):
         (self.path / "model.safetensors.index.json").write_text(

@@ -145,6 +145,22 @@ def test_factors_of_inputs_are_reported(folder):
     assert tensors(folder.out).keys() == {"w.weight"}
 
 
+@pytest.mark.parametrize("key", ["quantization_config", "_quantization_metadata"])
+def test_scales_of_nvfp4_that_may_be_swizzled_were_read_as_rows(folder, key):
+    """ModelOpt's files for ComfyUI, whose metadata do not say whether scales are swizzled."""
+    config(folder, {"quant_algo": "NVFP4"})
+    folder.file(nvfp4(), metadata={"format": "pt", key: "{}"})
+    for options in ([], ["--keep-unknown"]):
+        folder.refused(4, "tensor w.weight_scale", key, "may be swizzled", options=options)
+
+
+def test_one_scale_in_a_file_for_comfyui_is_read(folder):
+    config(folder, {"quant_algo": "FP8"})
+    folder.file(fp8(), metadata={"quantization_config": "{}"})
+    folder.convert()
+    assert (values(folder) == bfloat16([2] * 8)).all()
+
+
 def test_products_that_are_rounded_to_fp8_are_refused(folder, shared):
     source = shared / "checkpoints" / "refuse_modelopt_w4a8_awq"
     for file in ("config.json", "hf_quant_config.json", "model.safetensors"):

@@ -12,9 +12,9 @@ from support import dequant
 ROWS, COLUMNS, BLOCK = 130, 136, 128
 
 
-def safetensors(path, tensors):
+def safetensors(path, tensors, metadata=None):
     """Name -> (type of the file, array)."""
-    header, data = {}, b""
+    header, data = {} if metadata is None else {"__metadata__": metadata}, b""
     for name, (dtype, array) in tensors.items():
         raw = array.tobytes()
         header[name] = {"dtype": dtype, "shape": list(array.shape),

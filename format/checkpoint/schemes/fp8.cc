@@ -6,6 +6,7 @@
 #include <bit>
 #include <nlohmann/json.hpp>
 
+#include "format/checkpoint/schemes/comfy_layers.h"
 #include "format/checkpoint/schemes/schemes.h"
 #include "format/io/errors.h"
 
@@ -86,6 +87,7 @@ class Recogniser {
 
   Status run() {
     DEQUANT_TRY(block_, configured_block(groups_.config()));
+    DEQUANT_TRY(comfy_, ComfyLayers::read(groups_));
     for (const Entry& entry : groups_.shards().entries()) {
       const bool packed = entry.dtype() == "I8";  // FP4, two codes in a byte
       if (!is_float8(entry) && !packed) continue;
@@ -93,7 +95,7 @@ class Recogniser {
       if (scale == nullptr || (packed && scale->dtype() != "F8_E8M0")) continue;
       DEQUANT_CHECK(add(entry, *scale, packed));
     }
-    return {};
+    return ComfyLayers::drop_markers(groups_);
   }
 
  private:
@@ -103,11 +105,14 @@ class Recogniser {
       const std::array<Named, 2> tensors{Named{"weight", &weight}, Named{"scale", &scale}};
       return groups_.add(std::move(name), "mx", tensors);
     }
+    DEQUANT_TRY(const Entry* marker, comfy_.marker_of(weight, scale));
     DEQUANT_TRY(const std::string block, block_of(weight, scale));
     const std::array<SchemeOption, 1> options{SchemeOption{"block", block}};
     const std::array<Named, 2> tensors{Named{"weight", &weight}, Named{"weight_scale", &scale}};
-    return groups_.add(std::move(name), "fp8", tensors,
-                       std::span(options).first(block.empty() ? 0 : 1));
+    DEQUANT_TRY(Group group, groups_.group_of(std::move(name), "fp8", tensors,
+                                              std::span(options).first(block.empty() ? 0 : 1)));
+    if (marker != nullptr) group.also.push_back(marker);
+    return groups_.add(std::move(group));
   }
 
   /// The block lengths of all dimensions as text; empty where the shape of the scale is enough.
@@ -134,13 +139,16 @@ class Recogniser {
 
   Groups& groups_;
   std::optional<Lengths> block_;
+  ComfyLayers comfy_;
 };
 
-bool is_own(const Groups& /*groups*/, const Entry& entry) { return is_float8(entry); }
+bool is_own(const Groups& /*groups*/, const Entry& entry) {
+  return is_float8(entry) || ComfyLayers::is_marker(entry);
+}
 
 }  // namespace
 
-const Scheme kFp8{"fp8", kMethods, &is_own,
-                  [](Groups& groups) { return Recogniser(groups).run(); }};
+const Scheme kFp8{"fp8", kMethods, &is_own, [](Groups& groups) { return Recogniser(groups).run(); },
+                  &ComfyLayers::has_metadata};
 
 }  // namespace dequant::format::checkpoint

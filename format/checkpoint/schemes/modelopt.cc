@@ -60,12 +60,24 @@ bool is_quantized(const Entry& weight) {
   return weight.dtype() == "I8" || weight.dtype() == "U8" || weight.dtype().starts_with("F8_");
 }
 
+/// A key of the metadata of files that ModelOpt has made for ComfyUI, where it may have swizzled
+/// the scales of NVFP4: nothing else in a file says so. Empty for other files.
+std::string_view deployment_key(const Shard& shard) {
+  for (const auto& pair : shard.header.metadata()) {
+    if (pair.key() == "quantization_config" || pair.key() == "_quantization_metadata")
+      return pair.key();
+  }
+  return {};
+}
+
 class Recogniser {
  public:
   explicit Recogniser(Groups& groups) : groups_(groups) {}
 
   Status run() {
     DEQUANT_CHECK(read());
+    for (const Shard& shard : groups_.shards().files())
+      deployment_keys_.push_back(deployment_key(shard));
     for (const Entry& entry : groups_.shards().entries()) {
       auto module = is_quantized(entry) ? module_of(entry.name(), kWeight) : std::nullopt;
       if (!module || find(groups_, *module, kScale) == nullptr) continue;
@@ -150,8 +162,15 @@ class Recogniser {
         std::to_string(layout == kPairs ? said.group_size.value_or(0) : 0);
     const std::array options{SchemeOption{"quant_algo", layout},
                              SchemeOption{"group_size", group_size}};
+    const Entry* const scale = find(groups_, module, kScale);
+    if (const auto key = deployment_keys_[scale->shard]; layout == "NVFP4" && !key.empty()) {
+      return failure(ErrorCode::unsupported,
+                     "tensor {}: the metadata of its file have {}, as those of files for ComfyUI, "
+                     "where scales of NVFP4 may be swizzled, and nothing says whether these are",
+                     escaped(scale->name()), key);
+    }
     std::vector<Named> tensors{{"weight", &weight},
-                               {"weight_scale", find(groups_, module, kScale)},
+                               {"weight_scale", scale},
                                {"weight_scale_2", find(groups_, module, kSecondScale)}};
     return groups_.add(std::string(weight.name()), kScheme, tensors, options);
   }
@@ -183,6 +202,7 @@ class Recogniser {
   ModuleList ignored_;                                 ///< of config.json
   ModuleList excluded_;                                ///< of hf_quant_config.json
   std::unordered_map<std::string, Quantized> layers_;  ///< by module, if algorithms differ
+  std::vector<std::string_view> deployment_keys_;      ///< by the index of the file
 };
 
 }  // namespace

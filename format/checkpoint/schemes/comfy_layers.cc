@@ -1,0 +1,151 @@
+// What ComfyUI's files say of their layers.
+#include "format/checkpoint/schemes/comfy_layers.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "format/checkpoint/modules.h"
+#include "format/checkpoint/section.h"
+#include "format/io/errors.h"
+#include "format/json/json.h"
+
+namespace dequant::format::checkpoint {
+namespace {
+
+constexpr std::string_view kMetadata = "_quantization_metadata";
+constexpr std::string_view kMarker = ".comfy_quant";
+constexpr std::string_view kModelMarker = "scaled_fp8";
+constexpr int64_t kMostMarkerBytes = int64_t{1} << 16;
+
+/// A format whose weights have one scale, and the type of these weights.
+struct ScaledFormat {
+  std::string_view name;
+  std::string_view dtype;
+};
+/// ModelOpt writes the same metadata, where it calls the first one "fp8".
+constexpr std::array kScaled{ScaledFormat{"float8_e4m3fn", "F8_E4M3"},
+                             ScaledFormat{"float8_e5m2", "F8_E5M2"},
+                             ScaledFormat{"fp8", "F8_E4M3"}};
+
+/// Formats with scales of blocks, which ComfyUI's own quantizers store in the order of matrix
+/// units: tiles of 128 rows by 4 blocks. Files do not say so, and the sizes of the scales can be
+/// those of rows one after another.
+constexpr std::array<std::string_view, 2> kSwizzled{"mxfp8", "nvfp4"};
+
+/// "scaled_fp8", or "model.diffusion_model.scaled_fp8", of no element or two: ComfyUI reads the
+/// type and the number of elements, not these.
+bool is_model_marker(const Entry& entry) {
+  const std::string_view name = entry.name();
+  const bool named = name == kModelMarker || (name.ends_with(kModelMarker) &&
+                                              name[name.size() - kModelMarker.size() - 1] == '.');
+  const bool floats = entry.dtype().starts_with("F8_") || entry.dtype() == "F32";
+  return named && floats && entry.shape().size() == 1 && entry.shape()[0] <= 2;
+}
+
+}  // namespace
+
+bool ComfyLayers::is_marker(const Entry& entry) {
+  return (entry.name().ends_with(kMarker) && entry.dtype() == "U8") || is_model_marker(entry);
+}
+
+bool ComfyLayers::has_metadata(const Shards& shards) {
+  return std::any_of(shards.files().begin(), shards.files().end(), [](const Shard& shard) {
+    const auto& metadata = shard.header.metadata();
+    return std::any_of(metadata.begin(), metadata.end(),
+                       [](const auto& pair) { return pair.key() == kMetadata; });
+  });
+}
+
+Result<ComfyLayers> ComfyLayers::read(const Groups& groups) {
+  ComfyLayers out;
+  for (const Shard& shard : groups.shards().files()) {
+    for (const auto& pair : shard.header.metadata()) {
+      if (pair.key() == kMetadata) DEQUANT_CHECK(out.read_metadata(groups, pair.value()));
+    }
+  }
+  for (const Entry& entry : groups.shards().entries()) {
+    auto module = entry.dtype() == "U8" ? module_of(entry.name(), kMarker) : std::nullopt;
+    if (module) DEQUANT_CHECK(out.read_marker(groups, entry, *std::move(module)));
+  }
+  return out;
+}
+
+Status ComfyLayers::read_metadata(const Groups& groups, std::string_view text) {
+  const std::string where = fmt::format("metadata {}", kMetadata);
+  const auto json = parse_ordered_json(text);
+  if (!json) return in(where, Error(json.error()));
+  const Section whole(&*json, where);
+  DEQUANT_TRY(const Section layers, whole.object("layers"));
+  if (!whole.has("layers")) return whole.wrong("layers", "an object");
+  for (const auto& [module, value] : whole.find("layers")->items()) {
+    if (!value.is_object()) return layers.wrong(module, "an object");
+    const Section layer(&value, fmt::format("{}: {}", where, escaped(module)));
+    DEQUANT_TRY(const auto format, layer.text("format"));
+    if (!format) return layer.wrong("format", "the name of a format");
+    DEQUANT_CHECK(add(groups, module, {*format}));
+  }
+  return {};
+}
+
+Status ComfyLayers::read_marker(const Groups& groups, const Entry& marker, std::string module) {
+  const std::string where = fmt::format("tensor {}", escaped(marker.name()));
+  DEQUANT_TRY(const auto bytes, groups.shards().read(marker, kMostMarkerBytes));
+  const auto json = parse_ordered_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  if (!json) return in(where, Error(json.error()));
+  const Section layer(&*json, where);
+  DEQUANT_TRY(const auto format, layer.text("format"));
+  if (!format) return layer.wrong("format", "the name of a format");
+  return add(groups, std::move(module), {*format, &marker});
+}
+
+Status ComfyLayers::add(const Groups& groups, std::string module, Layer layer) {
+  const std::string name = std::move(module) + ".weight";
+  const auto scaled = std::find_if(kScaled.begin(), kScaled.end(), [&](const ScaledFormat& format) {
+    return format.name == layer.format;
+  });
+  if (scaled == kScaled.end()) {
+    const bool swizzled =
+        std::find(kSwizzled.begin(), kSwizzled.end(), layer.format) != kSwizzled.end();
+    return failure(ErrorCode::unsupported, "tensor {}: its format in ComfyUI is \"{}\", {}",
+                   escaped(name), escaped(layer.format),
+                   swizzled ? "whose scales are swizzled, which dequant does not read"
+                            : "not one that dequant reads: float8_e4m3fn or float8_e5m2");
+  }
+  const Entry* const weight = groups.find(name);
+  if (weight != nullptr && weight->dtype() != scaled->dtype) {
+    return failure(ErrorCode::malformed, "tensor {}: its format in ComfyUI is \"{}\", and it is {}",
+                   escaped(name), escaped(layer.format), weight->dtype());
+  }
+  const auto [other, added] = layers_.emplace(name, layer);
+  if (added) return {};
+  if (other->second.format != layer.format) {
+    return failure(ErrorCode::malformed, "tensor {}: its formats in ComfyUI are \"{}\" and \"{}\"",
+                   escaped(name), escaped(other->second.format), escaped(layer.format));
+  }
+  if (layer.marker != nullptr) other->second.marker = layer.marker;
+  return {};
+}
+
+Result<const Entry*> ComfyLayers::marker_of(const Entry& weight, const Entry& scale) const {
+  const auto layer = layers_.find(std::string(weight.name()));
+  if (layer == layers_.end()) return nullptr;
+  const Shape shape = scale.shape();
+  if (std::all_of(shape.begin(), shape.end(), [](int64_t size) { return size == 1; }))
+    return layer->second.marker;
+  return failure(ErrorCode::malformed,
+                 "tensor {}: shape [{}], where a weight of the format \"{}\" of ComfyUI has one "
+                 "scale",
+                 escaped(scale.name()), fmt::join(shape, ", "), escaped(layer->second.format));
+}
+
+Status ComfyLayers::drop_markers(Groups& groups) {
+  for (const Entry& entry : groups.shards().entries()) {
+    if (is_model_marker(entry))
+      DEQUANT_CHECK(groups.drop(entry, "it says that weights have scales"));
+  }
+  return {};
+}
+
+}  // namespace dequant::format::checkpoint

@@ -1,0 +1,45 @@
+// What ComfyUI's files say of their layers: the format of each, in the metadata of a file or in a
+// tensor "X.comfy_quant" beside "X.weight"; and an old marker "scaled_fp8" of whole models.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "format/checkpoint/groups.h"
+
+namespace dequant::format::checkpoint {
+
+class ComfyLayers {
+ public:
+  /// True for "X.comfy_quant", a JSON text, and for "scaled_fp8", which has no numbers that count.
+  static bool is_marker(const Entry& entry);
+  /// True where the metadata of a file have the formats of layers.
+  static bool has_metadata(const Shards& shards);
+
+  /// Reads what is there, also nothing. Fails with malformed where texts are not what ComfyUI
+  /// reads, contradict each other, or contradict the type of a weight; with unsupported for a
+  /// format other than FP8 with one scale: scales of MXFP8 and NVFP4 are swizzled.
+  static Result<ComfyLayers> read(const Groups& groups);
+
+  /// The tensor "X.comfy_quant" of a weight that has a format, or null. Fails with malformed where
+  /// the weight has a format and more than one scale.
+  Result<const Entry*> marker_of(const Entry& weight, const Entry& scale) const;
+
+  /// Drops the markers of whole models.
+  static Status drop_markers(Groups& groups);
+
+ private:
+  struct Layer {
+    std::string format;
+    const Entry* marker = nullptr;  ///< "X.comfy_quant"; null: the metadata have the format
+  };
+
+  Status read_metadata(const Groups& groups, std::string_view text);
+  Status read_marker(const Groups& groups, const Entry& marker, std::string module);
+  Status add(const Groups& groups, std::string module, Layer layer);
+
+  std::unordered_map<std::string, Layer> layers_;  ///< by the name of the weight
+};
+
+}  // namespace dequant::format::checkpoint
