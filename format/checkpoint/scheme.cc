@@ -5,6 +5,7 @@
 #include <array>
 #include <string>
 
+#include "format/checkpoint/rotations.h"
 #include "format/checkpoint/schemes/schemes.h"
 #include "format/io/errors.h"
 
@@ -31,6 +32,7 @@ bool is_found(const Scheme& scheme, const Groups& groups) {
 }  // namespace
 
 Status recognise(Groups& groups, bool keep_unknown) {
+  warn_of_rotations(groups);  // before the warnings of single tensors, which may be many
   const std::string method = groups.config().method();
   bool known = method.empty();
   for (const Scheme* scheme : schemes()) {

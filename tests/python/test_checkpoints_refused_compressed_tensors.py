@@ -203,12 +203,6 @@ def test_weights_of_an_unknown_format_may_be_dense(folder):
     assert tensors(folder.out).keys() == {"v.weight"}
 
 
-def test_rotated_weights_are_reported(folder):
-    config(folder, transform_config={"config_groups": {"a": {}}})
-    folder.file(packed())
-    assert "weights are rotated" in folder.convert().stderr
-
-
 @pytest.mark.parametrize("targets", [["w", "Linear"], ["re:w"], ["re:(?=w)."], ["Linear"]])
 def test_a_group_may_name_modules_or_classes_of_these(folder, targets):
     config(folder, {"g": group(INT4, targets)})

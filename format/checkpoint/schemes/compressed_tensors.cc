@@ -65,12 +65,6 @@ class Recogniser {
       if (plain && find(groups_, *plain, kScale) == nullptr) continue;
       DEQUANT_CHECK(add(module_named(groups_, packed ? *std::move(packed) : *std::move(plain))));
     }
-    if (config_.transforms) {
-      groups_.warn(fmt::format(
-          "{}: transform_config: weights are rotated; the dense weights are too, and need the same "
-          "transforms of activations",
-          CtConfig::kWhere));
-    }
     return refuse_other_codes();
   }
 

@@ -147,8 +147,6 @@ Result<CtConfig> CtConfig::read(const Config& config) {
   DEQUANT_TRY(const auto version, section.text("version"));
   DEQUANT_TRY(out.ignored, ModuleList::expressions(section, "ignore"));
   out.words = words_of(version.value_or(""));
-  const ordered_json* transform = section.find("transform_config");
-  out.transforms = transform != nullptr && !transform->empty();
   DEQUANT_TRY(const Section groups, section.object("config_groups"));
   if (!section.has("config_groups")) return out;
   for (const auto& [name, value] : section.find("config_groups")->items()) {

@@ -36,8 +36,7 @@ struct CtConfig {
 
   std::vector<CtGroup> groups;
   ModuleList ignored;
-  std::string_view words;   ///< how versions fill words: "padded", "dense", or empty: not known
-  bool transforms = false;  ///< weights are rotated
+  std::string_view words;  ///< how versions fill words: "padded", "dense", or empty: not known
 
   /// Fails with malformed, and with unsupported for what is not read: other strategies, and sparse
   /// weights.
