@@ -24,14 +24,6 @@ constexpr std::array<std::string_view, 2> kRotating{"rotation", "quarot"};
 constexpr std::array<std::string_view, 3> kTensors{"spinquant_", "shared_input_rotation_",
                                                    ".input_prescale"};
 
-/// False for null, false, and empty texts, lists and objects.
-bool says_something(const ordered_json* value) {
-  if (value == nullptr || value->is_null()) return false;
-  if (value->is_boolean()) return value->get<bool>();
-  if (value->is_string()) return !value->get_ref<const std::string&>().empty();
-  return !value->empty();
-}
-
 bool rotates(const ordered_json& algorithm) {
   const ordered_json* const name = Section(&algorithm, kAlgorithms).find("name");
   return name != nullptr && name->is_string() &&
@@ -68,7 +60,7 @@ void warn_of_key(Groups& groups, std::string_view key) {
 void warn_of_rotations(Groups& groups) {
   const Section section(groups.config().quantization(), "quantization_config");
   for (const std::string_view key : kKeys) {
-    if (says_something(section.find(key))) warn_of_key(groups, key);
+    if (section.says_something(key)) warn_of_key(groups, key);
   }
   if (has_rotating(section.find(kAlgorithms))) warn_of_key(groups, kAlgorithms);
   const Entry* first = nullptr;

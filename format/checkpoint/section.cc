@@ -26,6 +26,14 @@ const ordered_json* Section::find(std::string_view key) const {
 
 bool Section::empty() const { return object_ == nullptr || object_->empty(); }
 
+bool Section::says_something(std::string_view key) const {
+  const ordered_json* value = find(key);
+  if (value == nullptr) return false;
+  if (value->is_boolean()) return value->get<bool>();
+  if (value->is_string()) return !value->get_ref<const std::string&>().empty();
+  return !value->empty();
+}
+
 Error Section::wrong(std::string_view key, std::string_view what) const {
   const ordered_json* value = find(key);
   return failure(ErrorCode::malformed, "{}: {} is {}, not {}", where_, escaped(key),

@@ -25,6 +25,8 @@ class Section {
   const nlohmann::ordered_json* find(std::string_view key) const;
   bool has(std::string_view key) const { return find(key) != nullptr; }
   bool empty() const;
+  /// False for a member that is absent, false, or an empty text, list or object.
+  bool says_something(std::string_view key) const;
 
   Result<std::optional<int64_t>> integer(std::string_view key) const;
   Result<std::optional<bool>> flag(std::string_view key) const;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "format/checkpoint/activations.h"
 #include "format/checkpoint/modules.h"
 #include "format/checkpoint/scheme.h"
 #include "format/io/errors.h"
@@ -12,16 +13,6 @@ namespace dequant::format::checkpoint {
 namespace {
 
 using Names = std::span<const std::string_view>;
-
-/// Ends of the names of tensors that quantize activations or caches, never weights.
-constexpr std::array<std::string_view, 11> kActivations{
-    ".input_scale",       ".input_global_scale",
-    ".input_zero_point",  ".output_scale",
-    ".output_zero_point", ".activation_scale",
-    ".qscale_act",        ".scale_input",
-    ".k_scale",           ".v_scale",
-    ".q_scale",
-};
 
 /// Types of tensors that hold codes, alone or packed.
 constexpr std::array<std::string_view, 10> kCodes{
@@ -100,7 +91,7 @@ Unclaimed decide_on_scale(const Groups& groups, const Entry& entry,
 }  // namespace
 
 Unclaimed decide_on(const Groups& groups, const Entry& entry) {
-  if (ends_in(entry.name(), kActivations))
+  if (quantizes_activations(groups, entry))
     return {.dropped = "it quantizes activations or a cache"};
   for (const ScaleName& names : kScales) {
     if (const auto module = module_of(entry.name(), names.scale))

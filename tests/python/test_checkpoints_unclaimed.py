@@ -94,6 +94,61 @@ def test_options_of_the_other_file_s_format_were_refused(tmp_path):
         assert "keep-unknown is an option of checkpoints, not of ONNX models" in wrong.stderr
 
 
+# Parameters of activations and caches.
+
+EXPERTS = {"e.down": ("F8_E4M3", CODES.reshape(1, 8, 8)),
+           "e.down_scale_inv": ("F32", SCALE.reshape(1, 1, 1))}
+HEADS = ("F32", np.ones(64, np.float32))
+
+
+@pytest.mark.parametrize("end", ["activation_scale", "input_scale"])
+def test_scales_of_the_inputs_of_experts_were_copied(folder, end):
+    """Names of experts have no ".weight", and so none of their scales has a dot before it."""
+    folder.file({**EXPERTS, f"e.down_{end}": ("F32", SCALE), f"e.up_{end}": ("F32", SCALE)})
+    report = json.loads(folder.convert("--json").stdout)
+    assert report["dropped"] == [{"name": f"e.down_{end}",
+                                  "reason": "it quantizes activations or a cache"}]
+    assert names_of(folder) == {"e.down", f"e.up_{end}"}
+
+
+@pytest.mark.parametrize("name", ["q_scale", "k_scale", "v_scale", "attn.q_scale", "attn.k_scale"])
+def test_trained_parameters_were_left_out_as_scales_of_caches(folder, name):
+    folder.file({**weight(), name: HEADS, "l.k_scale": ("F32", np.ones((2, 1, 3), np.float32))})
+    folder.convert()
+    assert names_of(folder) == {"w.weight", name, "l.k_scale"}
+    assert tensors(folder.out)[name][2].tobytes() == HEADS[1].tobytes()
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1), (4, 1, 1)])
+@pytest.mark.parametrize("name", ["attn.k_scale", "attn.k_proj.k_scale", "attn.q_scale"])
+def test_scales_of_caches_are_left_out(folder, name, shape):
+    folder.file({**weight(), name: ("F32", np.ones(shape, np.float32)),
+                 "attn.v_zero_point": ("I8", np.zeros(shape, np.int8))})
+    folder.convert()
+    assert names_of(folder) == {"w.weight"}
+
+
+@pytest.mark.parametrize(("key", "value"), [
+    ("kv_cache_scheme", {"num_bits": 8}), ("kv_cache_quant_algo", "FP8"),
+    ("kv_cache_quant_config", {"*k_proj": {}})])
+def test_scales_of_caches_have_any_shape_where_the_configuration_says_so(folder, key, value):
+    for given, left in ((value, set()), (None, {"attn.k_scale"})):
+        folder.config({"torch_dtype": "bfloat16",
+                       "quantization_config": {"quant_method": "fp8", key: given}})
+        folder.file({**weight(), "attn.k_scale": HEADS})
+        folder.convert("--force")
+        assert names_of(folder) == {"w.weight", *left}
+
+
+def test_the_file_of_modelopt_may_say_that_caches_are_quantized(folder):
+    folder.config({"torch_dtype": "bfloat16"})
+    (folder.path / "hf_quant_config.json").write_text(json.dumps(
+        {"quantization": {"quant_algo": "FP8", "kv_cache_quant_algo": "FP8"}}))
+    folder.file({**weight(scale="weight_scale"), "attn.k_scale": HEADS})
+    folder.convert()
+    assert names_of(folder) == {"w.weight"}
+
+
 # Scales.
 
 SCALES = ["weight_scale", "weight_scale_inv", "weight_scale_2", "weight_global_scale",
