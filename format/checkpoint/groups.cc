@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "format/checkpoint/codes.h"
 #include "format/checkpoint/unclaimed.h"
 #include "format/io/errors.h"
 
@@ -142,6 +143,7 @@ Status Groups::finish(bool keep_unknown) {
     if (use.refused) unknown_.push_back(&entry);
     if (!use.dropped.empty()) DEQUANT_CHECK(drop(entry, use.dropped));
   }
+  if (std::string warning = warning_of_integers(*this); !warning.empty()) warn(std::move(warning));
   return {};
 }
 

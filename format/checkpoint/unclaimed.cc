@@ -5,6 +5,7 @@
 #include <array>
 
 #include "format/checkpoint/activations.h"
+#include "format/checkpoint/codes.h"
 #include "format/checkpoint/modules.h"
 #include "format/checkpoint/scheme.h"
 #include "format/io/errors.h"
@@ -13,17 +14,6 @@ namespace dequant::format::checkpoint {
 namespace {
 
 using Names = std::span<const std::string_view>;
-
-/// Types of tensors that hold codes, alone or packed.
-constexpr std::array<std::string_view, 10> kCodes{
-    "F8_E4M3", "F8_E5M2", "F8_E4M3FNUZ", "F8_E5M2FNUZ", "F8_E8M0",
-    "F6_E2M3", "F6_E3M2", "F4",          "U8",          "I8",
-};
-
-/// Integers that hold codes in tensors of these names.
-constexpr std::array<std::string_view, 6> kWords{"I16", "U16", "I32", "U32", "I64", "U64"};
-constexpr std::array<std::string_view, 4> kPacked{".qweight", ".qzeros", ".weight_packed",
-                                                  ".weight"};
 
 constexpr std::array<std::string_view, 4> kFloats{"F16", "BF16", "F32", "F64"};
 
@@ -41,17 +31,6 @@ constexpr std::array kScales{
 
 bool contains(Names names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-bool ends_in(std::string_view name, Names ends) {
-  return std::any_of(ends.begin(), ends.end(), [&](std::string_view end) {
-    return name.ends_with(end) || name == end.substr(1);
-  });
-}
-
-bool holds_codes(const Entry& entry) {
-  return contains(kCodes, entry.dtype()) ||
-         (contains(kWords, entry.dtype()) && ends_in(entry.name(), kPacked));
 }
 
 /// True where some tensor of the checkpoint is quantized.
@@ -97,12 +76,11 @@ Unclaimed decide_on(const Groups& groups, const Entry& entry) {
     if (const auto module = module_of(entry.name(), names.scale))
       return decide_on_scale(groups, entry, *module + std::string(names.weight));
   }
-  if (holds_codes(entry)) {
+  if (const auto why = why_not_dequantized(groups, entry)) {
     return {.refused = failure(ErrorCode::unsupported,
-                               "tensor {} of type {}: nothing in the checkpoint says how it is "
-                               "quantized (no scale belongs to it); keep-unknown copies such "
-                               "tensors as they are",
-                               escaped(entry.name()), entry.dtype())};
+                               "tensor {} of type {}: {}; keep-unknown copies such tensors as they "
+                               "are, to an output that is not a dense model",
+                               escaped(entry.name()), entry.dtype(), *why)};
   }
   // The output has no quant_method: a copy of the tensor alone would identify its scheme there.
   if (const Scheme* other = other_scheme(groups, entry)) {

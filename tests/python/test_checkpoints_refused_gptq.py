@@ -233,6 +233,8 @@ def test_autoround_stores_what_its_packing_format_says(folder, packing, zero):
 
 @pytest.mark.parametrize(("members", "code", "words"), [
     ({"packing_format": "auto_round:llm_compressor"}, 4, ["packing_format", "llm_compressor"]),
+    ({"data_type": "fp"}, 4, ['data_type "fp" of AutoRound']),
+    ({"packing_format": "auto_round", "data_type": "mx_int"}, 4, ['data_type "mx_int"']),
     ({}, 3, ["packing_format is absent"]),
 ])
 def test_other_packing_formats_of_autoround_are_refused(folder, members, code, words):

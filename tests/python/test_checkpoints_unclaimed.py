@@ -61,6 +61,80 @@ def test_a_tensor_of_another_scheme_was_copied_to_an_output_that_cannot_be_opene
     assert [left["name"] for left in report["left"]] == [name]
 
 
+FOREIGN = {
+    "AQLM": ("codes", "I16", {"codebooks": ("F16", np.zeros((1, 4, 1, 8), np.float16))}),
+    "QuIP#": ("Qidxs", "I64", {}),
+    "QTIP": ("trellis", "I16", {"SU": ("F16", np.zeros(8, np.float16))}),
+    "EXL3": ("trellis", "I16", {"svh": ("F16", np.zeros(8, np.float16))}),
+    "EXL2": ("q_weight", "I32", {"q_scale": ("I32", WORDS)}),
+    "SpQR": ("dense_weights", "I64", {"row_offsets": ("I32", WORDS)}),
+    "VPTQ": ("indices", "I32", {"centroids.weight": ("F16", np.zeros((1, 8), np.float16))}),
+    "Marlin": ("B", "I32", {"s": ("F16", np.zeros((1, 8), np.float16))})}
+INTEGERS = {"I16": np.int16, "I32": np.int32, "I64": np.int64}
+
+
+@pytest.mark.parametrize("configured", [True, False])
+@pytest.mark.parametrize("scheme", FOREIGN)
+def test_codes_of_schemes_that_dequant_does_not_have_were_copied(folder, scheme, configured):
+    name, dtype, beside = FOREIGN[scheme]
+    if not configured:
+        (folder.path / "config.json").unlink()
+    folder.file({f"m.{name}": (dtype, np.zeros((8, 8), INTEGERS[dtype])),
+                 **{f"m.{end}": tensor for end, tensor in beside.items()}})
+    folder.refused(4, f"tensor m.{name} of type {dtype}: it holds codes of {scheme}, which", KEPT,
+                   "not a dense model")
+    report = json.loads(folder.convert("--keep-unknown", "--json").stdout)
+    assert [left["name"] for left in report["left"]] == [f"m.{name}"]
+    assert len(report["warnings"]) == 1
+
+
+def test_integers_named_as_codes_are_none_without_what_belongs_to_codes(folder):
+    names = ["m.codes", "m.indices", "m.B", "m.q_weight"]
+    folder.file({**weight(), **{name: ("I32", WORDS) for name in names}})
+    assert "warning" not in folder.convert().stderr
+    assert names_of(folder) == {"w.weight", *names}
+
+
+def test_large_integers_were_copied_silently_where_nothing_is_dequantized(folder):
+    """Codes of a scheme that no list of names has: a folder of these was converted to itself."""
+    (folder.path / "config.json").unlink()
+    words = ("I32", np.zeros((8, 8), np.int32))
+    floats = {"norm": ("F32", np.zeros(64, np.float32))}
+    folder.file({"m.magic": words, "m.places": ("I64", np.zeros(8, np.int64)), **floats})
+    error = folder.convert().stderr
+    assert "warning: no tensor is dequantized, and 1 tensors of integers with 2" in error
+    assert "the first is m.magic" in error
+    folder.file({"m.magic": words, **weight()})
+    assert "warning" not in folder.convert("--force").stderr
+    folder.file({"m.magic": words, "norm": ("F32", np.zeros(6400, np.float32))})
+    assert "warning" not in folder.convert("--force", "--dtype", "float32").stderr
+
+
+MISSING = {
+    "a key": ({"weight_block_size": [128, 128]}, "v.weight", None,
+              "quantization_config has no quant_method, which says how it is quantized "
+              "(no scale belongs to it)"),
+    "a key beside a scale": ({"bits": 4}, "v.qweight", "v.scales",
+                             "has no quant_method, which says how it is quantized "
+                             "(v.scales may be its scale)"),
+    "a scale of another name": ({"quant_method": "fp8"}, "v.weight", "v.weight_scales",
+                                'v.weight_scales may be its scale, and quant_method "fp8" has no'),
+    "a scale of experts": ({"quant_method": "modelopt", "quant_algo": "FP8"}, "e.down",
+                           "e.down_weight_scale", "e.down_weight_scale may be its scale, and"),
+    "all": (None, "v.weight", "v.SCB",
+            "nothing in the checkpoint says how it is quantized (v.SCB may be its scale)"),
+}
+
+
+@pytest.mark.parametrize("case", MISSING)
+def test_messages_said_that_nothing_is_known_of_codes(folder, case):
+    """Their configuration lacks a key, or a scale beside these has a name that no scheme has."""
+    said, codes, scale, message = MISSING[case]
+    folder.config({"torch_dtype": "bfloat16", **({"quantization_config": said} if said else {})})
+    folder.file({codes: ("I8", CODES), **({scale: ("F32", SCALE)} if scale else {})})
+    folder.refused(4, f"tensor {codes} of type I8: ", message, "not a dense model")
+
+
 @pytest.mark.parametrize("entry", [("I32", WORDS), ("I64", np.zeros((1, 8), np.int64))])
 def test_integers_of_other_names_are_copied(folder, entry):
     folder.file({**weight(), "rope.position_ids": entry})

@@ -31,6 +31,13 @@ bool is_auto_round(std::string_view method) {
 }
 
 Result<AutoRoundLayout> auto_round_layout(const Section& section) {
+  // Floats and MX types have layouts of their own, some under the name of one of integers.
+  DEQUANT_TRY(const auto type, section.text("data_type"));
+  if (type && !type->starts_with("int")) {
+    return failure(ErrorCode::unsupported,
+                   "config.json: data_type \"{}\" of AutoRound is not one that dequant reads: int",
+                   escaped(*type));
+  }
   const char* key = section.has("packing_format") ? "packing_format" : "backend";
   DEQUANT_TRY(const auto name, section.text(key));
   for (const Packing& packing : kPackings) {

@@ -20,7 +20,7 @@ enum class AutoRoundLayout {
 };
 
 /// The layout that packing_format, or backend in old files, names. Fails with unsupported where it
-/// is none of these, and with malformed.
+/// is none of these, or where data_type is no kind of int; and with malformed.
 Result<AutoRoundLayout> auto_round_layout(const Section& section);
 
 }  // namespace dequant::format::checkpoint
