@@ -1,9 +1,11 @@
 // config.json of a checkpoint.
 #include "format/checkpoint/config.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "format/checkpoint/names.h"
 #include "format/io/below.h"
@@ -16,11 +18,20 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr int64_t kMostBytes = int64_t{16} << 20;
-constexpr const char* kText = "text_config";
+constexpr std::string_view kPart = "_config";
+/// Parts of a model that have its language model.
+constexpr std::array<std::string_view, 4> kTexts{"text_config", "llm_config", "language_config",
+                                                 "thinker_config"};
 constexpr const char* kQuantization = "quantization_config";
-/// Keys that say that tensors are quantized: of MLX, and of DeepSeek-V4.
+constexpr const char* kMethod = "quant_method";
+/// The same in files of older versions of compressed-tensors.
+constexpr const char* kCompression = "compression_config";
+/// Keys that say that tensors are quantized: of MLX and Mistral, and of DeepSeek-V4.
 constexpr std::array kOtherKeys{"quantization", "expert_dtype"};
 constexpr std::array kDtypeKeys{"dtype", "torch_dtype"};
+/// How the names of types of codes begin.
+constexpr std::array<std::string_view, 6> kCodes{"float4", "float8", "int",
+                                                 "uint",   "qint",   "quint"};
 
 /// Files that have what quantization_config has elsewhere, and the method of those who write these.
 struct OwnFile {
@@ -32,30 +43,113 @@ constexpr std::array kOwnFiles{OwnFile{"quantize_config.json", "gptq", nullptr},
                                OwnFile{"quant_config.json", "awq", nullptr},
                                OwnFile{"hf_quant_config.json", "modelopt", "quantization"}};
 
-/// A member of an object, or null.
+/// A member of an object, or null. A member that is null counts as absent.
 const ordered_json* find(const ordered_json& object, const char* key) {
   if (!object.is_object()) return nullptr;
   const auto at = object.find(key);
-  return at == object.end() ? nullptr : &*at;
+  return at == object.end() || at->is_null() ? nullptr : &*at;
+}
+
+/// The key of the object that says how the tensors of a model, or of a part of it, are quantized;
+/// null: there is none.
+const char* section_key(const ordered_json& model) {
+  if (find(model, kQuantization) != nullptr) return kQuantization;
+  const ordered_json* older = find(model, kCompression);
+  return older != nullptr && find(*older, kMethod) != nullptr ? kCompression : nullptr;
+}
+
+/// Calls visit(key, part) for the parts of a model.
+template <class Json, class Visit>
+void for_each_part(Json& model, Visit visit) {
+  if (!model.is_object()) return;
+  for (auto&& [key, value] : model.items()) {
+    if (value.is_object() && key.ends_with(kPart) && key != kQuantization && key != kCompression)
+      visit(key, value);
+  }
+}
+
+/// An object that says how tensors are quantized, and its place in the document.
+struct Found {
+  std::string name;
+  const ordered_json* section;
+};
+
+void find_sections(const ordered_json& model, const std::string& place, std::vector<Found>& found) {
+  if (const char* key = section_key(model)) found.push_back({place + key, find(model, key)});
+  for_each_part(model, [&](const std::string& key, const ordered_json& part) {
+    find_sections(part, fmt::format("{}{}.", place, key), found);
+  });
+}
+
+/// The object that says how the tensors of a model are quantized; null: there is none. Fails with
+/// unsupported where parts differ, unless the model itself has one.
+Result<const ordered_json*> section_of_model(const ordered_json& model) {
+  if (const char* key = section_key(model)) return find(model, key);
+  std::vector<Found> found;
+  find_sections(model, {}, found);
+  for (const Found& other : found) {
+    if (*other.section == *found[0].section) continue;
+    return failure(ErrorCode::unsupported, "{}: {} and {} differ, and dequant reads one", kConfig,
+                   escaped(found[0].name), escaped(other.name));
+  }
+  return found.empty() ? nullptr : found[0].section;
+}
+
+/// True for a part whose type is that of dense tensors.
+bool is_ours(const std::string& key, const ordered_json& part) {
+  if (std::find(kTexts.begin(), kTexts.end(), key) != kTexts.end()) return true;
+  std::vector<Found> found;
+  find_sections(part, {}, found);
+  return !found.empty();
+}
+
+/// The name of a type without "torch."; empty: the value is no string.
+std::string type_name(const ordered_json* value) {
+  std::string text = value != nullptr && value->is_string() ? value->get<std::string>() : "";
+  return text.starts_with("torch.") ? text.substr(6) : text;
 }
 
 /// The float type of "bfloat16" or "torch.bfloat16".
 std::optional<Element> float_type(const ordered_json* value) {
-  if (value == nullptr || !value->is_string()) return {};
-  std::string text = value->get<std::string>();
-  if (text.starts_with("torch.")) text.erase(0, 6);
+  const std::string text = type_name(value);
   for (const Element e : {Element::float32, Element::float16, Element::bfloat16}) {
     if (text == name(e)) return e;
   }
   return {};
 }
 
-void make_dense(ordered_json& object, Element dtype) {
-  if (!object.is_object()) return;
-  object.erase(kQuantization);
-  for (const char* key : kOtherKeys) object.erase(key);
+bool is_code_type(const ordered_json* value) {
+  const std::string text = type_name(value);
+  return std::any_of(kCodes.begin(), kCodes.end(),
+                     [&](std::string_view start) { return text.starts_with(start); });
+}
+
+std::optional<Element> dtype_of(const ordered_json& model) {
   for (const char* key : kDtypeKeys) {
-    if (float_type(find(object, key))) object[key] = name(dtype);
+    if (const auto type = float_type(find(model, key))) return type;
+  }
+  std::optional<Element> type;
+  for_each_part(model, [&](const std::string& key, const ordered_json& part) {
+    if (!type && is_ours(key, part)) type = dtype_of(part);
+  });
+  return type;
+}
+
+void erase_sections(ordered_json& model) {
+  model.erase(kQuantization);
+  if (section_key(model) != nullptr) model.erase(kCompression);
+  for (const char* key : kOtherKeys) model.erase(key);
+}
+
+/// `ours`: its type is that of dense tensors.
+void make_dense(ordered_json& model, Element dtype, bool ours) {
+  for_each_part(model, [&](const std::string& key, ordered_json& part) {
+    make_dense(part, dtype, is_ours(key, part));
+  });
+  if (ours) erase_sections(model);
+  for (const char* key : kDtypeKeys) {
+    const ordered_json* type = find(model, key);
+    if ((ours && float_type(type)) || is_code_type(type)) model[key] = name(dtype);
   }
 }
 
@@ -74,6 +168,8 @@ Result<ordered_json> read_object(const std::string& path) {
 
 struct Config::Documents {
   ordered_json config;
+  ordered_json params;
+  const ordered_json* section = nullptr;  ///< in `config`
   std::map<std::string_view, ordered_json> files;
 };
 
@@ -83,6 +179,10 @@ Result<Config> Config::read(const Shards& shards) {
   auto documents = std::make_shared<Documents>();
   if (!shards.is_folder()) return Config(std::move(documents));
   DEQUANT_TRY(documents->config, read_object(fmt::format("{}/{}", shards.folder(), kConfig)));
+  DEQUANT_TRY(documents->section, section_of_model(documents->config));
+  // What is no object has no members that the output must not have.
+  auto params = read_object(fmt::format("{}/{}", shards.folder(), kParams));
+  if (params) documents->params = *std::move(params);
   for (const std::string_view name : kQuantizationFiles) {
     DEQUANT_TRY(auto document, read_object(fmt::format("{}/{}", shards.folder(), name)));
     if (!document.is_null()) documents->files.emplace(name, std::move(document));
@@ -103,9 +203,7 @@ const ordered_json* Config::section_of(std::string_view name, const char* key) c
 }
 
 const ordered_json* Config::quantization() const {
-  if (const ordered_json* own = find(document(), kQuantization)) return own;
-  const ordered_json* text = find(document(), kText);
-  if (const ordered_json* own = text == nullptr ? nullptr : find(*text, kQuantization)) return own;
+  if (documents_->section != nullptr) return documents_->section;
   for (const OwnFile& own : kOwnFiles) {
     if (const ordered_json* section = section_of(own.name, own.key)) return section;
   }
@@ -114,7 +212,7 @@ const ordered_json* Config::quantization() const {
 
 std::string Config::method() const {
   const ordered_json* section = quantization();
-  const ordered_json* method = section == nullptr ? nullptr : find(*section, "quant_method");
+  const ordered_json* method = section == nullptr ? nullptr : find(*section, kMethod);
   if (method != nullptr && method->is_string()) return method->get<std::string>();
   for (const OwnFile& own : kOwnFiles) {
     if (section != nullptr && section == section_of(own.name, own.key)) return own.method;
@@ -122,21 +220,19 @@ std::string Config::method() const {
   return {};
 }
 
-std::optional<Element> Config::dtype() const {
-  for (const ordered_json* object : {&document(), find(document(), kText)}) {
-    if (object == nullptr) continue;
-    for (const char* key : kDtypeKeys) {
-      if (const auto type = float_type(find(*object, key))) return type;
-    }
-  }
-  return {};
-}
+std::optional<Element> Config::dtype() const { return dtype_of(document()); }
 
 ordered_json Config::dense(Element dtype) const {
   ordered_json out = document();
-  make_dense(out, dtype);
-  if (const auto text = out.find(kText); text != out.end()) make_dense(*text, dtype);
+  make_dense(out, dtype, true);
   return out;
+}
+
+ordered_json Config::dense_params() const {
+  ordered_json out = documents_->params;
+  if (out.is_null()) return {};
+  erase_sections(out);
+  return out == documents_->params ? ordered_json() : out;
 }
 
 }  // namespace dequant::format::checkpoint

@@ -16,28 +16,33 @@ namespace dequant::format::checkpoint {
 /// Copies are of the same documents.
 class Config {
  public:
-  /// Reads config.json and the files of kQuantizationFiles from the folder of a checkpoint, if they
-  /// are there. Fails with io, malformed or limit.
+  /// Reads config.json, kParams and the files of kQuantizationFiles from the folder of a
+  /// checkpoint, if they are there. Fails with io, malformed or limit, and with unsupported where
+  /// parts of the model are quantized in different ways.
   static Result<Config> read(const Shards& shards);
 
   /// The whole document; null where there is no config.json.
   const nlohmann::ordered_json& document() const;
   /// One of kQuantizationFiles; null: it is not there.
   const nlohmann::ordered_json* file(std::string_view name) const;
-  /// The object quantization_config, at the top level or in text_config, or else what
-  /// quantize_config.json, quant_config.json or hf_quant_config.json have; null: there is none.
+  /// The object quantization_config, or compression_config with a quant_method, of the document or
+  /// of a part of the model: of an object in it whose key ends with "_config", as
+  /// thinker_config.text_config. Or else what quantize_config.json, quant_config.json or
+  /// hf_quant_config.json have; null: there is none.
   const nlohmann::ordered_json* quantization() const;
   /// The string quant_method of quantization(), or the method of those that write such a file;
   /// empty: there is none.
   std::string method() const;
 
-  /// The type that the model computes in: `dtype` or `torch_dtype`, at the top level or in
-  /// text_config.
+  /// The type that the model computes in: `dtype` or `torch_dtype` of the document, or else of a
+  /// part that has the language model or an object quantization().
   std::optional<Element> dtype() const;
 
   /// The document without what says that tensors are quantized, and with `dtype` as the type that
-  /// the model computes in, if the document says one. Keys keep their order.
+  /// the model computes in, if the document says one, also one of codes. Keys keep their order.
   nlohmann::ordered_json dense(Element dtype) const;
+  /// The document of kParams likewise; null: nothing in it says that tensors are quantized.
+  nlohmann::ordered_json dense_params() const;
 
  private:
   struct Documents;

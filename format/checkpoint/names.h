@@ -10,6 +10,8 @@ inline constexpr std::string_view kSafetensors = ".safetensors";
 inline constexpr std::string_view kModel = "model.safetensors";
 inline constexpr std::string_view kIndex = ".safetensors.index.json";
 inline constexpr std::string_view kConfig = "config.json";
+/// The configuration of Mistral's own code.
+inline constexpr std::string_view kParams = "params.json";
 
 /// Files that say how tensors are quantized, for loaders that look for these names.
 inline constexpr std::array<std::string_view, 4> kQuantizationFiles{

@@ -80,19 +80,26 @@ class Writer : public dense::Job {
 
   Status write_rest(const dense::OutputFolder& folder) override {
     if (!is_folder()) return {};
-    for (const OtherFile& other : others_.copied) DEQUANT_CHECK(copy_file(folder, other));
+    for (const OtherFile& other : others_.copied) DEQUANT_CHECK(write_other(folder, other));
     DEQUANT_CHECK(check_unchanged());
     DEQUANT_CHECK(folder.write_index());
     if (groups_.config().document().is_null()) return {};
-    const bool all = layout_.not_selected.empty() && groups_.unknown().empty();
+    const Config& config = groups_.config();
     const Element dtype = computing_dtype(groups_, options_);
     return folder.write_text(
         std::string(kConfig),
-        python_json(all ? groups_.config().dense(dtype) : groups_.config().document()) + "\n");
+        python_json(is_dense() ? config.dense(dtype) : config.document()) + "\n");
   }
 
  private:
   bool is_folder() const { return groups_.shards().is_folder(); }
+
+  /// True where the configuration of the output says that no tensor is quantized. Where tensors of
+  /// unknown() are all that is quantized, the output is the input.
+  bool is_dense() const {
+    const bool as_input = groups_.groups().empty() && !groups_.unknown().empty();
+    return layout_.not_selected.empty() && !as_input;
+  }
 
   Status check_options() const {
     if (own_.resume && !is_folder()) {
@@ -148,6 +155,14 @@ class Writer : public dense::Job {
     DEQUANT_CHECK(folder.write_shards(tensors, other_bytes));
     DEQUANT_CHECK(write_rest(folder));
     return folder.finish();
+  }
+
+  Status write_other(const dense::OutputFolder& folder, const OtherFile& other) {
+    if (other.name == kParams && is_dense()) {
+      const auto params = groups_.config().dense_params();
+      if (!params.is_null()) return folder.write_text(other.name, python_json(params) + "\n");
+    }
+    return copy_file(folder, other);
   }
 
   Status copy_file(const dense::OutputFolder& folder, const OtherFile& other) {
