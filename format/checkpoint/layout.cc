@@ -20,7 +20,10 @@ class Planner {
   Result<Layout> plan() {
     select();
     DEQUANT_CHECK(collect());
-    if (!own_.shards_as_input) dense::name_shards(layout_.shards);
+    if (!own_.shards_as_input) {
+      const std::string& first = groups_.shards().files()[0].name;
+      dense::name_shards(layout_.shards, dense::stem_of(first));
+    }
     for (OutputShard& shard : layout_.shards)
       DEQUANT_CHECK(dense::place(shard, {{"format", "pt"}}));
     return std::move(layout_);

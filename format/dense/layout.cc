@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "format/io/hash.h"
@@ -12,6 +13,12 @@
 namespace dequant::format::dense {
 
 using nlohmann::ordered_json;
+
+namespace {
+
+constexpr std::array<std::string_view, 2> kStems{"diffusion_pytorch_model", "consolidated"};
+
+}  // namespace
 
 Range stored_part(const OutputTensor& tensor, Range bytes) {
   if (!tensor.from) return bytes;
@@ -38,11 +45,21 @@ void set_type(OutputTensor& tensor, const safetensors::DType& dtype) {
   tensor.element = dtype.element;
 }
 
-void name_shards(std::vector<OutputShard>& shards) {
+std::string_view stem_of(std::string_view file) {
+  for (const std::string_view stem : kStems) {
+    if (!file.starts_with(stem)) continue;
+    // "consolidated.fp8.safetensors" is a variant of "consolidated.safetensors".
+    const std::string_view rest = file.substr(stem.size());
+    if (rest.starts_with('.') || rest.starts_with('-')) return stem;
+  }
+  return kStem;
+}
+
+void name_shards(std::vector<OutputShard>& shards, std::string_view stem) {
   const size_t count = shards.size();
   for (size_t i = 0; i < count; ++i) {
-    shards[i].name = count == 1 ? std::string("model.safetensors")
-                                : fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, count);
+    shards[i].name = count == 1 ? fmt::format("{}.safetensors", stem)
+                                : fmt::format("{}-{:05}-of-{:05}.safetensors", stem, i + 1, count);
   }
 }
 
@@ -66,7 +83,9 @@ Status place(OutputShard& shard, const safetensors::NewMetadata& metadata) {
   return {};
 }
 
-std::string index_name() { return "model.safetensors.index.json"; }
+std::string index_name(const std::vector<OutputShard>& shards) {
+  return fmt::format("{}.safetensors.index.json", stem_of(shards.at(0).name));
+}
 
 std::string index_text(const std::vector<OutputShard>& shards) {
   int64_t total = 0;

@@ -47,16 +47,22 @@ std::string hash_of_output(const std::vector<OutputShard>& shards);
 /// The type in safetensors files of a tensor that is not copied.
 void set_type(OutputTensor& tensor, const safetensors::DType& dtype);
 
+/// The beginning of the names by which transformers looks for files.
+inline constexpr std::string_view kStem = "model";
+/// The beginning by which a loader looks for files like this one: "diffusion_pytorch_model" of
+/// diffusers, "consolidated" of Mistral, or else kStem.
+std::string_view stem_of(std::string_view file);
+
 /// Names of the files of a folder as transformers gives them: model.safetensors, or
-/// model-00001-of-00002.safetensors and so on.
-void name_shards(std::vector<OutputShard>& shards);
+/// model-00001-of-00002.safetensors and so on, or with another stem than kStem.
+void name_shards(std::vector<OutputShard>& shards, std::string_view stem = kStem);
 
 /// Decides on the header of a safetensors file, and on the order and the offsets of its tensors.
 /// Fails as safetensors::NewHeader does.
 Status place(OutputShard& shard, const safetensors::NewMetadata& metadata);
 
-/// The name of the index of a folder with several files, and its text.
-std::string index_name();
+/// The name of the index of a folder with several files, by the stem of the first, and its text.
+std::string index_name(const std::vector<OutputShard>& shards);
 std::string index_text(const std::vector<OutputShard>& shards);
 
 }  // namespace dequant::format::dense

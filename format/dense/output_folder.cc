@@ -86,7 +86,7 @@ Status OutputFolder::check_others() const {
                                   : "");
     }
     const auto ours = [&](const OutputShard& shard) { return shard.name == name; };
-    const bool index = name == index_name() && has_index_;
+    const bool index = name == index_name(shards_) && has_index_;
     if (!is_weight(name) || index || std::ranges::any_of(shards_, ours)) continue;
     return failure(ErrorCode::io, "{} has {}, which is no file of this checkpoint: remove it",
                    escaped(path_), escaped(name));
@@ -161,7 +161,7 @@ Status OutputFolder::write_all(TensorWriter& tensors, int64_t other_bytes, int64
 }
 
 Status OutputFolder::write_index() const {
-  return has_index_ ? write_text(index_name(), index_text(shards_)) : Status();
+  return has_index_ ? write_text(index_name(shards_), index_text(shards_)) : Status();
 }
 
 Status OutputFolder::write_text(const std::string& name, std::string_view text) const {

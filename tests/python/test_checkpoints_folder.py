@@ -257,6 +257,35 @@ def test_files_are_no_larger_than_asked_for(folder):
     assert sorted(p.name for p in folder.out.glob("*.safetensors")) == names
 
 
+@pytest.mark.parametrize(("stem", "wanted"), [
+    ("diffusion_pytorch_model", "diffusion_pytorch_model"), ("consolidated", "consolidated"),
+    ("diffusion_pytorch_model.fp8", "diffusion_pytorch_model"), ("model.fp8", "model"),
+    ("consolidated_x", "model"), ("gptq_model-4bit-128g", "model")])
+def test_files_of_diffusers_and_of_mistral_keep_the_beginning_of_their_names(folder, stem, wanted):
+    folder.file({**weight("a"), **weight("b")}, f"{stem}.safetensors")
+    folder.convert()
+    assert [p.name for p in folder.out.glob("*.safetensors*")] == [f"{wanted}.safetensors"]
+    folder.out.rename(folder.out.with_name("one"))
+    folder.convert("--max-shard-size", "128")
+    files = [f"{wanted}-0000{i}-of-00002.safetensors" for i in (1, 2)]
+    index = f"{wanted}.safetensors.index.json"
+    assert sorted(p.name for p in folder.out.glob("*.safetensors*")) == [*files, index]
+    assert json.loads((folder.out / index).read_text())["weight_map"] == {
+        "a.weight": files[0], "b.weight": files[1]}
+    folder.convert("--max-shard-size", "128", "--force")  # its index is no weight of another one
+
+
+def test_an_index_of_diffusers_becomes_one(folder):
+    names = [f"diffusion_pytorch_model-0000{i}-of-00002.safetensors" for i in (1, 2)]
+    for name, module in zip(names, "ab"):
+        folder.file(weight(module), name)
+    index = "diffusion_pytorch_model.safetensors.index.json"
+    (folder.path / index).write_text(json.dumps({"weight_map": {
+        tensor: name for name, module in zip(names, "ab") for tensor in weight(module)}}))
+    folder.convert("--shards", "as-input")
+    assert sorted(os.listdir(folder.out)) == sorted(["config.json", *names, index])
+
+
 def test_one_file_becomes_one_file_of_any_size(shared, tmp_path):
     source = shared / "checkpoints" / "bnb_nf4" / "model.safetensors"
     dequant("convert", source, "-o", tmp_path / "small.safetensors", "--max-shard-size", "1K")
