@@ -108,6 +108,23 @@ def test_modules_may_have_algorithms_of_their_own(folder, source):
     assert (values(folder, "v") == bfloat16([0, 8] * 16)).all()
 
 
+def test_a_module_stands_for_the_modules_in_it_that_have_no_algorithm_of_their_own(folder):
+    config(folder, {"quant_algo": "MIXED_PRECISION", "quantized_layers": {
+        "m": {"quant_algo": "MXFP8"}, "m.experts": {"quant_algo": "NVFP4", "group_size": 16},
+        "m.experts.1.up": {"quant_algo": "FP8"}}})
+    folder.file({**nvfp4("m.experts.0.up"), **fp8("m.experts.1.up")})
+    folder.convert()
+    assert (values(folder, "m.experts.0.up") == bfloat16([0, 8] * 16)).all()
+    assert (values(folder, "m.experts.1.up") == bfloat16([2])).all()
+
+
+def test_a_module_whose_name_only_begins_like_one_of_the_list_is_refused(folder):
+    config(folder, {"quant_algo": "MIXED_PRECISION", "quantized_layers": {
+        "m.expert": {"quant_algo": "FP8"}}})
+    folder.file(fp8("m.experts"))
+    folder.refused(3, "module m.experts is not in quantized_layers")
+
+
 @pytest.mark.parametrize(("replaced", "words"), [
     ({"weight_scale_2": None}, ["weight_scale_2: weights of NVFP4 need one"]),
     ({"weight_scale_2": ("F32", np.ones(2, np.float32))}, ["is not one float32"]),

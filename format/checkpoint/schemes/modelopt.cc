@@ -25,6 +25,9 @@ constexpr std::string_view kMixed = "MIXED_PRECISION";
 /// The layout whose bytes have codes of two rows.
 constexpr std::string_view kPairs = "W4A16_AWQ";
 
+/// Modules, each in the next one, that are looked for in quantized_layers.
+constexpr int kMostModules = 64;
+
 /// A quant_algo in capitals, and the one whose layout it has.
 struct Layout {
   std::string_view algorithm;
@@ -130,11 +133,18 @@ class Recogniser {
     return {};
   }
 
-  /// What the configuration says of a module.
+  /// What the configuration says of a module, or else of the closest module that has it: ModelOpt
+  /// names the experts of a layer as one module, and stores the parts of each.
   Result<Quantized> quantized(const Entry& weight, const std::string& module) const {
     if (all_.algorithm != kMixed) return all_;
-    const auto layer = layers_.find(module);
-    if (layer != layers_.end()) return layer->second;
+    std::string name = module;
+    for (int i = 0; i < kMostModules; ++i) {
+      const auto layer = layers_.find(name);
+      if (layer != layers_.end()) return layer->second;
+      const size_t dot = name.rfind('.');
+      if (dot == name.npos) break;
+      name.resize(dot);
+    }
     return failure(ErrorCode::malformed, "tensor {}: module {} is not in quantized_layers",
                    escaped(weight.name()), escaped(module));
   }
