@@ -170,6 +170,31 @@ def test_the_bits_of_a_module_are_its_own_or_those_of_all(folder, quantization):
     assert "quantization" not in json.loads((folder.out / "config.json").read_text())
 
 
+@pytest.mark.parametrize("own", [{"group_size": 32, "bits": 4}, {"group_size": 32},
+                                 {"group_size": 32, "bits": 4, "mode": "affine"}])
+@pytest.mark.parametrize("whole", [{"bits": 4, "group_size": 32, "mode": "mxfp4"},
+                                   {"bits": 4, "group_size": 16, "mode": "nvfp4"},
+                                   {"bits": 8, "group_size": 32, "mode": "mxfp8"},
+                                   {"bits": 8, "group_size": 64}])
+def test_a_module_with_an_object_of_its_own_has_nothing_of_the_whole_model(folder, whole, own):
+    mlx(folder, {**whole, "w": own})
+    folder.convert()
+    assert (tensors(folder.out)["w.weight"][2].view("<f4") == 5).all()
+
+
+@pytest.mark.parametrize(("own", "words"), [
+    ({}, ["scales: dimension 1 is 2"]),  # 4 bits in groups of 64
+    ({"mode": "nvfp4"}, ["scales: element type float32 is not uint8"]),
+    ({"mode": "mxfp8", "bits": 4}, ["bits: 4 where mxfp8 has 8"]),
+    ({"mode": "mxfp4", "group_size": 16}, ["group_size: 16 where mxfp4 has 32"]),
+    ({"mode": "fp3"}, ['mode: "fp3"']),
+    ({"bits": "4"}, ['bits is "4", not an integer']),
+])
+def test_numbers_that_an_object_of_a_module_lacks_are_those_of_its_mode(folder, own, words):
+    mlx(folder, {"bits": 4, "group_size": 32, "w": own})
+    folder.refused(3, *words)
+
+
 @pytest.mark.parametrize(("quantization", "code", "words"), [
     ({}, 4, ["tensor w.weight", "bits of its codes are not stored"]),
     ({"bits": 4}, 3, ["group_size is absent"]),

@@ -12,6 +12,7 @@ namespace {
 
 /// Neither config.json nor a file of MLX has a quant_method.
 constexpr std::array<std::string_view, 0> kMethods{};
+constexpr std::string_view kAffine = "affine";
 constexpr std::string_view kWhere = "config.json: quantization";
 
 /// The weight of a module that has codes of MLX, or null. `scales` is its tensor of that name.
@@ -28,20 +29,38 @@ struct Settings {
   int64_t group_size = 0;
 };
 
-/// The bits and the group size of a module, or else of the whole model.
-Result<Settings> settings_of(const Section& section, const Section& whole) {
-  const auto both = [&](std::string_view key) -> Result<int64_t> {
-    DEQUANT_TRY(const auto own, section.integer(key));
-    DEQUANT_TRY(const auto other, whole.integer(key));
-    if (own || other) return own ? *own : *other;
-    return whole.wrong(key, "an integer");
-  };
+/// The numbers of modules that have a mode, and not these: those of mlx.nn's to_quantized().
+struct Defaults {
+  std::string_view mode;
+  int64_t bits;
+  int64_t group_size;
+};
+constexpr std::array<Defaults, 4> kDefaults{
+    {{kAffine, 4, 64}, {"mxfp4", 4, 32}, {"nvfp4", 4, 16}, {"mxfp8", 8, 32}}};
+
+/// The settings of the whole model.
+Result<Settings> settings_of_all(const Section& whole) {
+  DEQUANT_TRY(const auto mode, whole.text("mode"));
+  DEQUANT_TRY(const auto bits, whole.integer("bits"));
+  DEQUANT_TRY(const auto group_size, whole.integer("group_size"));
+  if (!bits) return whole.wrong("bits", "an integer");
+  if (!group_size) return whole.wrong("group_size", "an integer");
+  return Settings{mode.value_or(std::string(kAffine)), *bits, *group_size};
+}
+
+/// The settings of a module with an object of its own, which are none of the whole model: MLX calls
+/// to_quantized() with the members of the object.
+Result<Settings> settings_of(const Section& own) {
   Settings s;
-  DEQUANT_TRY(const auto own, section.text("mode"));
-  DEQUANT_TRY(const auto other, whole.text("mode"));
-  s.mode = own ? *own : other.value_or("affine");
-  DEQUANT_TRY(s.bits, both("bits"));
-  DEQUANT_TRY(s.group_size, both("group_size"));
+  DEQUANT_TRY(const auto mode, own.text("mode"));
+  DEQUANT_TRY(const auto bits, own.integer("bits"));
+  DEQUANT_TRY(const auto group_size, own.integer("group_size"));
+  s.mode = mode.value_or(std::string(kAffine));
+  for (const Defaults& defaults : kDefaults) {
+    if (defaults.mode == s.mode) s = {s.mode, defaults.bits, defaults.group_size};
+  }
+  if (bits) s.bits = *bits;
+  if (group_size) s.group_size = *group_size;
   return s;
 }
 
@@ -77,7 +96,7 @@ class Recogniser {
                      escaped(factor->name()));
     }
     DEQUANT_TRY(const Section own, whole_.object(module));
-    DEQUANT_TRY(const Settings s, settings_of(own, whole_));
+    DEQUANT_TRY(const Settings s, whole_.has(module) ? settings_of(own) : settings_of_all(whole_));
     const std::string bits = std::to_string(s.bits);
     const std::string group_size = std::to_string(s.group_size);
     const std::array options{SchemeOption{"mode", s.mode}, SchemeOption{"bits", bits},
