@@ -55,6 +55,12 @@ bool Patterns::add_regex(std::string_view text) {
   return added;
 }
 
+bool Patterns::add_search(std::string_view text) {
+  // Brackets around "a)|(b", which is no expression, would make it one.
+  if (!re2::RE2(piece(text), options()).ok()) return false;
+  return add_regex(fmt::format("(?s:.*?)(?:{})", text));
+}
+
 bool Patterns::add_wildcard(std::string_view text) {
   std::string expression = "(?s)";
   for (size_t at = 0; at < text.size(); ++at) {

@@ -21,6 +21,9 @@ class Patterns {
   /// does not have, such as look-ahead, and for what it reads in another way.
   bool add_regex(std::string_view text);
 
+  /// The same, read as `re.search` reads it: it matches any part of a name.
+  bool add_search(std::string_view text);
+
   /// Adds a wildcard pattern as Python's `fnmatch` reads it: `*`, `?`, `[...]`, `[!...]`. It
   /// matches a whole name. False, and nothing added, for a range whose ends are in the wrong order.
   bool add_wildcard(std::string_view text);

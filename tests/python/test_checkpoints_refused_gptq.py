@@ -242,6 +242,63 @@ def test_other_packing_formats_of_autoround_are_refused(folder, members, code, w
     folder.refused(code, *words)
 
 
+LAYER = "layers.1.up"
+OTHERS = {"lm_head": {"bits": 8, "group_size": 128}}
+
+
+def autoround(folder, extra, **members):
+    """The module w has 4 bits in groups of 32, the other 8 bits in groups of 64."""
+    config(folder, section(quant_method="auto-round", packing_format="auto_round",
+                           extra_config={**OTHERS, **extra}, **members))
+    one = {"qzeros": ("I32", np.zeros((1, OUTPUTS // 4), np.int32)),
+           "scales": ("F16", np.full((1, OUTPUTS), 2, np.float16)),
+           "qweight": ("I32", np.full((INPUTS // 4, OUTPUTS), 0x03030303, np.int32))}
+    folder.file({**weight(g_idx=None), **weight(LAYER, g_idx=None, **one)})
+
+
+@pytest.mark.parametrize("extra", [
+    {LAYER: {"bits": 8, "group_size": 64, "sym": True, "act_bits": None}},
+    {r".*layers\.1\..*": {"bits": 8, "group_size": 64}},
+    {r"1\.u": {"bits": 8, "group_size": 64}},  # any part of the name
+    {".*": {}, ".*up$": {"bits": 8, "group_size": 64}, ".*1.*": {"bits": 2}},  # the first
+    {".*up$": {"bits": 2}, LAYER: {"bits": 8, "group_size": 64}},  # the name counts before
+    {LAYER: {"bits": 8, "group_size": -1}},
+])
+def test_modules_of_autoround_may_have_groups_of_their_own(folder, extra):
+    autoround(folder, extra)
+    folder.convert()
+    got = tensors(folder.out)
+    assert got["w.weight"][1] == got[f"{LAYER}.weight"][1] == [OUTPUTS, INPUTS]
+    assert (got[f"{LAYER}.weight"][2].view("<f2") == 6).all()
+
+
+@pytest.mark.parametrize(("extra", "code", "words"), [
+    ({LAYER: {"bits": 8}}, 3, ["1 groups where 64 inputs in groups of 32 need 2"]),
+    ({LAYER: {"bits": 4, "group_size": 64}}, 3, [f"tensor {LAYER}.weight"]),
+    ({"layers.1": {"bits": 8, "group_size": 64}}, 4, [f"module {LAYER}", "several"]),
+    ({"(?!x).*": {"bits": 8}, LAYER + "$": {"group_size": 64}}, 4, ["module w", "several of 2"]),
+    ({LAYER: {"group_size": "64"}}, 3, [f"extra_config: {LAYER}", 'group_size is "64"']),
+    ({LAYER: 8}, 3, [f"extra_config: {LAYER} is 8, not an object"]),
+    ({"x*" * 50_001: {"bits": 8}}, 3, ["more than 100000 characters"]),
+])
+def test_numbers_of_modules_of_autoround_that_tensors_contradict_are_refused(folder, extra, code,
+                                                                             words):
+    autoround(folder, extra)
+    folder.refused(code, *words)
+
+
+def test_a_module_that_extra_config_does_not_name_has_the_bits_that_fit(folder):
+    config(folder, section(quant_method="auto-round", packing_format="auto_round",
+                           extra_config={"model." + LAYER: {"bits": 8}}))
+    wide = {"qweight": ("I32", np.zeros((INPUTS // 4, 32), np.int32)),
+            "qzeros": ("I32", np.zeros((GROUPS, 8), np.int32)),
+            "scales": ("F16", np.ones((GROUPS, 32), np.float16))}
+    folder.file({**weight(g_idx=None), **weight(LAYER, g_idx=None, **wide)})
+    folder.convert()
+    assert {name: shape for name, (_, shape, _) in tensors(folder.out).items()} == {
+        "w.weight": [OUTPUTS, INPUTS], f"{LAYER}.weight": [32, INPUTS]}
+
+
 # AWQ.
 
 NO_ZEROS = ("I32", np.zeros((GROUPS, OUTPUTS // 8), np.int32))
@@ -276,6 +333,19 @@ def test_autoround_stores_awq(folder):
     awq(folder, quant_method="auto-round", packing_format="auto_round:auto_awq")
     folder.convert()
     assert zeros_of(folder) == [0] * OUTPUTS
+
+
+def test_modules_of_autoround_as_awq_may_have_groups_of_their_own(folder):
+    extra = {"w": {"group_size": 32}}
+    awq(folder, quant_method="auto-round", packing_format="auto_round:auto_awq", group_size=64,
+        extra_config=extra)
+    folder.convert()
+    assert zeros_of(folder) == [0] * OUTPUTS
+    folder.config({"quantization_config": {
+        "quant_method": "auto-round", "packing_format": "auto_round:auto_awq", "bits": 4,
+        "group_size": 32, "extra_config": {"w": {"bits": 8}}}})
+    folder.out.rename(folder.out.with_name("other"))
+    folder.refused(4, "AWQ with 8 bits")
 
 
 @pytest.mark.parametrize(("members", "code", "words"), [

@@ -2,6 +2,7 @@
 #include "format/checkpoint/schemes/auto_round.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "format/io/errors.h"
 
@@ -23,6 +24,17 @@ constexpr std::array kPackings{
     Packing{"auto_round:auto_awq", AutoRoundLayout::awq},
     Packing{"auto_round:awq", AutoRoundLayout::awq},
 };
+
+/// Characters of all expressions.
+constexpr size_t kMostCharacters = 100'000;
+
+/// AutoRound writes expressions with ".*" or "\\."; what has no such character is a name.
+bool is_name(std::string_view key) {
+  return std::all_of(key.begin(), key.end(), [](char c) {
+    return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || ('0' <= c && c <= '9') || c == '_' ||
+           c == '-' || c == '.';
+  });
+}
 
 }  // namespace
 
@@ -47,6 +59,41 @@ Result<AutoRoundLayout> auto_round_layout(const Section& section) {
   return failure(ErrorCode::unsupported,
                  "config.json: {} \"{}\" of AutoRound is not one that dequant reads", key,
                  escaped(*name));
+}
+
+Result<AutoRoundModules> AutoRoundModules::read(const Section& config) {
+  AutoRoundModules modules;
+  DEQUANT_TRY(const Section extra, config.object("extra_config"));
+  modules.empty_ = extra.empty();
+  if (modules.empty_) return modules;
+  size_t characters = 0;
+  for (const auto& [key, value] : config.find("extra_config")->items()) {
+    DEQUANT_TRY(const Section members, extra.object(key));
+    DEQUANT_TRY(const auto bits, members.integer("bits"));
+    DEQUANT_TRY(const auto group_size, members.integer("group_size"));
+    if (is_name(key)) {
+      modules.names_.emplace(key, Settings{bits, group_size});
+      continue;
+    }
+    characters += key.size();
+    if (characters > kMostCharacters) {
+      return failure(ErrorCode::limit, "{}: expressions have more than {} characters",
+                     extra.where(), kMostCharacters);
+    }
+    if (members.empty()) continue;
+    if (modules.has_unknown_) continue;
+    modules.has_unknown_ = !modules.patterns_.add_search(key);
+    if (!modules.has_unknown_) modules.expressions_.push_back({bits, group_size});
+  }
+  DEQUANT_CHECK(modules.patterns_.compile());
+  return modules;
+}
+
+const AutoRoundModules::Settings* AutoRoundModules::find(const std::string& module) const {
+  const auto named = names_.find(module);
+  if (named != names_.end()) return &named->second;
+  const auto first = patterns_.first(module);
+  return first ? &expressions_[*first] : nullptr;
 }
 
 }  // namespace dequant::format::checkpoint

@@ -2,8 +2,13 @@
 #pragma once
 
 #include <array>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
+#include "format/checkpoint/patterns.h"
 #include "format/checkpoint/section.h"
 
 namespace dequant::format::checkpoint {
@@ -22,5 +27,35 @@ enum class AutoRoundLayout {
 /// The layout that packing_format, or backend in old files, names. Fails with unsupported where it
 /// is none of these, or where data_type is no kind of int; and with malformed.
 Result<AutoRoundLayout> auto_round_layout(const Section& section);
+
+/// What extra_config says of single modules.
+class AutoRoundModules {
+ public:
+  /// Members that a module has not are those of the whole model.
+  struct Settings {
+    std::optional<int64_t> bits = {};
+    std::optional<int64_t> group_size = {};
+  };
+
+  /// Reads the objects of extra_config: of modules by their names, and by regular expressions that
+  /// match a part of the name. Fails with malformed where a member is no such object, and with
+  /// limit where expressions have more than 100,000 characters.
+  static Result<AutoRoundModules> read(const Section& config);
+
+  bool empty() const { return empty_; }
+  /// True where a module without settings may have some: by an expression whose syntax Patterns
+  /// lacks.
+  bool has_unknown() const { return has_unknown_; }
+  /// The settings of a module: those of its name, or else of the first expression that matches.
+  /// Null where there are none, or where only has_unknown() may give some.
+  const Settings* find(const std::string& module) const;
+
+ private:
+  bool empty_ = true;
+  bool has_unknown_ = false;
+  std::unordered_map<std::string, Settings> names_;
+  std::vector<Settings> expressions_;  ///< one for each pattern, up to the first of unknown syntax
+  Patterns patterns_;
+};
 
 }  // namespace dequant::format::checkpoint

@@ -36,12 +36,9 @@ Result<std::string> layout_of(const Section& section) {
 
 /// The member zero_point says how codes were chosen. qzeros is there and read either way: without
 /// zero points GPTQModel stores the middle, 8.
-Status check_numbers(const Section& section) {
-  DEQUANT_TRY(const auto bits, section.integer(key_of(section, "bits", "w_bit")));
-  if (bits && *bits != 4) {
-    return failure(ErrorCode::unsupported, "AWQ with {} bits is not supported", *bits);
-  }
-  return {};
+Status check_bits(std::optional<int64_t> bits) {
+  if (!bits || *bits == 4) return {};
+  return failure(ErrorCode::unsupported, "AWQ with {} bits is not supported", *bits);
 }
 
 Status recognise_modules(Groups& groups) {
@@ -53,17 +50,23 @@ Status recognise_modules(Groups& groups) {
   } else {
     DEQUANT_TRY(version, layout_of(section));
   }
-  DEQUANT_CHECK(check_numbers(section));
+  DEQUANT_TRY(const auto bits, section.integer(key_of(section, "bits", "w_bit")));
+  DEQUANT_CHECK(check_bits(bits));
   const char* key = key_of(section, "group_size", "q_group_size");
   DEQUANT_TRY(const auto group_size, section.integer(key));
   if (!group_size) return section.wrong("group_size", "a number of inputs, or -1");
-  const std::string size_text = std::to_string(*group_size);
-  const std::array options{SchemeOption{"group_size", size_text}, SchemeOption{"version", version}};
+  DEQUANT_TRY(const auto extra, AutoRoundModules::read(section));
   for (const Entry& entry : groups.shards().entries()) {
     const auto name = module_of(entry.name(), ".qweight");
     if (!name) continue;
     DEQUANT_TRY(const Entry* qzeros, require(groups, entry, *name, ".qzeros"));
     DEQUANT_TRY(const Entry* scales, require(groups, entry, *name, ".scales"));
+    const AutoRoundModules::Settings* own = extra.find(*name);
+    if (own != nullptr) DEQUANT_CHECK(check_bits(own->bits));
+    const std::string size_text =
+        std::to_string(own != nullptr ? own->group_size.value_or(*group_size) : *group_size);
+    const std::array options{SchemeOption{"group_size", size_text},
+                             SchemeOption{"version", version}};
     const std::array tensors{Named{"qweight", &entry}, Named{"qzeros", qzeros},
                              Named{"scales", scales}};
     DEQUANT_CHECK(groups.add(*name + ".weight", "awq", tensors, options));

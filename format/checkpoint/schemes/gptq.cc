@@ -1,4 +1,5 @@
 // GPTQ: "X.qweight", "X.qzeros", "X.scales" and "X.g_idx" become "X.weight".
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -84,8 +85,7 @@ class Recogniser {
 
   Status read_sizes() {
     DEQUANT_TRY(modules_, GptqModules::read(section_));
-    DEQUANT_TRY(const Section extra, section_.object("extra_config"));
-    has_extra_ = !extra.empty();
+    DEQUANT_TRY(extra_, AutoRoundModules::read(section_));
     return read_writer();
   }
 
@@ -106,8 +106,7 @@ class Recogniser {
                        escaped(matrix->name()), matrix->shape().size(), matrix->tensor->bytes);
       }
     }
-    DEQUANT_TRY(auto settings, modules_.find(module.name));
-    if (has_extra_) settings = {};
+    DEQUANT_TRY(const auto settings, settings_of(module));
     DEQUANT_TRY(const Index index, index_of(module, settings));
     int64_t bits = 0;
     if (settings) {
@@ -131,6 +130,18 @@ class Recogniser {
     DEQUANT_CHECK(groups_.add(std::move(group)));
     if (format_ == "gptq") warn_of_ones(module, bits);
     return {};
+  }
+
+  /// Nothing where the configuration lets modules differ, and does not say what this one has. Names
+  /// of modules in extra_config are those of the model in memory, which may differ from the file's.
+  Result<std::optional<GptqSettings>> settings_of(const Module& module) const {
+    if (extra_.empty()) return modules_.find(module.name);
+    const AutoRoundModules::Settings* own = extra_.find(module.name);
+    if (own == nullptr) return std::optional<GptqSettings>();
+    GptqSettings settings = modules_.all();
+    if (own->bits) settings.bits = *own->bits;
+    if (own->group_size) settings.group_size = *own->group_size;
+    return std::optional(settings);
   }
 
   /// Reads the group of each input, which must be one of the groups that there are.
@@ -188,6 +199,11 @@ class Recogniser {
         fit.push_back(bits);
     }
     if (fit.size() == 1) return fit[0];
+    // AutoRound's modules without numbers of their own have those of the whole model.
+    const int64_t whole = modules_.all().bits;
+    if (!extra_.empty() && !extra_.has_unknown() &&
+        std::find(fit.begin(), fit.end(), whole) != fit.end())
+      return whole;
     return failure(fit.empty() ? ErrorCode::malformed : ErrorCode::unsupported,
                    "module {}: {} of 2 to 8 bits fit the shapes of qweight and qzeros, and the "
                    "configuration lets modules differ",
@@ -214,7 +230,7 @@ class Recogniser {
   Section section_;
   std::string format_;
   GptqModules modules_;
-  bool has_extra_ = false;  ///< modules may have bits and groups of their own
+  AutoRoundModules extra_;
   bool by_word_ = false;
 };
 

@@ -82,6 +82,26 @@ TEST(Patterns, RegularExpressionsMatchFromTheStartAsInPython) {
   }
 }
 
+TEST(Patterns, SearchesFindAnyPartOfANameAsInPython) {
+  const Case cases[]{
+      {R"(mlp\.up)", "model.mlp.up_proj", true},
+      {R"(mlp\.up)", "model.mlpXup_proj", false},
+      {R"(^mlp)", "model.mlp", false},
+      {R"(^mlp)", "mlp.x", true},
+      {R"(up|down$)", "a.down", true},
+      {R"(up|down$)", "a.down.b", false},
+      {R"(up|down$)", "a.up.b", true},
+      {R"(b)", "a\nb", true},
+      {R"((?i)UP)", "a.up", true},
+  };
+  for (const Case& c : cases) {
+    EXPECT_EQ(matches(&Patterns::add_search, c.pattern, c.name), c.matches)
+        << c.pattern << " " << c.name;
+  }
+  for (const char* text : {"a)|(b", "(?!x)", "a{,2}", "["})
+    EXPECT_FALSE(can_add(&Patterns::add_search, text)) << text;
+}
+
 TEST(Patterns, WildcardsMatchWholeNamesAsInPython) {
   const Case cases[]{
       {"model.layers.0.self_attn*", "model.layers.0.self_attn.q_proj", true},
