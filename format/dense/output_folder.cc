@@ -86,7 +86,7 @@ Status OutputFolder::check_others() const {
                                   : "");
     }
     const auto ours = [&](const OutputShard& shard) { return shard.name == name; };
-    const bool index = name == index_name(shards_) && has_index_;
+    const bool index = has_index_ && name == index_name(shards_);
     if (!is_weight(name) || index || std::ranges::any_of(shards_, ours)) continue;
     return failure(ErrorCode::io, "{} has {}, which is no file of this checkpoint: remove it",
                    escaped(path_), escaped(name));
