@@ -364,9 +364,9 @@ typedef struct dequant_scheme_buffers {
   uint64_t y_bytes;
 } dequant_scheme_buffers;
 
-/* Dequantizes by a plan of dequant_plan_scheme. Fails as dequant_run does, and with
- * DEQUANT_INVALID_ARGUMENT if the number of tensors is not that of the node, or the plan is of
- * another kind. */
+/* Dequantizes by a plan of dequant_plan_scheme. Fails as dequant_run does, with messages that name
+ * the tensors as the node does, and with DEQUANT_INVALID_ARGUMENT if the number of tensors is not
+ * that of the node, or the plan is of another kind. */
 DEQUANT_EXPORT dequant_code dequant_run_scheme(const dequant_plan* plan,
                                                const dequant_scheme_buffers* buffers,
                                                const dequant_options* options,

@@ -38,6 +38,7 @@ struct Operation {
   std::vector<OpTensor> inputs;  ///< with the names of Buffers: x, scale, min_range, ...
   std::vector<int64_t> y_shape;  ///< has as many elements as y of the plan
   std::span<const std::byte> codebook = {};  ///< where no input has the values of codes
+  BufferNames names = {};                    ///< for messages
 };
 
 /// Reads the data, runs the operation, writes y, and prints the report; with --dry-run only prints

@@ -52,7 +52,8 @@ Status run_plan(const Operation& op, std::span<std::byte> y, const RunOptions& o
                         .max_range = bytes_of("max_range"),
                         .tensor_scale = bytes_of("tensor_scale"),
                         .group_index = bytes_of("group_index"),
-                        .codebook = op.codebook.empty() ? bytes_of("codebook") : op.codebook};
+                        .codebook = op.codebook.empty() ? bytes_of("codebook") : op.codebook,
+                        .names = &op.names};
   auto done = run(op.plan, buffers, options);
   if (!done) return format::in(op.dialect, std::move(done).error());
   return {};

@@ -78,6 +78,7 @@ Status run(SchemeOptions& o) {
   name(dense->group_index, "group_index");
   name(dense->codebook, "codebook");
   op.codebook = std::as_bytes(dense->values);
+  op.names = dense->names;
   op.plan = std::move(dense->plan);
   op.y_shape = std::move(dense->shape);
   return carry_out(op, o);

@@ -118,8 +118,10 @@ void round_up(std::vector<std::byte>& bytes) { bytes.resize((bytes.size() + 3) /
 Status execute(const Planned& planned, Inputs& in, std::span<std::byte> y) {
   const auto* op = std::get_if<dequant::directml::Operator>(&planned);
   if (op == nullptr) {
-    return run(plan_of(planned), {in.x, in.scale, in.zero_point, y, in.min_range, in.max_range,
-                                  in.tensor_scale, in.group_index, in.codebook});
+    const auto* scheme = std::get_if<SchemePlan>(&planned);
+    return run(plan_of(planned),
+               {in.x, in.scale, in.zero_point, y, in.min_range, in.max_range, in.tensor_scale,
+                in.group_index, in.codebook, scheme != nullptr ? &scheme->names : nullptr});
   }
   std::array<std::span<const std::byte>, 3> bound;
   for (size_t i = 0; std::vector<std::byte> * bytes : {&in.x, &in.scale, &in.zero_point}) {

@@ -186,6 +186,18 @@ DEQUANT_EXPORT Range zero_point_bytes_of(const Plan& plan, Range elements) noexc
 /// the plan is strided, the end is also a multiple of 8, or the number of all scales.
 DEQUANT_EXPORT Range scales_of(const Plan& plan, Range elements) noexcept;
 
+/// What messages call the inputs of Buffers, where a producer has names of its own.
+struct BufferNames {
+  std::string_view x = "x";
+  std::string_view scale = "scale";
+  std::string_view zero_point = "zero_point";
+  std::string_view min_range = "min_range";
+  std::string_view max_range = "max_range";
+  std::string_view tensor_scale = "tensor_scale";
+  std::string_view group_index = "group_index";
+  std::string_view codebook = "codebook";
+};
+
 /// The caller's memory: packed, little-endian, at any alignment. Spans may be longer than needed.
 struct Buffers {
   std::span<const std::byte> x;
@@ -198,6 +210,7 @@ struct Buffers {
   std::span<const std::byte> group_index = {};   ///< int32, if the plan's parameters have one
   /// 2^bits float32 of the codes of x, if the plan's parameters use them.
   std::span<const std::byte> codebook = {};
+  const BufferNames* names = nullptr;  ///< in messages; null: those of this struct
 };
 
 /// The check of zero points that run() makes, for callers that need it earlier. Fails with

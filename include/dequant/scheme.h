@@ -47,6 +47,7 @@ struct SchemePlan {
   std::optional<size_t> codebook = {};
   /// The codebook of a scheme that fixes the value of each code; else empty.
   std::span<const float> values = {};
+  BufferNames names = {};  ///< for Buffers: of the inputs, as the scheme calls them
 };
 
 /// A tensor of a scheme, for listings and for callers that check names.

@@ -55,7 +55,8 @@ nb::object dequantize(nb::handle scheme, nb::dict tensors, nb::dict options, nb:
                    .y = {},
                    .tensor_scale = bytes(dense.tensor_scale),
                    .group_index = bytes(dense.group_index),
-                   .codebook = codebook},
+                   .codebook = codebook,
+                   .names = &dense.names},
                   dense.shape, {out, threads, like}, Inputs(given_inputs));
 }
 

@@ -2,7 +2,6 @@
 #include "c_api/buffers.h"
 
 #include <optional>
-#include <string>
 #include <string_view>
 #include <utility>
 
@@ -42,20 +41,22 @@ Result<Buffers> buffers_of(const SchemeNodePlan& scheme, const dequant_scheme_bu
   }
   if (c.tensor_count > 0 && (c.tensors == nullptr || c.tensor_bytes == nullptr))
     return invalid(c.tensors == nullptr ? "tensors" : "tensor_bytes", ": null");
-  const auto input = [&](std::optional<size_t> i, std::span<const std::byte>& out) -> Status {
+  const auto input = [&](std::string_view name, std::optional<size_t> i,
+                         std::span<const std::byte>& out) -> Status {
     if (!i) return {};
-    const std::string name = concat("tensors[", *i, "]");
     DEQUANT_TRY(out, span_of<const std::byte>(name, c.tensors[*i], c.tensor_bytes[*i]));
     return {};
   };
+  const SchemePlan& dense = scheme.dense;
   Buffers b;
-  DEQUANT_CHECK(input(scheme.dense.x, b.x));
-  DEQUANT_CHECK(input(scheme.dense.scale, b.scale));
-  DEQUANT_CHECK(input(scheme.dense.zero_point, b.zero_point));
-  DEQUANT_CHECK(input(scheme.dense.tensor_scale, b.tensor_scale));
-  DEQUANT_CHECK(input(scheme.dense.group_index, b.group_index));
-  DEQUANT_CHECK(input(scheme.dense.codebook, b.codebook));
-  if (!scheme.dense.codebook) b.codebook = std::as_bytes(scheme.dense.values);
+  b.names = &dense.names;
+  DEQUANT_CHECK(input(dense.names.x, dense.x, b.x));
+  DEQUANT_CHECK(input(dense.names.scale, dense.scale, b.scale));
+  DEQUANT_CHECK(input(dense.names.zero_point, dense.zero_point, b.zero_point));
+  DEQUANT_CHECK(input(dense.names.tensor_scale, dense.tensor_scale, b.tensor_scale));
+  DEQUANT_CHECK(input(dense.names.group_index, dense.group_index, b.group_index));
+  DEQUANT_CHECK(input(dense.names.codebook, dense.codebook, b.codebook));
+  if (!dense.codebook) b.codebook = std::as_bytes(dense.values);
   DEQUANT_TRY(b.y, span_of<std::byte>("y", c.y, c.y_bytes));
   return b;
 }

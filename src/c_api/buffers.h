@@ -11,7 +11,8 @@ namespace dequant::c_api {
 Result<Buffers> buffers_of(const dequant_buffers& c);
 
 /// The buffers of the inputs of a scheme's plan, with the codebook that the scheme fixes, if it
-/// does. Fails as above, and where the number of tensors is not that of the node.
+/// does, and with names that belong to `scheme`. Fails as above, and where the number of tensors is
+/// not that of the node.
 Result<Buffers> buffers_of(const SchemeNodePlan& scheme, const dequant_scheme_buffers& c);
 
 }  // namespace dequant::c_api

@@ -54,6 +54,21 @@ Status check_names(const Scheme& scheme, const SchemeNode& node) {
   return {};
 }
 
+/// The names of the plan's inputs. They are those of the list, as texts of the node may end.
+BufferNames names_of(const Scheme& scheme, const SchemeNode& node, const SchemePlan& plan) {
+  BufferNames out;
+  const auto name = [&](std::optional<size_t> i, std::string_view& of) {
+    if (i) of = std::ranges::find(scheme.inputs, node.tensors[*i].name, &SchemeInput::name)->name;
+  };
+  name(plan.x, out.x);
+  name(plan.scale, out.scale);
+  name(plan.zero_point, out.zero_point);
+  name(plan.tensor_scale, out.tensor_scale);
+  name(plan.group_index, out.group_index);
+  name(plan.codebook, out.codebook);
+  return out;
+}
+
 }  // namespace
 
 std::optional<size_t> SchemeArguments::index(std::string_view name) const {
@@ -132,7 +147,9 @@ Result<SchemePlan> plan_scheme(const SchemeNode& node) {
     if (entry->scheme.name != node.scheme) continue;
     DEQUANT_CHECK(check_names(entry->scheme, node));
     DEQUANT_CHECK(check_output(node.output));
-    return entry->plan(SchemeArguments(node));
+    DEQUANT_TRY(SchemePlan plan, entry->plan(SchemeArguments(node)));
+    plan.names = names_of(entry->scheme, node, plan);
+    return plan;
   }
   return invalid("\"", node.scheme, "\" is no scheme");
 }

@@ -60,25 +60,31 @@ struct Input {
   }
 };
 
+constexpr BufferNames kNames;
+
+const BufferNames& names_of(const Buffers& b) { return b.names != nullptr ? *b.names : kNames; }
+
 /// Calls visit(name, Input) for each input until visit returns false. Returns true if no call did.
 template <class Visit>
 bool every_input(const Plan& plan, const Demand& demand, const Buffers& b, const Visit& visit) {
   const bool ranges = takes_ranges(plan.rule);
   const Extents& counts = demand.counts;
+  const BufferNames& names = names_of(b);
   const auto packing = [](const Packing& p) { return is_packing(p) ? &p : nullptr; };
-  return visit("x", {true, b.x, plan.input, counts.x, packing(plan.parameters.x_packing),
-                     demand.x_begin}) &&
-         visit("scale",
+  return visit(names.x, {true, b.x, plan.input, counts.x, packing(plan.parameters.x_packing),
+                         demand.x_begin}) &&
+         visit(names.scale,
                {!ranges && !plan.parameters.x_blocks, b.scale, plan.scale, counts.scale}) &&
-         visit("zero_point", {plan.has_zero_point, b.zero_point, zero_point_element(plan),
-                              counts.zero_point, packing(plan.parameters.zero_point_packing)}) &&
-         visit("min_range", {ranges, b.min_range, plan.scale, counts.min_range}) &&
-         visit("max_range", {ranges, b.max_range, plan.scale, counts.max_range}) &&
-         visit("tensor_scale", {plan.parameters.tensor_scale != TensorScale::none, b.tensor_scale,
-                                Element::float32, counts.tensor_scale}) &&
-         visit("group_index", {plan.parameters.group_index.groups != 0, b.group_index,
-                               Element::int32, counts.group_index}) &&
-         visit("codebook",
+         visit(names.zero_point,
+               {plan.has_zero_point, b.zero_point, zero_point_element(plan), counts.zero_point,
+                packing(plan.parameters.zero_point_packing)}) &&
+         visit(names.min_range, {ranges, b.min_range, plan.scale, counts.min_range}) &&
+         visit(names.max_range, {ranges, b.max_range, plan.scale, counts.max_range}) &&
+         visit(names.tensor_scale, {plan.parameters.tensor_scale != TensorScale::none,
+                                    b.tensor_scale, Element::float32, counts.tensor_scale}) &&
+         visit(names.group_index, {plan.parameters.group_index.groups != 0, b.group_index,
+                                   Element::int32, counts.group_index}) &&
+         visit(names.codebook,
                {plan.parameters.codebook, b.codebook, Element::float32, counts.codebook});
 }
 
@@ -140,12 +146,12 @@ int64_t zeros_at_front(Element x, Bytes codes, int64_t count) {
 }
 
 /// Every zero point of a float x is zero.
-Status check_float_zeros(const Plan& plan, Bytes zero_point, int64_t count) {
+Status check_float_zeros(const Plan& plan, Bytes zero_point, int64_t count, std::string_view what) {
   if (traits(plan.input).kind != Kind::floating || count == 0) return {};
   for (int64_t i = zeros_at_front(plan.input, zero_point, count); i < count; ++i) {
     const uint32_t code = load_code(width_of(plan.input), zero_point.data(), i);
     if (!is_floating_zero_point(plan.input, code)) {
-      return invalid("zero_point: element ", i, " has code ", code, ", which is not zero; a ",
+      return invalid(what, ": element ", i, " has code ", code, ", which is not zero; a ",
                      name(plan.input), " x has no other zero point");
     }
   }
@@ -157,12 +163,12 @@ bool is_scale(Element element) {
 }
 
 /// Every entry of a group index is a number from 0 to groups - 1.
-Status check_group_index(const Plan& plan, Bytes index, int64_t count) {
+Status check_group_index(const Plan& plan, Bytes index, int64_t count, std::string_view what) {
   const int64_t groups = plan.parameters.group_index.groups;
   for (int64_t i = 0; i < count; ++i) {
     const auto group = static_cast<int32_t>(load_code(32, index.data(), i));
     if (group < 0 || group >= groups) {
-      return invalid("group_index: element ", i, " is ", group, ", which is none of ", groups,
+      return invalid(what, ": element ", i, " is ", group, ", which is none of ", groups,
                      " groups");
     }
   }
@@ -279,10 +285,12 @@ Status check_buffers(const Plan& plan, const Demand& demand, const Buffers& buff
   DEQUANT_CHECK(check_buffer_sizes(plan, demand, buffers));
   const Extents& counts = demand.counts;
   if (plan.parameters.group_index.groups != 0) {
-    DEQUANT_CHECK(check_group_index(plan, buffers.group_index, counts.group_index));
+    DEQUANT_CHECK(check_group_index(plan, buffers.group_index, counts.group_index,
+                                    names_of(buffers).group_index));
   }
   if (traits(plan.input).kind != Kind::floating || buffers.zero_point.data() == nullptr) return {};
-  return check_float_zeros(plan, buffers.zero_point, counts.zero_point);
+  return check_float_zeros(plan, buffers.zero_point, counts.zero_point,
+                           names_of(buffers).zero_point);
 }
 
 bool is_simple(const Plan& plan, const Buffers& b) noexcept {
@@ -319,7 +327,8 @@ Status check_zero_points(const Plan& plan, Bytes zero_point) {
   if (kind(plan.input) != Kind::floating) return {};
   const auto held = static_cast<int64_t>(std::min<uint64_t>(zero_point.size(), INT64_MAX / 8));
   return check_float_zeros(plan, zero_point,
-                           std::min(held * 8 / bits(plan.input), scale_count(plan)));
+                           std::min(held * 8 / bits(plan.input), scale_count(plan)),
+                           kNames.zero_point);
 }
 
 }  // namespace dequant

@@ -173,10 +173,59 @@ TEST(CScheme, NodesThatBreakARuleAreRefused) {
 TEST(CScheme, BuffersAreChecked) {
   rejects_buffers("tensor_count: 1 where the node has 2 tensors",
                   [](Fp8& f) { f.buffers.tensor_count = 1; });
-  rejects_buffers("x: ", [](Fp8& f) { f.bytes[1] = 5; });
-  rejects_buffers("tensors[0]: null, with 16 bytes", [](Fp8& f) { f.data[0] = nullptr; });
+  rejects_buffers("weight: 5 bytes given, 6 needed", [](Fp8& f) { f.bytes[1] = 5; });
+  rejects_buffers("weight_scale: null, with 16 bytes", [](Fp8& f) { f.data[0] = nullptr; });
   rejects_buffers("tensors: null", [](Fp8& f) { f.buffers.tensors = nullptr; });
   rejects_buffers("y: ", [](Fp8& f) { f.buffers.y_bytes = 23; });
+}
+
+// They named the inputs of the plan: x, zero_point, group_index.
+TEST(CScheme, MessagesNameTheTensorsOfTheProducer) {
+  const std::array<int64_t, 2> words{2, 8}, zeros{1, 1}, groups{1, 8};
+  const std::array<int64_t, 1> inputs{16};
+  const std::array<dequant_scheme_tensor, 4> tensors{
+      {{"g_idx", {DEQUANT_INT32, 1, inputs.data()}},
+       {"scales", {DEQUANT_FLOAT32, 2, groups.data()}},
+       {"qzeros", {DEQUANT_INT32, 2, zeros.data()}},
+       {"qweight", {DEQUANT_INT32, 2, words.data()}}}};
+  dequant_scheme node{};
+  node.struct_size = sizeof node;
+  node.name = "gptq";
+  node.tensors = tensors.data();
+  node.tensor_count = tensors.size();
+  node.output = DEQUANT_FLOAT32;
+  const Planned planned(node);
+  ASSERT_EQ(planned.code, DEQUANT_OK) << planned.error.message;
+  std::array<int32_t, 16> numbers{};
+  const std::array<float, 8> scales{};
+  std::array<float, 128> y{};
+  const std::array<const void*, 4> data{numbers.data(), scales.data(), numbers.data(),
+                                        numbers.data()};
+  const std::array<uint64_t, 4> whole{64, 32, 4, 64};
+  const auto ran = [&](size_t shortened, const void* first) {
+    std::array<const void*, 4> given = data;
+    given[0] = first;
+    std::array<uint64_t, 4> bytes = whole;
+    if (shortened < bytes.size()) --bytes[shortened];
+    dequant_scheme_buffers buffers{sizeof(dequant_scheme_buffers),
+                                   given.data(),
+                                   bytes.data(),
+                                   given.size(),
+                                   y.data(),
+                                   sizeof y};
+    return call([&](dequant_error* error) {
+      return dequant_run_scheme(planned.plan, &buffers, nullptr, error);
+    });
+  };
+  EXPECT_TRUE(is_invalid(ran(0, numbers.data()), "g_idx: 63 bytes given, 64 needed"));
+  EXPECT_TRUE(is_invalid(ran(1, numbers.data()), "scales: 31 bytes given, 32 needed"));
+  EXPECT_TRUE(is_invalid(ran(2, numbers.data()), "qzeros: 3 bytes given, 4 needed"));
+  EXPECT_TRUE(is_invalid(ran(3, numbers.data()), "qweight: 63 bytes given, 64 needed"));
+  EXPECT_TRUE(is_invalid(ran(4, nullptr), "g_idx: null, with 64 bytes"));
+  EXPECT_TRUE(is_invalid(ran(4, y.data()), "y: overlaps g_idx"));
+  numbers[5] = 1;
+  EXPECT_TRUE(
+      is_invalid(ran(4, numbers.data()), "g_idx: element 5 is 1, which is none of 1 groups"));
 }
 
 TEST(CScheme, PlansAreRunByTheFunctionOfTheirKind) {

@@ -214,6 +214,9 @@ static void run_scheme(void) {
   options.codebook_bytes = size;
   CHECK(dequant_cuda_run_scheme(plan, &buffers, &options, &error) == DEQUANT_OK);
   CHECK(memcmp(y, wanted, sizeof y) == 0);
+  bytes[2] = 3;
+  CHECK(says(dequant_cuda_run_scheme(plan, &buffers, &options, &error), "weight_scale_2: 3 bytes"));
+  bytes[2] = sizeof second;
 
   memset(y, 0, sizeof y);
   CHECK(dequant_cuda_scheme_slices(plan, 8, 16, slices, 3, &y_slice, &error) == DEQUANT_OK);
