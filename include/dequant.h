@@ -272,8 +272,9 @@ DEQUANT_EXPORT dequant_code dequant_plan_scheme(const dequant_scheme* node, dequ
 DEQUANT_EXPORT void dequant_plan_free(dequant_plan* plan);
 
 /* The types of a plan's tensors and the bytes that its buffers must have; 0 bytes for a tensor that
- * the plan does not take. For an operator of DirectML the bytes are the TotalTensorSizeInBytes of
- * its tensors, which include gaps and are multiples of 4. */
+ * the plan does not take. Those of a scheme are the stored tensors that the plan reads in these
+ * places: the bytes of "qweight" are x_bytes. For an operator of DirectML the bytes are the
+ * TotalTensorSizeInBytes of its tensors, which include gaps and are multiples of 4. */
 typedef struct dequant_sizes {
   size_t struct_size;
   dequant_element x;
@@ -286,6 +287,11 @@ typedef struct dequant_sizes {
   uint64_t min_range_bytes;
   uint64_t max_range_bytes;
   uint64_t y_bytes;
+  uint64_t tensor_scale_bytes; /* of a scheme, as the two below: a second scale */
+  uint64_t group_index_bytes;
+  uint64_t codebook_bytes; /* 0 where the scheme fixes the values of codes */
+  size_t rank;             /* of a scheme: the shape of y; of a node y has the shape of x: 0 */
+  const int64_t* shape;    /* outermost dimension first, valid until the plan is freed, or NULL */
 } dequant_sizes;
 
 /* Fills *sizes, whose struct_size the caller has set. */

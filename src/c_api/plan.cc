@@ -31,6 +31,9 @@ Result<dequant_sizes> sizes_of(const Plan& plan) {
   DEQUANT_CHECK(bytes(plan.scale, e.min_range, sizes.min_range_bytes));
   DEQUANT_CHECK(bytes(plan.scale, e.max_range, sizes.max_range_bytes));
   DEQUANT_CHECK(bytes(plan.output, e.y, sizes.y_bytes));
+  DEQUANT_CHECK(bytes(Element::float32, e.tensor_scale, sizes.tensor_scale_bytes));
+  DEQUANT_CHECK(bytes(Element::int32, e.group_index, sizes.group_index_bytes));
+  DEQUANT_CHECK(bytes(Element::float32, e.codebook, sizes.codebook_bytes));
   return sizes;
 }
 
@@ -47,6 +50,11 @@ Status give(AnyPlan node, dequant_plan** out) {
     made->sizes.scale_bytes = op->input_bytes[1];
     made->sizes.zero_point_bytes = op->input_count == 3 ? op->input_bytes[2] : 0;
     made->sizes.y_bytes = op->output_bytes;
+  }
+  if (const auto* scheme = std::get_if<SchemeNodePlan>(&made->node)) {
+    if (!scheme->dense.codebook) made->sizes.codebook_bytes = 0;
+    made->sizes.rank = scheme->dense.shape.size();
+    made->sizes.shape = scheme->dense.shape.data();
   }
   *out = made.release();
   return {};

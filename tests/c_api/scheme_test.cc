@@ -148,6 +148,11 @@ TEST(CScheme, TheValuesOfNvfp4AreTheSchemesOwn) {
   const Planned planned({sizeof(dequant_scheme), "modelopt", tensors.data(), tensors.size(),
                          nullptr, 0, DEQUANT_FLOAT32});
   ASSERT_EQ(planned.code, DEQUANT_OK) << planned.error.message;
+  auto sizes = sized<dequant_sizes>();
+  ASSERT_EQ(dequant_plan_sizes(planned.plan, &sizes, nullptr), DEQUANT_OK);
+  EXPECT_EQ(sizes.tensor_scale_bytes, 4U);
+  EXPECT_EQ(sizes.codebook_bytes, 0U) << "the scheme fixes the values";
+  EXPECT_EQ(sizes.shape[1], 16);
   const std::array<const void*, 3> data{codes.data(), &scale, &second};
   const std::array<uint64_t, 3> bytes{sizeof codes, sizeof scale, sizeof second};
   std::array<float, 16> y{};
@@ -179,22 +184,45 @@ TEST(CScheme, BuffersAreChecked) {
   rejects_buffers("y: ", [](Fp8& f) { f.buffers.y_bytes = 23; });
 }
 
+/// [out, in] = [8, 16] of 4 bits, with a group index. Its structs point to its own arrays.
+struct Gptq {
+  Gptq() = default;
+  Gptq(const Gptq&) = delete;
+  Gptq& operator=(const Gptq&) = delete;
+
+  std::array<int64_t, 2> words{2, 8}, zeros{1, 1}, groups{1, 8};
+  std::array<int64_t, 1> inputs{16};
+  std::array<dequant_scheme_tensor, 4> tensors{{{"g_idx", {DEQUANT_INT32, 1, inputs.data()}},
+                                                {"scales", {DEQUANT_FLOAT32, 2, groups.data()}},
+                                                {"qzeros", {DEQUANT_INT32, 2, zeros.data()}},
+                                                {"qweight", {DEQUANT_INT32, 2, words.data()}}}};
+  dequant_scheme node{sizeof(dequant_scheme), "gptq", tensors.data(), tensors.size(), nullptr, 0,
+                      DEQUANT_FLOAT32};
+};
+
+// They had neither the bytes of a group index nor the shape.
+TEST(CScheme, SizesHaveAllInputsAndTheShape) {
+  const Gptq gptq;
+  const Planned planned(gptq.node);
+  ASSERT_EQ(planned.code, DEQUANT_OK) << planned.error.message;
+  auto sizes = sized<dequant_sizes>();
+  ASSERT_EQ(dequant_plan_sizes(planned.plan, &sizes, nullptr), DEQUANT_OK);
+  EXPECT_EQ(sizes.x_bytes, 64U);
+  EXPECT_EQ(sizes.scale_bytes, 32U);
+  EXPECT_EQ(sizes.zero_point_bytes, 4U);
+  EXPECT_EQ(sizes.group_index_bytes, 64U);
+  EXPECT_EQ(sizes.tensor_scale_bytes, 0U);
+  EXPECT_EQ(sizes.codebook_bytes, 0U);
+  EXPECT_EQ(sizes.y_bytes, 512U);
+  ASSERT_EQ(sizes.rank, 2U);
+  EXPECT_EQ(sizes.shape[0], 8);
+  EXPECT_EQ(sizes.shape[1], 16);
+}
+
 // They named the inputs of the plan: x, zero_point, group_index.
 TEST(CScheme, MessagesNameTheTensorsOfTheProducer) {
-  const std::array<int64_t, 2> words{2, 8}, zeros{1, 1}, groups{1, 8};
-  const std::array<int64_t, 1> inputs{16};
-  const std::array<dequant_scheme_tensor, 4> tensors{
-      {{"g_idx", {DEQUANT_INT32, 1, inputs.data()}},
-       {"scales", {DEQUANT_FLOAT32, 2, groups.data()}},
-       {"qzeros", {DEQUANT_INT32, 2, zeros.data()}},
-       {"qweight", {DEQUANT_INT32, 2, words.data()}}}};
-  dequant_scheme node{};
-  node.struct_size = sizeof node;
-  node.name = "gptq";
-  node.tensors = tensors.data();
-  node.tensor_count = tensors.size();
-  node.output = DEQUANT_FLOAT32;
-  const Planned planned(node);
+  const Gptq gptq;
+  const Planned planned(gptq.node);
   ASSERT_EQ(planned.code, DEQUANT_OK) << planned.error.message;
   std::array<int32_t, 16> numbers{};
   const std::array<float, 8> scales{};
