@@ -88,7 +88,8 @@ class Groups {
   Result<Warnings> warnings() const;
 
   /// Decides on all tensors without a use, as decide_on() says. Fails where that refuses a tensor,
-  /// unless `keep_unknown`: such tensors are copied then, and listed by unknown().
+  /// unless `keep_unknown`: such tensors are copied then, and listed by unknown(). Warns as
+  /// warning_of_integers() says.
   Status finish(bool keep_unknown);
 
   const std::deque<Group>& groups() const { return groups_; }
