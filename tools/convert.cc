@@ -267,10 +267,11 @@ int run(Options& o) {
 void add_convert(const Command& app, int& exit_code) {
   auto o = std::make_shared<Options>();
   const Command c = app.add_subcommand("convert", "Turn a quantized model into a float one");
-  c.add_option("MODEL", o->input,
-               "ONNX model, checkpoint folder, .safetensors file, GGUF file or TFLite model to "
-               "read; may be left out with "
-               "--clean-temp");
+  c.add_option(
+      "MODEL", o->input,
+      "ONNX model, checkpoint folder or index, .safetensors file, GGUF file or TFLite model to "
+      "read; may be left out with "
+      "--clean-temp");
   c.add_option("-o,--output", o->output,
                "Model to write: a folder where MODEL is a folder; of a GGUF file a .gguf or "
                ".safetensors file, or a folder; of a TFLite model a .safetensors file")

@@ -120,8 +120,9 @@ void add_inspect(const Command& app, int& exit_code) {
   const Command command =
       app.add_subcommand("inspect", "Show what the quantized tensors of a model hold");
   command
-      .add_option("MODEL", o->model,
-                  "ONNX model, checkpoint folder, .safetensors file, GGUF file or TFLite model")
+      .add_option(
+          "MODEL", o->model,
+          "ONNX model, checkpoint folder or index, .safetensors file, GGUF file or TFLite model")
       .required();
   command.add_flag("--json", o->json, "Print one JSON object instead of tables");
   command

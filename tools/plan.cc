@@ -67,8 +67,9 @@ void add_plan(const Command& app, int& exit_code) {
   auto o = std::make_shared<Options>();
   const Command c =
       app.add_subcommand("plan", "List the tasks of a conversion that several machines carry out");
-  c.add_option("MODEL", o->input,
-               "ONNX model, checkpoint folder, .safetensors file, GGUF file or TFLite model")
+  c.add_option(
+       "MODEL", o->input,
+       "ONNX model, checkpoint folder or index, .safetensors file, GGUF file or TFLite model")
       .required();
   c.add_option("-o,--output", o->output, "Model that the tasks write, as for convert")
       .required()

@@ -8,9 +8,11 @@
 namespace dequant::format::checkpoint {
 namespace {
 
-/// A folder, a file whose name says so, or a file that begins with the length of a header and "{".
+/// A folder, a file or an index whose name says so, or a file that begins with the length of a
+/// header and "{".
 bool recognises(const Probe& probe) {
-  if (probe.is_folder || probe.path.ends_with(kSafetensors)) return true;
+  if (probe.is_folder || probe.path.ends_with(kSafetensors) || probe.path.ends_with(kIndex))
+    return true;
   constexpr size_t kLength = 8;
   if (probe.head.size() <= kLength || probe.head[kLength] != '{') return false;
   // The specification allows headers of 100,000,000 bytes.

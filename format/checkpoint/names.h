@@ -9,6 +9,8 @@ namespace dequant::format::checkpoint {
 inline constexpr std::string_view kSafetensors = ".safetensors";
 inline constexpr std::string_view kModel = "model.safetensors";
 inline constexpr std::string_view kIndex = ".safetensors.index.json";
+/// The index that transformers reads.
+inline constexpr std::string_view kModelIndex = "model.safetensors.index.json";
 inline constexpr std::string_view kConfig = "config.json";
 /// The configuration of Mistral's own code.
 inline constexpr std::string_view kParams = "params.json";

@@ -10,6 +10,7 @@
 #include "format/checkpoint/names.h"
 #include "format/io/below.h"
 #include "format/io/errors.h"
+#include "format/io/output.h"
 #include "format/json/json.h"
 
 namespace dequant::format::checkpoint {
@@ -48,10 +49,9 @@ std::optional<std::pair<std::string, std::string>> numbered(const std::string& n
 }
 
 Error several(const std::string& folder, const std::string& a, const std::string& b) {
-  return failure(
-      ErrorCode::unsupported,
-      "{} has {} and {}, and no index says which is the checkpoint: give the path of one",
-      escaped(folder), escaped(a), escaped(b));
+  return failure(ErrorCode::unsupported,
+                 "{} has {} and {}, and nothing says which is the checkpoint: give the path of one",
+                 escaped(folder), escaped(a), escaped(b));
 }
 
 /// The files of a folder without an index.
@@ -82,14 +82,21 @@ Result<std::vector<std::string>> files_without_index(const std::string& folder,
 
 Result<std::unique_ptr<Shards>> Shards::open(const std::string& path) {
   struct stat s {};
-  if (::stat(path.c_str(), &s) != 0 || !S_ISDIR(s.st_mode)) {
+  const bool is_folder = ::stat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode);
+  if (!is_folder && !path.ends_with(kIndex)) {
     DEQUANT_TRY(InputFile file, InputFile::open(path));
     return of_file(std::move(file));
   }
   std::unique_ptr<Shards> shards(new Shards);
   shards->is_folder_ = true;
-  shards->folder_ = path;
-  DEQUANT_CHECK(shards->open_folder());
+  if (is_folder) {
+    shards->folder_ = path;
+    DEQUANT_CHECK(shards->open_folder());
+  } else {
+    shards->folder_ = folder_of(path);
+    shards->index_ = std::filesystem::path(path).filename().string();
+    DEQUANT_CHECK(shards->open_index());
+  }
   return shards;
 }
 
@@ -103,13 +110,24 @@ Result<std::unique_ptr<Shards>> Shards::of_file(InputFile file) {
   return shards;
 }
 
-Status Shards::open_folder() {
-  DEQUANT_TRY(const auto names, names_in(folder_));
+Status Shards::find_index(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (name == kModelIndex) {
+      index_ = name;
+      return {};
+    }
+  }
   for (const std::string& name : names) {
     if (!name.ends_with(kIndex)) continue;
     if (!index_.empty()) return several(folder_, index_, name);
     index_ = name;
   }
+  return {};
+}
+
+Status Shards::open_folder() {
+  DEQUANT_TRY(const auto names, names_in(folder_));
+  DEQUANT_CHECK(find_index(names));
   if (!index_.empty()) return open_index();
   DEQUANT_TRY(const auto files, files_without_index(folder_, names));
   anchor_ = folder_ + "/" + files[0];

@@ -36,8 +36,10 @@ class Shards {
  public:
   /// Opens a .safetensors file, or the files of a folder: the files that its index names, or
   /// model.safetensors, or its only .safetensors file, or files named
-  /// NAME-00001-of-00002.safetensors and so on. Fails with io, also where a folder has no such
-  /// file; with malformed or limit; and with unsupported where a folder has several sets of them.
+  /// NAME-00001-of-00002.safetensors and so on. Of several indexes kModelIndex counts. The path of
+  /// an index stands for its folder, and decides between them. Fails with io, also where a folder
+  /// has no such file; with malformed or limit; and with unsupported where a folder has several
+  /// sets of them.
   static Result<std::unique_ptr<Shards>> open(const std::string& path);
   /// A .safetensors file alone. Fails with malformed, limit or io.
   static Result<std::unique_ptr<Shards>> of_file(InputFile file);
@@ -45,6 +47,7 @@ class Shards {
   Shards(const Shards&) = delete;
   Shards& operator=(const Shards&) = delete;
 
+  /// False for a file alone.
   bool is_folder() const { return is_folder_; }
   /// The folder of the files.
   const std::string& folder() const { return folder_; }
@@ -74,6 +77,8 @@ class Shards {
   /// The tensors of a file by the index, name -> file.
   using WeightMap = nlohmann::json;
 
+  /// Finds the index of the folder, if there is one.
+  Status find_index(const std::vector<std::string>& names);
   Status open_folder();
   Status open_index();
   Status add_file(const std::string& name);

@@ -30,8 +30,8 @@ def convert(input: ModelSource, output: str | os.PathLike[str] | None = None, *,
             storage_options: Mapping[str, Any] | None = None) -> ConvertReport:
     """Writes a float model: every DequantizeLinear of constants becomes a float initializer.
 
-    A checkpoint (a folder, or a .safetensors file) becomes a dense checkpoint, a TFLite model a
-    .safetensors file.
+    A checkpoint (a folder, its index, or a .safetensors file) becomes a dense checkpoint, a TFLite
+    model a .safetensors file.
 
     input          the path of a model, the bytes of its file (any object with the buffer
                    protocol), or an onnx.ModelProto. Input and output may be URLs, but not of ONNX

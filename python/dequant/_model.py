@@ -29,7 +29,7 @@ def open(path: ModelSource, *, mem: int | None = None, checksum: bool = True,
     ...     weight = model["conv1.weight"].to_numpy()
 
     The file is an ONNX model, whose external data is read from the files beside it, a checkpoint
-    folder, a .safetensors file, a GGUF file or a TFLite model. Of an ONNX model every
+    folder or its index, a .safetensors file, a GGUF file or a TFLite model. Of an ONNX model every
     DequantizeLinear whose inputs are constants is a tensor, of others every quantized weight.
     open() reads the structure of the model and checks the location and size of all tensor data.
     Tensor data is read on access. Reading external data whose SHA-1 differs from the checksum in

@@ -18,6 +18,7 @@ _TAGS = ("ETag", "etag", "generation", "md5Hash", "content_hash", "checksum", "b
 #: What else is read of a model that is a single file: format/checkpoint/names.h.
 _BESIDE_SAFETENSORS = ("config.json", "hf_quant_config.json", "quantize_config.json",
                        "quant_config.json")
+_INDEX = ".safetensors.index.json"
 _SPLIT = re.compile(r"(.*)-\d{5}-of-(\d{5})\.gguf", re.DOTALL)
 
 
@@ -87,9 +88,9 @@ class Place:
         relative to its folder."""
         self.fs.invalidate_cache()
         if self.fs.info(self.path)["type"] == "directory":
-            # Files and folders with a dot are not converted and not copied.
-            return True, {name: file for name, file in self.files().items()
-                          if not any(part.startswith(".") for part in name.split("/"))}
+            return True, _without_dots(self.files())
+        if self.name.endswith(_INDEX):  # it stands for its folder
+            return False, _without_dots(self.files(self.path.rpartition("/")[0]))
         names: Iterable[str] = (self.name,)
         split = _SPLIT.fullmatch(self.name)
         if split:
@@ -99,6 +100,12 @@ class Place:
             names = (self.name, *_BESIDE_SAFETENSORS)
         files = {name: self.file(self.beside(name)) for name in names}
         return False, {name: file for name, file in files.items() if file is not None}
+
+
+def _without_dots(files: Mapping[str, RemoteFile]) -> dict[str, RemoteFile]:
+    """Files and folders with a dot are not converted and not copied."""
+    return {name: file for name, file in files.items()
+            if not any(part.startswith(".") for part in name.split("/"))}
 
 
 def _file_of(path: str, info: Mapping[str, Any]) -> RemoteFile:

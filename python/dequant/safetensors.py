@@ -44,7 +44,7 @@ _Kept = tuple[str, str, tuple[int, ...], str, int, int]
 class safe_open:
     """Opens a quantized or plain .safetensors file, or the folder of a checkpoint.
 
-    filename      path of the file or the folder
+    filename      path of the file, the folder, or an index in it
     framework     "np" or "pt": get_tensor() returns arrays of numpy, or tensors of torch
     device        where tensors of torch come to, such as "cuda:1": a package built with CUDA copies
                   what is stored there, and dequantizes it there

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import pickle
+import shutil
 import subprocess
 import sys
 
@@ -40,6 +41,18 @@ def test_one_side_may_be_local(made, fs, tmp_path, kind):
     dequant.convert(f"memory://in/{model.name}", tmp_path / dense.name, **options)
     assert contents(tmp_path / dense.name) == contents(dense)
     assert not list(tmp_path.glob("*.dequant-tasks"))
+
+
+def test_the_url_of_an_index_says_which_files_are_read(made, fs, tmp_path):
+    model, dense, options = made("checkpoint")
+    folder = shutil.copytree(model, tmp_path / "two")
+    (folder / "model.safetensors.index.json").rename(folder / "a.safetensors.index.json")
+    (folder / "b.safetensors.index.json").write_text("{}")
+    upload(fs, folder, "memory://in/two")
+    dequant.convert("memory://in/two/a.safetensors.index.json", "memory://out/dense", **options)
+    assert remote_contents(fs, "memory://out/dense") == contents(dense)
+    with pytest.raises(dequant.UnsupportedError, match="give the path of one"):
+        dequant.convert("memory://in/two", "memory://out/other")
 
 
 SHARED = pathlib.Path(os.environ.get("DEQUANT_SHARED", "../shared")) / "checkpoints"
