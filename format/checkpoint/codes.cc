@@ -61,6 +61,14 @@ bool ends_in(std::string_view name, Names ends) {
   });
 }
 
+/// True for the buffer of attention that says which positions a token sees, as GPT-2 and GPT-NeoX
+/// store it: "attn.bias" of U8 [1, 1, n, n].
+bool is_mask(const Entry& entry) {
+  const Shape shape = entry.shape();
+  return entry.name().ends_with(".bias") && entry.dtype() == "U8" && shape.size() == 4 &&
+         shape[0] == 1 && shape[1] == 1 && shape[2] == shape[3];
+}
+
 /// The scheme of words that dequant does not read; null for other tensors.
 const Foreign* foreign_scheme(const Groups& groups, const Entry& entry) {
   if (!contains(kWords, entry.dtype())) return nullptr;
@@ -117,6 +125,7 @@ constexpr int64_t kLargePart = 100;
 std::optional<std::string> why_not_dequantized(const Groups& groups, const Entry& entry) {
   if (const Foreign* foreign = foreign_scheme(groups, entry))
     return fmt::format("it holds codes of {}, which dequant does not read", foreign->scheme);
+  if (is_mask(entry)) return {};
   if (!contains(kCodes, entry.dtype()) &&
       !(contains(kWords, entry.dtype()) && ends_in(entry.name(), kPacked)))
     return {};

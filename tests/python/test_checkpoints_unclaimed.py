@@ -135,6 +135,23 @@ def test_messages_said_that_nothing_is_known_of_codes(folder, case):
     folder.refused(4, f"tensor {codes} of type I8: ", message, "not a dense model")
 
 
+@pytest.mark.parametrize("n", [1, 8])
+def test_a_mask_of_attention_is_no_codes(folder, n):
+    mask = np.tril(np.ones((1, 1, n, n), np.uint8))
+    folder.file({**weight(), "h.0.attn.bias": ("U8", mask)})
+    folder.convert()
+    assert tensors(folder.out)["h.0.attn.bias"][:2] == ("U8", [1, 1, n, n])
+
+
+@pytest.mark.parametrize(("name", "dtype", "shape"), [
+    ("attn.bias", "U8", (1, 1, 4, 8)), ("attn.bias", "U8", (2, 1, 8, 8)),
+    ("attn.bias", "U8", (8,)), ("attn.bias", "I8", (1, 1, 8, 8)),
+    ("attn.weight", "U8", (1, 1, 8, 8))])
+def test_codes_that_are_no_mask_of_attention_are_refused(folder, name, dtype, shape):
+    folder.file({**weight(), name: (dtype, np.zeros(shape, np.uint8))})
+    folder.refused(4, f"tensor {name} of type {dtype}", KEPT)
+
+
 @pytest.mark.parametrize("entry", [("I32", WORDS), ("I64", np.zeros((1, 8), np.int64))])
 def test_integers_of_other_names_are_copied(folder, entry):
     folder.file({**weight(), "rope.position_ids": entry})
