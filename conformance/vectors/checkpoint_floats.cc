@@ -63,9 +63,13 @@ CheckpointNode modelopt(Choices& c) {
   if (algorithm == "NVFP4") {
     node.granularity = "blocks";
     const Sizes shape{c.in(4, 8), c.in(1, 2)};
-    node.tensors = {{"weight", uint8, {shape[0], shape[1] * 8}},
-                    {"weight_scale", float8e4m3fn, shape},
+    const bool transposed = c.each<Name>({"rows", "columns"}) == "columns";
+    const Sizes columns{2, shape[1], shape[0]};
+    node.tensors = {{"weight", uint8,
+                     transposed ? Sizes{2, shape[1] * 8, shape[0]} : Sizes{shape[0], shape[1] * 8}},
+                    {"weight_scale", float8e4m3fn, transposed ? columns : shape},
                     {"weight_scale_2", float32, c.any<Sizes>({{}, {1}})}};
+    if (transposed) node.attributes["transposed"] = true;
   } else if (algorithm.starts_with("MX")) {
     node.granularity = "blocks";
     const Element scale = c.each({uint8, float8e8m0});

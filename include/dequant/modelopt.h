@@ -43,6 +43,10 @@ struct Dequantize {
   Element output = Element::bfloat16;
   /// Of W4A16_AWQ: inputs that share a scale; 0: as many as the shapes say.
   int64_t group_size = 0;
+  /// Of NVFP4: the dense weight is [..., in, out], as of the experts of Llama 4. A byte has the
+  /// codes of two inputs, the first in the low bits: `weight` is [..., in / 2, out] and
+  /// `weight_scale` [..., in / 16, out].
+  bool transposed = false;
 };
 
 /// Checks the tensors and returns the plan. The results are those of the dequantize() of ModelOpt's

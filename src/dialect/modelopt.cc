@@ -16,6 +16,7 @@ namespace {
 using enum Element;
 
 constexpr int64_t kBlockOfFp8 = 128;
+constexpr int64_t kBlockOfNvfp4 = 16;
 
 /// A plan and the shape of its dense weight.
 struct Dense {
@@ -81,32 +82,83 @@ Result<Dense> dense_of_elements(const Dequantize& node) {
   return Dense{std::move(plan), {shape.begin(), shape.end()}};
 }
 
+/// The parameters of NVFP4.
+Result<Plan> nvfp4_plan(const Dequantize& node) {
+  if (node.weight_scale.element != float8e4m3fn) {
+    return invalid("weight_scale: element type ", name(node.weight_scale.element), " is not ",
+                   name(float8e4m3fn));
+  }
+  if (!node.weight_scale_2) return invalid("weight_scale_2: weights of NVFP4 need one");
+  const TensorType& second = *node.weight_scale_2;
+  if (second.element != float32 || checked_count(second.shape) != 1) {
+    return invalid("weight_scale_2: ", name(second.element), to_string(second.shape),
+                   " is not one float32");
+  }
+  Plan plan{.input = uint4, .scale = float8e4m3fn, .output = node.output};
+  plan.parameters.tensor_scale = TensorScale::multiply;
+  plan.parameters.codebook = true;
+  return plan;
+}
+
+/// The parameters of MXFP4 and MXFP8.
+Result<Plan> mx_plan(const Dequantize& node, Element code) {
+  const Element stored = node.weight_scale.element;
+  if (stored != float8e8m0 && stored != uint8) {
+    return invalid("weight_scale: element type ", name(stored), " is not ", name(float8e8m0));
+  }
+  if (node.weight_scale_2) return invalid("weight_scale_2: only weights of NVFP4 have one");
+  return Plan{.input = code, .scale = float8e8m0, .output = node.output};
+}
+
 /// NVFP4, MXFP4 and MXFP8: a scale for each block along the last dimension.
 Result<Dense> dense_of_blocks(const Dequantize& node) {
   const bool nvfp4 = node.quant_algo == Algorithm::nvfp4;
   const Element code = node.quant_algo == Algorithm::mxfp8 ? float8e4m3fn : float4e2m1;
-  const Element scale = nvfp4 ? float8e4m3fn : float8e8m0;
   DEQUANT_TRY(auto shape, shape_in_elements({"weight", node.weight}, code, kMaxRank));
-  const Element stored = node.weight_scale.element;
-  if (stored != scale && (nvfp4 || stored != uint8)) {
-    return invalid("weight_scale: element type ", name(stored), " is not ", name(scale));
+  DEQUANT_TRY(Plan plan, nvfp4 ? nvfp4_plan(node) : mx_plan(node, code));
+  DEQUANT_TRY(
+      plan, float_blocks_plan(std::move(plan), "weight", shape, {"weight_scale", node.weight_scale},
+                              nvfp4 ? kBlockOfNvfp4 : 32));
+  return Dense{std::move(plan), std::move(shape)};
+}
+
+/// The shape of a dense weight whose bytes have codes of two rows.
+Result<std::vector<int64_t>> shape_of_pairs(const Dequantize& node) {
+  const Shape packed = node.weight.shape;
+  if (node.weight.element != uint8) {
+    return invalid("weight: element type ", name(node.weight.element), " is not uint8");
   }
-  Plan plan{.input = nvfp4 ? uint4 : code, .scale = scale, .output = node.output};
-  if (!nvfp4 && node.weight_scale_2) {
-    return invalid("weight_scale_2: only weights of NVFP4 have one");
+  const auto bytes = checked_count(packed);
+  if (packed.size() < 2 || packed.size() > size_t{kMaxRank} || !bytes || *bytes > INT64_MAX / 8) {
+    return invalid("weight: shape ", to_string(packed), " is not that of a matrix or of several");
   }
-  if (nvfp4) {
-    if (!node.weight_scale_2) return invalid("weight_scale_2: weights of NVFP4 need one");
-    const TensorType& second = *node.weight_scale_2;
-    if (second.element != float32 || checked_count(second.shape) != 1) {
-      return invalid("weight_scale_2: ", name(second.element), to_string(second.shape),
-                     " is not one float32");
-    }
-    plan.parameters.tensor_scale = TensorScale::multiply;
-    plan.parameters.codebook = true;
+  std::vector<int64_t> shape(packed.begin(), packed.end());
+  shape[shape.size() - 2] *= 2;
+  return shape;
+}
+
+/// NVFP4, whose bytes have codes of two rows, and whose blocks run down the columns.
+Result<Dense> dense_of_columns(const Dequantize& node) {
+  DEQUANT_TRY(auto shape, shape_of_pairs(node));
+  DEQUANT_TRY(Plan plan, nvfp4_plan(node));
+  const int64_t in = shape[shape.size() - 2];
+  const int64_t out = shape.back();
+  std::vector<int64_t> scales = shape;
+  scales[scales.size() - 2] = in / kBlockOfNvfp4;
+  if (in % kBlockOfNvfp4 != 0 || !std::ranges::equal(node.weight_scale.shape, scales)) {
+    return invalid("weight_scale: shape ", to_string(node.weight_scale.shape),
+                   " where the dense weight, ", to_string(shape), ", has scales for each ",
+                   kBlockOfNvfp4, " rows of a column");
   }
-  DEQUANT_TRY(plan, float_blocks_plan(std::move(plan), "weight", shape,
-                                      {"weight_scale", node.weight_scale}, nvfp4 ? 16 : 32));
+  plan.granularity = Granularity::strided;
+  const int64_t row = std::max<int64_t>(out, 1);
+  const int64_t pairs = out == 0 ? 0 : *checked_count(node.weight.shape) / out;
+  // A matrix is whole blocks of rows, so that no block has rows of two matrices.
+  const std::vector<Dimension> dimensions{
+      {.size = pairs, .x = 2 * row, .scale = row, .y = 2 * row, .block = kBlockOfNvfp4 / 2},
+      {.size = 2, .x = 1, .y = row},
+      {.size = out, .x = 2, .scale = 1, .y = 1}};
+  DEQUANT_TRY(plan, strided_plan(std::move(plan), dimensions));
   return Dense{std::move(plan), std::move(shape)};
 }
 
@@ -127,28 +179,22 @@ Result<int64_t> groups_of_pairs(const Dequantize& node, Shape dense) {
 }
 
 Result<Dense> dense_of_pairs(const Dequantize& node) {
-  const Shape packed = node.weight.shape;
-  if (node.weight.element != uint8) {
-    return invalid("weight: element type ", name(node.weight.element), " is not uint8");
-  }
+  DEQUANT_TRY(auto shape, shape_of_pairs(node));
   if (node.weight_scale.element != float32) {
     return invalid("weight_scale: element type ", name(node.weight_scale.element),
                    " is not float32");
   }
   if (node.weight_scale_2) return invalid("weight_scale_2: only weights of NVFP4 have one");
-  const auto bytes = checked_count(packed);
-  if (packed.size() < 2 || packed.size() > size_t{kMaxRank} || !bytes || *bytes > INT64_MAX / 8) {
-    return invalid("weight: shape ", to_string(packed), " is not that of a matrix or of several");
-  }
-  std::vector<int64_t> shape(packed.begin(), packed.end());
-  shape[shape.size() - 2] *= 2;
   DEQUANT_TRY(const int64_t groups, groups_of_pairs(node, shape));
   const int64_t in = shape.back();
   const int64_t row = std::max<int64_t>(in, 1);
   Plan plan{
       .input = int4, .scale = float32, .output = node.output, .granularity = Granularity::strided};
   const std::vector<Dimension> dimensions{
-      {.size = in == 0 ? 0 : *bytes / in, .x = 2 * row, .scale = 2 * groups, .y = 2 * row},
+      {.size = in == 0 ? 0 : *checked_count(node.weight.shape) / in,
+       .x = 2 * row,
+       .scale = 2 * groups,
+       .y = 2 * row},
       {.size = 2, .x = 1, .scale = groups, .y = row},
       {.size = in, .x = 2, .scale = 1, .y = 1, .block = std::max<int64_t>(in / groups, 1)}};
   DEQUANT_TRY(plan, strided_plan(std::move(plan), dimensions));
@@ -156,8 +202,11 @@ Result<Dense> dense_of_pairs(const Dequantize& node) {
 }
 
 Result<Dense> dense_of(const Dequantize& node) {
+  if (node.transposed && node.quant_algo != Algorithm::nvfp4)
+    return invalid("transposed: only weights of NVFP4 are");
   if (node.quant_algo == Algorithm::w4a16_awq) return dense_of_pairs(node);
   if (node.group_size != 0) return invalid("group_size: only weights of W4A16_AWQ have one");
+  if (node.transposed) return dense_of_columns(node);
   return has_float_scales(node.quant_algo) ? dense_of_elements(node) : dense_of_blocks(node);
 }
 
@@ -180,18 +229,23 @@ constexpr std::array kSettings{
     SchemeSetting{"group_size",
                   "of W4A16_AWQ: inputs that share a scale; 0, the default: as many "
                   "as the shapes say"},
+    SchemeSetting{"transposed",
+                  "of NVFP4: true: the dense weight is [..., in, out], with codes of two inputs in "
+                  "a byte; false is the default"},
 };
 
 Result<SchemePlan> plan_of(const SchemeArguments& arguments) {
   DEQUANT_TRY(const size_t algorithm,
               arguments.one_of("quant_algo", kAlgorithms, static_cast<size_t>(Algorithm::nvfp4)));
   DEQUANT_TRY(const int64_t group_size, arguments.integer("group_size", 0));
+  DEQUANT_TRY(const bool transposed, arguments.flag("transposed", false));
   const Dequantize node{static_cast<Algorithm>(algorithm),
                         arguments.type("weight"),
                         arguments.type("weight_scale"),
                         arguments.optional_type("weight_scale_2"),
                         arguments.output(),
-                        group_size};
+                        group_size,
+                        transposed};
   DEQUANT_TRY(auto dense, dense_of(node));
   const bool codebook = dense.plan.parameters.codebook;
   return SchemePlan{

@@ -26,6 +26,7 @@ struct Weight {
   std::optional<Type> second = {};
   Element output = float32;
   int64_t group_size = 0;
+  bool transposed = false;
 };
 
 Result<Plan> plan_of(const Weight& w) {
@@ -34,7 +35,8 @@ Result<Plan> plan_of(const Weight& w) {
                             {w.scale.element, w.scale.shape},
                             {},
                             w.output,
-                            w.group_size};
+                            w.group_size,
+                            w.transposed};
   if (w.second) node.weight_scale_2 = {w.second->element, w.second->shape};
   return modelopt::dequantize(node);
 }
@@ -237,6 +239,61 @@ TEST(ModelOpt, GroupsOfInt4HaveTheSameLength) {
   w = pairs();
   w.weight.shape = {2, 2, 0};
   w.scale.shape = {2, 4, 1};
+  EXPECT_TRUE(succeeds(plan_of(w)));
+}
+
+/// Two matrices of 32 rows and three columns.
+Weight columns() {
+  return {.algorithm = Algorithm::nvfp4,
+          .weight = {uint8, {2, 16, 3}},
+          .scale = {float8e4m3fn, {2, 2, 3}},
+          .second = Type{float32, {}},
+          .transposed = true};
+}
+
+TEST(ModelOpt, BytesOfTransposedNvfp4HaveCodesOfTwoRowsAndBlocksOfAColumn) {
+  Bytes x;
+  Bytes scales;
+  for (int i = 0; i < 96; ++i) x.push_back(std::byte((5 * i & 15) | ((3 * i + 1) & 15) << 4));
+  for (int i = 0; i < 12; ++i) scales.push_back(std::byte(0x38 + i));  // 1, 1.125, ...
+  const auto y = results(columns(), x, scales, pack(float32, {bits_of(4)}));
+  ASSERT_EQ(y.size(), 192U);
+  for (int i = 0; i < 192; ++i) {
+    const int row = i / 3, column = i % 3, byte = row / 2 * 3 + column;
+    const int code = (row % 2 == 0 ? 5 * byte : 3 * byte + 1) & 15;
+    const int block = row / 16 * 3 + column;
+    const float scale = block < 8 ? 1 + 0.125F * static_cast<float>(block)
+                                  : 2 + 0.25F * static_cast<float>(block - 8);
+    EXPECT_EQ(float_of(y[static_cast<size_t>(i)]),
+              modelopt::kNvfp4Values[static_cast<size_t>(code)] * scale * 4)
+        << i;
+  }
+}
+
+TEST(ModelOpt, ScalesOfTransposedNvfp4AreThoseOfSixteenRows) {
+  for (const Fixed& shape :
+       {Fixed{2, 3, 2}, Fixed{2, 1, 3}, Fixed{1, 2, 3}, Fixed{4, 3}, Fixed{}}) {
+    Weight w = columns();
+    w.scale.shape = shape;
+    rejects("scales", w, "where the dense weight, [2, 32, 3], has scales for each 16 rows");
+  }
+  Weight w = columns();
+  w.weight.shape = {2, 20, 3};
+  rejects("a short block", w, "[2, 40, 3], has scales for each 16 rows");
+  w = columns();
+  w.weight.element = int8;
+  rejects("signed bytes", w, "weight: element type int8 is not uint8");
+  w = columns();
+  w.second.reset();
+  rejects("no second scale", w, "weight_scale_2: weights of NVFP4 need one");
+  w = columns();
+  w.scale.element = float32;
+  rejects("wide scales", w, "weight_scale: element type float32 is not float8e4m3fn");
+  for (const Algorithm other : {Algorithm::fp8, Algorithm::mxfp4, Algorithm::w4a16_awq})
+    rejects("another layout", {.algorithm = other, .transposed = true}, "transposed: only weights");
+  w = columns();
+  w.weight.shape = {2, 16, 0};
+  w.scale.shape = {2, 2, 0};
   EXPECT_TRUE(succeeds(plan_of(w)));
 }
 

@@ -3,7 +3,8 @@ dequantize() of its tensors."""
 
 import pytest
 import torch
-from modelopt.torch.export.quant_utils import pack_int4_in_uint8
+from modelopt.torch.export.quant_utils import (maybe_transpose_expert_weight_dimensions,
+                                               pack_int4_in_uint8)
 from modelopt.torch.quantization.qtensor import (FP8QTensor, INT8QTensor, MXFP4QTensor,
                                                  MXFP8QTensor, NVFP4QTensor)
 
@@ -62,6 +63,28 @@ def test_nvfp4(tmp_path, seed):
                    f"m{i}.weight_scale_2": second}
         expected[f"m{i}.weight"] = packed.dequantize(dtype=output, scale=scale,
                                                      double_scale=second, block_sizes={-1: 16})
+    converted(tmp_path, "NVFP4", stored, expected, output)
+
+
+@SEEDS
+def test_nvfp4_of_experts(tmp_path, seed):
+    """As ModelOpt exports experts of Llama 4 and gpt-oss: inputs are the last dimension while these
+    are quantized, and the one before it in the file."""
+    draw, output = Draw(seed), FLOATS[seed % 3]
+    stored, expected = {}, {}
+    for i in range(WEIGHTS):
+        experts, out, inputs = draw.number(1, 4), draw.number(1, 30), 16 * draw.number(1, 6)
+        weight = draw.normal(experts * out, inputs, dtype=torch.bfloat16)
+        weight = weight.reshape(experts, out, inputs)
+        packed, scale, second = NVFP4QTensor.quantize(weight, 16)
+        dense = packed.dequantize(dtype=output, scale=scale, double_scale=second,
+                                  block_sizes={-1: 16})
+        parts, _ = maybe_transpose_expert_weight_dimensions(packed._quantized_data)
+        scales, _ = maybe_transpose_expert_weight_dimensions(scale)
+        stored |= {f"m{i}.experts.down_proj": parts.contiguous(),
+                   f"m{i}.experts.down_proj_weight_scale": scales.contiguous(),
+                   f"m{i}.experts.down_proj_weight_scale_2": second}
+        expected[f"m{i}.experts.down_proj"] = dense.transpose(-2, -1).contiguous()
     converted(tmp_path, "NVFP4", stored, expected, output)
 
 

@@ -260,6 +260,9 @@ def modelopt(t):
     algorithm = t.get("quant_algo")
     if algorithm == "NVFP4":
         s = t("weight_scale") * t("weight_scale_2").reshape(())
+        if t.get("transposed"):
+            q = t.raw("weight")[..., None, :] >> np.array([[0], [4]]) & 15
+            return NVFP4[q.reshape(*s.shape[:-2], -1, s.shape[-1])] * s.repeat(16, -2)
         return NVFP4[nibbles(t.raw("weight"))] * s.repeat(16, -1)
     if algorithm.startswith("MX"):
         element = "float4e2m1" if algorithm == "MXFP4" else "float8e4m3fn"

@@ -4,6 +4,7 @@ no dequantizer; and what conversions drop and warn of."""
 import json
 import shutil
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -116,6 +117,70 @@ def test_a_module_stands_for_the_modules_in_it_that_have_no_algorithm_of_their_o
     folder.convert()
     assert (values(folder, "m.experts.0.up") == bfloat16([0, 8] * 16)).all()
     assert (values(folder, "m.experts.1.up") == bfloat16([2])).all()
+
+
+# Stacked experts: a parameter of a module, with names of its own for scales.
+
+def experts(parts, name="m.experts.down_proj"):
+    """The tensors of a module w as those of experts."""
+    return {name if part == "w.weight" else f"{name}_{part[2:]}": tensor
+            for part, tensor in parts.items()}
+
+
+def test_experts_of_fp8_are_read(folder):
+    config(folder, {"quant_algo": "FP8", "ignore": ["lm_head"]})
+    folder.file(experts(fp8(weight=("F8_E4M3", np.full((2, 2, 4), 0x38, np.uint8)),
+                            input_scale=("F32", np.array(1, np.float32)))))
+    report = json.loads(folder.convert("--json").stdout)
+    got = tensors(folder.out)
+    assert got.keys() == {"m.experts.down_proj"}
+    assert got["m.experts.down_proj"][1] == [2, 2, 4]
+    assert (got["m.experts.down_proj"][2] == bfloat16([2])).all()
+    assert [dropped["name"] for dropped in report["dropped"]] == [
+        "m.experts.down_proj_input_scale"]
+
+
+def experts_of_nvfp4(rng):
+    """Experts [2, in = 32, out = 3] by columns, and the numbers that they stand for."""
+    weight = rng.integers(0, 256, (2, 16, 3)).astype(np.uint8)
+    scale = rng.integers(0x30, 0x50, (2, 2, 3)).astype(np.uint8)
+    values = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6], np.float32)
+    codes = np.stack([weight & 15, weight >> 4], 2).reshape(2, 32, 3)
+    scales = scale.view(ml_dtypes.float8_e4m3fn).astype(np.float32) * np.float32(4)
+    return experts(nvfp4(weight=("U8", weight), weight_scale=("F8_E4M3", scale))), \
+        values[codes] * scales.repeat(16, 1)
+
+
+def test_experts_of_nvfp4_have_codes_of_two_inputs_in_a_byte(folder):
+    config(folder, {"quant_algo": "NVFP4"})
+    stored, expected = experts_of_nvfp4(np.random.default_rng(1))
+    folder.file({**stored, **nvfp4("v")})
+    folder.convert("--dtype", "float32")
+    got = tensors(folder.out)
+    assert got["m.experts.down_proj"][:2] == ("F32", [2, 32, 3])
+    assert (got["m.experts.down_proj"][2].view("<f4") == expected.ravel()).all()
+    assert got["v.weight"][1] == [2, 16]
+
+
+def test_experts_of_nvfp4_along_rows_are_read_as_other_weights(folder):
+    config(folder, {"quant_algo": "NVFP4"})
+    folder.file(experts(nvfp4(weight=("U8", np.full((2, 2, 8), 0x28, np.uint8)),
+                              weight_scale=("F8_E4M3", np.full((2, 2, 1), 0x40, np.uint8)))))
+    folder.convert()
+    got = tensors(folder.out)["m.experts.down_proj"]
+    assert got[1] == [2, 2, 16] and (got[2] == bfloat16([0, 8] * 32)).all()
+
+
+@pytest.mark.parametrize(("own", "words"), [
+    ({"quant_algo": "FP8", "ignore": ["m.experts"]}, ["leaves module m.experts unquantized"]),
+    ({"quant_algo": "FP8_PER_CHANNEL_PER_TOKEN"}, ["m.experts.down_proj", "not that of a matrix"]),
+    ({"quant_algo": "MIXED_PRECISION", "quantized_layers": {"m.experts.x": {"quant_algo": "FP8"}}},
+     ["module m.experts is not in quantized_layers"]),
+])
+def test_experts_are_of_the_module_whose_parameter_they_are(folder, own, words):
+    config(folder, own)
+    folder.file(experts(fp8(weight=("F8_E4M3", np.full((2, 2, 4), 0x38, np.uint8)))))
+    folder.refused(3, *words)
 
 
 def test_a_module_whose_name_only_begins_like_one_of_the_list_is_refused(folder):

@@ -1,4 +1,5 @@
-// ModelOpt: "X.weight", "X.weight_scale" and, of NVFP4, "X.weight_scale_2", as quant_algo says.
+// ModelOpt: "X.weight", "X.weight_scale" and, of NVFP4, "X.weight_scale_2", as quant_algo says; of
+// stacked experts "W", "W_weight_scale" and "W_weight_scale_2".
 
 #include <algorithm>
 #include <array>
@@ -19,8 +20,6 @@ constexpr std::string_view kScheme = "modelopt";
 constexpr std::array kMethods{kScheme};
 constexpr std::string_view kFile = "hf_quant_config.json";
 constexpr std::string_view kWeight = ".weight";
-constexpr std::string_view kScale = ".weight_scale";
-constexpr std::string_view kSecondScale = ".weight_scale_2";
 constexpr std::string_view kMixed = "MIXED_PRECISION";
 /// The layout whose bytes have codes of two rows.
 constexpr std::string_view kPairs = "W4A16_AWQ";
@@ -73,6 +72,33 @@ std::string_view deployment_key(const Shard& shard) {
   return {};
 }
 
+/// The module of a weight, and the names of the tensors beside the weight.
+struct Names {
+  std::string module;
+  std::string scale;
+  std::string second_scale;
+};
+
+/// "X.weight" has "X.weight_scale"; the experts of a layer "X.gate_up_proj", one parameter of
+/// module X, have "X.gate_up_proj_weight_scale".
+Names names_of(const Entry& weight) {
+  const std::string name(weight.name());
+  const auto module = module_of(name, kWeight);
+  const std::string start = module ? *module + "." : name + "_";
+  const size_t dot = name.rfind('.');
+  return {module ? *module : name.substr(0, dot), start + "weight_scale", start + "weight_scale_2"};
+}
+
+/// True where a byte has codes of two inputs: of the weight [..., in / 2, out] and the scales [...,
+/// in / 16, out]. No shapes of codes and scales along the rows are such.
+bool is_transposed(const Entry& weight, const Entry& scale) {
+  const Shape a = weight.shape();
+  const Shape b = scale.shape();
+  const size_t rank = a.size();
+  return rank >= 2 && b.size() == rank && a[rank - 2] > 0 && a[rank - 1] == b[rank - 1] &&
+         a[rank - 2] % 8 == 0 && a[rank - 2] / 8 == b[rank - 2];
+}
+
 class Recogniser {
  public:
   explicit Recogniser(Groups& groups) : groups_(groups) {}
@@ -82,9 +108,9 @@ class Recogniser {
     for (const Shard& shard : groups_.shards().files())
       deployment_keys_.push_back(deployment_key(shard));
     for (const Entry& entry : groups_.shards().entries()) {
-      auto module = is_quantized(entry) ? module_of(entry.name(), kWeight) : std::nullopt;
-      if (!module || find(groups_, *module, kScale) == nullptr) continue;
-      DEQUANT_CHECK(add(entry, *module));
+      if (!is_quantized(entry)) continue;
+      const Names names = names_of(entry);
+      if (groups_.find(names.scale) != nullptr) DEQUANT_CHECK(add(entry, names));
     }
     return drop_others();
   }
@@ -162,7 +188,9 @@ class Recogniser {
                        : "not one that dequant knows");
   }
 
-  Status add(const Entry& weight, const std::string& module) {
+  Status add(const Entry& weight, const Names& names) {
+    const std::string& module = names.module;
+    const Entry& scale = *groups_.find(names.scale);
     DEQUANT_CHECK(ignored_.check_absent(weight, module));
     DEQUANT_CHECK(excluded_.check_absent(weight, module));
     DEQUANT_TRY(const Quantized said, quantized(weight, module));
@@ -170,18 +198,18 @@ class Recogniser {
     // The group_size of other layouts has one value, which their scales show.
     const std::string group_size =
         std::to_string(layout == kPairs ? said.group_size.value_or(0) : 0);
+    const bool transposed = layout == "NVFP4" && is_transposed(weight, scale);
     const std::array options{SchemeOption{"quant_algo", layout},
-                             SchemeOption{"group_size", group_size}};
-    const Entry* const scale = find(groups_, module, kScale);
-    if (const auto key = deployment_keys_[scale->shard]; layout == "NVFP4" && !key.empty()) {
+                             SchemeOption{"group_size", group_size},
+                             SchemeOption{"transposed", transposed ? "true" : "false"}};
+    if (const auto key = deployment_keys_[scale.shard]; layout == "NVFP4" && !key.empty()) {
       return failure(ErrorCode::unsupported,
                      "tensor {}: the metadata of its file have {}, as those of files for ComfyUI, "
                      "where scales of NVFP4 may be swizzled, and nothing says whether these are",
-                     escaped(scale->name()), key);
+                     escaped(scale.name()), key);
     }
-    std::vector<Named> tensors{{"weight", &weight},
-                               {"weight_scale", scale},
-                               {"weight_scale_2", find(groups_, module, kSecondScale)}};
+    const std::array tensors{Named{"weight", &weight}, Named{"weight_scale", &scale},
+                             Named{"weight_scale_2", groups_.find(names.second_scale)}};
     return groups_.add(std::string(weight.name()), kScheme, tensors, options);
   }
 
@@ -192,10 +220,18 @@ class Recogniser {
       if (const auto module = module_of(entry.name(), ".pre_quant_scale"))
         DEQUANT_CHECK(drop_input_factors(entry, *module));
       const std::string_view name = entry.name();
-      if (name.ends_with(".k_proj.k_bias") || name.ends_with(".v_proj.v_bias"))
+      if (name.ends_with(".k_proj.k_bias") || name.ends_with(".v_proj.v_bias") ||
+          is_input_scale(name))
         DEQUANT_CHECK(groups_.drop(entry, "it quantizes activations or a cache"));
     }
     return {};
+  }
+
+  /// True for "W_input_scale" of stacked experts W.
+  bool is_input_scale(std::string_view name) const {
+    const auto experts = module_of(name, "_input_scale");
+    const Entry* weight = experts ? groups_.find(*experts) : nullptr;
+    return weight != nullptr && groups_.is_used(*weight);
   }
 
   /// ModelOpt's own dequantizer leaves pre_quant_scale out.
