@@ -2,7 +2,7 @@
 #include "execute/check_parameters.h"
 
 #include <algorithm>
-#include <cmath>
+#include <bit>
 
 #include "block/traits.h"
 #include "checked.h"
@@ -144,7 +144,8 @@ Status check_results(const Plan& plan) {
   if (!rounds(p.result_rounding)) {
     return invalid("parameters.result_rounding: nothing is rounded to ", name(*p.result_rounding));
   }
-  if (!std::isfinite(p.result_factor)) {
+  constexpr uint32_t kInfinity = 0x7F800000;
+  if ((std::bit_cast<uint32_t>(p.result_factor) & kInfinity) == kInfinity) {
     return invalid("parameters.result_factor: not a finite number");
   }
   return p.result_rounding ? check_difference(plan) : Status{};

@@ -17,6 +17,12 @@ Status check_parameters(const Plan& plan);
 /// bytes than 64 bits count.
 Status check_block_sizes(const Plan& plan, int64_t count);
 
+/// 0 if results have no factor. Of bits, as the caller's floating-point state may have a trap for
+/// operations on subnormal numbers.
+inline int32_t factor_bits(const Parameters& p) noexcept {
+  return std::bit_cast<int32_t>(p.result_factor) ^ std::bit_cast<int32_t>(1.0F);
+}
+
 /// True if all parameters have their defaults. Few instructions: run() asks this for every small
 /// tensor.
 inline bool are_defaults(const Parameters& p) noexcept {
@@ -26,8 +32,7 @@ inline bool are_defaults(const Parameters& p) noexcept {
   const int64_t wide =
       index.groups | index.scale | index.zero_point | x.row | x.columns | zero.row | zero.columns;
   const int32_t numbers = p.zero_point_offset | static_cast<int32_t>(x.order) | x.bits |
-                          static_cast<int32_t>(zero.order) | zero.bits |
-                          (std::bit_cast<int32_t>(p.result_factor) ^ std::bit_cast<int32_t>(1.0F));
+                          static_cast<int32_t>(zero.order) | zero.bits | factor_bits(p);
   const auto small = static_cast<uint8_t>(
       static_cast<int>(p.tensor_scale) | static_cast<int>(p.zero_point_overflow) |
       static_cast<int>(p.zero_point_role) | int{p.infinite_e8m0} | int{p.codebook} |

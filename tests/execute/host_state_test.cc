@@ -118,6 +118,22 @@ TEST(HostState, EnabledTrapsDoNotTrapAndStay) {
                          [] { EXPECT_EQ(_mm_getcsr() & kMasks, 0u); });
 }
 
+// The checks of a plan compared the factor as a float, which trapped.
+TEST(HostState, EnabledTrapsDoNotTrapForASubnormalFactor) {
+  Plan plan{.input = int8, .inner = 16};
+  plan.parameters.result_factor = 0x1p-140F;
+  const Bytes x(16, std::byte{64}), scale = testing::pack(float32, {0x3F800000});
+  Bytes y(64);
+  bool ran = false;
+  {
+    const Restore restore;
+    _mm_setcsr(0);
+    ran = static_cast<bool>(run(plan, {x, scale, {}, y}, {.executor = sequential_executor()}));
+  }
+  EXPECT_TRUE(ran);
+  EXPECT_EQ(testing::float_of(testing::code_at(float32, y, 15)), 0x1p-134F);
+}
+
 TEST(HostState, ExceptionFlagsStayAsTheyWere) {
   for (const int flags : {0, FE_DIVBYZERO, FE_INVALID | FE_INEXACT}) {
     for (const int mode : {FE_TONEAREST, FE_UPWARD}) {
