@@ -119,8 +119,8 @@ MISSING = {
                              "(v.scales may be its scale)"),
     "a scale of another name": ({"quant_method": "fp8"}, "v.weight", "v.weight_scales",
                                 'v.weight_scales may be its scale, and quant_method "fp8" has no'),
-    "a scale of experts": ({"quant_method": "modelopt", "quant_algo": "FP8"}, "e.down",
-                           "e.down_weight_scale", "e.down_weight_scale may be its scale, and"),
+    "a scale of experts": ({"quant_method": "fp8"}, "e.down", "e.down_weight_scale",
+                           "e.down_weight_scale may be its scale, and"),
     "all": (None, "v.weight", "v.SCB",
             "nothing in the checkpoint says how it is quantized (v.SCB may be its scale)"),
 }
