@@ -2,10 +2,10 @@
 // chunks of all its regions are numbered together.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
-#include <optional>
+#include <new>
+#include <type_traits>
 
 #include "execute/chunk.h"
 #include "execute/way.h"
@@ -23,13 +23,13 @@ class RegionJobs {
   bool is_full() const noexcept { return count_ == kMost; }
 
   /// Chunks of all jobs.
-  size_t chunks() const noexcept { return count_ == 0 ? 0 : entries_[count_ - 1]->end; }
+  size_t chunks() const noexcept { return count_ == 0 ? 0 : entry(count_ - 1).end; }
 
   /// Adds a job whose region and way may end; its other references must live as long as this
   /// object. Demands a region and room.
   void add(const Job& job) noexcept {
     const size_t end = chunks() + static_cast<size_t>(job.way.chunks);
-    entries_[count_++].emplace(job, end);
+    new (storage_.data() + count_++ * sizeof(Entry)) Entry(job, end);
   }
 
   /// An Executor::Task, for each number below chunks().
@@ -51,14 +51,21 @@ class RegionJobs {
     size_t end;  ///< the chunks of this job and of those before it
   };
 
-  void run_one(size_t i) const noexcept {
-    const auto found = std::find_if(entries_.begin(), entries_.begin() + count_,
-                                    [&](const auto& entry) { return i < entry->end; });
-    const size_t first = found == entries_.begin() ? 0 : (*(found - 1))->end;
-    run_chunk((*found)->job, i - first);
+  static_assert(std::is_trivially_destructible_v<Entry>);
+
+  const Entry& entry(size_t i) const noexcept {
+    return *std::launder(reinterpret_cast<const Entry*>(storage_.data() + i * sizeof(Entry)));
   }
 
-  std::array<std::optional<Entry>, kMost> entries_;
+  void run_one(size_t i) const noexcept {
+    size_t found = 0;
+    while (i >= entry(found).end) ++found;
+    run_chunk(entry(found).job, i - (found == 0 ? 0 : entry(found - 1).end));
+  }
+
+  /// Of `count_` entries. Not an array of std::optional: gcc fills that with zeros, which takes
+  /// longer than a short call.
+  alignas(Entry) std::array<std::byte, kMost * sizeof(Entry)> storage_;
   size_t count_ = 0;
 };
 
