@@ -9,8 +9,9 @@
 namespace dequant::format {
 namespace {
 
-/// The codes of a tensor as a tensor of their own.
+/// The codes of a tensor as a tensor of their own, with their name.
 DenseTensor codes_of(DenseTensor tensor) {
+  tensor.name = tensor.stored.name.empty() ? tensor.source : tensor.stored.name;
   tensor.shape = tensor.stored.type.shape;
   tensor.recipe.reset();
   return tensor;
@@ -107,7 +108,6 @@ Result<std::vector<DenseTensor>> Extractor::all(bool raw) const {
   for (const DenseTensor& tensor : tensors_) {
     if (!seen.insert(tensor.stored.identity).second) continue;
     out.push_back(codes_of(tensor));
-    out.back().name = tensor.stored.name.empty() ? tensor.source : tensor.stored.name;
   }
   return out;
 }

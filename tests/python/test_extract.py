@@ -32,6 +32,8 @@ def test_output_node_and_x_name_the_result(source, name):
 def test_raw_gives_the_codes(source, name):
     raw = extract(source, name, "--raw")
     assert raw.dtype == np.int8 and raw.tolist() == X.values().tolist()
+    table = dequant("extract", source, name, "--raw", "-o", source.parent / "again.npy").stdout
+    assert table.splitlines()[1].split()[0] == "x"  # the name of the codes, not of their floats
 
 
 @pytest.mark.parametrize("name, expected", [
