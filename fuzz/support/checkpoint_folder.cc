@@ -42,17 +42,20 @@ std::string data_of(std::span<const CheckpointTensor> tensors, const NewHeader& 
                     int64_t size, Cursor& cursor) {
   std::string all(static_cast<size_t>(std::min(size, kMostData)), '\0');
   const auto bytes = std::as_writable_bytes(std::span(all));
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    const int64_t begin = header.offset(i) - static_cast<int64_t>(header.bytes().size());
-    if (begin >= std::ssize(all)) continue;
-    const auto rest = bytes.subspan(static_cast<size_t>(begin));
-    const auto& own = tensors[i].data;
-    if (own.empty()) {
-      cursor.fill(rest.first(std::min<size_t>(rest.size(), 4096)));
-    } else {
-      std::copy_n(own.begin(), std::min(own.size(), rest.size()), rest.begin());
+  const auto for_each = [&](auto visit) {
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      const int64_t begin = header.offset(i) - static_cast<int64_t>(header.bytes().size());
+      if (begin < std::ssize(all))
+        visit(tensors[i].data, bytes.subspan(static_cast<size_t>(begin)));
     }
-  }
+  };
+  // Data of the input first: they end behind their tensor.
+  for_each([&](const std::vector<std::byte>& own, std::span<std::byte> rest) {
+    if (own.empty()) cursor.fill(rest.first(std::min<size_t>(rest.size(), 4096)));
+  });
+  for_each([&](const std::vector<std::byte>& own, std::span<std::byte> rest) {
+    std::copy_n(own.begin(), std::min(own.size(), rest.size()), rest.begin());
+  });
   return all;
 }
 
