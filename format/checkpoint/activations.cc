@@ -29,12 +29,6 @@ constexpr std::array<std::string_view, 6> kOfCaches{
 constexpr std::array<std::string_view, 3> kCacheKeys{"kv_cache_scheme", "kv_cache_quant_algo",
                                                      "kv_cache_quant_config"};
 
-bool ends_in(std::string_view name, std::span<const std::string_view> ends) {
-  return std::any_of(ends.begin(), ends.end(), [&](std::string_view end) {
-    return name.ends_with(end) || name == end.substr(1);
-  });
-}
-
 /// One number, or [heads, 1, 1], as compressed-tensors has one for each head.
 bool has_shape_of_cache(Shape shape) {
   const auto is_one = [](int64_t size) { return size == 1; };

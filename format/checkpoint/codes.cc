@@ -1,7 +1,6 @@
 // Tensors that hold codes.
 #include "format/checkpoint/codes.h"
 
-#include <algorithm>
 #include <array>
 
 #include "format/checkpoint/modules.h"
@@ -50,16 +49,6 @@ constexpr std::array<std::string_view, 10> kScalesOfModule{
 /// The same behind the whole name of a weight.
 constexpr std::array<std::string_view, 6> kScalesOfName{"_scale",  "_scale_inv", "_weight_scale",
                                                         "_scales", ".absmax",    "._scale"};
-
-bool contains(Names names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-bool ends_in(std::string_view name, Names ends) {
-  return std::any_of(ends.begin(), ends.end(), [&](std::string_view end) {
-    return name.ends_with(end) || name == end.substr(1);
-  });
-}
 
 /// True for the buffer of attention that says which positions a token sees, as GPT-2 and GPT-NeoX
 /// store it: "attn.bias" of U8 [1, 1, n, n].

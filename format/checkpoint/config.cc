@@ -23,9 +23,9 @@ constexpr std::string_view kPart = "_config";
 constexpr std::array<std::string_view, 4> kTexts{"text_config", "llm_config", "language_config",
                                                  "thinker_config"};
 constexpr const char* kQuantization = "quantization_config";
-constexpr const char* kMethod = "quant_method";
-/// The same in files of older versions of compressed-tensors.
+/// The key of the same object in files of older versions of compressed-tensors.
 constexpr const char* kCompression = "compression_config";
+constexpr const char* kMethod = "quant_method";
 /// Keys that say that tensors are quantized: of MLX and Mistral, and of DeepSeek-V4.
 constexpr std::array kOtherKeys{"quantization", "expert_dtype"};
 constexpr std::array kDtypeKeys{"dtype", "torch_dtype"};

@@ -1,7 +1,9 @@
 // Names of the tensors of a module: "X.qweight", "X.scales".
 #pragma once
 
+#include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -13,6 +15,18 @@ namespace dequant::format::checkpoint {
 inline std::optional<std::string> module_of(std::string_view name, std::string_view end) {
   if (!name.ends_with(end)) return {};
   return std::string(name.substr(0, name.size() - end.size()));
+}
+
+/// True where a list has the name.
+inline bool contains(std::span<const std::string_view> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// True for a name with one of the ends, as ".input_scale", and for "input_scale" alone.
+inline bool ends_in(std::string_view name, std::span<const std::string_view> ends) {
+  return std::any_of(ends.begin(), ends.end(), [&](std::string_view end) {
+    return name.ends_with(end) || name == end.substr(1);
+  });
 }
 
 /// The tensor of a module, or null.

@@ -16,7 +16,7 @@ using nlohmann::ordered_json;
 /// Members of the configuration: of compressed-tensors, of AutoRound (two), and of GPTQModel.
 constexpr std::array<std::string_view, 4> kKeys{"transform_config", "spinquant_config",
                                                 "rotation_config", "rotation"};
-/// The list of Quark, and the names of those of its algorithms that rotate.
+/// Quark's list of algorithms, and the names of the algorithms that rotate weights.
 constexpr std::string_view kAlgorithms = "algo_config";
 constexpr std::array<std::string_view, 2> kRotating{"rotation", "quarot"};
 

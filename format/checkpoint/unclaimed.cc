@@ -1,7 +1,6 @@
 // What becomes of tensors that no scheme has a use for.
 #include "format/checkpoint/unclaimed.h"
 
-#include <algorithm>
 #include <array>
 
 #include "format/checkpoint/activations.h"
@@ -12,8 +11,6 @@
 
 namespace dequant::format::checkpoint {
 namespace {
-
-using Names = std::span<const std::string_view>;
 
 constexpr std::array<std::string_view, 4> kFloats{"F16", "BF16", "F32", "F64"};
 
@@ -28,10 +25,6 @@ constexpr std::array kScales{
     ScaleName{".weight_zero_point", ".weight"}, ScaleName{".scale_weight", ".weight"},
     ScaleName{".qscale_weight", ".weight"},     ScaleName{"_scale_inv", ""},
 };
-
-bool contains(Names names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 /// True where some tensor of the checkpoint is quantized.
 bool is_quantized(const Groups& groups) {

@@ -20,14 +20,6 @@ void for_each_listed(ScaleProfile& scale, Visit visit) {
   for (Group& g : scale.greatest) visit(g);
 }
 
-/// The zero point that is subtracted where one of GPTQ is stored minus 1.
-double subtracted(const Plan& plan, double stored) {
-  const dequant::Parameters& p = plan.parameters;
-  const double zero = stored + p.zero_point_offset;
-  const double codes = 1 << std::min(bits(zero_point_element(plan)), 16);
-  return p.zero_point_overflow != ZeroPointOverflow::keep && zero == codes ? 0 : zero;
-}
-
 /// The order of the zero points of a tensor, beside that of its scales. Rows of zero points may end
 /// with codes that only fill up a byte.
 class ZeroPointOrder {
@@ -154,7 +146,7 @@ Status Measurer::read_zero_points(const Plan& plan, const StoredTensor& zero_poi
     const auto at = listed.find(scale);
     if (at != listed.end()) at->second = value;
   };
-  if (needs_unpacking(plan)) {
+  if (are_computed(plan)) {
     const int64_t memory = parameter_memory(options_);
     DEQUANT_TRY(const auto reader, file_.open(zero_point, memory));
     DEQUANT_TRY(const std::vector<std::byte> stored, reader->whole(memory));
@@ -163,7 +155,7 @@ Status Measurer::read_zero_points(const Plan& plan, const StoredTensor& zero_poi
     const ZeroPointOrder order(plan);
     int64_t index = 0;
     DEQUANT_CHECK(read(zero_point, [&](double stored) {
-      if (const auto scale = order.scale_of(index++)) add(*scale, subtracted(plan, stored));
+      if (const auto scale = order.scale_of(index++)) add(*scale, stored);
     }));
   }
   for_each_listed(found.scale, [&](Group& g) { g.zero_point = listed[g.index]; });

@@ -17,7 +17,7 @@ bool Selection::wants(std::initializer_list<const char*> names) const {
     if (found) matched.insert(glob);
     return found;
   };
-  // All globs are matched, so that none is reported that a longer list would have matched.
+  // Every glob is tried with every name: warnings() reports globs that no call has matched.
   const auto included = std::ranges::count_if(include, matches);
   const auto excluded = std::ranges::count_if(exclude, matches);
   return (include.empty() || included > 0) && excluded == 0;

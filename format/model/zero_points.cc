@@ -59,9 +59,8 @@ int64_t scale_of(std::span<const Axis> axes, int64_t element) {
 
 }  // namespace
 
-bool needs_unpacking(const Plan& plan) {
-  return has_packed_zero_points(plan) ||
-         plan.parameters.zero_point_overflow == ZeroPointOverflow::carry;
+bool are_computed(const Plan& plan) {
+  return has_packed_zero_points(plan) || plan.parameters.zero_point_offset != 0;
 }
 
 Status for_each_zero_point(const Plan& plan, std::span<const std::byte> stored,

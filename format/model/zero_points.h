@@ -10,9 +10,9 @@
 
 namespace dequant::format {
 
-/// True where stored zero points are packed in words, or where a carry changes the next one, so
-/// that reading elements does not give what is subtracted.
-bool needs_unpacking(const Plan& plan);
+/// True where stored zero points are packed in words, or have an offset, whose sum may overflow
+/// into the next zero point: then stored elements are not what is subtracted.
+bool are_computed(const Plan& plan);
 
 /// Called with the index of a stored scale, and the zero point of its elements.
 using ZeroPointVisitor = std::function<void(int64_t scale, double zero_point)>;

@@ -109,12 +109,13 @@ Status run_regions(const Plan& plan, Range elements, const Slices& slices, int64
   start.y -= slices.y.begin;
   start.group_index -= slices.group_index.begin;
   const Table& table = active_table();
+  const int64_t first_byte = x_byte(plan, slices);
   RegionJobs shared;
   Spans(plan, elements).for_each([&](const Span& span) {
     const Regions regions(plan, span, start);
     for (size_t i = 0; i < regions.count(); ++i) {
       const Region region = regions[i];
-      const Work work{{0, region.elements()}, 0, y_elements, &region, x_byte(plan, slices)};
+      const Work work{{0, region.elements()}, 0, y_elements, &region, first_byte};
       const Way way = way_of_work(plan, table, buffers, work, options.stores);
       const Job job{plan, buffers, table, work.elements, 0, way, &region, work.x_byte};
       if (way.chunks > 1 && options.executor.parallel_for != nullptr && !shared.is_full()) {

@@ -31,7 +31,7 @@ Result<AutoRoundLayout> auto_round_layout(const Section& section);
 /// What extra_config says of single modules.
 class AutoRoundModules {
  public:
-  /// Members that a module has not are those of the whole model.
+  /// Where a number is absent, the number of the whole model counts.
   struct Settings {
     std::optional<int64_t> bits = {};
     std::optional<int64_t> group_size = {};
@@ -46,8 +46,9 @@ class AutoRoundModules {
   /// True where a module without settings may have some: by an expression whose syntax Patterns
   /// lacks.
   bool has_unknown() const { return has_unknown_; }
-  /// The settings of a module: those of its name, or else of the first expression that matches.
-  /// Null where there are none, or where only has_unknown() may give some.
+  /// The settings that extra_config has under the name of the module, or else under the first
+  /// expression that matches the name. Null: there are none, or an expression of unknown syntax may
+  /// match the name (has_unknown()).
   const Settings* find(const std::string& module) const;
 
  private:

@@ -14,7 +14,6 @@
 namespace dequant::format::checkpoint {
 namespace {
 
-constexpr std::string_view kMetadata = "_quantization_metadata";
 constexpr std::string_view kMarker = ".comfy_quant";
 constexpr std::string_view kModelMarker = "scaled_fp8";
 constexpr int64_t kMostMarkerBytes = int64_t{1} << 16;
@@ -30,12 +29,12 @@ constexpr std::array kScaled{ScaledFormat{"float8_e4m3fn", "F8_E4M3"},
                              ScaledFormat{"fp8", "F8_E4M3"}};
 
 /// Formats with scales of blocks, which ComfyUI's own quantizers store in the order of matrix
-/// units: tiles of 128 rows by 4 blocks. Files do not say so, and the sizes of the scales can be
-/// those of rows one after another.
+/// units: tiles of 128 rows by 4 blocks. Files do not say so, and the shape of the scales does not
+/// show it: in row-major order the scales would have the same shape.
 constexpr std::array<std::string_view, 2> kSwizzled{"mxfp8", "nvfp4"};
 
 /// "scaled_fp8", or "model.diffusion_model.scaled_fp8", of no element or two: ComfyUI reads the
-/// type and the number of elements, not these.
+/// type and the number of elements, not their values.
 bool is_model_marker(const Entry& entry) {
   const std::string_view name = entry.name();
   const bool named = name == kModelMarker || (name.ends_with(kModelMarker) &&

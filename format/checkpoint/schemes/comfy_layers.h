@@ -12,14 +12,18 @@ namespace dequant::format::checkpoint {
 
 class ComfyLayers {
  public:
+  /// The key of a file's metadata that has the formats of layers.
+  static constexpr std::string_view kMetadata = "_quantization_metadata";
+
   /// True for "X.comfy_quant", a JSON text, and for "scaled_fp8", which has no numbers that count.
   static bool is_marker(const Entry& entry);
   /// True where the metadata of a file have the formats of layers.
   static bool has_metadata(const Shards& shards);
 
-  /// Reads what is there, also nothing. Fails with malformed where texts are not what ComfyUI
-  /// reads, contradict each other, or contradict the type of a weight; with unsupported for a
-  /// format other than FP8 with one scale: scales of MXFP8 and NVFP4 are swizzled.
+  /// Reads metadata and markers, of which there may be none. Fails with malformed where texts are
+  /// not what ComfyUI reads, contradict each other, or contradict the type of a weight; with
+  /// unsupported for a format other than FP8 with one scale: scales of MXFP8 and NVFP4 are
+  /// swizzled.
   static Result<ComfyLayers> read(const Groups& groups);
 
   /// The tensor "X.comfy_quant" of a weight that has a format, or null. Fails with malformed where

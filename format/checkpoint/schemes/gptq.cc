@@ -132,8 +132,9 @@ class Recogniser {
     return {};
   }
 
-  /// Nothing where the configuration lets modules differ, and does not say what this one has. Names
-  /// of modules in extra_config are those of the model in memory, which may differ from the file's.
+  /// The bits and the group size of a module; nothing where extra_config has settings of other
+  /// modules only. The module may have settings there all the same: names in extra_config are those
+  /// of the model in memory, and the file may have other names.
   Result<std::optional<GptqSettings>> settings_of(const Module& module) const {
     if (extra_.empty()) return modules_.find(module.name);
     const AutoRoundModules::Settings* own = extra_.find(module.name);
@@ -199,7 +200,7 @@ class Recogniser {
         fit.push_back(bits);
     }
     if (fit.size() == 1) return fit[0];
-    // AutoRound's modules without numbers of their own have those of the whole model.
+    // A module that extra_config does not name has the bits of the whole model.
     const int64_t whole = modules_.all().bits;
     if (!extra_.empty() && !extra_.has_unknown() &&
         std::find(fit.begin(), fit.end(), whole) != fit.end())

@@ -8,6 +8,7 @@
 
 #include "format/checkpoint/module_list.h"
 #include "format/checkpoint/modules.h"
+#include "format/checkpoint/schemes/comfy_layers.h"
 #include "format/checkpoint/schemes/schemes.h"
 #include "format/io/errors.h"
 
@@ -66,7 +67,7 @@ bool is_quantized(const Entry& weight) {
 /// the scales of NVFP4: nothing else in a file says so. Empty for other files.
 std::string_view deployment_key(const Shard& shard) {
   for (const auto& pair : shard.header.metadata()) {
-    if (pair.key() == "quantization_config" || pair.key() == "_quantization_metadata")
+    if (pair.key() == "quantization_config" || pair.key() == ComfyLayers::kMetadata)
       return pair.key();
   }
   return {};
@@ -220,18 +221,10 @@ class Recogniser {
       if (const auto module = module_of(entry.name(), ".pre_quant_scale"))
         DEQUANT_CHECK(drop_input_factors(entry, *module));
       const std::string_view name = entry.name();
-      if (name.ends_with(".k_proj.k_bias") || name.ends_with(".v_proj.v_bias") ||
-          is_input_scale(name))
+      if (name.ends_with(".k_proj.k_bias") || name.ends_with(".v_proj.v_bias"))
         DEQUANT_CHECK(groups_.drop(entry, "it quantizes activations or a cache"));
     }
     return {};
-  }
-
-  /// True for "W_input_scale" of stacked experts W.
-  bool is_input_scale(std::string_view name) const {
-    const auto experts = module_of(name, "_input_scale");
-    const Entry* weight = experts ? groups_.find(*experts) : nullptr;
-    return weight != nullptr && groups_.is_used(*weight);
   }
 
   /// ModelOpt's own dequantizer leaves pre_quant_scale out.
