@@ -46,13 +46,13 @@ Unclaimed decide_on_scale(const Groups& groups, const Entry& entry,
   if (weight == nullptr) {
     return {.refused = failure(ErrorCode::malformed,
                                "tensor {}: there is no {} that it may be the scale of; "
-                               "keep-unknown copies such tensors as they are",
+                               "keep-unknown keeps such tensors as they are",
                                escaped(entry.name()), escaped(weight_name))};
   }
   if (groups.is_used(*weight)) {
     return {.refused = failure(ErrorCode::malformed,
                                "tensor {}: {} has a scale already, and is dequantized without this "
-                               "one; keep-unknown copies such tensors as they are",
+                               "one; keep-unknown keeps such tensors as they are",
                                escaped(entry.name()), escaped(weight_name))};
   }
   const bool is_dense = contains(kFloats, weight->dtype());
@@ -71,7 +71,7 @@ Unclaimed decide_on(const Groups& groups, const Entry& entry) {
   }
   if (const auto why = why_not_dequantized(groups, entry)) {
     return {.refused = failure(ErrorCode::unsupported,
-                               "tensor {} of type {}: {}; keep-unknown copies such tensors as they "
+                               "tensor {} of type {}: {}; keep-unknown keeps such tensors as they "
                                "are, to an output that is not a dense model",
                                escaped(entry.name()), entry.dtype(), *why)};
   }
@@ -80,7 +80,7 @@ Unclaimed decide_on(const Groups& groups, const Entry& entry) {
     return {.refused =
                 failure(ErrorCode::unsupported,
                         "tensor {}: it is one of {}, and config.json says quant_method "
-                        "\"{}\"; keep-unknown copies such tensors as they are",
+                        "\"{}\"; keep-unknown keeps such tensors as they are",
                         escaped(entry.name()), other->name, escaped(groups.config().method()))};
   }
   return {};

@@ -87,12 +87,13 @@ std::optional<Look> text(std::string_view head, bool whole) {
   std::transform(start.begin(), start.end(), start.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (start == "<!doctype html" || start.starts_with("<html")) {
-    return Look{"an HTML page", ", and a download may have given a page in place of one"};
+    return Look{"an HTML page", ". A download may have given a page in place of a file"};
   }
   if (start.starts_with("<?xml")) return Look{"an XML document"};
-  if (start.starts_with("{") || start.starts_with("[")) return Look{"JSON"};
+  if (start.starts_with("{") || start.starts_with("["))
+    return Look{"JSON", ": give the folder, not its config.json"};
   if (head.size() < kLeastText) return {};
-  return Look{"text", ", in protobuf's binary form"};
+  return Look{"text"};
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace dequant::format {
 
 /// A format, in words for a sentence.
 struct Look {
-  const char* what = "";    ///< "a GGUF file"
+  const char* what = "";    ///< "an HDF5 file"
   const char* advice = "";  ///< what to do, with the punctuation before it; mostly empty
 };
 

@@ -54,8 +54,11 @@ Status read(Model& model, StructureLimit limit) {
 Error explained(const std::string& path, const InputFile& file, Error error) {
   if (error.code == ErrorCode::malformed || error.code == ErrorCode::limit) {
     if (const auto look = look_of(file)) {
-      return failure(ErrorCode::unsupported, "{} looks like {}; dequant reads ONNX models{}",
-                     escaped(path), look->what, look->advice);
+      return failure(
+          ErrorCode::unsupported,
+          "{} looks like {}; dequant reads ONNX models in protobuf's binary form, TFLite "
+          "models, GGUF files, .safetensors files and folders of these{}",
+          escaped(path), look->what, look->advice);
     }
   }
   if (error.code == ErrorCode::malformed) {

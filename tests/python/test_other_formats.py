@@ -69,8 +69,15 @@ def test_a_file_of_another_format_is_named_not_its_first_broken_byte(name, tmp_p
     source = tmp_path / name
     source.write_bytes(data)
     error = dequant("inspect", source, code=4).stderr
-    assert f"{source} looks like {looks}" in error and "dequant reads ONNX models" in error
+    assert f"{source} looks like {looks}" in error and "dequant reads ONNX models in " in error
     assert "wire type" not in error and "byte" not in error
+
+
+def test_the_message_about_a_config_json_names_its_folder(tmp_path):
+    source = tmp_path / "config.json"
+    source.write_text('{"quantization_config": {"quant_method": "gptq"}}')
+    error = dequant("convert", source, "-o", tmp_path / "out", code=4).stderr
+    assert "safetensors files and folders of these: give the folder, not its config.json" in error
 
 
 @pytest.mark.parametrize("arguments", [
