@@ -23,7 +23,8 @@ constexpr std::array kScales{
     ScaleName{".weight_scale", ".weight"},      ScaleName{".weight_scale_inv", ".weight"},
     ScaleName{".weight_scale_2", ".weight"},    ScaleName{".weight_global_scale", ".weight"},
     ScaleName{".weight_zero_point", ".weight"}, ScaleName{".scale_weight", ".weight"},
-    ScaleName{".qscale_weight", ".weight"},     ScaleName{"_scale_inv", ""},
+    ScaleName{".qscale_weight", ".weight"},     ScaleName{"_weight_scale", ""},
+    ScaleName{"_weight_scale_2", ""},           ScaleName{"_scale_inv", ""},
 };
 
 /// True where some tensor of the checkpoint is quantized.

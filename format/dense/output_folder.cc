@@ -19,7 +19,11 @@ namespace {
 
 /// The file that says which conversion is not complete.
 constexpr const char* kState = ".dequant-unfinished.json";
-constexpr int64_t kMostOfState = 10'000;
+constexpr int64_t kMostOfState = 10'000'000;
+/// The key of the state with the files of a model that is replaced.
+constexpr const char* kReplaces = "replaces";
+
+constexpr const char* kConfig = "config.json";
 
 /// What must be the same where a conversion is continued, as keys of the state and in messages.
 constexpr std::array<std::pair<const char*, const char*>, 3> kSame{
@@ -35,6 +39,12 @@ constexpr std::array<std::string_view, 13> kWeights{
     ".tflite",
 };
 
+/// Tells a file from one that takes its place.
+std::string file_text(const std::string& path) {
+  const FileIdentity id = identity_of(path);
+  return fmt::format("{}:{}:{}", id.inode, id.size, id.changed_ns);
+}
+
 }  // namespace
 
 bool is_weight(std::string_view name) {
@@ -47,11 +57,13 @@ Error not_empty(const std::string& folder, std::string_view advice) {
           ENOTEMPTY};
 }
 
-std::string OutputFolder::state() const {
-  return nlohmann::ordered_json{
-             {"dequant", DEQUANT_VERSION}, {"input", input_}, {"output", hash_of_output(shards_)}}
-             .dump(2) +
-         "\n";
+nlohmann::ordered_json OutputFolder::state() const {
+  nlohmann::ordered_json j{
+      {"dequant", DEQUANT_VERSION}, {"input", input_}, {"output", hash_of_output(shards_)}};
+  for (const OutputShard& shard : shards_) {
+    if (is_taken(path_of(shard.name))) j[kReplaces][shard.name] = file_text(path_of(shard.name));
+  }
+  return j;
 }
 
 Status OutputFolder::open() {
@@ -61,14 +73,23 @@ Status OutputFolder::open() {
   }
   if (errno != EEXIST) return io_error("cannot make the folder {}", escaped(path_));
   DEQUANT_CHECK(check());
-  return continues() ? Status() : write_state();
+  if (!continues()) return write_state();
+  DEQUANT_TRY(const nlohmann::json found, read_state());
+  if (const nlohmann::json* old = member(found, kReplaces); old != nullptr && old->is_object()) {
+    for (const auto& [name, text] : old->items()) {
+      if (text.is_string()) replaces_.emplace(name, text.get<std::string>());
+    }
+  }
+  return {};
 }
 
 bool OutputFolder::continues() const { return resume_ && is_taken(path_of(kState)); }
 
 Status OutputFolder::check() const {
   if (!is_taken(path_)) return {};
-  return continues() ? check_state() : check_others();
+  if (!continues()) return check_others();
+  DEQUANT_TRY(const nlohmann::json found, read_state());
+  return check_state(found);
 }
 
 Status OutputFolder::check_others() const {
@@ -97,17 +118,21 @@ Status OutputFolder::check_others() const {
 
 Status OutputFolder::write_state() const {
   DEQUANT_TRY(OutputFile out, OutputFile::create(path_of(kState), Overwrite::replace));
-  DEQUANT_CHECK(out.write(state()));
+  DEQUANT_CHECK(out.write(state().dump(2) + "\n"));
   return out.commit();
 }
 
-Status OutputFolder::check_state() const {
+Result<nlohmann::json> OutputFolder::read_state() const {
   DEQUANT_TRY(const std::string text, read_small_file(path_of(kState), kMostOfState));
-  const auto found = parse_json(text);
-  if (!found) return in(escaped(path_of(kState)), found.error());
-  const auto wanted = nlohmann::json::parse(state());
+  auto found = parse_json(text);
+  if (!found) return in(escaped(path_of(kState)), std::move(found).error());
+  return *std::move(found);
+}
+
+Status OutputFolder::check_state(const nlohmann::json& found) const {
+  const nlohmann::ordered_json wanted = state();
   for (const auto& [key, what] : kSame) {
-    const nlohmann::json* value = found->is_object() ? member(*found, key) : nullptr;
+    const nlohmann::json* value = found.is_object() ? member(found, key) : nullptr;
     if (value != nullptr && *value == wanted.at(key)) continue;
     return failure(ErrorCode::invalid_argument,
                    "{}: the conversion cannot be resumed, as {} changed since it began: begin "
@@ -134,6 +159,8 @@ Status OutputFolder::check_room(int64_t other_bytes) const {
 Result<bool> OutputFolder::has(const OutputShard& shard) const {
   const std::string path = path_of(shard.name);
   if (!resume_ || !is_taken(path)) return false;
+  const auto old = replaces_.find(shard.name);
+  if (old != replaces_.end() && old->second == file_text(path)) return false;
   DEQUANT_TRY(const InputFile file, InputFile::open(path));
   std::string header(shard.header.size(), '\0');
   if (file.size() != shard.bytes) return false;
@@ -154,8 +181,18 @@ Status OutputFolder::write_all(TensorWriter& tensors, int64_t other_bytes, int64
   for (const OutputShard& shard : shards_) {
     DEQUANT_TRY(const bool there, has(shard));
     DEQUANT_CHECK(there ? tensors.skip(shard)
-                        : tensors.write(shard, path_of(shard.name), overwrite()));
+                        : tensors.write(shard, path_of(shard.name), overwrite(),
+                                        [this] { return withdraw(); }));
     ++complete;
+  }
+  return {};
+}
+
+Status OutputFolder::withdraw() const {
+  if (overwrite() == Overwrite::refuse) return {};
+  for (const std::string& name : {std::string(kConfig), index_name(shards_)}) {
+    if (::unlink(path_of(name).c_str()) != 0 && errno != ENOENT)
+      return io_error("cannot remove {}", escaped(path_of(name)));
   }
   return {};
 }

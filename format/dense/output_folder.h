@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,8 +15,10 @@
 namespace dequant::format::dense {
 
 /// Files of the folder. While the conversion goes on, the folder also has a file that says which
-/// conversion this is, so that another run can continue: it is written before the first shard, and
-/// removed when the model is complete.
+/// conversion this is, and which files of another model it replaces, so that another run can
+/// continue: it is written before the first shard, and removed when the model is complete. A model
+/// that is replaced loses its config.json and its index before it loses weights, so that the folder
+/// is none that loads while it has weights of two models.
 class OutputFolder {
  public:
   /// The arguments must outlive the object.
@@ -35,9 +39,9 @@ class OutputFolder {
 
   /// Makes the folder, or demands that it has nothing of another model; with `resume`, that what it
   /// has is of the same conversion. Then writes the files with tensors, but for those that the
-  /// conversion has completed before. Where that fails before the first file is complete, the
-  /// folder is as it was. `other_bytes` are those of files that are written later. Fails with io,
-  /// also where the disk has no room, and as TensorWriter does.
+  /// conversion has completed before. Where that fails before the bytes of the first file are
+  /// written, the folder is as it was. `other_bytes` are those of files that are written later.
+  /// Fails with io, also where the disk has no room, and as TensorWriter does.
   Status write_shards(TensorWriter& tensors, int64_t other_bytes);
 
   /// Demands what write_shards() demands of the folder, which need not be there. Writes nothing.
@@ -45,6 +49,10 @@ class OutputFolder {
   /// Demands that the folder, which is there, has nothing of another model; with
   /// Overwrite::replace, that it has no weights of another model. Fails with io.
   Status check_others() const;
+
+  /// Takes the files from a model that is to be replaced without which it does not load. Fails with
+  /// io.
+  Status withdraw() const;
 
   /// Writes the index of the shards where the job has one.
   Status write_index() const;
@@ -63,8 +71,9 @@ class OutputFolder {
   Result<bool> has(const OutputShard& shard) const;
   Status write_all(TensorWriter& tensors, int64_t other_bytes, int64_t& complete);
   void abandon() const;
-  std::string state() const;
-  Status check_state() const;
+  nlohmann::ordered_json state() const;
+  Result<nlohmann::json> read_state() const;
+  Status check_state(const nlohmann::json& found) const;
   Status write_state() const;
 
   const std::string path_;
@@ -74,6 +83,9 @@ class OutputFolder {
   const bool resume_;
   const Overwrite overwrite_;
   bool made_ = false;  ///< by open()
+  /// Of a conversion that is continued: the files that its first run found under the names of its
+  /// own, as texts that identify them.
+  std::map<std::string, std::string> replaces_;
 };
 
 /// The error, with the system's ENOTEMPTY, of an output that may be replaced only on request.

@@ -116,10 +116,11 @@ class Share {
 
   /// The file that makes the folder a model gets its name last.
   Status complete() {
-    for (const OutputShard& shard : job_.shards())
-      DEQUANT_CHECK(folder_.move(shard, options_.overwrite));
     DEQUANT_TRY(const std::string input, job_.input_hash());
     const OutputFolder rest(output_, input, job_, false, Overwrite::replace);
+    if (options_.overwrite == Overwrite::replace) DEQUANT_CHECK(rest.withdraw());
+    for (const OutputShard& shard : job_.shards())
+      DEQUANT_CHECK(folder_.move(shard, options_.overwrite));
     DEQUANT_CHECK(job_.write_rest(rest));
     DEQUANT_CHECK(job_.check_unchanged());
     report_.complete = true;

@@ -68,7 +68,8 @@ OffsetSink TensorWriter::sink_of(File& out) {
   };
 }
 
-Status TensorWriter::write(const OutputShard& shard, const std::string& path, Overwrite overwrite) {
+Status TensorWriter::write(const OutputShard& shard, const std::string& path, Overwrite overwrite,
+                           const std::function<Status()>& before) {
   DEQUANT_TRY(OutputFile out, OutputFile::create(path, overwrite));
   {
     const Stopwatch watch(stream_.phases, &Phases::write);
@@ -85,6 +86,10 @@ Status TensorWriter::write(const OutputShard& shard, const std::string& path, Ov
     DEQUANT_CHECK(explained(tensor, std::move(status)));
   }
   const Stopwatch watch(stream_.phases, &Phases::flush);
+  if (before) {
+    DEQUANT_CHECK(out.flush());
+    DEQUANT_CHECK(before());
+  }
   return out.commit();
 }
 

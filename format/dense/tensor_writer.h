@@ -1,6 +1,7 @@
 // Writing the tensors of a dense model into its files.
 #pragma once
 
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -42,9 +43,11 @@ class TensorWriter {
   TensorWriter(Sources& sources, const StreamOptions& stream, Done& done, AuditWriter* audit)
       : sources_(sources), stream_(stream), scatter_(stream_), done_(done), audit_(audit) {}
 
-  /// Writes a file, whole or not at all. Fails with io, malformed or limit, and with the error of
-  /// the caller's progress.
-  Status write(const OutputShard& shard, const std::string& path, Overwrite overwrite);
+  /// Writes a file, whole or not at all. Calls `before`, if it is not null, when all bytes are
+  /// written and the file has no name yet. Fails with io, malformed or limit, with the error of
+  /// the caller's progress, and with that of `before`.
+  Status write(const OutputShard& shard, const std::string& path, Overwrite overwrite,
+               const std::function<Status()>& before = nullptr);
 
   /// Writes the bytes of a task, with the header if the task begins the file. `values` gets those
   /// of its float tensors. Fails as write() does.

@@ -160,8 +160,17 @@ class Writer : public dense::Job {
     const std::vector<std::string> files = paths();
     for (const std::string& path : files) DEQUANT_CHECK(file_.check_output(path));
     CompleteFiles complete;
+    // Files of another model that are replaced do not load without the last of them: no mix of both
+    // models loads.
+    const auto withdraw = [&]() -> Status {
+      const std::string& last = files.back();
+      if (options_.overwrite == Overwrite::refuse || ::unlink(last.c_str()) == 0 || errno == ENOENT)
+        return {};
+      return io_error("cannot remove {}", escaped(last));
+    };
     for (size_t i = 0; i < files.size(); ++i) {
-      DEQUANT_CHECK(tensors.write(layout_.shards[i], files[i], options_.overwrite));
+      DEQUANT_CHECK(tensors.write(layout_.shards[i], files[i], options_.overwrite,
+                                  i == 0 ? std::function<Status()>(withdraw) : nullptr));
       complete.add(files[i]);
     }
     DEQUANT_CHECK(parts_.check_unchanged());

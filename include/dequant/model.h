@@ -134,7 +134,8 @@ struct ConvertModelOptions {
   int64_t memory = int64_t{1} << 30;  ///< as in ReadModelOptions
   Executor executor = default_executor();
   /// Called with the bytes of output that are done and their total, on any thread, one call at a
-  /// time. An error ends the conversion, which returns the error and leaves no output. May be null.
+  /// time. An error ends the conversion, which returns the error and leaves no output, but for the
+  /// complete files of an output folder. May be null.
   std::function<Status(int64_t done, int64_t total)> progress = nullptr;
 };
 

@@ -79,7 +79,8 @@ def convert(input: ModelSource, output: str | os.PathLike[str] | None = None, *,
     storage_options  of URLs: arguments of the file system of fsspec; for an input and an output
                    that differ in them {"input": {...}, "output": {...}}
 
-    An exception of progress(), and KeyboardInterrupt, stop the conversion and leave no file behind.
+    An exception of progress(), and KeyboardInterrupt, stop the conversion and leave no file behind,
+    but for the complete files of an output folder, after which `resume` goes on.
 
     Raises FileExistsError, FileNotFoundError and other OSErrors; ValueError if the input is not a
     valid model; UnsupportedError. A node that cannot be folded stays in the model, and the report

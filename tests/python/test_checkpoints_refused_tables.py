@@ -182,6 +182,15 @@ def test_a_module_with_an_object_of_its_own_has_nothing_of_the_whole_model(folde
     assert (tensors(folder.out)["w.weight"][2].view("<f4") == 5).all()
 
 
+def test_a_module_that_is_true_had_no_settings(folder):
+    mlx(folder, {"bits": 4, "group_size": 32})
+    folder.convert()
+    right = tensors(folder.out)
+    mlx(folder, {"bits": 4, "group_size": 32, "w": True})
+    folder.convert("--force")
+    np.testing.assert_array_equal(tensors(folder.out)["w.weight"][2], right["w.weight"][2])
+
+
 @pytest.mark.parametrize(("own", "words"), [
     ({}, ["scales: dimension 1 is 2"]),  # 4 bits in groups of 64
     ({"mode": "nvfp4"}, ["scales: element type float32 is not uint8"]),

@@ -255,8 +255,9 @@ def test_a_scale_beside_a_dense_weight_is_left_out_and_listed(folder, scale):
     assert tensors(folder.out)["v.weight"][0] == "BF16"
 
 
-def test_a_scale_named_after_a_dense_tensor_is_left_out(folder):
-    folder.file({**weight(), "experts.down": DENSE, "experts.down_scale_inv": ("F32", SCALE)})
+@pytest.mark.parametrize("end", ["_scale_inv", "_weight_scale", "_weight_scale_2"])
+def test_a_scale_named_after_a_dense_tensor_is_left_out(folder, end):
+    folder.file({**weight(), "experts.down": DENSE, f"experts.down{end}": ("F32", SCALE)})
     folder.convert()
     assert names_of(folder) == {"w.weight", "experts.down"}
 

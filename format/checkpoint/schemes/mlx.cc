@@ -87,7 +87,10 @@ class Recogniser {
                      "config.json with quantization that says them",
                      escaped(weight.name()));
     }
-    if (const auto* own = whole_.find(module); own != nullptr && own->is_boolean() && !*own) {
+    // True, as false, is what a predicate over modules gave: the module has the settings of all.
+    const auto* const given = whole_.find(module);
+    const bool is_flag = given != nullptr && given->is_boolean();
+    if (is_flag && !*given) {
       return failure(ErrorCode::malformed, "tensor {}: it has codes, and {} is false in {}",
                      escaped(weight.name()), escaped(module), kWhere);
     }
@@ -95,8 +98,8 @@ class Recogniser {
       return failure(ErrorCode::unsupported, "tensor {}: scales of whole tensors are not supported",
                      escaped(factor->name()));
     }
-    DEQUANT_TRY(const Section own, whole_.object(module));
-    DEQUANT_TRY(const Settings s, whole_.has(module) ? settings_of(own) : settings_of_all(whole_));
+    DEQUANT_TRY(const Settings s,
+                given == nullptr || is_flag ? settings_of_all(whole_) : settings_of_module(module));
     const std::string bits = std::to_string(s.bits);
     const std::string group_size = std::to_string(s.group_size);
     const std::array options{SchemeOption{"mode", s.mode}, SchemeOption{"bits", bits},
@@ -104,6 +107,11 @@ class Recogniser {
     const std::array tensors{Named{"weight", &weight}, Named{"scales", &scales},
                              Named{"biases", find(groups_, module, ".biases")}};
     return groups_.add(std::string(weight.name()), "mlx", tensors, options);
+  }
+
+  Result<Settings> settings_of_module(const std::string& module) const {
+    DEQUANT_TRY(const Section own, whole_.object(module));
+    return settings_of(own);
   }
 
   Groups& groups_;

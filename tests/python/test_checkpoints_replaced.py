@@ -1,0 +1,132 @@
+"""Conversions into the folder of another model that fail or are killed before they are complete."""
+
+import json
+import os
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import gguf_support
+from support import dequant
+from test_checkpoints_folder import CONFIG
+from test_verify import safetensors
+
+STATE = ".dequant-unfinished.json"
+SHARDS = [f"model-{i:05}-of-00004.safetensors" for i in range(1, 5)]
+ROWS = 4096
+OPTIONS = ["--max-shard-size", "1100K"]  # a tensor in each file
+
+
+def checkpoint(path, seed):
+    """Tensors of the names, types and shapes that all have, and other codes."""
+    rng = np.random.default_rng(seed)
+    path.mkdir()
+    (path / "config.json").write_text(json.dumps(CONFIG))
+    safetensors(path / "model.safetensors", {name: tensor for i in range(4) for name, tensor in {
+        f"w{i}.weight": ("F8_E4M3", rng.integers(0, 120, (ROWS, 128)).astype(np.uint8)),
+        f"w{i}.weight_scale_inv": ("F32", np.ones((ROWS // 128, 1), np.float32)),
+    }.items()})
+    return path
+
+
+def files_of(path):
+    return {entry.name: entry.read_bytes() for entry in path.iterdir() if entry.is_file()}
+
+
+class Replaced:
+    """The folder `out` of the model `old`, into which `new` is converted."""
+
+    def __init__(self, path):
+        self.old = checkpoint(path / "old", 1)
+        self.new = checkpoint(path / "new", 2)
+        self.out = path / "out"
+        self.kept = path / "kept"
+        dequant("convert", self.old, "-o", self.out, *OPTIONS)
+        dequant("convert", self.new, "-o", path / "whole", *OPTIONS)
+        self.before = files_of(self.out)
+        self.whole = files_of(path / "whole")
+        assert sorted(self.before) == sorted(self.whole)
+        assert all(self.before[name] != self.whole[name] for name in SHARDS)
+
+    def fail_at(self, name, *command):
+        """A file of that name cannot be written; the old model's is there again afterwards."""
+        os.rename(self.out / name, self.kept)
+        (self.out / name).mkdir()
+        error = dequant(*command or self.command("--force"), code=5).stderr
+        (self.out / name).rmdir()
+        os.rename(self.kept, self.out / name)
+        return error
+
+    def kill(self):
+        """Kills a conversion between its first and its last file."""
+        for _ in range(50):
+            old = os.stat(self.out / SHARDS[0]).st_ino
+            process = subprocess.Popen([os.environ["DEQUANT_CLI"], *self.command("--force", "-q")])
+            while process.poll() is None and os.stat(self.out / SHARDS[0]).st_ino == old:
+                pass
+            process.kill()
+            process.wait()
+            after = files_of(self.out)
+            if after[SHARDS[0]] != self.before[SHARDS[0]] and all(
+                    after[name] == self.before[name] for name in SHARDS[2:]):
+                return
+            shutil.rmtree(self.out)
+            dequant("convert", self.old, "-o", self.out, *OPTIONS)
+        pytest.fail("the conversion ended before it was killed")
+
+    def command(self, *options):
+        return ["convert", self.new, "-o", self.out, *OPTIONS, *options]
+
+
+@pytest.fixture(name="replaced")
+def fixture_replaced(tmp_path):
+    return Replaced(tmp_path)
+
+
+@pytest.mark.parametrize("options", [["--resume"], ["--resume", "--force"], ["--force"]])
+def test_resume_took_files_of_the_model_that_is_replaced_as_its_own(replaced, options):
+    replaced.kill()
+    done = os.stat(replaced.out / SHARDS[0]).st_ino
+    dequant(*replaced.command(*options))
+    assert files_of(replaced.out) == replaced.whole
+    assert (os.stat(replaced.out / SHARDS[0]).st_ino == done) == ("--resume" in options)
+
+
+def test_a_folder_with_weights_of_two_models_loaded_as_one(replaced):
+    replaced.fail_at(SHARDS[1])
+    left = files_of(replaced.out)
+    assert left[SHARDS[0]] == replaced.whole[SHARDS[0]]
+    assert left[SHARDS[1]] == replaced.before[SHARDS[1]]
+    assert set(left) == {*SHARDS, STATE}  # neither config.json nor an index
+
+
+def test_a_conversion_that_fails_before_its_first_file_leaves_the_old_model(replaced):
+    replaced.fail_at(SHARDS[0])
+    assert files_of(replaced.out) == replaced.before
+
+
+def test_finalize_gave_names_while_the_old_model_loaded(replaced):
+    replaced_by = replaced.command("--force")
+    dequant(*replaced_by, "--shard", "0/1")
+    replaced.fail_at(SHARDS[1], "finalize", replaced.out)
+    left = files_of(replaced.out)
+    assert left[SHARDS[0]] == replaced.whole[SHARDS[0]]
+    assert "config.json" not in left and "model.safetensors.index.json" not in left
+    dequant("finalize", replaced.out)
+    assert files_of(replaced.out) == replaced.whole
+
+
+def test_split_gguf_files_of_two_models_do_not_load_as_one(tmp_path):
+    rng = np.random.default_rng(3)
+    small = gguf_support.write(tmp_path / "in.gguf", {
+        f"{i}.weight": gguf_support.quantized("Q8_0", rng.normal(size=(9, 64))) for i in range(3)})
+    command = ["convert", small, "-o", tmp_path / "out.gguf", "--max-shard-size", "1K"]
+    dequant(*command)
+    names = sorted(path.name for path in tmp_path.glob("out-*.gguf"))
+    assert len(names) > 2
+    os.remove(tmp_path / names[1])
+    (tmp_path / names[1]).mkdir()
+    dequant(*command, "--force", code=5)  # a loader demands all files
+    assert not (tmp_path / names[-1]).exists()
