@@ -10,6 +10,7 @@
 #include "format/diff/bands.h"
 #include "format/diff/comparison.h"
 #include "format/diff/pairs.h"
+#include "format/diff/verify_bounds.h"
 #include "format/diff/verify_stored.h"
 #include "format/io/errors.h"
 #include "format/model/floats.h"
@@ -57,7 +58,7 @@ class Verifier {
     };
     for (const std::string_view name : pairing.only_in_a) add(out_.missing, name);
     for (const std::string_view name : pairing.only_in_b) add(out_.unexpected, name);
-    return {};
+    return verify_bounds(a_, b_, b.named, options_.stream, out_);
   }
 
   Status verify_pair(const NamePair& names, const NamedTensors& in_a, const NamedTensors& in_b) {

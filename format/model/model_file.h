@@ -38,6 +38,16 @@ struct Headline {
   std::string more;
 };
 
+/// An end of the range of a value.
+enum class End : uint8_t { low, high };
+
+/// A stored float that is an end of the range of a value of a graph, and nothing else.
+struct BoundTensor {
+  std::string_view name;
+  std::string_view value;
+  End end = End::low;
+};
+
 /// An open model file. Any number of threads may call open() and use its readers at once. Of all
 /// other functions only one may run at a time.
 class ModelFile {
@@ -79,6 +89,23 @@ class ModelFile {
   virtual Status visit_rest(const std::function<Status(const RestTensor&)>& visitor) const {
     (void)visitor;
     return {};
+  }
+
+  /// Calls the visitor for each tensor that only limits a value: a bound of a Clip. Fails as
+  /// visit_floats() does.
+  virtual Status visit_bounds(const std::function<Status(const BoundTensor&)>& visitor) {
+    (void)visitor;
+    return {};
+  }
+
+  /// The lowest or highest number that the quantization of a value of the graph leaves it, packed
+  /// in a float type: the bound of the Clip that takes the place of the quantization. Nothing where
+  /// no value of that name, or several, are quantized, and where there are several scales. Fails as
+  /// visit() does.
+  virtual Result<std::optional<std::vector<std::byte>>> bound_of(std::string_view value, End end,
+                                                                 Element type) {
+    (void)value, (void)end, (void)type;
+    return std::optional<std::vector<std::byte>>();
   }
 
   /// The stored tensor of that name, without a recipe; nothing where no stored tensor has the name.

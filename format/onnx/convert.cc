@@ -9,8 +9,7 @@
 #include "format/model/distinct_bytes.h"
 #include "format/onnx/constants.h"
 #include "format/onnx/external_entries.h"
-#include "format/onnx/operators/arithmetic.h"
-#include "format/onnx/operators/dynamic.h"
+#include "format/onnx/operators/expansion.h"
 #include "format/onnx/operators/weights.h"
 #include "format/onnx/opset_imports.h"
 #include "format/onnx/quantized.h"
@@ -27,8 +26,6 @@ namespace {
 constexpr int64_t kFoldMemory = 1600;
 constexpr int64_t kCastMemory = 1024;
 constexpr int64_t kLeftMemory = 512;
-/// What the nodes take that replace an operator.
-constexpr int64_t kExpandMemory = 4096;
 
 constexpr const char* kNotSelected = "not selected by include and exclude";
 
@@ -155,35 +152,22 @@ class Converter {
   }
 
  private:
-  /// Puts pairs and a float operator in the places of operators of quantized arithmetic.
   Status expand_operators() {
-    for (Graph* graph : scopes_.graphs()) {
-      for (Node& node : graph->nodes) {
-        const ArithmeticOperator* product = integer_product(node);
-        const ArithmeticOperator* op = product != nullptr ? product : arithmetic_operator(node);
-        if (op == nullptr || rewire_.made(node) || rewire_.removed(node)) continue;
-        if (options_.progress) DEQUANT_CHECK(options_.progress(0, 0));
-        DEQUANT_CHECK(model_.take(kExpandMemory));
-        if (!wanted(options_, node)) {
-          reasons_[&node] = kNotSelected;
-          continue;
-        }
-        Operands operands(model_, files_, constants_, *graph, node);
-        auto made = product != nullptr ? expand_product(*op, operands, files_, constants_, rewire_)
-                                       : expand(*op, operands, constants_, rewire_);
-        if (!made) {
-          return in(fmt::format("{}: node {}", escaped(model_.path), escaped(node.label())),
-                    std::move(made).error());
-        }
-        if (operands.reason().empty()) {
-          report_.stripped.push_back(
-              {std::string(node.label()), node.op_type().str(), std::string(op->becomes)});
-        } else {
-          reasons_[&node] = operands.reason();
-        }
+    const auto is_wanted = [this](const Node& node) -> Result<bool> {
+      if (options_.progress) DEQUANT_CHECK(options_.progress(0, 0));
+      if (wanted(options_, node)) return true;
+      reasons_[&node] = kNotSelected;
+      return false;
+    };
+    const auto done = [this](Expanded e) {
+      if (e.reason.empty()) {
+        report_.stripped.push_back(
+            {std::string(e.node.label()), e.node.op_type().str(), std::string(e.op.becomes)});
+      } else {
+        reasons_[&e.node] = std::move(e.reason);
       }
-    }
-    return {};
+    };
+    return expand_all(model_, files_, constants_, rewire_, {is_wanted, done});
   }
 
   Status decide() {

@@ -125,6 +125,10 @@ void for_each_source(const Dequantization& d, const SourceVisitor& visitor) {
   d.for_each_parameter([&](const Constant& c) { for_each_source(c, visitor); });
 }
 
+std::string computed_by(std::string_view name, const Node& node) {
+  return fmt::format("{} is computed by {}", escaped(name), escaped(node.op_type()));
+}
+
 Resolved constant_of(const Node& node) {
   if (node.attributes.size() != 1) return {{}, "comes from a Constant node without a single value"};
   const Attribute& a = node.attributes[0];
@@ -173,8 +177,7 @@ Resolved resolve_constant(const Scopes& scopes, const Graph& graph, std::string_
     }
     const Node& node = *d->node;
     if (!node.is("Constant")) {
-      return {
-          {}, fmt::format("{} is computed by {}", escaped(name), escaped(node.op_type())), d, true};
+      return {{}, computed_by(name, node), d, true};
     }
     Resolved r = constant_of(node);
     if (r.constant) return r;

@@ -68,6 +68,9 @@ struct Resolved {
   bool of_input = false;  ///< the reason is about an input of the node that computes it
 };
 
+/// The reason for a value that a node computes.
+std::string computed_by(std::string_view name, const Node& node);
+
 /// The output of a Constant node.
 Resolved constant_of(const Node& node);
 

@@ -9,6 +9,7 @@
 #include "format/onnx/convert.h"
 #include "format/onnx/format.h"
 #include "format/onnx/inputs.h"
+#include "format/onnx/operators/expansion.h"
 #include "format/onnx/original_name.h"
 #include "format/onnx/quantized.h"
 #include "format/onnx/readers.h"
@@ -89,6 +90,10 @@ Status OnnxFile::check_output(const std::string& output) const {
 }
 
 Result<ConvertReport> OnnxFile::write(const std::string& output, const WriteOptions& options) {
+  if (expanded_) {
+    return failure(ErrorCode::invalid_argument, "{}: its tensors have been visited; open it again",
+                   escaped(path()));
+  }
   if (output.ends_with(".safetensors") || output.ends_with(".gguf")) {
     return failure(ErrorCode::invalid_argument,
                    "{}: an ONNX model becomes an ONNX model, not a file of another format",
@@ -116,16 +121,17 @@ std::string_view OnnxFile::name_of(const Graph& graph) const {
 }
 
 TensorFacts OnnxFile::facts_of(const Graph& graph, const Node& node, size_t codes) const {
-  const bool microsoft = node.domain() == "com.microsoft";
+  const Node& op = operator_of(node);
+  const bool microsoft = op.domain() == "com.microsoft";
   const std::string_view of_codes = original_name(node.input(codes));
   return {node.output(0),
           node.input(codes),
-          node.name,
+          op.name,
           name_of(graph),
-          node.domain(),
+          op.domain(),
           microsoft ? graph.opsets.microsoft : graph.opsets.onnx,
           of_codes.empty() ? original_name(node.output(0)) : of_codes,
-          node.op_type()};
+          op.op_type()};
 }
 
 DenseTensor OnnxFile::dense_tensor(std::shared_ptr<const Dequantization> d) const {
@@ -165,7 +171,24 @@ bool OnnxFile::may_come_again(const Graph& graph, const Node& node) const {
   return true;
 }
 
+Status OnnxFile::expand() {
+  if (expanded_) return {};
+  const bool keep_unused = true;
+  expanded_.emplace(*model_, scopes_, true, keep_unused);
+  const auto done = [this](const Expanded& e) {
+    for (const Node* made : e.made) operators_[made] = &e.node;
+  };
+  return expand_all(*model_, files_, constants_, *expanded_,
+                    {[](const Node&) { return true; }, done});
+}
+
+const Node& OnnxFile::operator_of(const Node& node) const {
+  const auto made = operators_.find(&node);
+  return made == operators_.end() ? node : *made->second;
+}
+
 Status OnnxFile::visit(const TensorVisitor& visitor) {
+  DEQUANT_CHECK(expand());
   for (Graph* graph : scopes_.graphs()) {
     for (Node& node : graph->nodes) {
       const WeightOperator* op = weight_operator(node);
@@ -181,10 +204,17 @@ Status OnnxFile::visit(const TensorVisitor& visitor) {
 
 Status OnnxFile::visit_node(Graph& graph, Node& node, const TensorVisitor& visitor) {
   DEQUANT_TRY(Decision decision, constants_.consider(graph, node));
-  if (!decision.dequantization)
-    return visitor.left(left_tensor(graph, node, std::move(decision.reason)));
-  return visitor.dense(
-      dense_tensor(std::make_shared<const Dequantization>(*std::move(decision.dequantization))));
+  if (decision.dequantization) {
+    // Of the equal weights of two operators convert writes one.
+    if (is_made(node) && comes_again({0, *decision.dequantization})) return {};
+    return visitor.dense(
+        dense_tensor(std::make_shared<const Dequantization>(*std::move(decision.dequantization))));
+  }
+  if (is_made(node)) return {};  // an activation
+  const Definition* x = scopes_.find(graph, node.input(0));
+  if (x != nullptr && x->node != nullptr && is_made(*x->node))
+    decision.reason = computed_by(node.input(0), operator_of(*x->node));
+  return visitor.left(left_tensor(graph, node, std::move(decision.reason)));
 }
 
 // Constants.
@@ -273,6 +303,7 @@ bool OnnxFile::is_other(const Tensor& tensor) const {
 }
 
 Status OnnxFile::visit_others(const OtherVisitor& visitor) {
+  DEQUANT_CHECK(expand());
   know_codes_and_zero_points();
   for (const Graph* graph : scopes_.graphs()) {
     for (const Initializer& i : graph->initializers) {
@@ -295,6 +326,7 @@ Status OnnxFile::visit_other(const Graph& graph, std::string_view name, const Te
   const Constant constant{&tensor, {}};
   return visitor({name, name_of(graph), stored_tensor(constant), [&](const auto& visit) {
                     Readers(scopes_, graph, name).for_each([&](const Reader& r) {
+                      if (is_made(r.node)) return;
                       visit({r.node.label(), r.node.op_type(), r.node.domain(), r.input});
                     });
                   }});

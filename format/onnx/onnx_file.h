@@ -1,5 +1,6 @@
 // ONNX models as model files: each DequantizeLinear of constants, and each constant weight of an
-// operator that dequantizes it (MatMulNBits ...), is a dense tensor; each other of these nodes
+// operator that dequantizes it (MatMulNBits ...) or computes with its codes (QLinearConv ...), is a
+// dense tensor; each other DequantizeLinear, and each other operator that dequantizes a weight,
 // stays quantized.
 #pragma once
 
@@ -8,6 +9,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -17,6 +19,7 @@
 #include "format/onnx/operators/weights.h"
 #include "format/onnx/options.h"
 #include "format/onnx/parameters.h"
+#include "format/onnx/rewire.h"
 #include "format/onnx/share_folds.h"
 
 namespace dequant::format::onnx {
@@ -38,12 +41,23 @@ class OnnxFile : public ModelFile {
   Result<std::optional<DenseTensor>> stored(const std::string& name) override;
   Result<std::unique_ptr<StoredReader>> open(const StoredTensor& tensor, int64_t memory) override;
   void for_each_source(const StoredTensor& tensor, const SourceVisitor& visitor) const override;
+  Status visit_bounds(const std::function<Status(const BoundTensor&)>& visitor) override;
+  Result<std::optional<std::vector<std::byte>>> bound_of(std::string_view value, End end,
+                                                         Element type) override;
   Status check_output(const std::string& output) const override;
   std::string instead() const override;
+  /// Fails with invalid_argument after a call of visit() or visit_...().
   Result<ConvertReport> write(const std::string& output, const WriteOptions& options) override;
 
  private:
   OnnxFile(std::unique_ptr<Model> model, Scopes scopes, const Options& own);
+
+  /// Replaces operators of quantized arithmetic, as `convert --strip-qdq` does, so that their
+  /// weights are constants that a DequantizeLinear reads.
+  Status expand();
+  bool is_made(const Node& node) const { return operators_.contains(&node); }
+  /// The operator of the file that the node replaces, maybe with others; else the node.
+  const Node& operator_of(const Node& node) const;
 
   /// `codes` is the index of the input with the codes.
   TensorFacts facts_of(const Graph& graph, const Node& node, size_t codes = 0) const;
@@ -81,6 +95,9 @@ class OnnxFile : public ModelFile {
   /// With assume_const: initializers count, although a caller could override those that are inputs.
   Constants constants_;
   ParameterFinder parameters_;
+  std::optional<Rewire> expanded_;  ///< after expand()
+  /// The operators of the file, by the nodes that replace them.
+  std::unordered_map<const Node*, const Node*> operators_;
   /// The names of the constants of weights, by the node and the index of the codes.
   std::map<std::pair<const Node*, size_t>, std::string> weight_names_;
   std::unordered_set<std::string_view> taken_names_;  ///< those of weight_names_

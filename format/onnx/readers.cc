@@ -16,7 +16,7 @@ void Readers::for_each(const std::function<void(const Reader&)>& visit) const {
       if (use.node->is("Identity") && use.node->inputs.size() == 1) {
         todo.push_back(scopes_.find(*use.graph, use.node->output(0)));
       } else {
-        visit({*use.node, use.input});
+        visit({*use.node, use.input, *use.graph});
       }
     });
   }

@@ -12,6 +12,7 @@ namespace dequant::format::onnx {
 struct Reader {
   const Node& node;
   size_t input;
+  const Graph& graph;  ///< of the node
 };
 
 /// The nodes that read the constant of a name, directly or through Identity nodes. There may be

@@ -16,6 +16,9 @@
 
 namespace dequant::format::onnx {
 
+/// Bytes of memory that the nodes take at most that replace an operator.
+inline constexpr int64_t kExpandMemory = 4096;
+
 /// Fields that are written in place of made nodes.
 using Substitutes = std::unordered_map<const Node*, Pieces>;
 

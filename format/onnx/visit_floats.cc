@@ -1,11 +1,15 @@
 // The tensors of an ONNX model that are stored as floats.
 #include "format/io/errors.h"
+#include "format/onnx/evaluation/evaluation.h"
 #include "format/onnx/onnx_file.h"
 #include "format/onnx/original_name.h"
 #include "format/onnx/readers.h"
 
 namespace dequant::format::onnx {
 namespace {
+
+/// Values that are computed from a constant, at most, of which the readers are looked at.
+constexpr size_t kMostComputed = 64;
 
 /// The only node that reads a name, if that is a Cast to a float type; else null.
 const Node* only_cast(const Scopes& scopes, const Graph& graph, std::string_view name) {
@@ -28,11 +32,12 @@ const Node* only_cast(const Scopes& scopes, const Graph& graph, std::string_view
 }  // namespace
 
 Status OnnxFile::visit_floats(const TensorVisitor& visitor) {
+  DEQUANT_CHECK(expand());
   for (const Graph* graph : scopes_.graphs()) {
     for (const Initializer& i : graph->initializers)
       DEQUANT_CHECK(visit_float(*graph, i.tensor.name, {&i.tensor, {}}, visitor));
     for (const Node& node : graph->nodes) {
-      if (!node.is("Constant") || node.outputs.empty()) continue;
+      if (!node.is("Constant") || node.outputs.empty() || is_made(node)) continue;
       Resolved r = onnx::constant_of(node);
       if (r.constant)
         DEQUANT_CHECK(visit_float(*graph, node.outputs[0].text, *std::move(r.constant), visitor));
@@ -76,16 +81,29 @@ Status OnnxFile::visit_double(const Graph& graph, Text name, const Tensor* tenso
                   .input = &file});
 }
 
-/// True for inputs of quantized nodes: scales, float zero points, and x of a QuantizeLinear. These
-/// are no float tensors of the model.
+/// True for inputs of quantized nodes: scales, float zero points, x of a QuantizeLinear, and what
+/// these are computed from. These are no float tensors of the model.
 bool OnnxFile::only_quantizers_read(const Graph& graph, std::string_view name) const {
   bool read = false;
   bool by_others = false;
-  Readers(scopes_, graph, name).for_each([&](const Reader& r) {
-    read = true;
-    by_others = by_others ||
-                !(r.node.is_quantize() || r.node.is_dequantize() || is_of_weight(r.node, r.input));
-  });
+  std::vector<std::pair<const Graph*, std::string_view>> todo{{&graph, name}};
+  for (size_t i = 0; i < todo.size() && !by_others; ++i) {
+    bool is_read = false;
+    Readers(scopes_, *todo[i].first, todo[i].second).for_each([&](const Reader& r) {
+      is_read = true;
+      const bool replaced = expanded_ && expanded_->removed(r.node);
+      if (replaced || r.node.is_quantize() || r.node.is_dequantize() ||
+          is_of_weight(r.node, r.input)) {
+        read = true;
+      } else if (evaluated_operator(r.node) != nullptr && r.node.outputs.size() == 1 &&
+                 todo.size() < kMostComputed) {
+        todo.emplace_back(&r.graph, r.node.output(0));
+      } else {
+        by_others = true;
+      }
+    });
+    by_others = by_others || !is_read;  // an output of the graph
+  }
   return read && !by_others;
 }
 

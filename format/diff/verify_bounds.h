@@ -1,0 +1,15 @@
+// The part of verify() for bounds of Clip nodes that a float model has in place of quantizations.
+#pragma once
+
+#include "format/diff/pairs.h"
+#include "format/diff/verify.h"
+
+namespace dequant::format {
+
+/// Compares those of out.unexpected that only limit values of b with the ranges that quantization
+/// leaves these values in a, and takes the bounds that a quantization of a explains off the list.
+/// `in_b` has the dense tensors of b. Fails as ModelFile::bound_of(), visit_bounds() and read() do.
+Status verify_bounds(ModelFile& a, ModelFile& b, const NamedTensors& in_b,
+                     const StreamOptions& options, Verification& out);
+
+}  // namespace dequant::format

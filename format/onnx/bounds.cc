@@ -1,0 +1,64 @@
+// The bounds of Clip nodes, and the ranges of quantized values that give these bounds.
+#include "format/onnx/onnx_file.h"
+#include "format/onnx/quantizer.h"
+#include "format/onnx/readers.h"
+
+namespace dequant::format::onnx {
+namespace {
+
+/// The inputs of a Clip with its bounds.
+constexpr size_t kLow = 1;
+constexpr size_t kHigh = 2;
+
+bool is_bound(const Reader& r) {
+  return r.node.is("Clip") && (r.input == kLow || r.input == kHigh);
+}
+
+/// The type of the codes of a QuantizeLinear or DequantizeLinear.
+Element type_of_codes(const QuantizerFacts& facts, const Graph& graph, const Node& node) {
+  if (node.is_quantize() || !node.input(2).empty()) return facts.quantized_type(graph, node);
+  return facts.type_of(graph, node.input(0)).value_or(Element::uint8);
+}
+
+}  // namespace
+
+Status OnnxFile::visit_bounds(const std::function<Status(const BoundTensor&)>& visitor) {
+  for (const Graph* graph : scopes_.graphs()) {
+    for (const Node& node : graph->nodes) {
+      if (!node.is("Clip") || node.outputs.size() != 1) continue;
+      for (const size_t input : {kLow, kHigh}) {
+        const Text name = node.input(input);
+        bool only_bounds = !name.empty();
+        Readers(scopes_, *graph, name).for_each([&](const Reader& r) {
+          only_bounds = only_bounds && is_bound(r);
+        });
+        if (only_bounds)
+          DEQUANT_CHECK(visitor({name, node.output(0), input == kLow ? End::low : End::high}));
+      }
+    }
+  }
+  return {};
+}
+
+Result<std::optional<std::vector<std::byte>>> OnnxFile::bound_of(std::string_view value, End end,
+                                                                 Element type) {
+  const std::optional<std::vector<std::byte>> none;
+  DEQUANT_CHECK(expand());
+  const Definition* found = nullptr;
+  for (const Graph* graph : scopes_.graphs()) {
+    const Definition* d = scopes_.find(*graph, value);
+    if (d == nullptr || d == found) continue;
+    if (found != nullptr) return none;
+    found = d;
+  }
+  if (found == nullptr || found->node == nullptr) return none;
+  const Node& node = *found->node;
+  if (!node.is_quantize() && !node.is_dequantize()) return none;
+  QuantizerFacts facts(*model_, files_, scopes_, constants_);
+  DEQUANT_TRY(PairRange range,
+              facts.range(*found->graph, node, type_of_codes(facts, *found->graph, node), type));
+  if (!range.unknown.empty() || !range.single) return none;
+  return std::optional(std::move(end == End::low ? range.low_bytes : range.high_bytes));
+}
+
+}  // namespace dequant::format::onnx
