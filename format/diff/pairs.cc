@@ -7,46 +7,57 @@
 namespace dequant::format {
 namespace {
 
-constexpr size_t kNone = SIZE_MAX;
-
 constexpr const char* kRepeated = "several tensors have that name";
 
 }  // namespace
 
 Result<NamedTensors> NamedTensors::of(ModelFile& file) {
   NamedTensors out;
-  const auto add_dense = [&](const DenseTensor& tensor) -> Status {
-    const auto [at, is_new] = out.by_name_.try_emplace(tensor.name, out.tensors_.size());
-    if (is_new) {
-      out.names_.push_back(tensor.name);
-    } else {
-      at->second = kNone;
-      out.reasons_.insert_or_assign(tensor.name, kRepeated);
-    }
+  std::vector<Found> found;
+  const auto dense = [&](const DenseTensor& tensor) -> Status {
+    found.push_back({tensor, out.tensors_.size(), {}});
     out.tensors_.push_back(tensor);
-    out.add(tensor);
     return {};
   };
-  DEQUANT_CHECK(file.visit({add_dense, [](const LeftTensor&) { return Status(); }}));
-  const auto add_unread = [&](const LeftTensor& tensor) -> Status {
-    const bool is_new = out.by_name_.insert_or_assign(tensor.name, kNone).second;
-    if (is_new) out.names_.push_back(tensor.name);
-    out.reasons_.insert_or_assign(tensor.name, is_new ? tensor.reason : kRepeated);
+  const auto unread = [&](const LeftTensor& tensor) -> Status {
+    found.push_back({tensor, kNone, tensor.reason});
     return {};
   };
-  DEQUANT_CHECK(file.visit_floats({add_dense, add_unread}));
+  DEQUANT_CHECK(file.visit({dense, [](const LeftTensor&) { return Status(); }}));
+  DEQUANT_CHECK(file.visit_floats({dense, unread}));
+  out.name_all(std::move(found));
   return out;
 }
 
-void NamedTensors::add(const TensorFacts& facts) {
-  const auto note = [&](Index& index, std::string_view name) {
-    if (name.empty()) return;
-    const auto [at, is_new] = index.try_emplace(name, facts.name);
-    if (!is_new) at->second = {};
+void NamedTensors::name_all(std::vector<Found> found) {
+  std::unordered_map<std::string_view, size_t> counts;
+  for (const Found& f : found) ++counts[f.facts.name];
+  for (Found& f : found) {
+    std::string_view name = f.facts.name;
+    if (counts.at(name) > 1 && !f.facts.graph.empty())
+      name = texts_.emplace_back(std::string(f.facts.graph) + "/" + std::string(name));
+    add(std::move(f), name);
+  }
+}
+
+void NamedTensors::add(Found found, std::string_view name) {
+  const auto [at, is_new] = by_name_.try_emplace(name, found.dense);
+  if (is_new) {
+    names_.push_back(name);
+    if (!found.reason.empty()) reasons_.insert_or_assign(name, std::move(found.reason));
+  } else {
+    at->second = kNone;
+    reasons_.insert_or_assign(name, kRepeated);
+  }
+  if (found.dense == kNone) return;
+  const auto note = [&](Index& index, std::string_view other) {
+    if (other.empty()) return;
+    const auto [known, is_first] = index.try_emplace(other, name);
+    if (!is_first) known->second = {};
   };
-  note(by_node_, facts.node);
-  note(by_source_, facts.source);
-  note(by_original_, facts.original);
+  note(by_node_, found.facts.node);
+  note(by_source_, found.facts.source);
+  note(by_original_, found.facts.original);
 }
 
 const DenseTensor* NamedTensors::find(std::string_view name) const {

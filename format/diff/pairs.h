@@ -1,6 +1,7 @@
 // Pairing the tensors of two model files by their names.
 #pragma once
 
+#include <deque>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -10,7 +11,8 @@
 
 namespace dequant::format {
 
-/// The dense tensors of a file, by all their names in it.
+/// The dense tensors of a file, by all their names in it. A name that tensors of several graphs
+/// have is in each of them "GRAPH/NAME".
 class NamedTensors {
  public:
   /// Collects tensors that become floats and tensors that are stored as floats. Fails as
@@ -41,9 +43,18 @@ class NamedTensors {
   const Index& by_source() const { return by_source_; }
 
  private:
-  void add(const TensorFacts& facts);
+  static constexpr size_t kNone = SIZE_MAX;
+  /// A tensor of the file; `dense` is an index in tensors_, or kNone for one that is not readable.
+  struct Found {
+    TensorFacts facts;
+    size_t dense;
+    std::string reason;
+  };
+  void name_all(std::vector<Found> found);
+  void add(Found found, std::string_view name);
 
   std::vector<DenseTensor> tensors_;
+  std::deque<std::string> texts_;  ///< of names with a graph
   std::vector<std::string_view> names_;
   std::unordered_map<std::string_view, size_t> by_name_;  ///< the index in tensors_, or kNone
   std::unordered_map<std::string_view, std::string> reasons_;

@@ -199,7 +199,7 @@ Status OnnxFile::visit(const TensorVisitor& visitor) {
         return in(fmt::format("node {}", escaped(node.label())), std::move(status).error());
     }
   }
-  return {};
+  return visit_moved(visitor);
 }
 
 Status OnnxFile::visit_node(Graph& graph, Node& node, const TensorVisitor& visitor) {
@@ -292,6 +292,10 @@ void OnnxFile::know_codes_and_zero_points() {
       }
     }
   }
+  for (const auto& dequantization : *moved_)
+    onnx::for_each_source(dequantization->x, [&](const void* identity, int64_t) {
+      known.push_back(static_cast<const Tensor*>(identity));
+    });
   std::sort(known.begin(), known.end());
   known.erase(std::unique(known.begin(), known.end()), known.end());
 }
@@ -304,6 +308,7 @@ bool OnnxFile::is_other(const Tensor& tensor) const {
 
 Status OnnxFile::visit_others(const OtherVisitor& visitor) {
   DEQUANT_CHECK(expand());
+  DEQUANT_CHECK(plan_moved());
   know_codes_and_zero_points();
   for (const Graph* graph : scopes_.graphs()) {
     for (const Initializer& i : graph->initializers) {

@@ -1,7 +1,7 @@
 // ONNX models as model files: each DequantizeLinear of constants, and each constant weight of an
 // operator that dequantizes it (MatMulNBits ...) or computes with its codes (QLinearConv ...), is a
-// dense tensor; each other DequantizeLinear, and each other operator that dequantizes a weight,
-// stays quantized.
+// dense tensor, as is each constant that nodes only move on its way to a DequantizeLinear; each
+// other DequantizeLinear, and each other operator that dequantizes a weight, stays quantized.
 #pragma once
 
 #include <map>
@@ -64,6 +64,10 @@ class OnnxFile : public ModelFile {
   DenseTensor dense_tensor(std::shared_ptr<const Dequantization> d) const;
   LeftTensor left_tensor(const Graph& graph, const Node& node, std::string reason);
   Status visit_node(Graph& graph, Node& node, const TensorVisitor& visitor);
+  Result<std::unordered_set<const Node*>> dense_nodes();
+  /// Sets moved_ in the first call, behind expand().
+  Status plan_moved();
+  Status visit_moved(const TensorVisitor& visitor);
   Status visit_weights(Graph& graph, Node& node, const WeightOperator& op,
                        const TensorVisitor& visitor);
   DenseTensor weight_tensor(const Weight& weight);
@@ -98,6 +102,8 @@ class OnnxFile : public ModelFile {
   std::optional<Rewire> expanded_;  ///< after expand()
   /// The operators of the file, by the nodes that replace them.
   std::unordered_map<const Node*, const Node*> operators_;
+  /// The constants of regions of which --strip-qdq makes floats.
+  std::optional<std::vector<std::shared_ptr<const Dequantization>>> moved_;
   /// The names of the constants of weights, by the node and the index of the codes.
   std::map<std::pair<const Node*, size_t>, std::string> weight_names_;
   std::unordered_set<std::string_view> taken_names_;  ///< those of weight_names_

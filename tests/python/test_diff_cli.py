@@ -120,7 +120,7 @@ def test_shapes_that_differ_are_a_difference(tmp_path):
     assert "w             a has the shape [2, 2], and b [4]" in dequant("diff", a, b, code=1).stdout
 
 
-def test_names_that_a_file_repeats_are_not_compared(tmp_path):
+def test_names_of_several_graphs_have_their_graph_before_them(tmp_path):
     """Two bodies may each have a constant of one name."""
     bodies = {b: helper.make_graph([constant("w", floats(ONE)), node("Neg", "w", b)], b, [],
                                    [value(b, shape=[2, 2])]) for b in ("then", "else")}
@@ -129,7 +129,19 @@ def test_names_that_a_file_repeats_are_not_compared(tmp_path):
     a = save(model([choice], [flag], [value("y", shape=[2, 2])]), tmp_path / "a.onnx")
     b = stored(tmp_path, "b.onnx", w=ONE)
     found = diff(a, b)
-    assert [s["reason"] for s in found["skipped"]] == ["several tensors have that name"]
+    assert sorted(found["only_in_a"]) == ["else/w", "then/w"] and found["only_in_b"] == ["w"]
+    assert sorted(t["name"] for t in diff(a, a, code=0)["tensors"]) == ["else/w", "then/w"]
+    assert "2 right" in dequant("verify", a, a).stdout
+
+
+def test_names_that_a_graph_repeats_are_not_compared(tmp_path):
+    """Bodies may have one name, too."""
+    bodies = [helper.make_graph([constant("w", floats(ONE)), node("Neg", "w", b)], "body", [],
+                                [value(b, shape=[2, 2])]) for b in ("then", "else")]
+    choice = node("If", "flag", "y", then_branch=bodies[0], else_branch=bodies[1])
+    flag = helper.make_tensor_value_info("flag", onnx.TensorProto.BOOL, [])
+    a = save(model([choice], [flag], [value("y", shape=[2, 2])]), tmp_path / "a.onnx")
+    assert [s["reason"] for s in diff(a, a)["skipped"]] == ["several tensors have that name"]
 
 
 def test_float64_is_told_and_integers_are_not_looked_at(tmp_path):

@@ -7,8 +7,9 @@ import numpy as np
 import onnx
 import pytest
 from onnx import numpy_helper
+from onnxruntime.quantization import quantize_dynamic
 
-from support import EXAMPLES, convert, dequant, node
+from support import EXAMPLES, convert, dequant, model, node, save, value
 from test_operators_arithmetic import FLOAT, float_model, quantize
 
 QDQ = EXAMPLES / "digits_qdq_int8.onnx"
@@ -82,6 +83,23 @@ def test_inspect_did_not_show_the_weights_of_quantized_arithmetic(tmp_path):
     kept = {i.name: numpy_helper.to_array(i) for i in onnx.load(tmp_path / "out.onnx")
             .graph.initializer}
     np.testing.assert_array_equal(np.load(out), kept["w"])
+
+
+def test_the_table_of_a_dynamically_quantized_embedding_was_unexpected(tmp_path):
+    rng = np.random.default_rng(5)
+    tensors = [numpy_helper.from_array(rng.normal(size=shape).astype("f4"), name)
+               for name, shape in (("table", (50, 16)), ("w", (16, 8)))]
+    nodes = [node("Gather", "table ids", "rows"), node("MatMul", "rows w", "y")]
+    ids = value("ids", "int64", ["n"])
+    original = save(model(nodes, [ids], [value("y", shape=["n", 8])], tensors),
+                    tmp_path / "float.onnx")
+    quantize_dynamic(original, tmp_path / "quantized.onnx")
+    convert(tmp_path / "quantized.onnx", "--strip-qdq")
+    report = verified(tmp_path / "quantized.onnx", tmp_path / "out.onnx")
+    assert report["good"] and report["totals"]["dequantized"] == 2
+    found = json.loads(dequant("inspect", tmp_path / "quantized.onnx", "--json").stdout)
+    names = {n["output"] for n in found["nodes"] if n["constant"]}
+    assert names == {"table_DequantizeLinear_Output", "w"} and found["other_constants"] == []
 
 
 def test_a_value_that_an_operator_of_quantized_arithmetic_computes_names_it(tmp_path):
