@@ -1,6 +1,7 @@
 // The `dequant` command: parses the command line and runs a subcommand.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
@@ -14,6 +15,7 @@
 #include <new>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "dequant/dequant.hpp"
 #include "format/io/errors.h"
@@ -62,13 +64,29 @@ void ignore_signals_of_writes() {
   std::signal(SIGXFSZ, SIG_IGN);
 }
 
+/// Bytes of stack: commands use about 200 KiB, and threads that are started have all of theirs.
+constexpr size_t kStackBytes = size_t{512} << 10;
+/// What main() and the system may have on the stack already.
+constexpr size_t kStackMargin = size_t{64} << 10;
+
+/// Raises the limit of the stack to what the commands need, or fails with out_of_memory.
+Status raise_stack_limit() {
+  struct rlimit limit {};
+  constexpr rlim_t kNeeded = kStackBytes + kStackMargin;
+  if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= kNeeded) return {};
+  const rlim_t before = std::exchange(limit.rlim_cur, std::min(kNeeded, limit.rlim_max));
+  if (limit.rlim_cur == kNeeded && ::setrlimit(RLIMIT_STACK, &limit) == 0) return {};
+  return format::failure(ErrorCode::out_of_memory,
+                         "the stack is limited to {} KiB, and dequant needs {} (ulimit -s)",
+                         before >> 10, kNeeded >> 10);
+}
+
 /// Makes the stack as deep as the commands need: where memory is exhausted the system cannot extend
-/// it later, and ends the process by SIGSEGV. Commands use about 200 KiB; threads that are started
-/// have all of their stack.
+/// it later, and ends the process by SIGSEGV.
 [[gnu::noinline]] void deepen_stack() {
-  constexpr size_t kBytes = size_t{512} << 10, kPage = size_t{4} << 10;
-  std::array<volatile char, kBytes> pages;
-  for (size_t i = 0; i < kBytes; i += kPage) pages[i] = 0;
+  constexpr size_t kPage = size_t{4} << 10;
+  std::array<volatile char, kStackBytes> pages;
+  for (size_t i = 0; i < kStackBytes; i += kPage) pages[i] = 0;
 }
 
 /// Signals that end the command remove unfinished files. A signal that the parent process has set
@@ -167,6 +185,8 @@ int run_command(int argc, char** argv) {
 }  // namespace dequant::tools
 
 int main(int argc, char** argv) {
+  if (const auto stack = dequant::tools::raise_stack_limit(); !stack)
+    return dequant::tools::report(stack.error());
   dequant::tools::deepen_stack();
   dequant::tools::occupy_closed_streams();
   dequant::tools::ignore_signals_of_writes();

@@ -177,14 +177,15 @@ Config::Config(std::shared_ptr<const Documents> documents) : documents_(std::mov
 
 Result<Config> Config::read(const Shards& shards) {
   auto documents = std::make_shared<Documents>();
-  if (!shards.is_folder()) return Config(std::move(documents));
-  DEQUANT_TRY(documents->config, read_object(fmt::format("{}/{}", shards.folder(), kConfig)));
+  const std::string& folder = shards.config_folder();
+  if (folder.empty()) return Config(std::move(documents));
+  DEQUANT_TRY(documents->config, read_object(fmt::format("{}/{}", folder, kConfig)));
   DEQUANT_TRY(documents->section, section_of_model(documents->config));
   // What is no object has no members that the output must not have.
-  auto params = read_object(fmt::format("{}/{}", shards.folder(), kParams));
+  auto params = read_object(fmt::format("{}/{}", folder, kParams));
   if (params) documents->params = *std::move(params);
   for (const std::string_view name : kQuantizationFiles) {
-    DEQUANT_TRY(auto document, read_object(fmt::format("{}/{}", shards.folder(), name)));
+    DEQUANT_TRY(auto document, read_object(fmt::format("{}/{}", folder, name)));
     if (!document.is_null()) documents->files.emplace(name, std::move(document));
   }
   return Config(std::move(documents));

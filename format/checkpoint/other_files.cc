@@ -34,8 +34,12 @@ Result<OtherFiles> other_files(const Shards& shards) {
       if (at->is_directory(ignored)) at.disable_recursion_pending();
       continue;
     }
-    if (at->is_directory(ignored)) continue;
     const std::string relative = fs::path(at->path()).lexically_relative(shards.folder()).string();
+    if (at->is_directory(ignored)) {
+      // The iterator does not follow links, which may lead out of the folder or in circles.
+      if (at->is_symlink(ignored)) files.left_out.push_back(relative);
+      continue;
+    }
     if (relative == kConfig) continue;
     const bool is_shard = std::any_of(shards.files().begin(), shards.files().end(),
                                       [&](const Shard& shard) { return shard.name == relative; });

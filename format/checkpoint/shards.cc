@@ -8,6 +8,7 @@
 #include <set>
 
 #include "format/checkpoint/names.h"
+#include "format/dense/folder_state.h"
 #include "format/io/below.h"
 #include "format/io/errors.h"
 #include "format/io/output.h"
@@ -85,7 +86,9 @@ Result<std::unique_ptr<Shards>> Shards::open(const std::string& path) {
   const bool is_folder = ::stat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode);
   if (!is_folder && !path.ends_with(kIndex)) {
     DEQUANT_TRY(InputFile file, InputFile::open(path));
-    return of_file(std::move(file));
+    DEQUANT_TRY(auto shards, of_file(std::move(file)));
+    shards->config_folder_ = shards->folder_;
+    return shards;
   }
   std::unique_ptr<Shards> shards(new Shards);
   shards->is_folder_ = true;
@@ -97,7 +100,12 @@ Result<std::unique_ptr<Shards>> Shards::open(const std::string& path) {
     shards->index_ = std::filesystem::path(path).filename().string();
     DEQUANT_CHECK(shards->open_index());
   }
-  return shards;
+  shards->config_folder_ = shards->folder_;
+  if (!dense::FolderState(shards->folder_).exists()) return shards;
+  return failure(ErrorCode::malformed,
+                 "{}: a conversion into this folder is not complete, as its {} says: --resume "
+                 "continues it, and --force begins again",
+                 escaped(shards->folder_), dense::kStateName);
 }
 
 Result<std::unique_ptr<Shards>> Shards::of_file(InputFile file) {

@@ -51,6 +51,9 @@ class Shards {
   bool is_folder() const { return is_folder_; }
   /// The folder of the files.
   const std::string& folder() const { return folder_; }
+  /// The folder of config.json and of other files on how tensors are quantized; empty: none, as of
+  /// a file in memory.
+  const std::string& config_folder() const { return config_folder_; }
   /// The name of the index in the folder; empty: there is none.
   const std::string& index() const { return index_; }
 
@@ -87,6 +90,7 @@ class Shards {
 
   bool is_folder_ = false;
   std::string folder_;
+  std::string config_folder_;
   std::string index_;
   std::string anchor_;  ///< the path of the file that stands for the folder in open_below()
   std::vector<Shard> files_;

@@ -140,8 +140,8 @@ class Writer : public dense::Job {
     if (is_folder()) {
       DEQUANT_CHECK(write_folder(tensors));
     } else {
-      DEQUANT_CHECK(tensors.write(layout_.shards.at(0), output_, options_.overwrite));
-      DEQUANT_CHECK(groups_.shards().check_unchanged());
+      DEQUANT_CHECK(tensors.write(layout_.shards.at(0), output_, options_.overwrite,
+                                  [this] { return groups_.shards().check_unchanged(); }));
     }
     add_special_scales(sources_.special_scales(), report);
     return audit ? audit->commit() : Status();

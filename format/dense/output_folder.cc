@@ -9,25 +9,15 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "dequant/version.h"
 #include "format/io/errors.h"
-#include "format/json/json.h"
 
 namespace dequant::format::dense {
 namespace {
 
-/// The file that says which conversion is not complete.
-constexpr const char* kState = ".dequant-unfinished.json";
-constexpr int64_t kMostOfState = 10'000'000;
-/// The key of the state with the files of a model that is replaced.
-constexpr const char* kReplaces = "replaces";
-
 constexpr const char* kConfig = "config.json";
-
-/// What must be the same where a conversion is continued, as keys of the state and in messages.
-constexpr std::array<std::pair<const char*, const char*>, 3> kSame{
-    {{"dequant", "the version of dequant"}, {"input", "the input"}, {"output", "the options"}}};
 
 constexpr std::array<std::string_view, 13> kWeights{
     ".safetensors", ".safetensors.index.json",
@@ -38,12 +28,6 @@ constexpr std::array<std::string_view, 13> kWeights{
     ".msgpack",     ".ckpt",
     ".tflite",
 };
-
-/// Tells a file from one that takes its place.
-std::string file_text(const std::string& path) {
-  const FileIdentity id = identity_of(path);
-  return fmt::format("{}:{}:{}", id.inode, id.size, id.changed_ns);
-}
 
 }  // namespace
 
@@ -57,39 +41,29 @@ Error not_empty(const std::string& folder, std::string_view advice) {
           ENOTEMPTY};
 }
 
-nlohmann::ordered_json OutputFolder::state() const {
-  nlohmann::ordered_json j{
-      {"dequant", DEQUANT_VERSION}, {"input", input_}, {"output", hash_of_output(shards_)}};
-  for (const OutputShard& shard : shards_) {
-    if (is_taken(path_of(shard.name))) j[kReplaces][shard.name] = file_text(path_of(shard.name));
-  }
-  return j;
+nlohmann::ordered_json OutputFolder::conversion() const {
+  return {{"dequant", DEQUANT_VERSION}, {"input", input_}, {"output", hash_of_output(shards_)}};
 }
 
 Status OutputFolder::open() {
-  if (::mkdir(path_.c_str(), 0777) == 0) {
-    made_ = true;
-    return write_state();
-  }
-  if (errno != EEXIST) return io_error("cannot make the folder {}", escaped(path_));
+  made_ = ::mkdir(path_.c_str(), 0777) == 0;
+  if (!made_ && errno != EEXIST) return io_error("cannot make the folder {}", escaped(path_));
+  DEQUANT_CHECK(state_.lock());
   DEQUANT_CHECK(check());
-  if (!continues()) return write_state();
-  DEQUANT_TRY(const nlohmann::json found, read_state());
-  if (const nlohmann::json* old = member(found, kReplaces); old != nullptr && old->is_object()) {
-    for (const auto& [name, text] : old->items()) {
-      if (text.is_string()) replaces_.emplace(name, text.get<std::string>());
-    }
-  }
+  return continues() ? state_.resume() : begin();
+}
+
+Status OutputFolder::begin() {
+  DEQUANT_CHECK(state_.begin(conversion()));
+  begun_ = true;
   return {};
 }
 
-bool OutputFolder::continues() const { return resume_ && is_taken(path_of(kState)); }
+bool OutputFolder::continues() const { return resume_ && state_.exists(); }
 
 Status OutputFolder::check() const {
   if (!is_taken(path_)) return {};
-  if (!continues()) return check_others();
-  DEQUANT_TRY(const nlohmann::json found, read_state());
-  return check_state(found);
+  return continues() ? state_.check(conversion()) : check_others();
 }
 
 Status OutputFolder::check_others() const {
@@ -102,7 +76,7 @@ Status OutputFolder::check_others() const {
                      escaped(path_));
     }
     if (overwrite_ == Overwrite::refuse) {
-      return not_empty(path_, is_taken(path_of(kState))
+      return not_empty(path_, state_.exists()
                                   ? "; resume continues the conversion that was interrupted there"
                                   : "");
     }
@@ -113,32 +87,6 @@ Status OutputFolder::check_others() const {
                    escaped(path_), escaped(name));
   }
   if (e) return failure(ErrorCode::io, "{}: {}", escaped(path_), e.message());
-  return {};
-}
-
-Status OutputFolder::write_state() const {
-  DEQUANT_TRY(OutputFile out, OutputFile::create(path_of(kState), Overwrite::replace));
-  DEQUANT_CHECK(out.write(state().dump(2) + "\n"));
-  return out.commit();
-}
-
-Result<nlohmann::json> OutputFolder::read_state() const {
-  DEQUANT_TRY(const std::string text, read_small_file(path_of(kState), kMostOfState));
-  auto found = parse_json(text);
-  if (!found) return in(escaped(path_of(kState)), std::move(found).error());
-  return *std::move(found);
-}
-
-Status OutputFolder::check_state(const nlohmann::json& found) const {
-  const nlohmann::ordered_json wanted = state();
-  for (const auto& [key, what] : kSame) {
-    const nlohmann::json* value = found.is_object() ? member(found, key) : nullptr;
-    if (value != nullptr && *value == wanted.at(key)) continue;
-    return failure(ErrorCode::invalid_argument,
-                   "{}: the conversion cannot be resumed, as {} changed since it began: begin "
-                   "again without resume",
-                   escaped(path_), what);
-  }
   return {};
 }
 
@@ -158,9 +106,7 @@ Status OutputFolder::check_room(int64_t other_bytes) const {
 
 Result<bool> OutputFolder::has(const OutputShard& shard) const {
   const std::string path = path_of(shard.name);
-  if (!resume_ || !is_taken(path)) return false;
-  const auto old = replaces_.find(shard.name);
-  if (old != replaces_.end() && old->second == file_text(path)) return false;
+  if (!state_.has(shard.name) || !is_taken(path)) return false;
   DEQUANT_TRY(const InputFile file, InputFile::open(path));
   std::string header(shard.header.size(), '\0');
   if (file.size() != shard.bytes) return false;
@@ -169,7 +115,10 @@ Result<bool> OutputFolder::has(const OutputShard& shard) const {
 }
 
 Status OutputFolder::write_shards(TensorWriter& tensors, int64_t other_bytes) {
-  DEQUANT_CHECK(open());
+  if (Status status = open(); !status) {
+    if (made_) ::rmdir(path_.c_str());
+    return status;
+  }
   int64_t complete = 0;
   auto status = write_all(tensors, other_bytes, complete);
   if (!status && complete == 0) abandon();
@@ -180,21 +129,22 @@ Status OutputFolder::write_all(TensorWriter& tensors, int64_t other_bytes, int64
   DEQUANT_CHECK(check_room(other_bytes));
   for (const OutputShard& shard : shards_) {
     DEQUANT_TRY(const bool there, has(shard));
-    DEQUANT_CHECK(there ? tensors.skip(shard)
-                        : tensors.write(shard, path_of(shard.name), overwrite(),
-                                        [this] { return withdraw(); }));
-    ++complete;
+    if (there) {
+      DEQUANT_CHECK(tensors.skip(shard));
+    } else {
+      DEQUANT_CHECK(
+          tensors.write(shard, path_of(shard.name), overwrite(), [this] { return withdraw(); }));
+      ++complete;
+      DEQUANT_CHECK(state_.add(shard.name));
+    }
   }
   return {};
 }
 
 Status OutputFolder::withdraw() const {
   if (overwrite() == Overwrite::refuse) return {};
-  for (const std::string& name : {std::string(kConfig), index_name(shards_)}) {
-    if (::unlink(path_of(name).c_str()) != 0 && errno != ENOENT)
-      return io_error("cannot remove {}", escaped(path_of(name)));
-  }
-  return {};
+  DEQUANT_CHECK(remove_file(path_of(kConfig)));
+  return remove_file(path_of(index_name(shards_)));
 }
 
 Status OutputFolder::write_index() const {
@@ -207,14 +157,11 @@ Status OutputFolder::write_text(const std::string& name, std::string_view text) 
   return out.commit();
 }
 
-Status OutputFolder::finish() const {
-  if (::unlink(path_of(kState).c_str()) != 0 && errno != ENOENT)
-    return io_error("cannot remove {}", escaped(path_of(kState)));
-  return {};
-}
+Status OutputFolder::finish() const { return state_.remove(); }
 
 void OutputFolder::abandon() const {
-  ::unlink(path_of(kState).c_str());
+  if (!begun_) return;
+  (void)state_.remove();
   if (made_) ::rmdir(path_.c_str());
 }
 

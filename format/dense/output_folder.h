@@ -3,22 +3,21 @@
 
 #include <fmt/format.h>
 
-#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "format/dense/folder_state.h"
 #include "format/dense/job.h"
 #include "format/dense/tensor_writer.h"
 
 namespace dequant::format::dense {
 
-/// Files of the folder. While the conversion goes on, the folder also has a file that says which
-/// conversion this is, and which files of another model it replaces, so that another run can
-/// continue: it is written before the first shard, and removed when the model is complete. A model
-/// that is replaced loses its config.json and its index before it loses weights, so that the folder
-/// is none that loads while it has weights of two models.
+/// Files of the folder. While the conversion goes on, the folder also has a FolderState, so that
+/// another run can continue: it is written before the first shard, and removed when the model is
+/// complete. A model that is replaced loses its config.json and its index before it loses weights,
+/// so that the folder is none that loads while it has weights of two models.
 class OutputFolder {
  public:
   /// The arguments must outlive the object.
@@ -27,6 +26,7 @@ class OutputFolder {
   OutputFolder(std::string path, const std::string& input, const Job& job, bool resume,
                Overwrite overwrite)
       : path_(std::move(path)),
+        state_(path_),
         input_(input),
         shards_(job.shards()),
         has_index_(job.has_index()),
@@ -71,21 +71,18 @@ class OutputFolder {
   Result<bool> has(const OutputShard& shard) const;
   Status write_all(TensorWriter& tensors, int64_t other_bytes, int64_t& complete);
   void abandon() const;
-  nlohmann::ordered_json state() const;
-  Result<nlohmann::json> read_state() const;
-  Status check_state(const nlohmann::json& found) const;
-  Status write_state() const;
+  nlohmann::ordered_json conversion() const;
+  Status begin();
 
   const std::string path_;
+  FolderState state_;
   const std::string& input_;
   const std::vector<OutputShard>& shards_;
   const bool has_index_;
   const bool resume_;
   const Overwrite overwrite_;
-  bool made_ = false;  ///< by open()
-  /// Of a conversion that is continued: the files that its first run found under the names of its
-  /// own, as texts that identify them.
-  std::map<std::string, std::string> replaces_;
+  bool made_ = false;   ///< the folder, by open()
+  bool begun_ = false;  ///< `state_` was written by begin()
 };
 
 /// The error, with the system's ENOTEMPTY, of an output that may be replaced only on request.

@@ -219,11 +219,11 @@ Status WorkFolder::move(const OutputShard& shard, Overwrite overwrite) const {
 }
 
 Status WorkFolder::remove() const {
-  if (::unlink(text_path().c_str()) != 0 && errno != ENOENT)
-    return io_error("cannot remove {}", escaped(text_path()));
+  DEQUANT_CHECK(remove_file(text_path()));
   std::error_code e;
   std::filesystem::remove_all(path_, e);
-  if (e) return failure(ErrorCode::io, "{} cannot be removed: {}", escaped(path_), e.message());
+  if (e && is_taken(path_))
+    return failure(ErrorCode::io, "{} cannot be removed: {}", escaped(path_), e.message());
   return {};
 }
 

@@ -46,6 +46,8 @@ class WorkFolder {
   /// Reads what the task has written and writes its record.
   Status add_record(const TaskList& list, size_t task, const ValueRange& values,
                     double seconds) const;
+  /// Removes the record of a task, so that missing() has a reason.
+  Status forget(size_t task) const { return remove_file(record_of(task)); }
   /// Why the task must be carried out; empty: its record is there and true. With `read_again` all
   /// bytes are read.
   Result<std::string> missing(const TaskList& list, size_t task, bool read_again) const;

@@ -107,6 +107,8 @@ class Share {
       TaskReport report = report_of(i);
       DEQUANT_TRY(report.reason, folder_.missing(list_, i, share_.read_again));
       report.state = report.reason.empty() ? State::found : State::missing;
+      // A run without read_again would find the task done, as it compares samples only.
+      if (share_.read_again && !report.reason.empty()) DEQUANT_CHECK(folder_.forget(i));
       all = all && report.reason.empty();
       report_.tasks.push_back(std::move(report));
     }
@@ -118,7 +120,8 @@ class Share {
   Status complete() {
     DEQUANT_TRY(const std::string input, job_.input_hash());
     const OutputFolder rest(output_, input, job_, false, Overwrite::replace);
-    if (options_.overwrite == Overwrite::replace) DEQUANT_CHECK(rest.withdraw());
+    if (job_.to_folder() && options_.overwrite == Overwrite::replace)
+      DEQUANT_CHECK(rest.withdraw());
     for (const OutputShard& shard : job_.shards())
       DEQUANT_CHECK(folder_.move(shard, options_.overwrite));
     DEQUANT_CHECK(job_.write_rest(rest));

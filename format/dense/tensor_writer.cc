@@ -68,8 +68,8 @@ OffsetSink TensorWriter::sink_of(File& out) {
   };
 }
 
-Status TensorWriter::write(const OutputShard& shard, const std::string& path, Overwrite overwrite,
-                           const std::function<Status()>& before) {
+Result<OutputFile> TensorWriter::fill(const OutputShard& shard, const std::string& path,
+                                      Overwrite overwrite) {
   DEQUANT_TRY(OutputFile out, OutputFile::create(path, overwrite));
   {
     const Stopwatch watch(stream_.phases, &Phases::write);
@@ -85,6 +85,12 @@ Status TensorWriter::write(const OutputShard& shard, const std::string& path, Ov
     if (status) status = write_padding(sink, tensor);
     DEQUANT_CHECK(explained(tensor, std::move(status)));
   }
+  return out;
+}
+
+Status TensorWriter::write(const OutputShard& shard, const std::string& path, Overwrite overwrite,
+                           const std::function<Status()>& before) {
+  DEQUANT_TRY(OutputFile out, fill(shard, path, overwrite));
   const Stopwatch watch(stream_.phases, &Phases::flush);
   if (before) {
     DEQUANT_CHECK(out.flush());

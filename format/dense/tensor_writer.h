@@ -43,9 +43,12 @@ class TensorWriter {
   TensorWriter(Sources& sources, const StreamOptions& stream, Done& done, AuditWriter* audit)
       : sources_(sources), stream_(stream), scatter_(stream_), done_(done), audit_(audit) {}
 
+  /// A file with all its bytes, which has no name yet. Fails with io, malformed or limit, and with
+  /// the error of the caller's progress.
+  Result<OutputFile> fill(const OutputShard& shard, const std::string& path, Overwrite overwrite);
+
   /// Writes a file, whole or not at all. Calls `before`, if it is not null, when all bytes are
-  /// written and the file has no name yet. Fails with io, malformed or limit, with the error of
-  /// the caller's progress, and with that of `before`.
+  /// written and the file has no name yet. Fails as fill() does, and with the error of `before`.
   Status write(const OutputShard& shard, const std::string& path, Overwrite overwrite,
                const std::function<Status()>& before = nullptr);
 

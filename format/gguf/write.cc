@@ -154,26 +154,26 @@ class Writer : public dense::Job {
 
   Status write_files(dense::TensorWriter& tensors) {
     if (layout_.shards.size() == 1) {
-      DEQUANT_CHECK(tensors.write(layout_.shards[0], output_, options_.overwrite));
-      return parts_.check_unchanged();
+      return tensors.write(layout_.shards[0], output_, options_.overwrite,
+                           [this] { return parts_.check_unchanged(); });
     }
     const std::vector<std::string> files = paths();
     for (const std::string& path : files) DEQUANT_CHECK(file_.check_output(path));
-    CompleteFiles complete;
-    // Files of another model that are replaced do not load without the last of them: no mix of both
-    // models loads.
-    const auto withdraw = [&]() -> Status {
-      const std::string& last = files.back();
-      if (options_.overwrite == Overwrite::refuse || ::unlink(last.c_str()) == 0 || errno == ENOENT)
-        return {};
-      return io_error("cannot remove {}", escaped(last));
-    };
+    std::vector<OutputFile> filled;
     for (size_t i = 0; i < files.size(); ++i) {
-      DEQUANT_CHECK(tensors.write(layout_.shards[i], files[i], options_.overwrite,
-                                  i == 0 ? std::function<Status()>(withdraw) : nullptr));
-      complete.add(files[i]);
+      DEQUANT_TRY(OutputFile out, tensors.fill(layout_.shards[i], files[i], options_.overwrite));
+      DEQUANT_CHECK(out.flush());
+      filled.push_back(std::move(out));
     }
     DEQUANT_CHECK(parts_.check_unchanged());
+    // Files of another model that are replaced do not load without the last of them: no mix of both
+    // models loads.
+    if (options_.overwrite == Overwrite::replace) DEQUANT_CHECK(remove_file(files.back()));
+    CompleteFiles complete;
+    for (OutputFile& out : filled) {
+      DEQUANT_CHECK(out.commit());
+      complete.add(out.path());
+    }
     complete.keep();
     return {};
   }

@@ -64,6 +64,11 @@ bool is_taken(const std::string& path) {
   return ::lstat(path.c_str(), &s) == 0;
 }
 
+Status remove_file(const std::string& path) {
+  if (::unlink(path.c_str()) == 0 || errno == ENOENT) return {};
+  return io_error("cannot remove {}", escaped(path));
+}
+
 OutputFile::~OutputFile() {
   if (temporary_.empty()) return;
   const Uninterrupted section;

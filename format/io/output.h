@@ -22,6 +22,9 @@ std::string folder_of(const std::string& path);
 /// True if anything exists at the path, dangling links included.
 bool is_taken(const std::string& path);
 
+/// Removes a file, which need not be there. Fails with io.
+Status remove_file(const std::string& path);
+
 /// Renames a file within a file system. Fails with io, and with the system's EEXIST where something
 /// has the new name and `overwrite` is refuse.
 Status move_file(const std::string& from, const std::string& to, Overwrite overwrite);

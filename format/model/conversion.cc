@@ -33,13 +33,42 @@ Result<std::vector<std::string>> texts(const nlohmann::json& object, std::string
   return out;
 }
 
-/// The text of the conversion to `output`; empty: none was begun.
-Result<std::string> find_text(const std::string& output) {
+/// The path of the text of the conversion to `output`; empty: none was begun.
+std::string find_text(const std::string& output) {
   for (const std::string& folder : {work_folder_inside(output), work_folder_beside(output)}) {
-    const std::string path = fmt::format("{}/{}", folder, kConversionName);
-    if (is_taken(path)) return read_small_file(path, kMostOfText);
+    std::string path = fmt::format("{}/{}", folder, kConversionName);
+    if (is_taken(path)) return path;
   }
-  return std::string();
+  return {};
+}
+
+/// What finalize() does where the output has no text of a conversion.
+Result<ConvertReport> completed(Formats formats, const std::string& output) {
+  // Another process has completed the output: there is a model, and nothing of the conversion.
+  if (!open_model(formats, output, {})) {
+    return failure(ErrorCode::io,
+                   "{}: no conversion to it was begun by shares or tasks, and it is no model",
+                   escaped(output));
+  }
+  ConvertReport report;
+  report.share.emplace().complete = true;
+  return report;
+}
+
+/// Completes the conversion with the text at `path`.
+Result<ConvertReport> complete(Formats formats, const std::string& output, const std::string& path,
+                               const FinalizeOptions& options) {
+  DEQUANT_TRY(const std::string text, read_small_file(path, kMostOfText));
+  auto conversion = read_conversion(text);
+  if (!conversion)
+    return in(fmt::format("{}: {}", escaped(output), kConversionName),
+              std::move(conversion).error());
+  ConvertOptions& all = conversion->options;
+  all.write.stream = options.stream;
+  all.write.progress = options.progress;
+  all.write.share->step = ShareOptions::Step::finalize;
+  all.write.share->read_again = options.read_again;
+  return convert(formats, options.input.empty() ? conversion->input : options.input, output, all);
 }
 
 }  // namespace
@@ -109,28 +138,12 @@ Result<Conversion> read_conversion(std::string_view text) {
 
 Result<ConvertReport> finalize(Formats formats, const std::string& output,
                                const FinalizeOptions& options) {
-  DEQUANT_TRY(const std::string text, find_text(output));
-  if (text.empty()) {
-    // Another process has completed the output: there is a model, and nothing of the conversion.
-    if (!open_model(formats, output, {})) {
-      return failure(ErrorCode::io,
-                     "{}: no conversion to it was begun by shares or tasks, and it is no model",
-                     escaped(output));
-    }
-    ConvertReport report;
-    report.share.emplace().complete = true;
-    return report;
-  }
-  auto conversion = read_conversion(text);
-  if (!conversion)
-    return in(fmt::format("{}: {}", escaped(output), kConversionName),
-              std::move(conversion).error());
-  ConvertOptions& all = conversion->options;
-  all.write.stream = options.stream;
-  all.write.progress = options.progress;
-  all.write.share->step = ShareOptions::Step::finalize;
-  all.write.share->read_again = options.read_again;
-  return convert(formats, options.input.empty() ? conversion->input : options.input, output, all);
+  const std::string path = find_text(output);
+  if (path.empty()) return completed(formats, output);
+  auto report = complete(formats, output, path, options);
+  // Another process that completes the output takes the text away, then the records and the folder.
+  const bool is_complete = report && report->share->complete;
+  return is_complete || is_taken(path) ? std::move(report) : completed(formats, output);
 }
 
 }  // namespace dequant::format

@@ -162,8 +162,8 @@ class Writer : public dense::Job {
       audit.emplace(std::move(created));
     }
     dense::TensorWriter tensors(sources_, stream_, done, audit ? &*audit : nullptr);
-    DEQUANT_CHECK(tensors.write(shards_[0], output_, options_.overwrite));
-    DEQUANT_CHECK(input_.check_unchanged());
+    DEQUANT_CHECK(tensors.write(shards_[0], output_, options_.overwrite,
+                                [this] { return input_.check_unchanged(); }));
     return audit ? audit->commit() : Status();
   }
 

@@ -31,13 +31,14 @@ def checkpoint(folder, shards=2, rows=(3, 130, 257)):
     and a file beside. Tensors of less and of more than a task."""
     folder.mkdir()
     rng = np.random.default_rng(7)
+    blocks = {} if shards == 1 else {"weight_block_size": [128, 128]}
     (folder / "config.json").write_text(json.dumps(
-        {"architectures": ["A"], "torch_dtype": "bfloat16", "quantization_config": {
-            "quant_method": "fp8", "weight_block_size": [128, 128]}}))
+        {"architectures": ["A"], "torch_dtype": "bfloat16",
+         "quantization_config": {"quant_method": "fp8", **blocks}}))
     (folder / "tokenizer.json").write_text("{}")
     weights = {f"m{i}.weight": ("F8_E4M3", rng.integers(0, 0x78, (n, 200), np.uint8))
                for i, n in enumerate(rows)}
-    # A file without a configuration has a scale for each row.
+    # Of one file each row has a scale.
     shapes = [(n, 1) if shards == 1 else (-(-n // 128), 2) for n in rows]
     suffix = "weight_scale" if shards == 1 else "weight_scale_inv"
     scales = {f"m{i}.{suffix}": ("F32", rng.random(shape, np.float32))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from support import dequant
-from test_checkpoints import tensors
+from test_checkpoints import assert_same, tensors
 from test_verify import bfloat16, safetensors
 
 CODES = np.arange(64, dtype=np.uint8).reshape(8, 8)
@@ -421,11 +421,33 @@ def test_tensors_that_are_not_selected_stay_quantized(folder):
     folder.refused(4, "b.weight", options=["--include", "a.*", "--require-float"])
 
 
+def test_files_of_a_linked_folder_were_neither_copied_nor_listed(folder):
+    folder.file(weight())
+    (folder.path / "real").mkdir()
+    (folder.path / "real" / "spiece.model").write_text("model")
+    (folder.path / "tokenizer").symlink_to("real")
+    report = json.loads(folder.convert("--json").stdout)
+    assert report["files_copied"] == ["real/spiece.model"]
+    assert report["files_left_out"] == ["tokenizer"]
+
+
 def test_one_file_becomes_one_file(folder):
     source = folder.file({**weight(), "norm.weight": ("BF16", NORM)})
-    dequant("convert", source, "-o", folder.out)
+    for name in ("w.weight", "norm.weight"):
+        dequant("convert", source, "-o", folder.out, "--force")
+        assert tensors(folder.out)[name][0] == "BF16"
+    (folder.path / "config.json").unlink()
+    dequant("convert", source, "-o", folder.out, "--force")
     assert {name: t[0] for name, t in tensors(folder.out).items()} == {
         "w.weight": "F32", "norm.weight": "BF16"}  # the type of the scales: no configuration
+
+
+@pytest.mark.parametrize("name", ["modelopt_fp8", "ctedge_mxfp8", "gptq_v1_w3_g32_sym"])
+def test_a_file_was_read_without_the_configuration_in_its_folder(shared, name, tmp_path):
+    source = shared / "checkpoints" / name
+    dequant("convert", source / "model.safetensors", "-o", tmp_path / "out.safetensors")
+    dequant("convert", source, "-o", tmp_path / "out")
+    assert_same(tensors(tmp_path / "out.safetensors"), tensors(tmp_path / "out"), {})
 
 
 @pytest.mark.parametrize("options", [["-T1"], ["-T2"], ["-T5"], ["--mem", "1"]])

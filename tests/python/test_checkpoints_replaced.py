@@ -1,5 +1,6 @@
 """Conversions into the folder of another model that fail or are killed before they are complete."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -62,15 +63,15 @@ class Replaced:
     def kill(self):
         """Kills a conversion between its first and its last file."""
         for _ in range(50):
-            old = os.stat(self.out / SHARDS[0]).st_ino
+            old = os.stat(self.out / SHARDS[1]).st_ino
             process = subprocess.Popen([os.environ["DEQUANT_CLI"], *self.command("--force", "-q")])
-            while process.poll() is None and os.stat(self.out / SHARDS[0]).st_ino == old:
+            while process.poll() is None and os.stat(self.out / SHARDS[1]).st_ino == old:
                 pass
             process.kill()
             process.wait()
             after = files_of(self.out)
-            if after[SHARDS[0]] != self.before[SHARDS[0]] and all(
-                    after[name] == self.before[name] for name in SHARDS[2:]):
+            if after[SHARDS[0]] != self.before[SHARDS[0]] and \
+                    after[SHARDS[3]] == self.before[SHARDS[3]]:
                 return
             shutil.rmtree(self.out)
             dequant("convert", self.old, "-o", self.out, *OPTIONS)
@@ -118,7 +119,50 @@ def test_finalize_gave_names_while_the_old_model_loaded(replaced):
     assert files_of(replaced.out) == replaced.whole
 
 
-def test_split_gguf_files_of_two_models_do_not_load_as_one(tmp_path):
+@pytest.mark.parametrize("command", ["inspect", "verify", "convert"])
+def test_a_folder_that_is_not_complete_was_read_as_a_model(replaced, command, tmp_path):
+    replaced.kill()
+    rest = {"inspect": [replaced.out], "verify": [replaced.new, replaced.out],
+            "convert": [replaced.out, "-o", tmp_path / "again"]}[command]
+    error = dequant(command, *rest, code=3).stderr
+    assert f"{replaced.out}: a conversion into this folder is not complete" in error
+
+
+def test_a_copy_of_an_unfinished_folder_is_continued_from_what_is_complete(replaced, tmp_path):
+    """A copy has other inodes and other times."""
+    replaced.kill()
+    shutil.copytree(replaced.out, tmp_path / "copy")
+    shutil.rmtree(replaced.out)
+    os.rename(tmp_path / "copy", replaced.out)
+    dequant(*replaced.command("--resume"))
+    assert files_of(replaced.out) == replaced.whole
+
+
+def test_a_resume_that_fails_at_once_lost_what_was_complete(replaced):
+    replaced.kill()
+    left = files_of(replaced.out)
+    os.rename(replaced.out / SHARDS[0], replaced.kept)
+    (replaced.out / SHARDS[0]).mkdir()
+    dequant(*replaced.command("--resume"), code=5)
+    (replaced.out / SHARDS[0]).rmdir()
+    os.rename(replaced.kept, replaced.out / SHARDS[0])
+    assert files_of(replaced.out) == left
+    dequant(*replaced.command("--resume"))
+    assert files_of(replaced.out) == replaced.whole
+
+
+def test_two_conversions_wrote_into_one_folder(replaced):
+    folder = os.open(replaced.out, os.O_RDONLY | os.O_DIRECTORY)
+    fcntl.flock(folder, fcntl.LOCK_EX)  # as a conversion has it that goes on
+    for option in ("--force", "--resume"):
+        error = dequant(*replaced.command(option), code=5).stderr
+        assert f"{replaced.out}: another conversion writes into this folder" in error
+    os.close(folder)
+    assert files_of(replaced.out) == replaced.before
+    dequant(*replaced.command("--force"))
+
+
+def test_a_conversion_to_split_gguf_files_that_failed_removed_old_ones(tmp_path):
     rng = np.random.default_rng(3)
     small = gguf_support.write(tmp_path / "in.gguf", {
         f"{i}.weight": gguf_support.quantized("Q8_0", rng.normal(size=(9, 64))) for i in range(3)})
@@ -128,5 +172,9 @@ def test_split_gguf_files_of_two_models_do_not_load_as_one(tmp_path):
     assert len(names) > 2
     os.remove(tmp_path / names[1])
     (tmp_path / names[1]).mkdir()
-    dequant(*command, "--force", code=5)  # a loader demands all files
-    assert not (tmp_path / names[-1]).exists()
+    before = files_of(tmp_path)
+    dequant(*command, "--force", code=5)
+    assert files_of(tmp_path) == before
+    (tmp_path / names[1]).rmdir()
+    dequant(*command, "--force")
+    assert sorted(path.name for path in tmp_path.glob("out-*.gguf")) == names

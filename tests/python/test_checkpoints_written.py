@@ -216,7 +216,8 @@ def test_a_conversion_that_was_killed_goes_on_and_gives_the_same_bytes(folder, t
     assert files_of(folder.out) == files_of(tmp_path / "whole")
     kept = [name for name in os.listdir(folder.out)
             if left.get(name) == os.stat(folder.out / name).st_ino]
-    assert len(kept) == len(left) - 1  # all but the state
+    # All but the state, and perhaps the file that got its name as the process ended.
+    assert len(kept) in (len(left) - 1, len(left) - 2)
 
 
 @pytest.mark.parametrize("what", ["options", "input", "version"])
@@ -244,7 +245,7 @@ def unfinished(folder, options):
     first = sorted(name for name in os.listdir(folder.out) if name.endswith(".safetensors"))[1]
     (out / first).mkdir(parents=True)
     dequant("convert", folder.path, "-o", out, *options, "--force", code=5)
-    return json.loads((out / STATE).read_text())
+    return json.loads((out / STATE).read_text().splitlines()[0])
 
 
 def test_a_state_that_is_not_ours_is_refused(folder):

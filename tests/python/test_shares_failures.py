@@ -59,6 +59,9 @@ def test_a_byte_that_changed_is_found_by_verify(case):
     changed[record["begin"] + (record["end"] - record["begin"]) // 3] ^= 1
     path.write_bytes(changed)
     assert "are not those that were written" in case.finalize("--verify", code=1).stdout
+    case.share("0/1")  # which compares samples only
+    case.finalize("--verify")
+    case.is_right()
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"task": 0}', "x" * 20_000, "\0"])
@@ -100,6 +103,17 @@ def test_an_input_that_moved(folder):
     assert "in" in folder.finalize(code=5).stderr
     folder.finalize("--input", moved)
     folder.is_right()
+
+
+def test_finalize_failed_where_another_one_was_done_first(case):
+    case.share("0/1")
+    command = [os.environ["DEQUANT_CLI"], "finalize", str(case.out)]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+               for _ in range(4)]
+    for process in running:
+        out, error = process.communicate(timeout=60)
+        assert process.returncode == 0 and "is complete" in out, error
+    case.is_right()
 
 
 def test_an_output_with_other_files_is_not_written_into(case):
