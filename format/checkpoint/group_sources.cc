@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "format/checkpoint/names.h"
 #include "format/io/errors.h"
 #include "format/io/hash.h"
 #include "format/model/tensor.h"
@@ -57,8 +58,14 @@ std::string hash_of_input(const Groups& groups, bool times) {
     for (const auto& t : shard.header.tensors())
       hash.add(fmt::format("{}\n{} {} {}\n", t.name, t.dtype->name, t.offset, t.bytes));
   }
-  hash.add(groups.config().document().dump(-1, ' ', false,
-                                           nlohmann::ordered_json::error_handler_t::replace));
+  const Config& config = groups.config();
+  const auto add = [&](const nlohmann::ordered_json& document) {
+    hash.add(document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  };
+  add(config.document());
+  for (const std::string_view name : kQuantizationFiles) {
+    if (const auto* document = config.file(name)) add(*document);
+  }
   return hash.hex();
 }
 
