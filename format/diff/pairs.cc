@@ -15,6 +15,7 @@ Result<NamedTensors> NamedTensors::of(ModelFile& file) {
   NamedTensors out;
   std::vector<Found> found;
   const auto dense = [&](const DenseTensor& tensor) -> Status {
+    if (tensor.inner) return {};
     found.push_back({tensor, out.tensors_.size(), {}});
     out.tensors_.push_back(tensor);
     return {};

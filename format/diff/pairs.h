@@ -15,8 +15,8 @@ namespace dequant::format {
 /// have is in each of them "GRAPH/NAME".
 class NamedTensors {
  public:
-  /// Collects tensors that become floats and tensors that are stored as floats. Fails as
-  /// ModelFile::visit() does.
+  /// Collects tensors that become floats and tensors that are stored as floats, but for inner ones:
+  /// where the quantization that reads them is gone, so are they. Fails as ModelFile::visit() does.
   static Result<NamedTensors> of(ModelFile& file);
 
   /// Each name once, in the order of the file.

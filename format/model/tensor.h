@@ -94,6 +94,7 @@ struct DenseTensor : TensorFacts {
   StoredTensor stored;           ///< the codes; without a recipe the tensor itself
   std::optional<Recipe> recipe;  ///< none: the tensor is copied
   bool shared = false;           ///< other tensors may be computed from the same stored tensors
+  bool inner = false;  ///< only quantizations of other tensors read it, perhaps as a scale
   std::shared_ptr<const void> origin;  ///< owns the texts and shapes of the stored tensors
 
   /// Its float type and its shape. The caller of a copy may change the float type:

@@ -207,8 +207,10 @@ Status OnnxFile::visit_node(Graph& graph, Node& node, const TensorVisitor& visit
   if (decision.dequantization) {
     // Of the equal weights of two operators convert writes one.
     if (is_made(node) && comes_again({0, *decision.dequantization})) return {};
-    return visitor.dense(
-        dense_tensor(std::make_shared<const Dequantization>(*std::move(decision.dequantization))));
+    DenseTensor tensor =
+        dense_tensor(std::make_shared<const Dequantization>(*std::move(decision.dequantization)));
+    tensor.inner = only_quantizers_read(graph, node.output(0));
+    return visitor.dense(tensor);
   }
   if (is_made(node)) return {};  // an activation
   const Definition* x = scopes_.find(graph, node.input(0));

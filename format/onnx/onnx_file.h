@@ -19,6 +19,7 @@
 #include "format/onnx/operators/weights.h"
 #include "format/onnx/options.h"
 #include "format/onnx/parameters.h"
+#include "format/onnx/readers.h"
 #include "format/onnx/rewire.h"
 #include "format/onnx/share_folds.h"
 
@@ -80,6 +81,7 @@ class OnnxFile : public ModelFile {
   Status visit_double(const Graph& graph, Text name, const Tensor* tensor,
                       const std::function<Status(const RestTensor&)>& visitor) const;
   bool only_quantizers_read(const Graph& graph, std::string_view name) const;
+  bool is_evaluated(const Reader& r) const;
   static DenseTensor copied_tensor(std::shared_ptr<const Constant> constant);
   std::string_view name_of(const Graph& graph) const;
   /// False where one of the inputs that are dequantized is read by this node only: then no other
@@ -97,7 +99,7 @@ class OnnxFile : public ModelFile {
   const Options own_;
   ExternalFiles files_;
   /// With assume_const: initializers count, although a caller could override those that are inputs.
-  Constants constants_;
+  mutable Constants constants_;  ///< const functions find constants, too, which are kept
   ParameterFinder parameters_;
   std::optional<Rewire> expanded_;  ///< after expand()
   /// The operators of the file, by the nodes that replace them.

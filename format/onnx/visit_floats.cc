@@ -81,6 +81,13 @@ Status OnnxFile::visit_double(const Graph& graph, Text name, const Tensor* tenso
                   .input = &file});
 }
 
+/// True where a node computes a constant of constants.
+bool OnnxFile::is_evaluated(const Reader& r) const {
+  if (evaluated_operator(r.node) == nullptr || r.node.outputs.size() != 1) return false;
+  const auto output = constants_.resolve(r.graph, r.node.output(0));
+  return output && output->constant.has_value();
+}
+
 /// True for inputs of quantized nodes: scales, float zero points, x of a QuantizeLinear, and what
 /// these are computed from. These are no float tensors of the model.
 bool OnnxFile::only_quantizers_read(const Graph& graph, std::string_view name) const {
@@ -95,8 +102,7 @@ bool OnnxFile::only_quantizers_read(const Graph& graph, std::string_view name) c
       if (replaced || r.node.is_quantize() || r.node.is_dequantize() ||
           is_of_weight(r.node, r.input)) {
         read = true;
-      } else if (evaluated_operator(r.node) != nullptr && r.node.outputs.size() == 1 &&
-                 todo.size() < kMostComputed) {
+      } else if (todo.size() < kMostComputed && is_evaluated(r)) {
         todo.emplace_back(&r.graph, r.node.output(0));
       } else {
         by_others = true;
