@@ -22,12 +22,12 @@ bool moves(const Node& node) {
 }
 
 /// True where the range of the pair does not change the value but for rounding, which may exceed an
-/// end by a step. The upper end counts only where the value has an upper bound: behind a Relu that
-/// end is just the largest number of a calibration.
+/// end by a step. The upper end counts only for numbers with an upper bound: behind a Relu that end
+/// is just the largest number of a calibration.
 bool is_inside(const ValueRange& value, const PairRange& range) {
   if (value.low < range.low - range.step) return false;
-  if (value.open_above) return value.low <= range.high;
-  return value.high <= range.high + range.step;
+  if (value.open_above && value.low > range.high) return false;
+  return (value.open_above ? value.bounded_high : value.high) <= range.high + range.step;
 }
 
 }  // namespace

@@ -85,10 +85,14 @@ ValueRange between(double low, double high) {
   return r;
 }
 
-/// The bounds of the numbers of both.
+/// The bounds of the numbers of both. They are open above only where one of them is.
 ValueRange both(const ValueRange& a, const ValueRange& b) {
   ValueRange r = between(std::min(a.low, b.low), std::max(a.high, b.high));
-  r.open_above = (a.open_above || a.high < kInfinity) && (b.open_above || b.high < kInfinity);
+  r.open_above = r.high == kInfinity && (a.open_above || a.high < kInfinity) &&
+                 (b.open_above || b.high < kInfinity);
+  if (!r.open_above) return r;
+  for (const ValueRange* part : {&a, &b})
+    r.bounded_high = std::max(r.bounded_high, part->open_above ? part->bounded_high : part->high);
   return r;
 }
 
@@ -110,13 +114,15 @@ ValueRange absolute(const ValueRange& a) {
   return between(std::max({a.low, -a.high, 0.0}), high);
 }
 
-/// The bounds behind a Clip with these limits.
-ValueRange clipped(const ValueRange& a, std::optional<double> low, std::optional<double> high) {
-  const auto clip = [&](double value) {
-    return std::min(std::max(value, low.value_or(-kInfinity)), high.value_or(kInfinity));
-  };
-  ValueRange r = between(clip(a.low), clip(a.high));
-  r.open_above = !high && low && r.high == kInfinity;
+/// The bounds behind a Clip whose limits have these bounds.
+ValueRange clipped(const ValueRange& a, const std::optional<ValueRange>& low,
+                   const std::optional<ValueRange>& high) {
+  const ValueRange l = low.value_or(between(-kInfinity, -kInfinity));
+  const ValueRange h = high.value_or(between(kInfinity, kInfinity));
+  ValueRange r =
+      between(std::min(std::max(a.low, l.low), h.low), std::min(std::max(a.high, l.high), h.high));
+  r.open_above = !high && low && a.high == kInfinity;
+  if (r.open_above && a.open_above) r.bounded_high = std::max(a.bounded_high, l.high);
   return r;
 }
 
@@ -220,7 +226,7 @@ Result<ValueRange> ValueRanges::of_operator(const Graph& graph, const Node& node
 
   DEQUANT_TRY(const ValueRange x, input(graph, node, 0));
   if (passes) return x;
-  if (op == "Relu") return clipped(x, 0, std::nullopt);
+  if (op == "Relu") return clipped(x, between(0, 0), std::nullopt);
   if (op == "Clip") return of_clip(graph, node);
   if (op == "Pad") return of_pad(graph, node);
   if (op == "Abs") return absolute(x);
@@ -250,20 +256,19 @@ Result<ValueRange> ValueRanges::of_several(const Graph& graph, const Node& node)
 }
 
 Result<ValueRange> ValueRanges::of_clip(const Graph& graph, const Node& node) {
-  std::optional<double> low;
-  std::optional<double> high;
+  std::optional<ValueRange> low;
+  std::optional<ValueRange> high;
   if (!node.input(1).empty()) {
-    DEQUANT_TRY(const ValueRange limit, input(graph, node, 1));
-    low = limit.low;
+    DEQUANT_TRY(low, input(graph, node, 1));
   }
   if (!node.input(2).empty()) {
-    DEQUANT_TRY(const ValueRange limit, input(graph, node, 2));
-    high = limit.high;
+    DEQUANT_TRY(high, input(graph, node, 2));
   }
   for (const Attribute& a : node.attributes) {  // before opset 11
     if (a.floats.size() != 1) continue;
-    if (a.name == "min") low = double{a.floats[0]};
-    if (a.name == "max") high = double{a.floats[0]};
+    const double limit{a.floats[0]};
+    if (a.name == "min") low = between(limit, limit);
+    if (a.name == "max") high = between(limit, limit);
   }
   DEQUANT_TRY(const ValueRange x, input(graph, node, 0));
   return clipped(x, low, high);

@@ -16,6 +16,9 @@ struct ValueRange {
   double high = std::numeric_limits<double>::infinity();
   /// There is no upper bound, but a lower one: of a Relu, or of a Clip with a lower limit alone.
   bool open_above = false;
+  /// Of `open_above`: the upper bound of those numbers that come from a value that has one, joined
+  /// with others.
+  double bounded_high = -std::numeric_limits<double>::infinity();
   bool constant = false;  ///< computed from constants alone
 };
 
