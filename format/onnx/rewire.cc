@@ -89,10 +89,11 @@ std::vector<Node*> Rewire::expand(Graph& graph, Node& node, const std::vector<Ma
   Node* last = &node;
   for (const MadeNode& m : made) {
     Node& n = *(last = &graph.nodes.insert_after(*last, model_.store));
-    expansion.nodes.push_back(&n);
     fill(n, m, node);
     Made& of_node = made_[&n];
     of_node.expansion = &expansion;
+    of_node.index = expansion.nodes.size();
+    expansion.nodes.push_back(&n);
     for (const MadeAttribute& a : m.attributes) of_node.attributes.push_back(a.field);
     scopes_.add_node(graph, n);
   }
@@ -174,6 +175,14 @@ std::string Rewire::fresh_name(std::string name) {
       std::move(last_numbers_));
   model_.store.text(name);
   return name;
+}
+
+bool Rewire::stands_before(const Node& a, const Node& b) const {
+  const auto place = [this](const Node& node) {
+    const auto made = made_.find(&node);
+    return std::pair(model_.whole(node).begin, made == made_.end() ? 0 : made->second.index);
+  };
+  return place(a) < place(b);
 }
 
 std::vector<Use> Rewire::uses_of(const Graph& graph, std::string_view name) const {

@@ -105,6 +105,9 @@ class Rewire {
   bool replaced(const Node& node) const { return replacements_.contains(&node); }
   bool removed(const Tensor& tensor) const { return removed_tensors_.contains(&tensor); }
 
+  /// True where `a` is written before `b`, another node of the same graph.
+  bool stands_before(const Node& a, const Node& b) const;
+
   /// The uses of a name that have not been removed.
   std::vector<Use> uses_of(const Graph& graph, std::string_view name) const;
 
@@ -152,9 +155,10 @@ class Rewire {
   };
   std::unordered_map<const Node*, Replacement> replacements_;
   std::deque<Expansion> expansions_;
-  /// Made nodes: their expansion, and their attributes as fields.
+  /// Made nodes: their expansion, their place in it, and their attributes as fields.
   struct Made {
     const Expansion* expansion;
+    size_t index;
     Pieces attributes;
   };
   std::unordered_map<const Node*, Made> made_;

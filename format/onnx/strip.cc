@@ -242,7 +242,7 @@ class Stripper {
   }
 
   /// Replaces `node` as decided; returns false if the node stays. Nodes of one graph with the same
-  /// codes share a Clip.
+  /// codes share the Clip of the first of them.
   bool put(Graph& graph, Node& node, const PairReplacement& replacement, const Graph& source_graph,
            const std::string& source, Element type, const void* codes) {
     std::string stays = replacement.stays;
@@ -257,11 +257,12 @@ class Stripper {
       lead_around(graph, node, source_graph, source);
       return true;
     }
-    const auto [shared, is_new] = clipped_.try_emplace({codes, &graph}, node.output(0).str());
-    if (!is_new) {
-      lead_around(graph, node, graph, shared->second);
+    const Node*& first = clipped_[{codes, &graph}];
+    if (first != nullptr && rewire_.stands_before(*first, node)) {
+      lead_around(graph, node, graph, first->output(0).str());
       return true;
     }
+    first = &node;
     done(node, clips_.put(graph, node, source, replacement.range, type));
     ValueRange range;
     range.low = replacement.range.low;
@@ -419,8 +420,8 @@ class Stripper {
   RegionFinder regions_;
   RegionPlanner planner_;
   TypeChanges types_;
-  /// Outputs of Clip nodes, by the QuantizeLinear or input that they clip.
-  std::map<std::pair<const void*, const Graph*>, std::string> clipped_;
+  /// The foremost Clip node, by the QuantizeLinear or input that it clips.
+  std::map<std::pair<const void*, const Graph*>, const Node*> clipped_;
   std::map<std::string, Element, std::less<>> changed_inputs_;  ///< with their old types
   std::map<std::string, std::string> kept_inputs_;              ///< with the reasons
 };
