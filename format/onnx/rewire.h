@@ -108,8 +108,14 @@ class Rewire {
   /// True where `a` is written before `b`, another node of the same graph.
   bool stands_before(const Node& a, const Node& b) const;
 
-  /// The uses of a name that have not been removed.
+  /// The uses of a name that have not been removed. Takes the time of all uses, removed ones too.
   std::vector<Use> uses_of(const Graph& graph, std::string_view name) const;
+
+  /// True where uses_of() has a use, in the time of finding the name.
+  bool is_used(const Graph& graph, std::string_view name) const {
+    const Definition* d = scopes_.find(graph, name);
+    return d != nullptr && d->live != 0;
+  }
 
   /// Must be called once, as the last function: removes value_info and annotations of removed
   /// names. Fails with io or malformed where an earlier change could not read the model again.

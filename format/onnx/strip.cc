@@ -296,7 +296,7 @@ class Stripper {
   void retire_if_unused(Graph& graph, Node& node, bool tell) {
     if (rewire_.removed(node)) return;
     for (const Name& output : node.outputs) {
-      if (!rewire_.uses_of(graph, output.text).empty()) return;
+      if (rewire_.is_used(graph, output.text)) return;
     }
     if (tell) done(node, "nothing");
     rewire_.retire_node(graph, node);
@@ -337,6 +337,8 @@ class Stripper {
     }
     DEQUANT_TRY(const PairReplacement replacement,
                 replacements_.of_input(graph, d, input_type(graph, source), type));
+    // The other nodes that read it have the same parameters, and are not looked at again.
+    if (!replacement.stays.empty()) kept_inputs_.emplace(source, replacement.stays);
     if (replacement.stays.empty() && !changed_inputs_.contains(source)) {
       changed_inputs_.emplace(source, input_type(graph, source));
       DEQUANT_CHECK(types_.change(graph, d, *value, type, report_.inputs));

@@ -167,6 +167,7 @@ def dequantizers(count, *more):
     return parts
 
 
+SCALES = tensor("scales", [2], FLOAT, raw=b"\0\0\0\x3f" * 2)
 ONE_INPUT = [value(11, "q", INT8), initializer(SCALE), initializer(ZERO)]
 #: What the graph is -> a function for its parts, options, and mebibytes of address space.
 LARGE = {
@@ -191,6 +192,15 @@ LARGE = {
         lambda: ONE_INPUT + [value(11, "f"), node("QuantizeLinear", ["f", "s", "z"], ["p"])] +
         [node("DequantizeLinear", ["p", "s", "z"], [f"y{i}"]) for i in range(5000)],
         ["--strip-qdq"], 128),
+    # Uses that were removed were looked at again for each node: 160 seconds.
+    "40000 DequantizeLinear of one QuantizeLinear": (
+        lambda: ONE_INPUT + [value(11, "f"), node("QuantizeLinear", ["f", "s", "z"], ["p"])] +
+        [node("DequantizeLinear", ["p", "s", "z"], [f"y{i}"]) for i in range(40000)],
+        ["--strip-qdq", "--mem", "512Mi"], 512),
+    "40000 DequantizeLinear of one input that stays": (
+        lambda: [value(11, "q", INT8), initializer(SCALES), initializer(ZERO)] +
+        [node("DequantizeLinear", ["q", "scales"], [f"y{i}"]) for i in range(40000)],
+        ["--strip-qdq", "--mem", "512Mi"], 512),
 }
 
 

@@ -82,7 +82,7 @@ Result<std::pair<std::string, std::string>> scales_of(const Graph& graph, const 
 }
 
 void retire_if_unused(Rewire& rewire, Graph& graph, Node& node) {
-  if (!rewire.removed(node) && rewire.uses_of(graph, node.outputs[0].text).empty())
+  if (!rewire.removed(node) && !rewire.is_used(graph, node.outputs[0].text))
     rewire.retire_node(graph, node);
 }
 
