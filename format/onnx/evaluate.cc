@@ -8,6 +8,7 @@
 #include "format/onnx/check_message.h"
 #include "format/onnx/dequantization.h"
 #include "format/onnx/tensor_reader.h"
+#include "format/onnx/told_shapes.h"
 
 namespace dequant::format::onnx {
 namespace {
@@ -54,6 +55,7 @@ class Evaluator {
                        escaped(t.name), name(t.data.element),
                        want ? std::string(name(*want)) : fmt::format("type {}", type));
       }
+      DEQUANT_CHECK(check_shape(*it->second, t));
       if (!values_.emplace(t.name, std::move(t.data)).second) {
         return failure(ErrorCode::invalid_argument, "input {} is given twice", escaped(t.name));
       }
@@ -69,6 +71,23 @@ class Evaluator {
       }
     }
     return {};
+  }
+
+  /// A dimension that the model does not tell, or tells by a name, may have any size.
+  Status check_shape(const Value& input, const NamedTensor& given) const {
+    DEQUANT_TRY(const auto wanted, told_shape(model_, input));
+    if (!wanted) return {};
+    const std::vector<int64_t>& shape = given.data.shape;
+    bool fits = shape.size() == wanted->size();
+    std::string text;
+    for (size_t i = 0; i < wanted->size(); ++i) {
+      const int64_t size = (*wanted)[i];
+      fits = fits && (size == kUnknownSize || size == shape[i]);
+      text += (i == 0 ? "" : ", ") + (size == kUnknownSize ? "?" : std::to_string(size));
+    }
+    if (fits) return {};
+    return failure(ErrorCode::invalid_argument, "input {} has the shape [{}], the model wants [{}]",
+                   escaped(given.name), fmt::join(shape, ", "), text);
   }
 
   Status evaluate(const Node& node) {

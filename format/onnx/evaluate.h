@@ -36,7 +36,7 @@ Result<std::vector<InputType>> input_types(const std::string& model_path);
 /// Evaluates a model on named inputs, and returns the outputs in the order of the graph. An input
 /// with an initializer may be left out. Fails with unsupported for nodes of other operators, with
 /// malformed when a node violates its specification, with invalid_argument for a missing or unknown
-/// input, and as read_model() does.
+/// input, or one of another type or shape than the model declares, and as read_model() does.
 Result<std::vector<NamedTensor>> evaluate(const std::string& model_path,
                                           std::vector<NamedTensor> inputs,
                                           const Executor& executor = default_executor());

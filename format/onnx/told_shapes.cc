@@ -35,7 +35,7 @@ Result<std::optional<Sizes>> ToldShapes::of(const Graph& graph, std::string_view
   DEQUANT_TRY(const Values* values, values_of(*d->graph));
   const auto found = values->find(name);
   if (found == values->end()) return std::optional<Sizes>();
-  return read(*found->second);
+  return told_shape(model_, *found->second);
 }
 
 /// The values of a graph by their names, so that many values are found in linear time.
@@ -52,8 +52,8 @@ Result<const ToldShapes::Values*> ToldShapes::values_of(const Graph& graph) {
   return &values;
 }
 
-Result<std::optional<Sizes>> ToldShapes::read(const Value& value) const {
-  Source source = model_.source.window(value.whole);
+Result<std::optional<Sizes>> told_shape(const Model& model, const Value& value) {
+  Source source = model.source.window(value.whole);
   std::optional<Sizes> sizes;
   const auto shape = [&](const Field& f) -> Status {
     if (f.number != field::shape::dim || sizes->size() > kMostDimensions) return {};

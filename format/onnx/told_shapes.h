@@ -18,6 +18,10 @@ inline constexpr int64_t kUnknownSize = -1;
 /// Dimensions at most of a shape that is looked at.
 inline constexpr size_t kMostDimensions = 64;
 
+/// The shape that a value tells; nothing where it tells none, or more than kMostDimensions. Fails
+/// with malformed or io.
+Result<std::optional<Sizes>> told_shape(const Model& model, const Value& value);
+
 /// Reads shapes of graph inputs, graph outputs and value_info.
 class ToldShapes {
  public:
@@ -32,7 +36,6 @@ class ToldShapes {
   using Values = std::unordered_map<std::string_view, const Value*>;
 
   Result<const Values*> values_of(const Graph& graph);
-  Result<std::optional<Sizes>> read(const Value& value) const;
 
   Model& model_;
   const Scopes& scopes_;

@@ -154,7 +154,8 @@ def test_arrays_of_any_order_and_size_are_read(shape, order, tmp_path):
 @pytest.fixture
 def source(tmp_path):
     linear_of_inputs(tmp_path, X, SCALE)
-    write(tmp_path, "npy", x=X, scale=SCALE, vector=floats([1, 2]), wrong=Y)
+    write(tmp_path, "npy", x=X, scale=SCALE, vector=floats([1, 2]), wrong=Y,
+          short=codes("int8", [[1, 2], [3, 4]]))
     return tmp_path / "in.onnx"
 
 
@@ -165,13 +166,43 @@ def source(tmp_path):
     (["x", "scale=scale.npy"], 2, "not of the form NAME=FILE"),
     (["x=wrong.npy", "scale=scale.npy"], 2, "cannot hold int8"),
     (["x=none.npy", "scale=scale.npy"], 5, "none.npy"),
-    (["x=x.npy", "scale=vector.npy"], 3, "x_scale"),
+    (["x=x.npy", "scale=vector.npy"], 2, "input scale has the shape [2], the model wants []"),
+    (["x=short.npy", "scale=scale.npy"], 2, "input x has the shape [2, 2], the model wants [2, 3]"),
 ])
 def test_wrong_inputs_are_errors(source, inputs, code, message, tmp_path):
     options = [part for text in inputs for part in ("--input", text)]
     assert message in dequant("run", "in.onnx", *options, "-o", "out", code=code,
                               cwd=tmp_path).stderr
     assert not (tmp_path / "out").exists()
+
+
+def with_shape(folder, shape):
+    """A model whose x has this shape, and the options for an x of [2, 3]."""
+    proto = model([dq("x scale")], [value("x", "int8", shape), value("scale", shape=None)],
+                  [value("y", shape=None)])
+    save(proto, folder / "in.onnx")
+    return ["run", folder / "in.onnx", *write(folder, "npy", x=X, scale=SCALE), "-o",
+            folder / "out"]
+
+
+@pytest.mark.parametrize("shape", [None, ["n", 3], ["n", "n"], [2, None], [2, 3]])
+def test_dimension_without_a_size_allows_any(shape, tmp_path):
+    dequant(*with_shape(tmp_path, shape))
+    assert_same(result(tmp_path / "out", "npy"), dequantized(X, SCALE))
+
+
+@pytest.mark.parametrize("shape, told", [
+    ([2, 4], "[2, 4]"), (["n", 4], "[?, 4]"), ([3], "[3]"), (["a", "b", "c"], "[?, ?, ?]"),
+    ([], "[]"), ([0, 3], "[0, 3]")])
+def test_input_of_another_shape_than_declared_was_taken(shape, told, tmp_path):
+    message = dequant(*with_shape(tmp_path, shape), code=2).stderr
+    assert f"input x has the shape [2, 3], the model wants {told}" in message
+
+
+def test_scale_of_a_wrong_shape_is_an_error_of_the_node(tmp_path):
+    arguments = with_shape(tmp_path, [2, 3])
+    np.save(tmp_path / "scale.npy", np.ones([2, 2, 2], "f4"))
+    assert "x_scale" in dequant(*arguments, code=3).stderr
 
 
 def test_other_operators_are_not_evaluated(tmp_path):
