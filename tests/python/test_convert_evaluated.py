@@ -104,6 +104,14 @@ MOVES = {
     "Gather one": (node("Gather", "w indices", "x", axis=2), [ints("indices", 3)]),
     "Gather with int32": (node("Gather", "w indices", "x"), [ints("indices", [1, 1, 0], np.int32)]),
     "Cast": (node("Cast", "w", "x", to=CAST.INT16), []),
+    "Clip": (node("Clip", "w low high", "x"),
+             [codes("int8", -100).tensor("low"), codes("int8", 90).tensor("high")]),
+    "Clip below": (node("Clip", "w low", "x"), [codes("int8", [-7]).tensor("low")]),
+    "Clip above": (node("Clip", "w - high", "x"), [codes("int8", 90).tensor("high")]),
+    "Clip without limits": (node("Clip", "w", "x"), []),
+    "Clip with a lower limit above the upper one": (
+        node("Clip", "w low high", "x"),
+        [codes("int8", 90).tensor("low"), codes("int8", -100).tensor("high")]),
 }
 
 
@@ -128,6 +136,28 @@ def test_x_of_every_width_is_moved(name, element, tmp_path):
     w = codes(element, RNG.integers(0, top, [2, 3, 5]))
     folds([move, dq("x scale")], [w.tensor("w"), SCALE.tensor("scale"), *more], tmp_path,
           opset=25 if "2" in element and "32" not in element else 21)
+
+
+@pytest.mark.parametrize("element", ["int8", "uint8", "int16", "uint16", "int32"])
+def test_codes_of_every_integer_type_are_clipped(element, tmp_path):
+    """As Clip is defined since opset 12, by numpy: ONNX Runtime has none of 16 bits."""
+    rng = np.random.default_rng(9)
+    w = codes(element, rng.integers(0, 2**31, [40, 3]))
+    low, high = np.sort(codes(element, rng.integers(0, 2**31, 2)).values())
+    tensors = [w.tensor("w"), floats(1).tensor("scale"),
+               numpy_helper.from_array(np.array(low, element), "low"),
+               numpy_helper.from_array(np.array(high, element), "high")]
+    proto = model([node("Clip", "w low high", "x"), dq("x scale")], [], [value("y", shape=[40, 3])],
+                  tensors)
+    converted, _ = convert(save(proto, tmp_path / "in.onnx"))
+    np.testing.assert_array_equal(initializer(converted, "y").values(),
+                                  np.clip(w.values(), low, high).astype("f4"))
+
+
+def test_zero_point_of_int64_is_clipped_before_its_cast(tmp_path):
+    nodes = [node("Clip", "z64 low high", "z"), node("Cast", "z", "zero", to=CAST.INT8), dq()]
+    folds(nodes, [WIDE.tensor("x"), SCALE.tensor("scale"), ints("z64", 300), ints("low", -128),
+                  ints("high", 127)], tmp_path)
 
 
 def test_squeeze_of_ones(tmp_path):
@@ -321,6 +351,13 @@ def test_nodes_that_others_read_stay(tmp_path):
 @pytest.mark.parametrize("nodes, tensors, reason", [
     ([node("Cast", "w", "zero", to=CAST.INT8), dq()], [ints("w", 128)],
      "zero is computed by Cast: 128 is no number of int8, where its result is undefined"),
+    ([node("Clip", "w low", "scale"), dq()], [floats(1).tensor("w"), floats(2).tensor("low")],
+     "scale is computed by Clip: of data type 1, no integer of 8 to 64 bits"),
+    ([node("Clip", "w low", "zero"), dq()], [codes("int8", 1).tensor("w"), ints("low", 2)],
+     "zero is computed by Clip: input 1 has data type 7, the first 3"),
+    ([node("Clip", "w low", "zero"), dq()],
+     [codes("int8", 1).tensor("w"), codes("int8", [2, 3]).tensor("low")],
+     "zero is computed by Clip: input 1 has 2 numbers, where a limit is one"),
     ([node("Cast", "w", "zero", to=CAST.INT8), dq()], [floats(np.nan).tensor("w")],
      "zero is computed by Cast: nan is no number of int8, where its result is undefined"),
     ([node("Cast", "w", "zero", to=CAST.INT8), dq()], [floats(-129).tensor("w")],

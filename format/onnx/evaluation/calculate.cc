@@ -1,4 +1,4 @@
-// Operators that round numbers once: Cast, CastLike, Mul, Div.
+// Operators that compute numbers, each rounded once at most: Cast, CastLike, Clip, Mul, Div.
 #include <algorithm>
 
 #include "format/onnx/evaluation/call.h"
@@ -26,6 +26,22 @@ Result<Constant> plan_cast_to(Call& call, int64_t to) {
   DEQUANT_TRY(const Array in, array_of(call.model, call.files, *call.inputs[0], kMostEvaluated));
   DEQUANT_TRY([[maybe_unused]] const Array tried, cast(in, target));
   return out;
+}
+
+/// The integer of an input that limits others of a type; nothing where it is left out.
+Result<std::optional<int64_t>> limit_of(Call& call, size_t input, int32_t data_type) {
+  std::optional<int64_t> limit;
+  if (!has_input(call, input)) return limit;
+  const ArrayType type = call.inputs[input]->array_type();
+  if (type.data_type != data_type)
+    return wrong("input {} has data type {}, the first {}", input, type.data_type, data_type);
+  DEQUANT_TRY(const int64_t count, count_of(type));
+  if (count != 1) return wrong("input {} has {} numbers, where a limit is one", input, count);
+  DEQUANT_TRY(const Array array,
+              array_of(call.model, call.files, *call.inputs[input], kMostListBytes));
+  DEQUANT_TRY(const Numbers numbers, integers(array));
+  limit = numbers[0];
+  return limit;
 }
 
 /// numpy's broadcasting of one of the inputs to the shape of the output.
@@ -73,6 +89,19 @@ Result<Constant> plan_cast_like(Call& call) {
   if (call.like == 0)
     return failure(ErrorCode::unsupported, "the type of its second input is not known");
   return plan_cast_to(call, call.like);
+}
+
+Result<Constant> plan_clip(Call& call) {
+  const ArrayType type = call.inputs[0]->array_type();
+  if (!can_clip(type.data_type))
+    return failure(ErrorCode::unsupported, "of data type {}, no integer of 8 to 64 bits",
+                   type.data_type);
+  DEQUANT_TRY(const auto low, limit_of(call, 1, type.data_type));
+  DEQUANT_TRY(const auto high, limit_of(call, 2, type.data_type));
+  if (!low && !high) return *call.inputs[0];
+  return computed(call, type, {0}, [low, high](const std::vector<Array>& in) -> Result<Array> {
+    return clip(in[0], low, high);
+  });
 }
 
 Result<Constant> plan_mul(Call& call) { return plan_arithmetic(call, Arithmetic::multiply); }

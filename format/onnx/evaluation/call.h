@@ -45,6 +45,7 @@ Result<Constant> computed(const Call& call, ArrayType type, const std::vector<si
 // The operators, each with its name.
 Result<Constant> plan_cast(Call& call);
 Result<Constant> plan_cast_like(Call& call);
+Result<Constant> plan_clip(Call& call);
 Result<Constant> plan_concat(Call& call);
 Result<Constant> plan_constant_of_shape(Call& call);
 /// Constant with value_int or value_ints.

@@ -1,6 +1,7 @@
-// Converting and multiplying the numbers of arrays.
+// Converting, limiting and multiplying the numbers of arrays.
 #include "format/onnx/evaluation/cast.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -8,6 +9,7 @@
 #include "dequant/codes.h"
 #include "format/io/errors.h"
 #include "format/model/floats.h"
+#include "format/onnx/external_size.h"
 
 namespace dequant::format::onnx {
 namespace {
@@ -104,6 +106,14 @@ Result<double> to_double(const Number& n) {
   return failure(ErrorCode::invalid_argument, "{} is no number of float64", n.i);
 }
 
+void store_integer(int64_t i, int32_t to, std::span<std::byte> bytes, int64_t index) {
+  if (to == kInt64) {
+    std::memcpy(bytes.data() + index * 8, &i, sizeof i);
+  } else {
+    store_code(*element_from_onnx(to), bytes, index, static_cast<uint32_t>(i));
+  }
+}
+
 Status store(const Number& n, int32_t to, std::span<std::byte> bytes, int64_t index) {
   if (to == kDouble) {
     DEQUANT_TRY(const double d, to_double(n));
@@ -112,11 +122,7 @@ Status store(const Number& n, int32_t to, std::span<std::byte> bytes, int64_t in
   }
   if (!is_float(to)) {
     DEQUANT_TRY(const int64_t i, to_integer(n, to));
-    if (to == kInt64) {
-      std::memcpy(bytes.data() + index * 8, &i, sizeof i);
-    } else {
-      store_code(*element_from_onnx(to), bytes, index, static_cast<uint32_t>(i));
-    }
+    store_integer(i, to, bytes, index);
     return {};
   }
   const Element element = *element_from_onnx(to);
@@ -147,6 +153,26 @@ Result<Array> cast(const Array& from, int32_t to) {
   out.bytes.resize(static_cast<size_t>(bytes));
   for (int64_t i = 0; i < count; ++i)
     DEQUANT_CHECK(store(load(from.type.data_type, from.bytes, i), to, out.bytes, i));
+  return out;
+}
+
+bool can_clip(int32_t data_type) {
+  const auto element = element_from_onnx(data_type);
+  return data_type == kInt64 ||
+         (element && kind(*element) != Kind::floating && bits(*element) >= 8);
+}
+
+Array clip(const Array& from, std::optional<int64_t> low, std::optional<int64_t> high) {
+  Array out{from.type, {}};
+  out.bytes.resize(from.bytes.size());
+  const auto size = static_cast<size_t>(element_bits(from.type.data_type) / 8);
+  const auto count = static_cast<int64_t>(from.bytes.size() / size);
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t number = load(from.type.data_type, from.bytes, i).i;
+    if (low) number = std::max(number, *low);
+    if (high) number = std::min(number, *high);
+    store_integer(number, from.type.data_type, out.bytes, i);
+  }
   return out;
 }
 

@@ -1,5 +1,7 @@
-// Converting and multiplying the numbers of arrays, as ONNX's Cast, Mul and Div do.
+// Converting, limiting and multiplying the numbers of arrays, as ONNX's Cast, Clip, Mul and Div do.
 #pragma once
+
+#include <optional>
 
 #include "format/onnx/evaluation/array.h"
 
@@ -13,6 +15,13 @@ bool can_cast_to(int32_t data_type);
 /// integers toward zero. Fails with invalid_argument at a number for which ONNX leaves the result
 /// undefined or implementations round twice.
 Result<Array> cast(const Array& from, int32_t to);
+
+/// True for the types that clip() takes: integers of 8 bits and more.
+bool can_clip(int32_t data_type);
+
+/// The same integers within limits, which are integers of the type. Where the lower limit is
+/// greater, all are the upper one.
+Array clip(const Array& from, std::optional<int64_t> low, std::optional<int64_t> high);
 
 enum class Arithmetic : uint8_t { multiply, divide };
 

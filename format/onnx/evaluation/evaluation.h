@@ -1,5 +1,5 @@
 // Nodes between constants other than QuantizeLinear and DequantizeLinear: those that move numbers,
-// convert their type, or multiply them once.
+// convert their type, limit codes, or multiply numbers once.
 #pragma once
 
 #include <functional>
@@ -43,6 +43,7 @@ struct EvaluatedOperator {
   size_t inputs;           ///< at least
   size_t constant_inputs;  ///< of the first so many inputs the values must be constant
   Result<Constant> (*plan)(Call& call);
+  bool of_floats = true;  ///< false: its outputs are integers
 };
 
 /// The row of a node's operator; null for an operator that is not evaluated.
