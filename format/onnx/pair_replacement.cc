@@ -66,7 +66,9 @@ Result<PairReplacement> PairReplacements::choose(const Graph& graph, const Node&
     return replacement;
   }
   replacement.clip = clips_ == Clips::always || !is_inside(value, replacement.range);
-  if (replacement.clip && !replacement.range.single) {
+  if (replacement.clip && !graph.opsets.onnx) {
+    replacement.stays = "a Clip needs an ai.onnx operator set, which the model does not import";
+  } else if (replacement.clip && !replacement.range.single) {
     replacement.stays = "each slice has a range of its own, which no single Clip keeps";
   }
   return replacement;

@@ -123,14 +123,9 @@ Status RegionPlanner::check_ends(const Region& region, const Place& one, RegionP
       }
     }
   }
-  const auto add = [&](const Place& p, PairReplacement& r) {
-    plan.obstacle = r.stays;
-    if (plan.obstacle.empty() && r.clip && !p.graph->opsets.onnx)
-      plan.obstacle = "a Clip needs an ai.onnx operator set, which the model does not import";
-  };
   for (const Place& p : region.quantize) {
     DEQUANT_TRY(PairReplacement r, replacements_.of_pair(*p.graph, *p.node, plan.type));
-    add(p, r);
+    plan.obstacle = r.stays;
     if (!plan.obstacle.empty()) return {};
     plan.quantize.push_back(std::move(r));
   }
@@ -138,7 +133,7 @@ Status RegionPlanner::check_ends(const Region& region, const Place& one, RegionP
   const auto before = element_from_onnx(region.inputs[0]->elem_type);
   DEQUANT_TRY(plan.input, replacements_.of_input(*one.graph, *one.node,
                                                  before.value_or(Element::uint8), plan.type));
-  add(one, plan.input);
+  plan.obstacle = plan.input.stays;
   return {};
 }
 

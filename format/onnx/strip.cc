@@ -242,15 +242,11 @@ class Stripper {
   }
 
   /// Replaces `node` as decided; returns false if the node stays. Nodes of one graph with the same
-  /// codes share the Clip of the first of them.
+  /// codes and limits share the Clip of the first of them.
   bool put(Graph& graph, Node& node, const PairReplacement& replacement, const Graph& source_graph,
            const std::string& source, Element type, const void* codes) {
-    std::string stays = replacement.stays;
-    if (stays.empty() && replacement.clip && !graph.opsets.onnx) {
-      stays = "a Clip needs an ai.onnx operator set, which the model does not import";
-    }
-    if (!stays.empty()) {
-      stay(node, std::move(stays));
+    if (!replacement.stays.empty()) {
+      stay(node, replacement.stays);
       return false;
     }
     if (!replacement.clip) {

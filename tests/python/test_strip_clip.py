@@ -390,6 +390,22 @@ def test_scale_that_is_computed_leaves_the_pair(tmp_path):
     assert op_types(stripped) == ["Neg", "ReduceMax", "Identity"]
 
 
+@pytest.mark.parametrize("quantizes", [False, True])
+def test_type_changed_where_a_clip_had_no_operator_set(quantizes, tmp_path):
+    """The input became float, and the DequantizeLinear that needs a Clip stayed."""
+    make = q if quantizes else dq
+    proto = model([make("in s low", "out", domain="com.microsoft")],
+                  ["in" if quantizes else value("in", "uint8")],
+                  [value("out", "uint8" if quantizes else "float32")],
+                  [SCALE.tensor("s"), codes("uint8", 0).tensor("low")], domains=["com.microsoft"])
+    del proto.opset_import[0]
+    source = save(proto, tmp_path / "in.onnx")
+    _, report = convert(source, "--strip-qdq")
+    reason = "a Clip needs an ai.onnx operator set, which the model does not import"
+    assert list(reasons(report).values()) == [reason]
+    assert (tmp_path / "out.onnx").read_bytes() == source.read_bytes()
+
+
 def test_clip_at_a_quantized_output(tmp_path):
     nodes = [NEG, q("a s low", "out")]
     proto = model(nodes, ["in"], [value("out", "uint8")],
