@@ -25,6 +25,29 @@ int64_t int_attribute(const Node& node, std::string_view name, int64_t otherwise
   return a == nullptr ? otherwise : a->i;
 }
 
+/// The number of an attribute, or the attribute of its function that gives the number.
+struct Given {
+  int64_t number = 0;
+  std::string_view reference;
+
+  std::string text() const {
+    return reference.empty() ? std::to_string(number)
+                             : fmt::format("the attribute {} of its function", escaped(reference));
+  }
+  friend bool operator==(const Given&, const Given&) = default;
+};
+
+Given given(const Node& node, std::string_view name, int64_t otherwise) {
+  const Attribute* a = node.attribute(name);
+  if (a == nullptr) return {otherwise, {}};
+  return a->reference.empty() ? Given{a->i, {}} : Given{0, a->reference};
+}
+
+std::string unlike(std::string_view name, const Given& d, const Given& q) {
+  return fmt::format("its {} is {}, that of the QuantizeLinear before it is {}", name, d.text(),
+                     q.text());
+}
+
 }  // namespace
 
 /// The data of the constant of a name; nothing where there is no such constant.
@@ -67,14 +90,45 @@ Result<bool> QuantizerFacts::same_constants(const Graph& qg, const Node& q, cons
   return true;
 }
 
+Result<std::string> QuantizerFacts::difference(const Graph& qg, const Node& q, const Graph& dg,
+                                               const Node& d) {
+  DEQUANT_TRY(const bool same, same_constants(qg, q, dg, d));
+  if (!same)
+    return std::string("its scale or zero point is not that of the QuantizeLinear before it");
+  DEQUANT_TRY(const bool single, is_per_tensor(dg, d));
+  if (single) return std::string();  // the axis has no meaning
+  const Given q_block = given(q, "block_size", 0);
+  const Given d_block = given(d, "block_size", 0);
+  if (q_block != d_block) return unlike("block_size", d_block, q_block);
+  return difference_of_axes(qg, q, dg, d);
+}
+
+/// An axis that is counted from the back is the same as one from the front only at one rank.
+Result<std::string> QuantizerFacts::difference_of_axes(const Graph& qg, const Node& q,
+                                                       const Graph& dg, const Node& d) {
+  const Given q_axis = given(q, "axis", 1);
+  const Given d_axis = given(d, "axis", 1);
+  if (q_axis == d_axis) return std::string();
+  std::string reason = unlike("axis", d_axis, q_axis);
+  const bool numbers = q_axis.reference.empty() && d_axis.reference.empty();
+  if (!numbers || (q_axis.number < 0) == (d_axis.number < 0)) return reason;
+  const std::pair<const Graph*, Text> values[] = {
+      {&qg, q.input(0)}, {&qg, q.output(0)}, {&dg, d.input(0)}, {&dg, d.output(0)}};
+  for (const auto& [graph, name] : values) {
+    DEQUANT_TRY(const auto shape, told_.of(*graph, name));
+    if (!shape) continue;
+    const auto from_front = [rank = static_cast<int64_t>(shape->size())](int64_t axis) {
+      return axis < 0 ? axis + rank : axis;
+    };
+    return from_front(q_axis.number) == from_front(d_axis.number) ? std::string() : reason;
+  }
+  return reason + ", and the model does not tell the number of dimensions";
+}
+
 Result<bool> QuantizerFacts::same_parameters(const Graph& qg, const Node& q, const Graph& dg,
                                              const Node& d) {
-  DEQUANT_TRY(const bool same, same_constants(qg, q, dg, d));
-  if (!same) return false;
-  DEQUANT_TRY(const bool single, is_per_tensor(dg, d));
-  if (single) return true;  // the axis has no meaning
-  return int_attribute(q, "axis", 1) == int_attribute(d, "axis", 1) &&
-         int_attribute(q, "block_size", 0) == int_attribute(d, "block_size", 0);
+  DEQUANT_TRY(const std::string different, difference(qg, q, dg, d));
+  return different.empty();
 }
 
 /// The type of a constant, also of one that a caller may override.

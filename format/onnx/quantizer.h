@@ -4,10 +4,12 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "format/model/report.h"
 #include "format/onnx/constants.h"
+#include "format/onnx/told_shapes.h"
 
 namespace dequant::format::onnx {
 
@@ -23,15 +25,32 @@ struct PairRange {
   std::vector<std::byte> high_bytes;
 };
 
+/// The lowest and the highest code of a pair with Clip nodes between its nodes; nothing: those of
+/// the type.
+using CodeLimits = std::optional<std::pair<int64_t, int64_t>>;
+
+/// The limits of a Clip of integers; none where an input is left out.
+struct ClipLimits {
+  std::optional<int64_t> low;
+  std::optional<int64_t> high;
+};
+
 /// Reads facts about nodes. All functions that return a Result fail with malformed or io where the
-/// file is broken.
+/// file is broken, and with limit where Model::room is too small.
 class QuantizerFacts {
  public:
-  QuantizerFacts(const Model& model, ExternalFiles& files, const Scopes& scopes,
-                 Constants& constants)
-      : model_(model), files_(files), scopes_(scopes), constants_(constants) {}
+  QuantizerFacts(Model& model, ExternalFiles& files, const Scopes& scopes, Constants& constants)
+      : model_(model),
+        files_(files),
+        scopes_(scopes),
+        constants_(constants),
+        told_(model, scopes) {}
 
-  /// True if both nodes have constant and equal scales, zero points, axes and block sizes.
+  /// Which parameter of a node is not that of the QuantizeLinear before it, as a reason; empty if
+  /// both have constant and equal scales, zero points, axes and block sizes.
+  Result<std::string> difference(const Graph& qg, const Node& q, const Graph& dg, const Node& d);
+
+  /// True where difference() is empty.
   Result<bool> same_parameters(const Graph& qg, const Node& q, const Graph& dg, const Node& d);
 
   /// True if both nodes have constant and equal scales and zero points, along whatever axis.
@@ -69,6 +88,8 @@ class QuantizerFacts {
  private:
   Result<std::optional<TensorData>> data_of(const Graph& graph, std::string_view name);
   std::optional<Element> constant_type(const Graph& graph, std::string_view name) const;
+  Result<std::string> difference_of_axes(const Graph& qg, const Node& q, const Graph& dg,
+                                         const Node& d);
   Result<bool> same_constant(const Graph& ga, std::string_view a, const Graph& gb,
                              std::string_view b);
 
@@ -76,6 +97,7 @@ class QuantizerFacts {
   ExternalFiles& files_;
   const Scopes& scopes_;
   Constants& constants_;
+  ToldShapes told_;
 };
 
 }  // namespace dequant::format::onnx

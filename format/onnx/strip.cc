@@ -158,9 +158,9 @@ class Stripper {
     Node& q = *chain.quantize;
     DEQUANT_TRY(const Resolved constant, constants_.resolve(qg, q.input(0)));
     if (!constant.varies) return {};  // a constant that folding has left stays quantized
-    DEQUANT_TRY(const bool same, facts_.same_parameters(qg, q, graph, d));
-    if (!same) {
-      stay(d, "its scale or zero point is not that of the QuantizeLinear before it");
+    DEQUANT_TRY(std::string different, facts_.difference(qg, q, graph, d));
+    if (!different.empty()) {
+      stay(d, std::move(different));
       return {};
     }
     const std::string source(q.input(0));

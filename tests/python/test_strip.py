@@ -154,6 +154,42 @@ def test_pair_of_different_parameters_stays_with_the_reason(dq_inputs, tmp_path)
     assert report["totals"]["left"] == len(report["left"]) == 2
 
 
+SEVERAL = [floats([0.5, 0.25, 1]).tensor("scales"), floats([[0.5], [0.25]]).tensor("blocks")]
+
+
+def strip_axes(folder, q_attributes, d_attributes, scale="scales", shape=(2, 3), **more):
+    """Behind a Relu, whose pair of several scales goes without a Clip."""
+    nodes = [node("Relu", "in", "a"), q(f"a {scale}", "aq", **q_attributes),
+             dq(f"aq {scale}", "b", **d_attributes), node("Neg", "b", "out")]
+    return strip(folder, nodes, inputs=[value("in", shape=shape)], outputs=[
+        value("out", shape=shape)], initializers=SEVERAL, **more)
+
+
+@pytest.mark.parametrize("told", [{"value_info": [value("a")]}, {"value_info": [value("b")]},
+                                  {"value_info": [value("aq", "uint8", ["n", None])]}])
+@pytest.mark.parametrize("q_axis, d_axis", [(-1, 1), (1, -1), (None, -1), (-1, None)])
+def test_axis_counted_from_the_back_was_taken_for_another(q_axis, d_axis, told, tmp_path):
+    attributes = [{} if axis is None else {"axis": axis} for axis in (q_axis, d_axis)]
+    stripped, report = strip_axes(tmp_path, *attributes, **told)
+    assert (op_types(stripped), report["left"]) == (["Relu", "Neg"], [])
+
+
+@pytest.mark.parametrize("q_attributes, d_attributes, more, reason", [
+    ({"axis": 0}, {"axis": 1}, {}, "its axis is 1, that of the QuantizeLinear before it is 0"),
+    ({"axis": -2}, {"axis": 1}, {"value_info": [value("a", shape=(3, 3))]},
+     "its axis is 1, that of the QuantizeLinear before it is -2"),
+    ({"axis": -1}, {"axis": 1}, {}, "its axis is 1, that of the QuantizeLinear before it is -1, "
+     "and the model does not tell the number of dimensions"),
+    ({"axis": 1, "block_size": 2}, {"axis": 1, "block_size": 4}, {"scale": "blocks"},
+     "its block_size is 4, that of the QuantizeLinear before it is 2")])
+def test_reason_named_scale_or_zero_point_where_others_differ(q_attributes, d_attributes, more,
+                                                               reason, tmp_path):
+    shape = (2, 2) if "scale" in more else (3, 3)
+    _, report = strip_axes(tmp_path, q_attributes, d_attributes, shape=shape, **more)
+    assert reasons(report)["dq"] == reason
+    assert (tmp_path / "out.onnx").read_bytes() == (tmp_path / "in.onnx").read_bytes()
+
+
 def test_parameters_that_can_be_overridden_are_not_known_to_be_equal(tmp_path):
     nodes = [node("Neg", "in", "a"), q("a s z", "aq"), dq("aq t z", "b"), node("Neg", "b", "out")]
     more = dict(inputs=["in", value("t", shape=[])], initializers=[*PARAMETERS, SCALE.tensor("t")])
