@@ -1,6 +1,6 @@
 // The bounds of Clip nodes, and the ranges of quantized values that give these bounds.
+#include "format/onnx/code_chain.h"
 #include "format/onnx/onnx_file.h"
-#include "format/onnx/quantizer.h"
 #include "format/onnx/readers.h"
 
 namespace dequant::format::onnx {
@@ -14,8 +14,10 @@ bool is_bound(const Reader& r) {
   return r.node.is("Clip") && (r.input == kLow || r.input == kHigh);
 }
 
-/// The type of the codes of a QuantizeLinear or DequantizeLinear.
-Element type_of_codes(const QuantizerFacts& facts, const Graph& graph, const Node& node) {
+/// The type of the codes of a QuantizeLinear or DequantizeLinear. `before` leads to the latter.
+Element type_of_codes(const QuantizerFacts& facts, const Graph& graph, const Node& node,
+                      const CodeChain& before) {
+  if (before.quantize != nullptr) return facts.quantized_type(*before.graph, *before.quantize);
   if (node.is_quantize() || !node.input(2).empty()) return facts.quantized_type(graph, node);
   return facts.type_of(graph, node.input(0)).value_or(Element::uint8);
 }
@@ -55,8 +57,13 @@ Result<std::optional<std::vector<std::byte>>> OnnxFile::bound_of(std::string_vie
   const Node& node = *found->node;
   if (!node.is_quantize() && !node.is_dequantize()) return none;
   QuantizerFacts facts(*model_, files_, scopes_, constants_);
-  DEQUANT_TRY(PairRange range,
-              facts.range(*found->graph, node, type_of_codes(facts, *found->graph, node), type));
+  CodeChain before;
+  const Definition* codes = scopes_.find(*found->graph, node.input(0));
+  if (node.is_dequantize() && codes != nullptr) {
+    DEQUANT_TRY(before, chain_before(scopes_, facts, *codes));
+  }
+  const Element quantized = type_of_codes(facts, *found->graph, node, before);
+  DEQUANT_TRY(PairRange range, facts.range(*found->graph, node, quantized, type, before.limits));
   if (!range.unknown.empty() || !range.single) return none;
   return std::optional(std::move(end == End::low ? range.low_bytes : range.high_bytes));
 }

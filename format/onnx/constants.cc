@@ -118,7 +118,6 @@ Result<Resolved> Constants::evaluate(Graph& graph, Node& node, const EvaluatedOp
   return Resolved{{}, std::move(error.message)};
 }
 
-/// True where the model has a function of that name, which its runtime may call instead.
 bool Constants::is_redefined(const Node& node) const {
   return std::any_of(model_.functions.begin(), model_.functions.end(), [&](const Graph& f) {
     return f.name == node.op_type() && (f.domain.empty() || f.domain == "ai.onnx");

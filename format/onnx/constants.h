@@ -34,6 +34,10 @@ class Constants {
     return resolve(graph, name, 0);
   }
 
+  /// True where the model has a function of the operator's name, which its runtime may call
+  /// instead.
+  bool is_redefined(const Node& node) const;
+
  private:
   // `depth` counts the computations that need the result.
   Result<Decision> consider(Graph& graph, Node& node, int depth);
@@ -41,7 +45,6 @@ class Constants {
   Result<Resolved> resolve_computed(std::string_view name, Definition& definition,
                                     Resolved not_computed, int depth);
   Result<Resolved> evaluate(Graph& graph, Node& node, const EvaluatedOperator& op, int depth);
-  bool is_redefined(const Node& node) const;
   Result<Decision> inputs_of(Graph& graph, Node& node, int depth);
   Status plan_dequantize(Dequantization& d) const;
   Result<std::string> plan_quantize(Dequantization& d) const;

@@ -32,15 +32,16 @@ bool is_inside(const ValueRange& value, const PairRange& range) {
 
 }  // namespace
 
-Result<PairReplacement> PairReplacements::of_pair(const Graph& graph, const Node& q,
-                                                  Element output) {
+Result<PairReplacement> PairReplacements::of_pair(const Graph& graph, const Node& q, Element output,
+                                                  const CodeLimits& limits) {
   PairReplacement replacement;
   DEQUANT_TRY(replacement.stays, facts_.degenerate_scale(graph, q));
   if (!replacement.stays.empty()) return replacement;
   DEQUANT_TRY(const ValueRange value, ranges_.of(graph, q.input(0)));
-  if (!value.constant) return choose(graph, q, facts_.quantized_type(graph, q), output, value);
+  if (!value.constant)
+    return choose(graph, q, facts_.quantized_type(graph, q), output, value, limits);
   DEQUANT_TRY(const bool same, is_quantized_already(graph, q));
-  if (!same) {
+  if (!same || limits) {
     replacement.stays = fmt::format("{} is computed from constants, and quantized would be others",
                                     escaped(q.input(0)));
   }
@@ -56,10 +57,12 @@ Result<PairReplacement> PairReplacements::of_input(const Graph& graph, const Nod
 
 Result<PairReplacement> PairReplacements::choose(const Graph& graph, const Node& node,
                                                  Element quantized, Element output,
-                                                 const ValueRange& value) {
+                                                 const ValueRange& value,
+                                                 const CodeLimits& limits) {
   PairReplacement replacement;
+  replacement.limits = limits;
   if (clips_ == Clips::never) return replacement;
-  DEQUANT_TRY(replacement.range, facts_.range(graph, node, quantized, output));
+  DEQUANT_TRY(replacement.range, facts_.range(graph, node, quantized, output, limits));
   if (!replacement.range.unknown.empty()) {
     replacement.stays =
         fmt::format("the range to keep is not known: {}", replacement.range.unknown);

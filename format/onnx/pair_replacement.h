@@ -20,6 +20,7 @@ enum class Clips : uint8_t {
 struct PairReplacement {
   bool clip = false;
   PairRange range;
+  CodeLimits limits;  ///< of the pair
   std::string stays;  ///< empty: the pair is removed
 };
 
@@ -30,8 +31,10 @@ class PairReplacements {
                    Constants& constants, Clips clips)
       : rewire_(rewire), facts_(facts), ranges_(ranges), constants_(constants), clips_(clips) {}
 
-  /// For a QuantizeLinear and the DequantizeLinear nodes of its output, whose type is `output`.
-  Result<PairReplacement> of_pair(const Graph& graph, const Node& q, Element output);
+  /// For a QuantizeLinear and the DequantizeLinear nodes of its output within `limits`, whose type
+  /// is `output`.
+  Result<PairReplacement> of_pair(const Graph& graph, const Node& q, Element output,
+                                  const CodeLimits& limits = {});
 
   /// For a DequantizeLinear of an input of the model. The input had the type `quantized`; a float
   /// input may have any value.
@@ -40,7 +43,8 @@ class PairReplacements {
 
  private:
   Result<PairReplacement> choose(const Graph& graph, const Node& node, Element quantized,
-                                 Element output, const ValueRange& value);
+                                 Element output, const ValueRange& value,
+                                 const CodeLimits& limits = {});
   Result<bool> is_quantized_already(const Graph& graph, const Node& q);
 
   const Rewire& rewire_;

@@ -5,10 +5,12 @@
 #include <cmath>
 #include <limits>
 
+#include "dequant/codes.h"
 #include "format/io/errors.h"
 #include "format/io/numbers.h"
 #include "format/onnx/constant_reader.h"
 #include "format/onnx/evaluation/call.h"
+#include "format/onnx/evaluation/cast.h"
 #include "format/profile/code_ends.h"
 
 namespace dequant::format::onnx {
@@ -203,8 +205,26 @@ Result<std::string> QuantizerFacts::degenerate_scale(const Graph& graph, const N
                      count == 1 ? "its scale" : "one of its scales", what);
 }
 
+Result<std::optional<ClipLimits>> QuantizerFacts::clip_limits(const Graph& graph, const Node& clip,
+                                                              Element type) {
+  const std::optional<ClipLimits> none;
+  const bool defined = graph.opsets.onnx.value_or(0) >= evaluated_operator(clip)->since;
+  if (!defined || !can_clip(onnx_code(type)) || constants_.is_redefined(clip)) return none;
+  ClipLimits limits;
+  for (const size_t input : {size_t{1}, size_t{2}}) {
+    if (clip.input(input).empty()) continue;
+    DEQUANT_TRY(const auto data, data_of(graph, clip.input(input)));
+    if (!data || data->element != type) return none;
+    DEQUANT_TRY(const int64_t count, element_count(data->shape));
+    if (count != 1) return none;
+    const double number = value_of(type, load_code(type, data->bytes, 0));
+    (input == 1 ? limits.low : limits.high) = static_cast<int64_t>(number);
+  }
+  return std::optional(limits);
+}
+
 Result<PairRange> QuantizerFacts::range(const Graph& graph, const Node& node, Element quantized,
-                                        Element output) {
+                                        Element output, const CodeLimits& limits) {
   PairRange range;
   const auto unknown = [&](std::string reason) {
     range.unknown = std::move(reason);
@@ -245,7 +265,10 @@ Result<PairRange> QuantizerFacts::range(const Graph& graph, const Node& node, El
     range.low_bytes.assign(low.begin(), low.end());
     range.high_bytes.assign(high.begin(), high.end());
   };
-  CodeEnds ends(quantized, scales->element, zeros.has_value(), output, std::min(kStep, count));
+  auto codes = codes_at_ends(quantized);
+  if (limits) codes = {static_cast<uint32_t>(limits->first), static_cast<uint32_t>(limits->second)};
+  CodeEnds ends(quantized, scales->element, zeros.has_value(), output, std::min(kStep, count),
+                codes);
   for (int64_t begin = 0; begin < count; begin += kStep) {
     const int64_t n = std::min(kStep, count - begin);
     const auto part = [&](const TensorData& data) {

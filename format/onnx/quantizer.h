@@ -76,8 +76,13 @@ class QuantizerFacts {
   /// The output type of a QuantizeLinear.
   Element quantized_type(const Graph& graph, const Node& q) const;
 
-  /// The range of the codes of `quantized`, dequantized to `output` with the parameters of a node.
-  Result<PairRange> range(const Graph& graph, const Node& node, Element quantized, Element output);
+  /// The range of the codes of `quantized` within `limits`, dequantized to `output` with the
+  /// parameters of a node.
+  Result<PairRange> range(const Graph& graph, const Node& node, Element quantized, Element output,
+                          const CodeLimits& limits = {});
+
+  /// The limits of a Clip of integers of a type; nothing where they are no constants.
+  Result<std::optional<ClipLimits>> clip_limits(const Graph& graph, const Node& clip, Element type);
 
   /// The numbers of the scale (input 1) or zero point (input 2) of a node; 0 without a zero point.
   Result<Listed> listed(const Graph& graph, const Node& node, size_t input);

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "format/io/errors.h"
 #include "format/onnx/clip.h"
+#include "format/onnx/code_chain.h"
 #include "format/onnx/encode.h"
 #include "format/onnx/moving.h"
 #include "format/onnx/region_plan.h"
@@ -152,7 +154,7 @@ class Stripper {
       return strip_input(graph, d, *x);
     }
     if (is_dynamic(graph, *x, d)) return strip_dynamic(graph, d, *x);
-    const Chain chain = chain_before(*x);
+    DEQUANT_TRY(const CodeChain chain, chain_before(rewire_.scopes(), facts_, *x));
     if (chain.quantize == nullptr) return {};
     Graph& qg = *chain.graph;
     Node& q = *chain.quantize;
@@ -171,7 +173,8 @@ class Stripper {
       stay(d, fmt::format("the pair turns {} into {}", name(*before), name(after)));
       return {};
     }
-    DEQUANT_TRY(const PairReplacement replacement, replacements_.of_pair(qg, q, after));
+    DEQUANT_TRY(const PairReplacement replacement,
+                replacements_.of_pair(qg, q, after, chain.limits));
     if (!put(graph, d, replacement, qg, source, after, &q)) return {};
     for (const auto& [g, node] : chain.between) retire_if_unused(*g, *node, false);
     retire_if_unused(qg, q, true);
@@ -197,43 +200,6 @@ class Stripper {
     return {};
   }
 
-  /// A QuantizeLinear and the nodes behind it that do not change its output, the last node first.
-  struct Chain {
-    Graph* graph = nullptr;
-    Node* quantize = nullptr;
-    std::vector<std::pair<Graph*, Node*>> between;
-  };
-
-  static bool passes(const Node& n) {
-    return (n.is("Identity") || (n.is("Cast") && n.attribute("to") != nullptr)) &&
-           n.inputs.size() == 1 && n.outputs.size() == 1;
-  }
-
-  /// Goes back from a quantized value through Identity nodes, and through Cast nodes to the type
-  /// that the value already has, as in exported models.
-  Chain chain_before(Definition& x) {
-    Chain chain;
-    std::vector<int64_t> casts;
-    for (Definition* at = &x; at != nullptr && at->node != nullptr;) {
-      Node& n = *at->node;
-      if (n.is_quantize()) {
-        const Element type = facts_.quantized_type(*at->graph, n);
-        const bool same = std::all_of(casts.begin(), casts.end(),
-                                      [&](int64_t to) { return to == onnx_code(type); });
-        if (same) {
-          chain.graph = at->graph;
-          chain.quantize = &n;
-        }
-        break;
-      }
-      if (!passes(n)) break;
-      if (const Attribute* to = n.attribute("to"); to != nullptr) casts.push_back(to->i);
-      chain.between.emplace_back(at->graph, &n);
-      at = rewire_.scopes().find(*at->graph, n.input(0));
-    }
-    return chain;
-  }
-
   /// The quantized type of an input of the model, before it was changed.
   Element input_type(const Graph& graph, std::string_view name) const {
     const auto changed = changed_inputs_.find(name);
@@ -253,7 +219,7 @@ class Stripper {
       lead_around(graph, node, source_graph, source);
       return true;
     }
-    const Node*& first = clipped_[{codes, &graph}];
+    const Node*& first = clipped_[{codes, replacement.limits, &graph}];
     if (first != nullptr && rewire_.stands_before(*first, node)) {
       lead_around(graph, node, graph, first->output(0).str());
       return true;
@@ -390,7 +356,7 @@ class Stripper {
             todo.emplace_back(u.graph, u.node->output(i).str());
           continue;
         }
-        if (u.node != nullptr && passes(*u.node)) {
+        if (u.node != nullptr && u.input == 0 && may_pass_codes(*u.node)) {
           todo.emplace_back(u.graph, u.node->output(0).str());
           continue;
         }
@@ -419,7 +385,7 @@ class Stripper {
   RegionPlanner planner_;
   TypeChanges types_;
   /// The foremost Clip node, by the QuantizeLinear or input that it clips.
-  std::map<std::pair<const void*, const Graph*>, const Node*> clipped_;
+  std::map<std::tuple<const void*, CodeLimits, const Graph*>, const Node*> clipped_;
   std::map<std::string, Element, std::less<>> changed_inputs_;  ///< with their old types
   std::map<std::string, std::string> kept_inputs_;              ///< with the reasons
 };

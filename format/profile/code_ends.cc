@@ -7,9 +7,7 @@
 #include "dequant/codes.h"
 
 namespace dequant::format {
-namespace {
 
-/// The codes of the least and of the greatest finite number of a type.
 std::pair<uint32_t, uint32_t> codes_at_ends(Element element) {
   const uint32_t all = UINT32_MAX >> (32 - bits(element));
   if (kind(element) == Kind::signed_integer) return {all / 2 + 1, all / 2};
@@ -25,20 +23,18 @@ std::pair<uint32_t, uint32_t> codes_at_ends(Element element) {
   return {*least, *greatest};
 }
 
-}  // namespace
-
-CodeEnds::CodeEnds(Element x, Element scale, bool has_zero_point, Element output, int64_t most) {
+CodeEnds::CodeEnds(Element x, Element scale, bool has_zero_point, Element output, int64_t most,
+                   std::pair<uint32_t, uint32_t> codes) {
   plan_.input = x;
   plan_.scale = scale;
   plan_.output = output;
   plan_.has_zero_point = has_zero_point;
   plan_.granularity = Granularity::per_axis;
   plan_.inner = 2;
-  const auto [lowest, highest] = codes_at_ends(x);
   codes_.resize(static_cast<size_t>((most * 2 * bits(x) + 7) / 8));
   for (int64_t i = 0; i < most; ++i) {
-    store_code(x, codes_, 2 * i, lowest);
-    store_code(x, codes_, 2 * i + 1, highest);
+    store_code(x, codes_, 2 * i, codes.first);
+    store_code(x, codes_, 2 * i + 1, codes.second);
   }
   values_.resize(static_cast<size_t>(most * 2 * bits(output) / 8));
 }

@@ -3,11 +3,15 @@
 
 #include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "dequant/plan.h"
 
 namespace dequant::format {
+
+/// The codes of the least and of the greatest finite number of a type.
+std::pair<uint32_t, uint32_t> codes_at_ends(Element element);
 
 /// The lowest and the highest code, dequantized with one scale: as numbers, and as packed bytes of
 /// the output type, the lowest first.
@@ -17,11 +21,16 @@ struct Ends {
   std::span<const std::byte> bytes;
 };
 
-/// Dequantizes the lowest and the highest finite code of a type with many scales.
+/// Dequantizes the lowest and the highest code with many scales.
 class CodeEnds {
  public:
-  /// For `most` scales in one visit() at most.
-  CodeEnds(Element x, Element scale, bool has_zero_point, Element output, int64_t most);
+  /// For `most` scales in one visit() at most, and the codes at the ends of the type.
+  CodeEnds(Element x, Element scale, bool has_zero_point, Element output, int64_t most)
+      : CodeEnds(x, scale, has_zero_point, output, most, codes_at_ends(x)) {}
+
+  /// The same for other codes, the lowest and the highest.
+  CodeEnds(Element x, Element scale, bool has_zero_point, Element output, int64_t most,
+           std::pair<uint32_t, uint32_t> codes);
 
   /// Calls `visit` with the ends under each of `count` scales, in order. Fails as run() does where
   /// a zero point is not allowed.
