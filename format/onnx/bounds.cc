@@ -60,7 +60,7 @@ Result<std::optional<std::vector<std::byte>>> OnnxFile::bound_of(std::string_vie
   CodeChain before;
   const Definition* codes = scopes_.find(*found->graph, node.input(0));
   if (node.is_dequantize() && codes != nullptr) {
-    DEQUANT_TRY(before, chain_before(scopes_, facts, *codes));
+    DEQUANT_TRY(before, CodeChains(*model_, scopes_, facts).before(*codes));
   }
   const Element quantized = type_of_codes(facts, *found->graph, node, before);
   DEQUANT_TRY(PairRange range, facts.range(*found->graph, node, quantized, type, before.limits));

@@ -2,12 +2,16 @@
 #include "format/onnx/code_chain.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "dequant/codes.h"
 #include "format/profile/code_ends.h"
 
 namespace dequant::format::onnx {
 namespace {
+
+/// Bytes of memory for a value whose chain is known.
+constexpr int64_t kChainMemory = 96;
 
 /// The lowest and the highest code of a type.
 std::pair<int64_t, int64_t> all_codes(Element type) {
@@ -21,20 +25,6 @@ int64_t clipped(int64_t code, const ClipLimits& limits) {
   return limits.high ? std::min(code, *limits.high) : code;
 }
 
-/// True where all nodes of the chain give codes of the type; sets its limits.
-Result<bool> passes_all(QuantizerFacts& facts, Element type, CodeChain& chain) {
-  for (auto place = chain.between.rbegin(); place != chain.between.rend(); ++place) {
-    const Node& node = *place->second;
-    if (node.is("Cast") && node.attribute("to")->i != onnx_code(type)) return false;
-    if (!node.is("Clip")) continue;
-    DEQUANT_TRY(const auto limits, facts.clip_limits(*place->first, node, type));
-    if (!limits) return false;
-    const auto [low, high] = chain.limits.value_or(all_codes(type));
-    chain.limits = {clipped(low, *limits), clipped(high, *limits)};
-  }
-  return true;
-}
-
 }  // namespace
 
 bool may_pass_codes(const Node& node) {
@@ -44,20 +34,40 @@ bool may_pass_codes(const Node& node) {
   return passes && node.inputs.size() == 1;
 }
 
-Result<CodeChain> chain_before(const Scopes& scopes, QuantizerFacts& facts, const Definition& x) {
+Result<CodeChain> CodeChains::before(const Definition& x) {
   CodeChain chain;
-  const Definition* at = &x;
-  while (at != nullptr && at->node != nullptr && !at->node->is_quantize()) {
-    if (!may_pass_codes(*at->node)) return CodeChain{};
-    chain.between.emplace_back(at->graph, at->node);
-    at = scopes.find(*at->graph, at->node->input(0));
+  std::vector<const Definition*> way;  // from x to the first value whose chain is known
+  for (const Definition* at = &x; at != nullptr && at->node != nullptr;
+       at = scopes_.find(*at->graph, at->node->input(0))) {
+    const auto known = known_.find(at);
+    if (known != known_.end()) chain = known->second;
+    if (at->node->is_quantize()) chain = {at->graph, at->node, {}};
+    if (known != known_.end() || !may_pass_codes(*at->node)) break;
+    way.push_back(at);
   }
-  if (at == nullptr || at->node == nullptr) return CodeChain{};
-  DEQUANT_TRY(const bool passes,
-              passes_all(facts, facts.quantized_type(*at->graph, *at->node), chain));
-  if (!passes) return CodeChain{};
-  chain.graph = at->graph;
-  chain.quantize = at->node;
+  for (auto d = way.rbegin(); d != way.rend(); ++d) {
+    DEQUANT_CHECK(model_.take(kChainMemory));
+    if (chain.quantize != nullptr) {
+      DEQUANT_TRY(chain, behind(chain, **d));
+    }
+    known_.emplace(*d, chain);
+  }
+  return chain;
+}
+
+/// The chain behind one more node.
+Result<CodeChain> CodeChains::behind(const CodeChain& before, const Definition& d) {
+  const Node& node = *d.node;
+  if (node.is("Identity")) return before;
+  const Element type = facts_.quantized_type(*before.graph, *before.quantize);
+  if (node.is("Cast")) {
+    return node.attribute("to")->i == onnx_code(type) ? before : CodeChain{};
+  }
+  DEQUANT_TRY(const auto limits, facts_.clip_limits(*d.graph, node, type));
+  if (!limits) return CodeChain{};
+  CodeChain chain = before;
+  const auto [low, high] = before.limits.value_or(all_codes(type));
+  chain.limits = {clipped(low, *limits), clipped(high, *limits)};
   return chain;
 }
 

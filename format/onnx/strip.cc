@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <tuple>
 
 #include "format/io/errors.h"
 #include "format/onnx/clip.h"
 #include "format/onnx/code_chain.h"
+#include "format/onnx/code_readers.h"
 #include "format/onnx/encode.h"
 #include "format/onnx/moving.h"
 #include "format/onnx/region_plan.h"
@@ -30,6 +30,8 @@ class Stripper {
         facts_(model, files, rewire.scopes(), constants),
         ranges_(model, files, rewire.scopes(), constants),
         replacements_(rewire, facts_, ranges_, constants, options.clips),
+        chains_(model, rewire.scopes(), facts_),
+        readers_(model, rewire),
         clips_(rewire),
         options_(options),
         report_(report),
@@ -154,7 +156,7 @@ class Stripper {
       return strip_input(graph, d, *x);
     }
     if (is_dynamic(graph, *x, d)) return strip_dynamic(graph, d, *x);
-    DEQUANT_TRY(const CodeChain chain, chain_before(rewire_.scopes(), facts_, *x));
+    DEQUANT_TRY(const CodeChain chain, chains_.before(*x));
     if (chain.quantize == nullptr) return {};
     Graph& qg = *chain.graph;
     Node& q = *chain.quantize;
@@ -176,9 +178,19 @@ class Stripper {
     DEQUANT_TRY(const PairReplacement replacement,
                 replacements_.of_pair(qg, q, after, chain.limits));
     if (!put(graph, d, replacement, qg, source, after, &q)) return {};
-    for (const auto& [g, node] : chain.between) retire_if_unused(*g, *node, false);
-    retire_if_unused(qg, q, true);
+    retire_chain(*x);
     return {};
+  }
+
+  /// Removes the nodes of a chain that nothing reads, from its last value on. What is removed has
+  /// no readers, so that no other chain leads along it again.
+  void retire_chain(const Definition& x) {
+    for (const Definition* at = &x; at != nullptr && at->node != nullptr;
+         at = rewire_.scopes().find(*at->graph, at->node->input(0))) {
+      const bool last = at->node->is_quantize();
+      retire_if_unused(*at->graph, *at->node, last);
+      if (last || !rewire_.removed(*at->node)) return;
+    }
   }
 
   /// True where a DynamicQuantizeLinear quantizes x, and gives scale and zero point too.
@@ -321,7 +333,9 @@ class Stripper {
     const bool is_output_only =
         std::all_of(uses.begin(), uses.end(), [](const Use& u) { return u.node == nullptr; });
     if (graph.owner != nullptr || graph.is_function || value == nullptr || !is_output_only) {
-      if (!uses.empty()) stay(q, reason_of_readers(graph, output));
+      if (uses.empty()) return {};
+      DEQUANT_TRY(std::string reason, reason_of_readers(graph, q));
+      stay(q, std::move(reason));
       return {};
     }
     const std::string source(q.input(0));
@@ -340,34 +354,12 @@ class Stripper {
 
   /// Why a QuantizeLinear stays: a DequantizeLinear of its output stays, or other nodes read the
   /// codes.
-  std::string reason_of_readers(const Graph& graph, const std::string& output) const {
-    std::vector<std::pair<const Graph*, std::string>> todo{{&graph, output}};
-    std::set<const Definition*> seen;
-    const Node* dequantize = nullptr;
-    while (!todo.empty()) {
-      const auto [g, text] = std::move(todo.back());
-      todo.pop_back();
-      if (!seen.insert(rewire_.scopes().find(*g, text)).second) continue;
-      for (const Use& u : rewire_.uses_of(*g, text)) {
-        if (u.annotation()) continue;
-        const MovingOperator* op = u.node == nullptr ? nullptr : moving_operator(*u.node);
-        if (op != nullptr && carries_input(*op, u.input)) {
-          for (size_t i = 0; i < carried_outputs(*op, *u.node); ++i)
-            todo.emplace_back(u.graph, u.node->output(i).str());
-          continue;
-        }
-        if (u.node != nullptr && u.input == 0 && may_pass_codes(*u.node)) {
-          todo.emplace_back(u.graph, u.node->output(0).str());
-          continue;
-        }
-        const bool stays = u.node != nullptr && u.node->is_dequantize() && u.input == 0;
-        if (!stays) return "its output is used as it is, quantized";
-        if (dequantize == nullptr) dequantize = u.node;
-      }
-    }
-    const auto reason = reasons_.find(dequantize);
-    if (reason == reasons_.end()) return "its output is used as it is, quantized";
-    return fmt::format("{}, which dequantizes it, stays: {}", escaped(dequantize->label()),
+  Result<std::string> reason_of_readers(const Graph& graph, const Node& q) {
+    DEQUANT_TRY(const CodeReading reading, readers_.of(graph, q.output(0)));
+    const auto reason = reasons_.find(reading.dequantize);
+    if (reading.as_codes || reason == reasons_.end())
+      return std::string("its output is used as it is, quantized");
+    return fmt::format("{}, which dequantizes it, stays: {}", escaped(reading.dequantize->label()),
                        reason->second);
   }
 
@@ -377,6 +369,8 @@ class Stripper {
   QuantizerFacts facts_;
   ValueRanges ranges_;
   PairReplacements replacements_;
+  CodeChains chains_;
+  CodeReaders readers_;
   ClipWriter clips_;
   const StripOptions& options_;
   StripReport& report_;

@@ -7,7 +7,7 @@ import pytest
 
 from hostile_support import (DEQUANTIZE, FLOAT, INT8, MIB, SCALE, X, ZERO, annotation,
                              assert_refused, attribute, convert, external, graph, initializer,
-                             model, node, num, quantized, run, sub, tensor, value)
+                             int_attribute, model, node, num, quantized, run, sub, tensor, value)
 
 TENSORS = [initializer(X), initializer(SCALE), initializer(ZERO)]
 RELU = node("Relu", ["y"], ["out"])
@@ -196,6 +196,18 @@ LARGE = {
     "40000 DequantizeLinear of one QuantizeLinear": (
         lambda: ONE_INPUT + [value(11, "f"), node("QuantizeLinear", ["f", "s", "z"], ["p"])] +
         [node("DequantizeLinear", ["p", "s", "z"], [f"y{i}"]) for i in range(40000)],
+        ["--strip-qdq", "--mem", "512Mi"], 512),
+    "20000 DequantizeLinear behind 20000 Identity": (  # 110 seconds
+        lambda: ONE_INPUT + [value(11, "f"), node("QuantizeLinear", ["f", "s", "z"], ["p0"])] +
+        [node("Identity", [f"p{i}"], [f"p{i + 1}"]) for i in range(20000)] +
+        [node("DequantizeLinear", ["p20000", "s", "z"], [f"y{i}"]) for i in range(20000)],
+        ["--strip-qdq", "--mem", "512Mi"], 512),
+    "20000 DequantizeLinear of 20000 QuantizeLinear": (  # 54 seconds
+        lambda: ONE_INPUT + [value(11, "f")] +
+        [node("QuantizeLinear", ["f", "s", "z"], [f"p{i}"]) for i in range(20000)] +
+        [node("Concat", [f"p{i}" for i in range(20000)], ["c"], int_attribute("axis", 0)),
+         node("Neg", ["c"], ["n"])] +
+        [node("DequantizeLinear", ["c", "s", "z"], [f"y{i}"]) for i in range(20000)],
         ["--strip-qdq", "--mem", "512Mi"], 512),
     "40000 DequantizeLinear of one input that stays": (
         lambda: [value(11, "q", INT8), initializer(SCALES), initializer(ZERO)] +
