@@ -112,7 +112,10 @@ class HeaderReader {
   }
 
   Status read_metadata() {
+    DEQUANT_TRY(const bool none, text_.null());
+    if (none) return {};
     DEQUANT_CHECK(text_.open('{'));
+    header_.has_metadata_ = true;
     auto& pairs = header_.metadata_;
     for (int64_t count = 0;; ++count) {
       DEQUANT_TRY(const bool more, text_.another(count, '}'));

@@ -70,6 +70,9 @@ class Header {
   /// The tensor of that name, or null.
   const Tensor* find(std::string_view name) const;
 
+  /// Whether there is __metadata__, which may have no keys. The reference reader takes null for
+  /// none, and so does this one.
+  bool has_metadata() const { return has_metadata_; }
   /// In the order of the file; no two keys are equal.
   const std::deque<MetadataPair>& metadata() const { return metadata_; }
 
@@ -83,6 +86,7 @@ class Header {
   std::vector<Tensor> tensors_;
   NameIndex names_;
   std::deque<MetadataPair> metadata_;
+  bool has_metadata_ = false;
 };
 
 }  // namespace dequant::format::safetensors

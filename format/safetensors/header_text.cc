@@ -62,6 +62,18 @@ Status HeaderText::open(char c) {
   return skip(c) ? Status() : expected(c == '{' ? "an object" : "an array");
 }
 
+Result<bool> HeaderText::null() {
+  skip_space();
+  if (peek() != 'n') return false;
+  const int64_t start = at();
+  token_.clear();
+  for (; is_word(peek()); ++next_) {
+    if (token_.size() < kKept) token_ += static_cast<char>(piece_[next_]);
+  }
+  if (token_ == "null") return true;
+  return wrong(start, fmt::format("found {}, expected an object or null", escaped(token_, kShown)));
+}
+
 Result<bool> HeaderText::another(int64_t count, char close) {
   skip_space();
   if (skip(close)) return false;

@@ -2,7 +2,7 @@
 //
 // Written for this text because a general parser of JSON keeps what it has read of a token several
 // times when it reports an error, and headers may be one text of 100 MB. A header has no values but
-// objects, arrays, strings and whole numbers.
+// objects, arrays, strings and whole numbers, and null in place of one object.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +23,9 @@ class HeaderText {
  public:
   /// Demands a range within the file. The file must outlive this object.
   HeaderText(const InputFile& file, int64_t begin, int64_t end);
+
+  /// Whether null stands here, which is read then.
+  Result<bool> null();
 
   /// Reads an opening brace or bracket.
   Status open(char c);

@@ -64,8 +64,9 @@ std::optional<std::pair<uint64_t, uint64_t>> range_of(const json& entry) {
 }
 
 bool is_metadata(const json& value) {
-  return value.is_object() &&
-         std::all_of(value.begin(), value.end(), [](const json& text) { return text.is_string(); });
+  return value.is_null() ||
+         (value.is_object() && std::all_of(value.begin(), value.end(),
+                                           [](const json& text) { return text.is_string(); }));
 }
 
 std::string escape_of(unsigned unit) {

@@ -102,9 +102,7 @@ def reason(data):
         return "two tensors of a name"
     for key, value in members:
         if key == "__metadata__":
-            if value is None:
-                return "metadata null"
-            if value.repeats():
+            if value is not None and value.repeats():
                 return "two metadata of a key"
         elif why := entry_reason(value):
             return why

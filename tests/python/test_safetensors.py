@@ -53,7 +53,8 @@ def odd_names():
 
 
 SEEDS = {"every type": every_type(), "layers": layers(), "odd names": odd_names(),
-         "no tensor": file_of("{}      "), "only metadata": file_of('{"__metadata__":{"k":"v"}}')}
+         "no tensor": file_of("{}      "), "only metadata": file_of('{"__metadata__":{"k":"v"}}'),
+         "metadata null": file_of('{"__metadata__":null}')}
 NUMBERS = ["0", "1", "2", "-1", "-0", "01", "1.0", "1e2", "4294967296", "9223372036854775807",
            "9223372036854775808", "18446744073709551615", "18446744073709551616", "1" * 40, "null",
            "\"1\"", "[1]", "1,1", "", "0,18446744073709551615", "0,4294967296,4294967296",
@@ -185,7 +186,6 @@ TOLERATED = {
     "two tensors of a name": SMALL.replace("}}", '},"\\u0061":{"dtype":"I8","shape":[0],'
                                                  '"data_offsets":[0,0]}}'),
     "two metadata of a key": '{"__metadata__":{"k":"v","k":"w"}}',
-    "metadata null": '{"__metadata__":null}',
     "an unknown field": SMALL.replace("{\"dtype", "{\"x\":1,\"dtype"),
     "an entry that is an array": '{"a":["U8",[0],[0,0]]}',
     "a type that is an object": SMALL.replace('"U8"', '{"U8":null}'),

@@ -133,7 +133,7 @@ TEST_F(SafetensorsHeaderTest, TheSameNameTwice) {
 }
 
 TEST_F(SafetensorsHeaderTest, MetadataThatIsNoObjectOfStrings) {
-  for (const std::string_view value : {"null", "1", "\"x\"", "[]", "true"}) {
+  for (const std::string_view value : {"nul", "nulls", "1", "\"x\"", "[]", "true"}) {
     EXPECT_TRUE(refuses("{\"__metadata__\":" + std::string(value) + "}", "",
                         "__metadata__: byte 24: found"))
         << value;
@@ -143,6 +143,20 @@ TEST_F(SafetensorsHeaderTest, MetadataThatIsNoObjectOfStrings) {
                         "__metadata__: \"k\": byte 29: found"))
         << value;
   }
+}
+
+TEST_F(SafetensorsHeaderTest, MetadataThatAreNullWereRefused) {
+  for (const std::string_view text : {"{\"__metadata__\":null}", "{\"__metadata__\" : null }"}) {
+    const auto header = read(text, "");
+    ASSERT_TRUE(succeeds(header)) << text;
+    EXPECT_FALSE(header->has_metadata());
+  }
+  const auto header = read("{\"__metadata__\":null," + kEntry + "}", "x");
+  ASSERT_TRUE(succeeds(header));
+  EXPECT_NE(header->find("a"), nullptr);
+  EXPECT_TRUE(read("{\"__metadata__\":{}}", "")->has_metadata());
+  EXPECT_TRUE(refuses("{\"__metadata__\":null,\"__metadata__\":{}}", "", "occurs twice"));
+  EXPECT_TRUE(refuses("{\"__metadata__\":n", "", "__metadata__: byte 24: found n, expected"));
 }
 
 TEST_F(SafetensorsHeaderTest, AMillionKeysOfMetadata) {
