@@ -58,6 +58,15 @@ bool is_mask(const Entry& entry) {
          shape[0] == 1 && shape[1] == 1 && shape[2] == shape[3];
 }
 
+/// True for a tokenizer as ComfyUI stores it in the file of a text encoder or of a whole model: the
+/// bytes of its own file as U8 [n].
+bool is_tokenizer(const Entry& entry) {
+  const std::string_view name = entry.name();
+  const std::string_view last = name.substr(name.rfind('.') + 1);  // all of it without a dot
+  return (last == "spiece_model" || last == "tekken_model") && entry.dtype() == "U8" &&
+         entry.shape().size() == 1;
+}
+
 /// The scheme of words that dequant does not read; null for other tensors.
 const Foreign* foreign_scheme(const Groups& groups, const Entry& entry) {
   if (!contains(kWords, entry.dtype())) return nullptr;
@@ -114,7 +123,7 @@ constexpr int64_t kLargePart = 100;
 std::optional<std::string> why_not_dequantized(const Groups& groups, const Entry& entry) {
   if (const Foreign* foreign = foreign_scheme(groups, entry))
     return fmt::format("it holds codes of {}, which dequant does not read", foreign->scheme);
-  if (is_mask(entry)) return {};
+  if (is_mask(entry) || is_tokenizer(entry)) return {};
   if (!contains(kCodes, entry.dtype()) &&
       !(contains(kWords, entry.dtype()) && ends_in(entry.name(), kPacked)))
     return {};

@@ -58,6 +58,26 @@ def test_the_marker_of_files_with_scales_was_refused_as_codes(file, name):
     assert out["a.attn.weight"][0] == "BF16" and out["a.attn.weight"][2].tobytes() == FLOATS
 
 
+TOKENIZERS = ["spiece_model", "tekken_model", "text_encoders.spiece_model"]
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+def test_a_tokenizer_in_the_file_was_refused_as_codes(file, name):
+    tokenizer = np.arange(200, dtype=np.uint8)
+    out = file({**weight(scale="scale_weight"), "scaled_fp8": MARKERS["scaled_fp8"],
+                name: ("U8", tokenizer)})
+    assert out.keys() == {"a.attn.weight", name}
+    assert out[name][:2] == ("U8", [200]) and out[name][2].tobytes() == tokenizer.tobytes()
+
+
+@pytest.mark.parametrize(("name", "dtype", "shape"), [
+    ("spiece_model", "I8", 8), ("spiece_model", "U8", (2, 4)), ("spiece_model.weight", "U8", 8),
+    ("a_spiece_model", "U8", 8)])
+def test_codes_that_are_no_tokenizer_are_refused(file, name, dtype, shape):
+    error = file({**weight(), name: (dtype, np.zeros(shape, np.uint8))}, code=4)
+    assert f"tensor {name} of type {dtype}" in error
+
+
 def test_a_marker_beside_floats_is_left_out(file):
     assert file({"a.bias": BIAS, "scaled_fp8": ("F8_E4M3", EMPTY)}).keys() == {"a.bias"}
 
