@@ -132,9 +132,12 @@ void print_json(const Options& o, const format::AuditReport& r) {
   fmt::print("{}\n", json_text(j, 0));
 }
 
-Result<std::unique_ptr<format::ModelFile>> open(const std::string& path, const Options& o) {
+/// `keep_unknown`: codes that nothing says how to dequantize are kept, whatever the user gave.
+Result<std::unique_ptr<format::ModelFile>> open(const std::string& path, const Options& o,
+                                                bool keep_unknown = false) {
   at_work_on(path);
-  const format::OpenOptions options{o.resources.structure_memory(), {}, o.reading.given()};
+  format::OpenOptions options{o.resources.structure_memory(), {}, o.reading.given()};
+  options.where_known.set_if(keep_unknown, "keep-unknown");
   return format::open_model(format::formats(), path, options);
 }
 
@@ -169,7 +172,8 @@ Result<int> run(Options& o) {
       return quantized->check_audit(*o.audit, progress);
     });
   }
-  DEQUANT_TRY(const auto floats, open(*o.floats, o));
+  // Integers of a float model may look like codes, as those that GGUF files have beside blocks.
+  DEQUANT_TRY(const auto floats, open(*o.floats, o, true));
   DEQUANT_CHECK(
       format::check_where_known(format::formats(), o.reading.given(), *quantized, *floats));
   return show(o, [&](const format::Progress& progress) {

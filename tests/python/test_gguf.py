@@ -6,7 +6,7 @@ import json
 import gguf
 import numpy as np
 import pytest
-from safetensors.numpy import load_file
+from safetensors.numpy import load_file, save_file
 
 import gguf_mutations
 import gguf_support
@@ -145,6 +145,32 @@ def test_metadata_are_kept_as_texts_in_safetensors(small, tmp_path):
     assert json.loads(metadata["tokenizer.ggml.tokens"]) == ["a", "", "b" * 99]
     assert metadata["x.most"] == str(2**64 - 1) and metadata["x.least"] == str(-2**63)
     assert metadata["x.yes"] == "true" and json.loads(metadata["x.numbers"]) == [1, -2, 3]
+
+
+def test_verify_refused_integers_with_the_name_of_a_weight(tmp_path, rng):
+    """They are copied, and look like codes in the output."""
+    name = "blk.0.ffn_gate_tid2eid.weight"
+    ids = rng.integers(0, 9, (100, 6)).astype(np.int32)
+    source = write(tmp_path / "m.gguf", {
+        "blk.0.ffn_up.weight": quantized("Q8_0", rng.normal(size=(5, 96))), name: ids})
+    out = tmp_path / "out.safetensors"
+    for output in (out, tmp_path / "folder"):
+        dequant("convert", source, "-o", output)
+        done = json.loads(dequant("verify", source, output, "--json").stdout)
+        assert done["good"] and (done["totals"]["compared"], done["totals"]["stored"]) == (2, 1)
+    assert f"tensor {name} of type I32" in dequant("diff", source, out, code=4).stderr
+    tensors_of_out = load_file(out)
+    changed = {**tensors_of_out, name: ids + np.int32(1)}
+    save_file(changed, out)
+    [wrong] = json.loads(dequant("verify", source, out, "--json", code=1).stdout)["wrong"]
+    assert (wrong["name"], wrong["different"], wrong["type"]) == (name, ids.size, "I32")
+    save_file({**tensors_of_out, "new.weight": ids}, out)
+    report = json.loads(dequant("verify", source, out, "--json", code=1).stdout)
+    assert report["unexpected"] == ["new.weight"] and not report["wrong"]
+    del tensors_of_out[name]
+    save_file(tensors_of_out, out)
+    report = json.loads(dequant("verify", source, out, "--json", code=1).stdout)
+    assert report["missing"] == [name] and not report["wrong"]
 
 
 def test_the_factor_of_nvfp4_is_multiplied_in(tmp_path, rng):
