@@ -76,7 +76,6 @@ Result<OutputFile> TensorWriter::fill(const OutputShard& shard, const std::strin
     DEQUANT_CHECK(out.reserve(shard.bytes));
   }
   DEQUANT_CHECK(out.write(shard.header));
-  DEQUANT_CHECK(done_.add(static_cast<int64_t>(shard.header.size())));
   out.leave(shard.bytes - out.size());
   const OffsetSink sink = sink_of(out);
   for (const OutputTensor& tensor : shard.tensors) {
@@ -85,17 +84,20 @@ Result<OutputFile> TensorWriter::fill(const OutputShard& shard, const std::strin
     if (status) status = write_padding(sink, tensor);
     DEQUANT_CHECK(explained(tensor, std::move(status)));
   }
+  {
+    const Stopwatch watch(stream_.phases, &Phases::flush);
+    DEQUANT_CHECK(out.flush());
+  }
+  // Counted last, so that the last call of progress comes after the long part of the flush.
+  DEQUANT_CHECK(done_.add(static_cast<int64_t>(shard.header.size())));
   return out;
 }
 
 Status TensorWriter::write(const OutputShard& shard, const std::string& path, Overwrite overwrite,
                            const std::function<Status()>& before) {
   DEQUANT_TRY(OutputFile out, fill(shard, path, overwrite));
+  if (before) DEQUANT_CHECK(before());
   const Stopwatch watch(stream_.phases, &Phases::flush);
-  if (before) {
-    DEQUANT_CHECK(out.flush());
-    DEQUANT_CHECK(before());
-  }
   return out.commit();
 }
 

@@ -43,7 +43,7 @@ class TensorWriter {
   TensorWriter(Sources& sources, const StreamOptions& stream, Done& done, AuditWriter* audit)
       : sources_(sources), stream_(stream), scatter_(stream_), done_(done), audit_(audit) {}
 
-  /// A file with all its bytes, which has no name yet. Fails with io, malformed or limit, and with
+  /// A file with all its bytes, flushed, which has no name yet. Fails with io, malformed or limit, and with
   /// the error of the caller's progress.
   Result<OutputFile> fill(const OutputShard& shard, const std::string& path, Overwrite overwrite);
 

@@ -162,7 +162,6 @@ class Writer : public dense::Job {
     std::vector<OutputFile> filled;
     for (size_t i = 0; i < files.size(); ++i) {
       DEQUANT_TRY(OutputFile out, tensors.fill(layout_.shards[i], files[i], options_.overwrite));
-      DEQUANT_CHECK(out.flush());
       filled.push_back(std::move(out));
     }
     DEQUANT_CHECK(parts_.check_unchanged());

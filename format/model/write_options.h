@@ -30,9 +30,9 @@ struct Selection {
 };
 
 /// Called with the bytes of output that are done and their total, on any thread, one call at a
-/// time. Both are 0 until writing begins. The last call, with done == total, comes before the
-/// output gets its name. An error ends the conversion, which returns the error and leaves no
-/// output.
+/// time. Both are 0 until writing begins. The last call, with done == total, comes when the last
+/// file of tensors is on the disk and has no name yet. An error ends the conversion, which returns
+/// the error and leaves no output.
 using Progress = std::function<Status(int64_t done, int64_t total)>;
 
 struct WriteOptions {

@@ -346,7 +346,11 @@ class Saver {
       return failure(ErrorCode::malformed, "{} changed while being read", escaped(model_.path));
     }
     DEQUANT_CHECK(model_.source.file().check_unchanged());
-    return advance(total_ - done_);  // the bytes around the tensors
+    {
+      const Stopwatch watch(options_.stream.phases, &Phases::flush);
+      DEQUANT_CHECK(out.flush());
+    }
+    return advance(total_ - done_);  // the bytes around the tensors: the last call of progress
   }
 
   /// Allocates disk space. Some file systems do so by writing zeros, which takes as long as

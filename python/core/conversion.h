@@ -38,9 +38,10 @@ class Conversion {
 
   /// Waits for the end of the conversion; meanwhile calls `progress` and handles signals. An
   /// exception of `progress` or of a signal handler stops the conversion, which then leaves no
-  /// file. So does one of the function that fetches bytes: this thread calls it with a list of
-  /// (path, begin, end), and it returns for each a range around it, (begin, end), all of which the
-  /// file then has. Raises the exception of an error.
+  /// file; that of a signal after the last call of `progress`, just before the output gets its
+  /// name, is too late for that. One of the function that fetches bytes stops it, too: this thread
+  /// calls it with a list of (path, begin, end), and it returns for each a range around it, (begin,
+  /// end), all of which the file then has. Raises the exception of an error.
   format::ConvertReport listen(nanobind::handle progress);
 
   /// The output of a conversion to memory that has ended; None of a dry run.

@@ -80,7 +80,8 @@ def convert(input: ModelSource, output: str | os.PathLike[str] | None = None, *,
                    that differ in them {"input": {...}, "output": {...}}
 
     An exception of progress(), and KeyboardInterrupt, stop the conversion and leave no file behind,
-    but for the complete files of an output folder, after which `resume` goes on.
+    but for the complete files of an output folder, after which `resume` goes on. KeyboardInterrupt
+    after the last call of progress() comes too late: the output is complete then.
 
     Raises FileExistsError, FileNotFoundError and other OSErrors; ValueError if the input is not a
     valid model; UnsupportedError. A node that cannot be folded stays in the model, and the report

@@ -11,13 +11,16 @@ import sys
 import threading
 import time
 
+import ml_dtypes
 import numpy as np
 import pytest
+import safetensors.numpy
 
 import dequant
 from model_support import CLI, shared_models
 
 import hostile_support as raw
+import interrupted
 from arithmetic import floats, random_codes
 from support import SCALE, TENSORS, X, ZERO, dq, initializer, linear, model, node, save, value
 
@@ -262,6 +265,43 @@ except KeyboardInterrupt:
     process.communicate(timeout=60)
     assert process.returncode == 77 and time.monotonic() - begin < 30
     assert sorted(os.listdir(tmp_path)) == ["m.onnx", "x"]
+
+
+#: What is written, and which of its flushes comes last before the name: a folder has a file that
+#: says what is written there, and is flushed itself after that.
+FLUSHES = {"onnx": ({}, 1), "data": ({"external_data": True}, 2), "safetensors": ({}, 1),
+           "folder": ({}, 3)}
+
+
+@pytest.mark.skipif(interrupted.COMPILER is None, reason="NO C COMPILER for the call that a signal "
+                                                         "comes to")
+@pytest.mark.parametrize("kind", FLUSHES)
+def test_ctrl_c_while_the_output_was_flushed_left_it(kind, large, tmp_path):
+    (options, flush), source = FLUSHES[kind], large
+    output = tmp_path / ("out.onnx" if kind in ("onnx", "data") else "out.safetensors")
+    if kind in ("safetensors", "folder"):
+        source = tmp_path / "in.safetensors"
+        safetensors.numpy.save_file({
+            "w.weight": np.ones((8, 8), ml_dtypes.float8_e4m3fn),
+            "w.weight_scale": np.ones((8, 1), np.float32)}, source)
+    if kind == "folder":
+        (tmp_path / "model").mkdir()
+        source = source.rename(tmp_path / "model/model.safetensors").parent
+        output = tmp_path / "out"
+    child = f"""
+import dequant
+try:
+    dequant.convert({str(source)!r}, {str(output)!r}, **{options!r})
+except KeyboardInterrupt:
+    raise SystemExit(77)
+"""
+    hit = tmp_path / "hit"
+    env = {**os.environ, "LD_PRELOAD": str(interrupted.build_shim(tmp_path)),
+           "FAULT_CALL": "fsync", "FAULT_AT": str(flush), "FAULT_FROM_START": "1",
+           "FAULT_HIT": str(hit), "FAULT_KILL": str(int(signal.SIGINT))}
+    done = subprocess.run([sys.executable, "-c", child], env=env, timeout=60, check=False)
+    assert hit.exists() and done.returncode == 77
+    assert list(tmp_path.glob("out*")) == []
 
 
 def test_names_that_are_no_utf8(tmp_path):
