@@ -99,7 +99,7 @@ def convert(input: ModelSource, output: str | os.PathLike[str] | None = None, *,
         return _convert_remote(
             input, output, dtype, overwrite=bool(overwrite), dry_run=bool(dry_run),
             threads=threads, mem=mem, progress=progress, storage_options=storage_options,
-            own=own_options({"keep-unknown": keep_unknown, "max-shard-size": max_shard_size,
+            own=own_options({"keep-unknown": bool(keep_unknown), "max-shard-size": max_shard_size,
                              "shards": shards, "others": None if others == "keep" else others,
                              "names": None if names == "gguf" else names}),
             options={"include": include, "exclude": exclude, "require_float": require_float})
@@ -114,8 +114,9 @@ def convert(input: ModelSource, output: str | os.PathLike[str] | None = None, *,
     if _is_negative(mem):
         raise ValueError(f"mem: {mem} is negative")
     own = own_options({
-        "assume-const": assume_const, "strip-qdq": strip_qdq, "external-data": external_data,
-        "no-checksum": not checksum, "keep-unknown": keep_unknown, "resume": resume,
+        "assume-const": bool(assume_const), "strip-qdq": bool(strip_qdq),
+        "external-data": bool(external_data), "no-checksum": not checksum,
+        "keep-unknown": bool(keep_unknown), "resume": bool(resume),
         "clip": None if clip == "needed" else clip, "others": None if others == "keep" else others,
         "max-shard-size": max_shard_size, "shards": shards,
         "names": None if names == "gguf" else names,

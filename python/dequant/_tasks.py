@@ -154,11 +154,11 @@ def plan(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
     Raises as convert() does, and UnsupportedError for an ONNX model without a data file.
     """
     own = own_options({
-        "keep-unknown": keep_unknown, "others": None if others == "keep" else others,
+        "keep-unknown": bool(keep_unknown), "others": None if others == "keep" else others,
         "max-shard-size": max_shard_size, "shards": shards,
-        "names": None if names == "gguf" else names, "assume-const": assume_const,
-        "strip-qdq": strip_qdq, "clip": None if clip == "needed" else clip,
-        "external-data": external_data, "no-checksum": not checksum})
+        "names": None if names == "gguf" else names, "assume-const": bool(assume_const),
+        "strip-qdq": bool(strip_qdq), "clip": None if clip == "needed" else clip,
+        "external-data": bool(external_data), "no-checksum": not checksum})
     conversion = conversion_of(input, own, task_size=task_size, include=include, exclude=exclude,
                                require_float=require_float)
     if is_url(input) or is_url(output):

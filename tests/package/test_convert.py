@@ -304,6 +304,18 @@ except KeyboardInterrupt:
     assert list(tmp_path.glob("out*")) == []
 
 
+@pytest.mark.parametrize("flag", ["assume_const", "strip_qdq", "external_data", "require_float",
+                                  "checksum", "overwrite"])
+def test_some_flags_were_no_truth_values_but_options_of_the_command(flag, source, tmp_path):
+    def wanted(value):
+        dequant.convert(source, tmp_path / "a.onnx", **{"overwrite": True, flag: value})
+        return (tmp_path / "a.onnx").read_bytes()
+    for value in (0, np.False_, np.bool_(1), 1):
+        if flag != "overwrite" or value:
+            assert wanted(value) == wanted(bool(value))
+    assert dequant.convert(source, **{"dry_run": True, flag: np.False_}).folded
+
+
 def test_names_that_are_no_utf8(tmp_path):
     node_of_bytes = raw.sub(1, raw.sub(1, "x"), raw.sub(1, "s"), raw.sub(2, b"\xff"),
                             raw.sub(4, "DequantizeLinear"))
