@@ -38,9 +38,11 @@ bool overlap(std::span<const std::byte> x, std::span<std::byte> y) {
          y.data() < x.data() + x.size();
 }
 
-/// `data` are the bytes of numbers of `element`; `shape` is a tuple.
+/// `data` are the bytes of numbers of `element`; `shape` is a tuple. `threads` is checked as
+/// everywhere; one thread converts.
 nb::object convert_floats(nb::handle element, nb::handle data, nb::tuple shape, nb::handle dtype,
-                          nb::handle out, nb::handle like) {
+                          nb::handle out, nb::handle threads, nb::handle like) {
+  (void)threads_of(threads);
   const Element from = *output_of("element", element);
   const Element to = output_of("dtype", dtype).value_or(Element::float32);
   const Tensor x("data", data);
@@ -65,7 +67,7 @@ nb::object convert_floats(nb::handle element, nb::handle data, nb::tuple shape, 
 
 void add_floats(nb::module_& core) {
   core.def("convert_floats", convert_floats, "element"_a, "data"_a, "shape"_a, "dtype"_a.none(),
-           "out"_a.none(), "like"_a.none());
+           "out"_a.none(), "threads"_a.none(), "like"_a.none());
 }
 
 }  // namespace dequant::python

@@ -42,9 +42,10 @@ def shape_of(parameter: str, shape: Any) -> tuple[int, ...]:
     return sizes
 
 
-def bytes_of(parameter: str, data: Any) -> Any:
+def bytes_of(parameter: str, data: Any, copies: bool = False) -> Any:
     """The memory of contiguous one-byte items as an array of one dimension, without a copy; of a
-    tensor on a device a dequant._device.View."""
+    tensor on a device a dequant._device.View. Items that are not contiguous are refused, unless
+    `copies` is True: then the array is a copy of them."""
     # torch does not export this dtype under its name: a view as uint8 has the same bytes.
     if str(getattr(data, "dtype", "")) == "torch.float4_e2m1fn_x2":
         data = data.view(sys.modules["torch"].uint8)
@@ -59,9 +60,9 @@ def bytes_of(parameter: str, data: Any) -> Any:
                       else (_array(parameter, data), None))
     if array.dtype.itemsize != 1 or array.dtype.hasobject:
         raise TypeError(f"{parameter}: items of one byte are wanted, not {element or array.dtype}")
-    if not array.flags.c_contiguous:
+    if not array.flags.c_contiguous and not copies:
         raise ValueError(f"{parameter}: packed bytes must be contiguous")
-    return array.reshape(-1).view(np.uint8)
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
 def adapt(name: str, value: Any, numbers: str | None = None

@@ -47,7 +47,7 @@ def dequantize(data: Any, type: Any, shape: Sequence[int] | int | None = None, *
     if kind in _FLOATS:
         if scale is not None:
             raise ValueError("scale: given for a tensor of floats, not of blocks")
-        return _convert(_FLOATS[kind], data, sizes, dtype, out, like)
+        return _convert(_FLOATS[kind], data, sizes, dtype, out, threads, like)
     tensors = {"data": data}
     if scale is not None:
         tensors["scale"] = _float32(scale)
@@ -79,7 +79,7 @@ def _float32(scale: Any) -> Any:
 
 
 def _convert(element: str, data: Any, shape: tuple[int, ...] | None, dtype: Any, out: Any,
-             like: str | None) -> Any:
+             threads: int | None, like: str | None) -> Any:
     """Floats that are stored as such, in an array of theirs or in bytes."""
     if _device.is_on_device(data):
         raise UnsupportedError(f"data: {element} on a device, where only blocks are dequantized; "
@@ -89,7 +89,8 @@ def _convert(element: str, data: Any, shape: tuple[int, ...] | None, dtype: Any,
         if found != element:
             raise TypeError(f"data: {found} where the type has {element}")
     else:
-        array = _arrays.bytes_of("data", data)
+        array = _arrays.bytes_of("data", data, copies=True)
         rows = np.shape(data) or array.shape
         stored = (*rows[:-1], rows[-1] * 8 // BITS[element])
-    return convert_floats(element, array, stored if shape is None else shape, dtype, out, like)
+    return convert_floats(element, array, stored if shape is None else shape, dtype, out, threads,
+                          like)

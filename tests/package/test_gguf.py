@@ -31,6 +31,27 @@ def test_bytes_may_come_in_any_buffer(blocks):
         same_bits(dequant.gguf.dequantize(given, "NVFP4", (3, 128)), want)
 
 
+@pytest.mark.parametrize("kind", ["F32", "F16", "BF16"])
+def test_bytes_of_floats_were_refused_unless_contiguous(kind, rng):
+    wide = rng.integers(0, 64, (4, 64), np.uint8)
+    backwards = memoryview(wide.reshape(-1))[::-1]
+    for given in (wide[::2], wide[:, :32], wide[:, ::-1], wide[:, ::2]):
+        same_bits(dequant.gguf.dequantize(given, kind),
+                  dequant.gguf.dequantize(given.copy(), kind))
+    same_bits(dequant.gguf.dequantize(backwards, kind),
+              dequant.gguf.dequantize(backwards.tobytes(), kind))
+
+
+@pytest.mark.parametrize("kind, size", [("F32", 4), ("F16", 2), ("BF16", 2), ("Q8_0", 34)])
+def test_threads_were_not_checked_for_floats(kind, size):
+    data = bytes(32 * size)
+    for threads, error in (("x", TypeError), (-1, ValueError), (1.5, TypeError), (True, TypeError)):
+        with pytest.raises(error, match="^threads: "):
+            dequant.gguf.dequantize(data, kind, threads=threads)
+    for threads in (None, 0, 1, np.int64(2)):
+        assert dequant.gguf.dequantize(data, kind, threads=threads).size >= 32
+
+
 def test_types_have_names_and_numbers(blocks):
     data, want = blocks
     for kind in ("NVFP4", 40, NVFP4, np.uint32(40)):
