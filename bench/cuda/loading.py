@@ -50,7 +50,7 @@ try:
     import device as devices
     import dequant.safetensors
     import memory
-    from dequant import _device_load
+    from dequant import _core, _device_load
     import safetensors.torch
     import schemes
     import torch
@@ -130,7 +130,8 @@ def ring(folder, a):
                          device=a.device)
     a.begin()
     for path in files:
-        _device_load.load_bytes(str(path), 0, target[:path.stat().st_size], a.threads)
+        source, size = _core.file_for_device(path)
+        _device_load.load_bytes(source, target[:size], a.threads)
 
 
 def allocating(folder, a):

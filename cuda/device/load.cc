@@ -9,7 +9,6 @@
 
 #include "cuda/device/upload.h"
 #include "dequant/block.h"
-#include "format/io/file.h"
 #include "format/model/code_bands.h"
 #include "format/model/ranges.h"
 #include "format/model/region_reader.h"
@@ -234,10 +233,10 @@ Status load(Ring& ring, const Plan& plan, RecipeReaders readers, std::span<std::
   return loading.check();
 }
 
-Status load_bytes(Ring& ring, const std::string& path, int64_t offset, std::span<std::byte> y,
+Status load_bytes(Ring& ring, const format::InputFile& file, int64_t offset, std::span<std::byte> y,
                   Stream stream, const Executor& executor) {
-  DEQUANT_TRY(const format::InputFile file, format::InputFile::open(path));
-  format::RegionReader reader(file, offset, Element::uint8, static_cast<int64_t>(y.size()), path);
+  format::RegionReader reader(file, offset, Element::uint8, static_cast<int64_t>(y.size()),
+                              file.name());
   return copy(ring, reader, y, stream, executor);
 }
 

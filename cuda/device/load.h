@@ -4,10 +4,10 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 
 #include "cuda/device/ring.h"
 #include "dequant/executor.h"
+#include "format/io/file.h"
 #include "format/model/model_file.h"
 
 namespace dequant::cuda {
@@ -26,8 +26,9 @@ Status load(Ring& ring, format::ModelFile& file, const format::DenseTensor& tens
 Status load(Ring& ring, const Plan& plan, format::RecipeReaders readers, std::span<std::byte> y,
             Stream stream, const Executor& executor);
 
-/// Copies bytes of a file from `offset` on to `y`, as load() does.
-Status load_bytes(Ring& ring, const std::string& path, int64_t offset, std::span<std::byte> y,
+/// Copies bytes of a file from `offset` on to `y`, as load() does. Fails with malformed where the
+/// file changed since it was opened.
+Status load_bytes(Ring& ring, const format::InputFile& file, int64_t offset, std::span<std::byte> y,
                   Stream stream, const Executor& executor);
 
 }  // namespace dequant::cuda

@@ -62,6 +62,15 @@ Headline CheckpointFile::headline() const {
                       files == 1 ? "" : "s")};
 }
 
+/// A folder has none: its files may have different ones.
+bool CheckpointFile::visit_metadata(
+    const std::function<void(std::string_view key, std::string_view text)>& visitor) const {
+  if (shards_->is_folder()) return false;
+  const safetensors::Header& header = shards_->files().front().header;
+  for (const safetensors::MetadataPair& pair : header.metadata()) visitor(pair.key(), pair.value());
+  return header.has_metadata();
+}
+
 StoredTensor CheckpointFile::stored_tensor(const Part& part, Shape shape) const {
   std::optional<Location> location;
   if (part.entry != nullptr && part.computed == nullptr) {

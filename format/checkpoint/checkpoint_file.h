@@ -21,6 +21,8 @@ class CheckpointFile : public ModelFile {
 
   nlohmann::ordered_json facts() const override;
   Headline headline() const override;
+  bool visit_metadata(const std::function<void(std::string_view key, std::string_view text)>&
+                          visitor) const override;
   Status visit(const TensorVisitor& visitor) override;
   Status visit_floats(const TensorVisitor& visitor) override;
   Status visit_rest(const std::function<Status(const RestTensor&)>& visitor) const override;

@@ -65,6 +65,13 @@ class ModelFile {
   virtual Headline headline() const = 0;
   /// What the file says of itself, a line each: keys and values of metadata. Mostly nothing.
   virtual std::vector<Headline> details() const { return {}; }
+  /// Calls the visitor for each key and text of the metadata that a file of the format safetensors
+  /// has for programs. Returns whether the model is such a file, and has metadata.
+  virtual bool visit_metadata(
+      const std::function<void(std::string_view key, std::string_view text)>& visitor) const {
+    (void)visitor;
+    return false;
+  }
 
   /// Calls the visitor for each tensor that a recipe computes and for each tensor that stays
   /// quantized, in the order of the file. Keeps none in memory: there may be very many. Tensors

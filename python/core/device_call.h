@@ -8,6 +8,7 @@
 
 #include "dequant/plan.h"
 #include "dequant/version.h"
+#include "format/io/file.h"
 #include "format/model/extract.h"
 
 namespace dequant::python {
@@ -32,6 +33,16 @@ struct DeviceTensor {
 
   std::shared_ptr<format::Extractor> extractor;
   format::DenseTensor tensor;
+};
+
+/// Bytes of an open file.
+struct DeviceBytes {
+  static constexpr const char* kName = "dequant.DeviceBytes " DEQUANT_VERSION;
+
+  std::shared_ptr<const void> owner;  ///< keeps the file open
+  const format::InputFile* file = nullptr;
+  int64_t offset = 0;
+  int64_t size = 0;
 };
 
 }  // namespace dequant::python

@@ -11,6 +11,7 @@
 #include "format/model/plan_words.h"
 #include "python/core/call.h"
 #include "python/core/device_call.h"
+#include "python/core/kept.h"
 #include "python/core/numpy.h"
 #include "python/core/unlocked.h"
 
@@ -76,19 +77,27 @@ class ModelFile {
     return out;
   }
 
-  /// Tensors that the float model has as they are stored: name, type as the format spells it,
-  /// shape, file, offset in the file, bytes.
-  nb::list kept() const {
-    nb::list out;
-    const auto extractor = opened();
-    const auto add = [&](const format::RestTensor& t) -> Status {
-      if (!t.dropped.empty()) return {};
-      out.append(nb::make_tuple(to_text(t.name), to_text(t.type), to_tuple(t.shape),
-                                to_text(t.location.file), t.location.offset, t.bytes));
-      return {};
+  /// The texts that a safetensors file has as metadata; None where it has none, and of all other
+  /// models.
+  nb::object metadata() const {
+    nb::dict out;
+    const auto add = [&out](std::string_view key, std::string_view text) {
+      out[to_text(key)] = to_text(text);
     };
-    if (const Status status = extractor->file().visit_rest(add); !status) raise(status.error());
-    return out;
+    return opened()->file().visit_metadata(add) ? nb::object(out) : nb::none();
+  }
+
+  nb::list kept() const { return kept_of(*opened()).facts(); }
+
+  nb::object read_kept(size_t index) const {
+    const auto extractor = opened();
+    return kept_of(*extractor).read(index);
+  }
+
+  nb::object kept_for_device(size_t index) const {
+    auto extractor = opened();
+    const KeptTensors& kept = kept_of(*extractor);
+    return kept.for_device(index, std::move(extractor));
   }
 
   size_t find(nb::handle name) const {
@@ -153,6 +162,13 @@ class ModelFile {
   }
 
  private:
+  /// Found when they are first asked for: most callers never do.
+  const KeptTensors& kept_of(const Extractor& extractor) const {
+    const std::lock_guard lock(mutex_);
+    if (!kept_) kept_.emplace(extractor);
+    return *kept_;
+  }
+
   std::shared_ptr<Extractor> opened() const {
     const std::lock_guard lock(mutex_);
     if (extractor_) return extractor_;
@@ -169,20 +185,15 @@ class ModelFile {
   static nb::object read(Extractor& extractor, const StoredTensor& tensor) {
     const TensorType& type = tensor.type;
     const int64_t bytes = checked(packed_bytes(type.element, checked(element_count(type.shape))));
-    const nb::object array = nb::module_::import_("numpy").attr("empty")(bytes, "uint8");
-    Exported memory;
-    if (!memory.get(array, PyBUF_WRITABLE)) throw nb::type_error("numpy made no buffer");
-    Status status;
-    {
-      const Unlocked unlocked;
-      status = format::read(extractor.file(), tensor, memory.bytes());
-    }
-    if (!status) raise(status.error());
+    const nb::object array = filled_array(bytes, [&](std::span<std::byte> memory) {
+      return format::read(extractor.file(), tensor, memory);
+    });
     return nb::make_tuple(array, to_str(type.element), to_tuple(type.shape));
   }
 
   mutable std::mutex mutex_;
   std::shared_ptr<Extractor> extractor_;
+  mutable std::optional<KeptTensors> kept_;  ///< of extractor_
 };
 
 }  // namespace
@@ -235,7 +246,10 @@ void add_model(nb::module_& core) {
            "names"_a, "keep_unknown"_a)
       .def_prop_ro("format", &ModelFile::format)
       .def("tensors", &ModelFile::tensors)
+      .def("metadata", &ModelFile::metadata)
       .def("kept", &ModelFile::kept)
+      .def("read_kept", &ModelFile::read_kept, "index"_a)
+      .def("kept_for_device", &ModelFile::kept_for_device, "index"_a)
       .def("find", &ModelFile::find, "name"_a)
       .def("dequantize", &ModelFile::dequantize, "index"_a, "dtype"_a.none(), "out"_a.none(),
            "threads"_a.none(), "like"_a.none())
@@ -245,6 +259,7 @@ void add_model(nb::module_& core) {
       .def("zero_point", &ModelFile::zero_point, "index"_a)
       .def("close", &ModelFile::close)
       .def_prop_ro("closed", &ModelFile::closed);
+  core.def("file_for_device", file_for_device, "path"_a);
 }
 
 }  // namespace dequant::python

@@ -1,6 +1,5 @@
-// Loader: tensors of open model files, and bytes of files, in memory of a device.
+// Loader: tensors of open model files, and bytes of open files, in memory of a device.
 #include <memory>
-#include <string>
 
 #include "cuda/device/load.h"
 #include "dequant/executor.h"
@@ -33,24 +32,32 @@ class Loader {
 
   /// Computes the tensor of a DeviceTensor into memory of the device.
   void load(nb::handle capsule, uintptr_t y, size_t bytes, uintptr_t stream, int threads) {
-    const auto* given =
-        static_cast<const DeviceTensor*>(PyCapsule_GetPointer(capsule.ptr(), DeviceTensor::kName));
-    if (given == nullptr) throw nb::python_error();
+    const auto* given = held<DeviceTensor>(capsule);
     run(threads, [&](const Executor& executor) {
       return cuda::load(*ring_, given->extractor->file(), given->tensor, memory(y, bytes),
                         stream_of(stream), executor);
     });
   }
 
-  void load_bytes(const nb::bytes& path, int64_t offset, uintptr_t y, size_t bytes,
-                  uintptr_t stream, int threads) {
-    const std::string name(path.c_str(), path.size());
+  /// Copies the bytes of a DeviceBytes into memory of the device, which has room for just these.
+  void load_bytes(nb::handle capsule, uintptr_t y, size_t bytes, uintptr_t stream, int threads) {
+    const auto* given = held<DeviceBytes>(capsule);
+    if (bytes != static_cast<size_t>(given->size)) throw nb::value_error("y: another size");
     run(threads, [&](const Executor& executor) {
-      return cuda::load_bytes(*ring_, name, offset, memory(y, bytes), stream_of(stream), executor);
+      return cuda::load_bytes(*ring_, *given->file, given->offset, memory(y, bytes),
+                              stream_of(stream), executor);
     });
   }
 
  private:
+  /// What a capsule of dequant._core holds. Raises ValueError for any other object.
+  template <class T>
+  static const T* held(nb::handle capsule) {
+    const void* const given = PyCapsule_GetPointer(capsule.ptr(), T::kName);
+    if (given == nullptr) throw nb::python_error();
+    return static_cast<const T*>(given);
+  }
+
   static std::span<std::byte> memory(uintptr_t address, size_t bytes) {
     return {reinterpret_cast<std::byte*>(address), bytes};
   }
@@ -77,7 +84,7 @@ void add_loader(nb::module_& m) {
   nb::class_<Loader>(m, "Loader")
       .def(nb::init<int, size_t, size_t>(), "device"_a, "slots"_a, "slot_bytes"_a)
       .def("load", &Loader::load, "tensor"_a, "y"_a, "bytes"_a, "stream"_a, "threads"_a)
-      .def("load_bytes", &Loader::load_bytes, "path"_a, "offset"_a, "y"_a, "bytes"_a, "stream"_a,
+      .def("load_bytes", &Loader::load_bytes, "source"_a, "y"_a, "bytes"_a, "stream"_a,
            "threads"_a);
 }
 

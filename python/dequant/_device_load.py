@@ -5,7 +5,6 @@ from __future__ import annotations
 import concurrent.futures
 import importlib
 import importlib.util
-import os
 import threading
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -98,12 +97,13 @@ def load(file: ModelFile, index: int, dtype: str, shape: tuple[int, ...], wanted
     return result.finish()
 
 
-def load_bytes(path: str, offset: int, tensor: Any, threads: int | None) -> None:
-    """Bytes of a file into a contiguous tensor of torch."""
+def load_bytes(source: Any, tensor: Any, threads: int | None) -> None:
+    """Bytes of an open file, a capsule of the core, into a contiguous tensor of torch of just that
+    size."""
     torch = importlib.import_module("torch")
     device = tensor.device.index
     stream = torch.cuda.current_stream(device).cuda_stream
-    _loader_of(device).load_bytes(os.fsencode(path), offset, tensor.data_ptr(),
+    _loader_of(device).load_bytes(source, tensor.data_ptr(),
                                   tensor.numel() * tensor.element_size(), stream,
                                   threads_of(threads))
 

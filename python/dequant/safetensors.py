@@ -12,7 +12,6 @@ they are stored. A loader that imports safe_open or load_file from here reads bo
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable
 from typing import Any
@@ -38,7 +37,8 @@ _DTYPES = {
 _STORED = {"float32": "F32", "float16": "F16", "bfloat16": "BF16"}
 _FRAMEWORKS = {"np": "np", "numpy": "np", "pt": "pt", "torch": "pt", "pytorch": "pt"}
 
-_Kept = tuple[str, str, tuple[int, ...], str, int, int]
+#: Index in the file's kept(), type, shape.
+_Kept = tuple[int, str, tuple[int, ...]]
 
 
 class safe_open:
@@ -54,8 +54,9 @@ class safe_open:
     keep_unknown  True: tensors that are quantized in an unknown way come as they are stored
 
     Raises OSError if a file cannot be read, ValueError if it is malformed, and UnsupportedError if
-    a tensor is quantized in an unknown way, unless `keep_unknown` is True. After the `with` block
-    all functions raise ValueError.
+    a tensor is quantized in an unknown way, unless `keep_unknown` is True. All tensors are those of
+    the files that were opened, whatever the path leads to later; a file that has changed since is a
+    ValueError. After the `with` block all functions raise ValueError.
     """
 
     def __init__(self, filename: str | os.PathLike[str], framework: str, device: Any = "cpu", *,
@@ -76,7 +77,10 @@ class safe_open:
             self._model.close()
             raise ValueError(f"{self._path}: is of format {format_name}, not safetensors")
         self._dense = {tensor.name: tensor for tensor in self._model.tensors}
-        self._kept: dict[str, _Kept] = {kept[0]: kept for kept in self._model._file.kept()}
+        self._kept: dict[str, _Kept] = {
+            name: (i, dtype, shape)
+            for i, (name, dtype, shape) in enumerate(self._model._file.kept())}
+        self._metadata = self._model._file.metadata()
 
     def __enter__(self) -> safe_open:
         return self
@@ -97,19 +101,14 @@ class safe_open:
     def metadata(self) -> dict[str, str] | None:
         """The metadata of a file; None for a folder, or if the file has none."""
         self._check_open()
-        if os.path.isdir(self._path):
-            return None
-        with open(self._path, "rb") as file:
-            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-        found: dict[str, str] | None = header.get("__metadata__")
-        return found
+        return None if self._metadata is None else dict(self._metadata)
 
     def get_tensor(self, name: str) -> Any:
         """A tensor, dense. Raises KeyError for an unknown name."""
         self._check_open()
         if name in self._dense:
             return self._computed(self._dense[name])
-        return self._stored(self._kept_of(name))
+        return self._stored(name, *self._kept_of(name))
 
     def get_tensors(self, names: Iterable[str] | None = None) -> dict[str, Any]:
         """Name -> tensor, for these names; None: for all, in the order of offset_keys()."""
@@ -151,27 +150,21 @@ class safe_open:
         out = tensor.to_numpy(self._dtype, threads=self._threads, like=self._like())
         return out.to(self._device) if self._framework == "pt" else out
 
-    def _stored(self, kept: _Kept) -> Any:
-        name, dtype, shape, file, offset, size = kept
+    def _stored(self, name: str, index: int, dtype: str, shape: tuple[int, ...]) -> Any:
         if dtype not in _DTYPES:
             raise ValueError(f"{name}: numpy and torch have no type {dtype}")
-        path = os.path.join(self._path, file) if os.path.isdir(self._path) else self._path
         in_numpy, in_torch = _DTYPES[dtype]
         if self._loads_there():
             import torch
             out = torch.empty(shape, dtype=getattr(torch, in_torch), device=self._device)
-            _device_load.load_bytes(path, offset, out, self._threads)
+            _device_load.load_bytes(self._model._file.kept_for_device(index), out, self._threads)
             return out
-        data = bytearray(size)
-        with open(path, "rb") as stream:
-            stream.seek(offset)
-            if stream.readinto(data) != size:
-                raise ValueError(f"{path}: the file has become shorter")
+        data = self._model._file.read_kept(index)
         if self._framework == "np":
-            return np.frombuffer(data, _numpy_dtype(in_numpy)).reshape(shape)
+            return data.view(_numpy_dtype(in_numpy)).reshape(shape)
         import torch
         wanted = getattr(torch, in_torch)
-        if size == 0:
+        if data.size == 0:
             return torch.empty(shape, dtype=wanted, device=self._device)
         return torch.frombuffer(data, dtype=wanted).reshape(shape).to(self._device)
 

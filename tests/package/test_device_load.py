@@ -252,11 +252,45 @@ def test_tensors_side_by_side_are_on_the_stream_of_the_caller(cuda, small_ring, 
         assert thread is not threading.current_thread() and stream == 112
 
 
-def test_a_file_that_is_gone_is_not_found(host, small_ring, fake_torch, checkpoint):
+def test_tensors_came_from_the_file_that_has_the_path_later(cuda, small_ring, fake_torch,
+                                                            checkpoint):
+    wanted = load_file(checkpoint, framework="np")
+    for replace in (True, False):
+        copy, other = checkpoint.with_name("copy.safetensors"), checkpoint.with_name("other")
+        shutil.copyfile(checkpoint, copy)
+        with safe_open(copy, "pt", "cuda") as file:
+            if replace:
+                safetensors.numpy.save_file({**wanted, "norm": wanted["norm"] + 1}, other)
+                os.replace(other, copy)
+            else:
+                os.remove(copy)
+            for name in ("norm", "w.weight"):
+                assert_same(values(file.get_tensor(name), cuda), wanted[name])
+            source = file._model._file.kept_for_device(0)
+        assert type(source).__name__ == "PyCapsule"  # which keeps the file open
+
+
+def test_a_stored_tensor_of_a_file_that_changed_was_given(cuda, small_ring, fake_torch, checkpoint):
     with safe_open(checkpoint, "pt", "cuda") as file:
-        os.remove(checkpoint)
-        with pytest.raises(FileNotFoundError, match="model.safetensors"):
-            file.get_tensor("norm")
+        time = os.stat(checkpoint).st_mtime_ns + 10**9
+        os.utime(checkpoint, ns=(time, time))
+        for name in ("norm", "w.weight"):
+            with pytest.raises(ValueError, match="model.safetensors changed"):
+                file.get_tensor(name)
+
+
+def test_bytes_go_to_memory_of_their_size_alone(cuda, small_ring, fake_torch, checkpoint):
+    with safe_open(checkpoint, "pt", "cuda") as file:
+        for index in (0, 1):
+            source, target = file._model._file.kept_for_device(index), fake_torch.empty(
+                (1, 9), np.dtype(np.uint8), "cuda")
+            with pytest.raises(ValueError, match="^y: another size"):
+                _device_load.load_bytes(source, target, None)
+        with pytest.raises(IndexError):
+            file._model._file.kept_for_device(4)
+    for wrong in ("x", dequant.open(checkpoint)._file.for_device(0, None)):
+        with pytest.raises(ValueError, match="PyCapsule"):
+            _device_load.load_bytes(wrong, target, None)
 
 
 def test_failures_of_the_device_leave_nothing(host, cuda, small_ring, checkpoint):

@@ -1,5 +1,9 @@
 """dequant.safetensors beside the safetensors package."""
 
+import json
+import os
+import struct
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -119,6 +123,71 @@ def test_a_folder_reads_as_one_file(tmp_path, quantized):
     np.testing.assert_array_equal(tensors["w.weight"], CODES.astype(np.float32) * SCALE)
     with safe_open(folder, "np") as file:
         assert file.metadata() is None and file.offset_keys() == ["w.weight", "norm"]
+
+
+def test_an_index_gave_its_own_text_as_weights(tmp_path):
+    shards = {f"model-0000{i}-of-00002.safetensors":
+              {f"{i}.weight": CODES, f"{i}.weight_scale": SCALE, f"{i}.norm": PLAIN["b"] + i}
+              for i in (1, 2)}
+    for file, tensors in shards.items():
+        safetensors.numpy.save_file(tensors, tmp_path / file, {"who": file})
+    index = tmp_path / "model.safetensors.index.json"
+    index.write_text(json.dumps({"metadata": {"total_size": 1}, "weight_map": {
+        name: file for file, tensors in shards.items() for name in tensors}}, indent=2))
+    found = load_file(index, framework="np")
+    assert list(found) == ["1.weight", "2.weight", "1.norm", "2.norm"]
+    for i in (1, 2):
+        np.testing.assert_array_equal(found[f"{i}.norm"], PLAIN["b"] + i)
+        np.testing.assert_array_equal(found[f"{i}.weight"], CODES.astype(np.float32) * SCALE)
+    with safe_open(index, "np") as file:
+        assert file.metadata() is None
+
+
+def with_header(path, header, data=b""):
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+    return path
+
+
+@pytest.mark.parametrize("header", [{}, {"__metadata__": {}}, {"__metadata__": None},
+                                    {"__metadata__": {"\U0001f600": "\x7f", "": "x"}}])
+def test_metadata_are_those_that_the_package_reads(header, tmp_path):
+    path = with_header(tmp_path / "m.safetensors", header)
+    with safe_open(path, "np") as ours, safetensors.safe_open(path, "np") as theirs:
+        assert ours.metadata() == theirs.metadata()
+        if ours.metadata() is not None:
+            ours.metadata()["new"] = "text"  # of the caller alone
+            assert ours.metadata() == theirs.metadata()
+
+
+@pytest.mark.parametrize("moves", ["replaced", "removed", "another folder"])
+def test_tensors_came_from_the_file_that_has_the_path_later(moves, tmp_path, monkeypatch):
+    for i, folder in enumerate(("a", "b")):
+        (tmp_path / folder).mkdir()
+        safetensors.numpy.save_file({"w.weight": CODES, "w.weight_scale": SCALE,
+                                     "norm": PLAIN["b"] + i}, tmp_path / folder / "m.safetensors",
+                                    {"who": folder})
+    monkeypatch.chdir(tmp_path / "a")
+    with safe_open("m.safetensors", "np") as file:
+        if moves == "replaced":
+            os.replace("../b/m.safetensors", "m.safetensors")
+        elif moves == "removed":
+            os.remove("m.safetensors")
+        else:
+            os.chdir("../b")
+        np.testing.assert_array_equal(file.get_tensor("norm"), PLAIN["b"])
+        np.testing.assert_array_equal(file.get_tensor("w.weight"),
+                                      CODES.astype(np.float32) * SCALE)
+        assert file.metadata() == {"who": "a"}
+
+
+@pytest.mark.parametrize("name", ["norm", "w.weight"])
+def test_a_stored_tensor_of_a_file_that_changed_was_given(name, quantized):
+    with safe_open(quantized, "np") as file:
+        time = os.stat(quantized).st_mtime_ns + 10**9
+        os.utime(quantized, ns=(time, time))
+        with pytest.raises(ValueError, match=r"quantized\.safetensors changed"):
+            file.get_tensor(name)
 
 
 def test_convert_writes_what_safe_open_reads(tmp_path, quantized):
