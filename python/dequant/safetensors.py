@@ -19,21 +19,21 @@ from typing import Any
 import numpy as np
 
 from . import _device_load
+from ._dtypes import element_of
 from ._model import Model, Tensor, open as _open
 
 __all__ = ["load_file", "safe_open"]
 
-#: Type as a file spells it -> the name of numpy, ml_dtypes, and (if it differs) torch.
+#: Type as a file spells it -> its name in numpy or ml_dtypes, and in torch.
 _DTYPES = {
-    "BOOL": ("bool", "bool"), "U8": ("uint8", "uint8"), "I8": ("int8", "int8"),
-    "U16": ("uint16", "uint16"), "I16": ("int16", "int16"), "U32": ("uint32", "uint32"),
-    "I32": ("int32", "int32"), "U64": ("uint64", "uint64"), "I64": ("int64", "int64"),
-    "F16": ("float16", "float16"), "BF16": ("bfloat16", "bfloat16"),
-    "F32": ("float32", "float32"), "F64": ("float64", "float64"),
-    "C64": ("complex64", "complex64"),
-    "F8_E4M3": ("float8_e4m3fn", "float8_e4m3fn"), "F8_E5M2": ("float8_e5m2", "float8_e5m2"),
-    "F8_E8M0": ("float8_e8m0fnu", "float8_e8m0fnu"),
+    "BOOL": "bool", "U8": "uint8", "I8": "int8", "U16": "uint16", "I16": "int16", "U32": "uint32",
+    "I32": "int32", "U64": "uint64", "I64": "int64", "F16": "float16", "BF16": "bfloat16",
+    "F32": "float32", "F64": "float64", "C64": "complex64", "F8_E4M3": "float8_e4m3fn",
+    "F8_E5M2": "float8_e5m2", "F8_E8M0": "float8_e8m0fnu", "F8_E4M3FNUZ": "float8_e4m3fnuz",
+    "F8_E5M2FNUZ": "float8_e5m2fnuz",
 }
+#: Two codes of F4 in an element, as in the file. The arrays of ml_dtypes have one code in a byte.
+_TORCH_F4 = "float4_e2m1fn_x2"
 _STORED = {"float32": "F32", "float16": "F16", "bfloat16": "BF16"}
 _FRAMEWORKS = {"np": "np", "numpy": "np", "pt": "pt", "torch": "pt", "pytorch": "pt"}
 
@@ -69,7 +69,7 @@ class safe_open:
             raise ValueError(f"device: arrays of numpy are on the cpu, not on {device}")
         self._path = os.fspath(filename)
         self._device = device
-        self._dtype = dtype
+        self._dtype = None if dtype is None else _output_of(dtype)
         self._threads = threads
         self._model: Model = _open(filename, keep_unknown=keep_unknown)
         if self._model.format != "safetensors":
@@ -147,23 +147,24 @@ class safe_open:
     def _computed(self, tensor: Tensor) -> Any:
         if self._loads_there():
             return tensor.to_device(self._device, self._dtype, threads=self._threads)
+        if self._framework == "np":
+            _numpy_dtype(tensor.name, self._dtype or tensor.dtype)  # bits are no numbers
         out = tensor.to_numpy(self._dtype, threads=self._threads, like=self._like())
         return out.to(self._device) if self._framework == "pt" else out
 
     def _stored(self, name: str, index: int, dtype: str, shape: tuple[int, ...]) -> Any:
-        if dtype not in _DTYPES:
-            raise ValueError(f"{name}: numpy and torch have no type {dtype}")
-        in_numpy, in_torch = _DTYPES[dtype]
+        if self._framework == "np":
+            if dtype not in _DTYPES:
+                raise ValueError(f"{name}: numpy has no dtype for {dtype}")
+            in_numpy = _numpy_dtype(name, _DTYPES[dtype])
+            return self._model._file.read_kept(index).view(in_numpy).reshape(shape)
+        wanted, shape = _torch_dtype(name, dtype, shape)
+        import torch
         if self._loads_there():
-            import torch
-            out = torch.empty(shape, dtype=getattr(torch, in_torch), device=self._device)
+            out = torch.empty(shape, dtype=wanted, device=self._device)
             _device_load.load_bytes(self._model._file.kept_for_device(index), out, self._threads)
             return out
         data = self._model._file.read_kept(index)
-        if self._framework == "np":
-            return data.view(_numpy_dtype(in_numpy)).reshape(shape)
-        import torch
-        wanted = getattr(torch, in_torch)
         if data.size == 0:
             return torch.empty(shape, dtype=wanted, device=self._device)
         return torch.frombuffer(data, dtype=wanted).reshape(shape).to(self._device)
@@ -174,8 +175,7 @@ class safe_open:
     def _type(self, name: str) -> str:
         if name not in self._dense:
             return self._kept[name][1]
-        wanted = self._dense[name].dtype if self._dtype is None else str(self._dtype)
-        return _STORED[wanted.rpartition(".")[2]]
+        return _STORED[self._dtype or self._dense[name].dtype]
 
 
 class Slice:
@@ -206,12 +206,35 @@ def load_file(filename: str | os.PathLike[str], device: Any = "cpu", *, framewor
         return file.get_tensors()
 
 
-def _numpy_dtype(name: str) -> np.dtype[Any]:
+def _output_of(dtype: Any) -> str:
+    name = element_of("dtype", dtype)
+    if name not in _STORED:
+        raise TypeError(f"dtype: {name} is none of {', '.join(_STORED)}")
+    return name
+
+
+def _numpy_dtype(tensor: str, name: str) -> np.dtype[Any]:
     if hasattr(np, name):
         return np.dtype(name)
     try:
         import ml_dtypes
     except ImportError:
-        raise ValueError(f"numpy has no dtype {name}; with the package ml_dtypes it has") from None
+        raise ValueError(f"{tensor}: numpy has no dtype {name}; with the package ml_dtypes it has"
+                         ) from None
     found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
     return found
+
+
+def _torch_dtype(tensor: str, dtype: str, shape: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
+    """The dtype of torch for a type as files spell it, and the shape of elements of that."""
+    import torch
+    name = _TORCH_F4 if dtype == "F4" else _DTYPES.get(dtype, "")
+    wanted = getattr(torch, name, None)
+    if wanted is None:
+        raise ValueError(f"{tensor}: this torch has no dtype for {dtype}")
+    if dtype != "F4":
+        return wanted, shape
+    if shape[-1] % 2 != 0:
+        raise ValueError(f"{tensor}: F4 of shape {list(shape)}, and torch has two codes in an "
+                         "element of the last dimension")
+    return wanted, (*shape[:-1], shape[-1] // 2)

@@ -190,6 +190,72 @@ def test_a_stored_tensor_of_a_file_that_changed_was_given(name, quantized):
             file.get_tensor(name)
 
 
+TYPES = {"F8_E4M3FNUZ": "float8_e4m3fnuz", "F8_E5M2FNUZ": "float8_e5m2fnuz",
+         "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2", "F8_E8M0": "float8_e8m0fnu",
+         "F4": "float4_e2m1fn_x2"}
+
+
+def stored(tmp_path, dtype, shape=(4, 6)):
+    """A file of 24 codes, and their bytes."""
+    data = bytes(range(12 if dtype == "F4" else 24))
+    return with_header(tmp_path / "m.safetensors", {"x": {
+        "dtype": dtype, "shape": list(shape), "data_offsets": [0, len(data)]}}, data), data
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_codes_of_types_that_numpy_lacks_did_not_come_as_they_are_stored(dtype, tmp_path):
+    path, data = stored(tmp_path, dtype)
+    with safe_open(path, "np", keep_unknown=True) as file:
+        assert (file.get_slice("x").get_dtype(), file.get_slice("x").get_shape()) == (dtype, [4, 6])
+        if dtype == "F4":
+            with pytest.raises(ValueError, match="^x: numpy has no dtype for F4"):
+                file.get_tensor("x")
+            return
+        found = file.get_tensor("x")
+    assert found.dtype == getattr(ml_dtypes, TYPES[dtype]) and found.shape == (4, 6)
+    assert found.tobytes() == data
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_torch_has_all_codes_as_they_are_stored(dtype, tmp_path, torch):
+    path, data = stored(tmp_path, dtype)
+    with safe_open(path, "pt", keep_unknown=True) as ours, \
+            safetensors.safe_open(path, "pt") as theirs:
+        found, wanted = ours.get_tensor("x"), theirs.get_tensor("x")
+        assert ours.get_slice("x").get_shape() == theirs.get_slice("x").get_shape()
+    assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+    assert found.view(torch.uint8).numpy().tobytes() == data
+    path, _ = stored(tmp_path, "F4", (8, 3))
+    with safe_open(path, "pt", keep_unknown=True) as file, \
+            pytest.raises(ValueError, match=r"^x: F4 of shape \[8, 3\], and torch has two codes"):
+        file.get_tensor("x")
+
+
+@pytest.mark.parametrize("dtype", ["F6_E2M3", "F6_E3M2"])
+def test_codes_of_six_bits_are_of_no_dtype(dtype, tmp_path):
+    path = with_header(tmp_path / "m.safetensors", {"x": {
+        "dtype": dtype, "shape": [4], "data_offsets": [0, 3]}}, b"abc")
+    with safe_open(path, "np", keep_unknown=True) as file, \
+            pytest.raises(ValueError, match=f"^x: numpy has no dtype for {dtype}"):
+        file.get_tensor("x")
+
+
+@pytest.mark.parametrize("dtype, name", [
+    ("f2", "F16"), ("half", "F16"), (np.float16, "F16"), (np.dtype("float32"), "F32"),
+    (ml_dtypes.bfloat16, "BF16"), ("bfloat16", "BF16"), (None, "F32")])
+def test_the_type_of_a_slice_was_a_key_error_for_types_of_numpy(dtype, name, quantized):
+    with safe_open(quantized, "np", dtype=dtype) as file:
+        assert file.get_slice("w.weight").get_dtype() == name
+        wanted = {"F16": np.float16, "F32": np.float32, "BF16": ml_dtypes.bfloat16}[name]
+        assert file.get_tensor("w.weight").dtype == wanted
+
+
+@pytest.mark.parametrize("dtype", ["float64", "torch.float16", "int8", 3, np.int32])
+def test_a_wrong_dtype_was_not_refused_when_the_file_was_opened(dtype, quantized):
+    with pytest.raises(TypeError, match="^dtype: "):
+        safe_open(quantized, "np", dtype=dtype)
+
+
 def test_convert_writes_what_safe_open_reads(tmp_path, quantized):
     folder, out = tmp_path / "folder", tmp_path / "out"
     folder.mkdir()

@@ -3,6 +3,7 @@
 import ml_dtypes
 import numpy as np
 import pytest
+import safetensors.numpy
 
 import dequant
 from model_support import CLI  # noqa: F401  which says where support is found
@@ -65,6 +66,29 @@ print(dequant.diff(tensor, np.asarray(tensor) + np.float32(0.5)).to_dict())
     assert program(text, path).strip() == repr(reference)
     with dequant.open(path) as model:
         assert dequant.diff(model, {"y": expected}).exact
+
+
+def test_a_dequantized_tensor_of_safetensors_came_as_bits(tmp_path):
+    """A stored one raised ValueError, as both do."""
+    file = tmp_path / "m.safetensors"
+    safetensors.numpy.save_file({
+        "w.weight": np.ones((2, 2), ml_dtypes.float8_e4m3fn),
+        "w.weight_scale": np.ones((2, 1), ml_dtypes.bfloat16), "norm": np.ones(2, np.float32),
+        "half": np.ones(2, ml_dtypes.bfloat16)}, file)
+    text = HIDE + """
+from dequant.safetensors import safe_open
+with safe_open(sys.argv[1], "np") as file:
+    for name in file.keys():
+        try:
+            print(name, file.get_tensor(name).dtype)
+        except ValueError as error:
+            print(error)
+with safe_open(sys.argv[1], "np", dtype="float16") as file:
+    print(file.get_tensor("w.weight").dtype)
+"""
+    reason = "numpy has no dtype bfloat16; with the package ml_dtypes it has"
+    assert program(text, file).splitlines() == [
+        f"half: {reason}", "norm float32", f"w.weight: {reason}", "float16"]
 
 
 def test_plain_arrays_of_uint16_are_still_refused(path):
