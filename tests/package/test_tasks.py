@@ -128,6 +128,14 @@ def test_an_onnx_model(tmp_path):
         dequant.plan(MODEL, tmp_path / "inside.onnx")
 
 
+def test_flags_of_a_plan_were_no_truth_values_but_options_of_the_command(tmp_path):
+    for yes, no in ((True, False), (1, 0), (np.True_, np.False_)):
+        tasks = dequant.plan(MODEL, tmp_path / "many.onnx", external_data=yes, strip_qdq=yes,
+                             assume_const=no, keep_unknown=no, checksum=yes, task_size=8192)
+        assert [task.conversion for task in tasks] == [tasks[0].conversion] * len(tasks)
+        assert json.loads(tasks[0].conversion)["options"] == {"external-data": "", "strip-qdq": ""}
+
+
 def test_an_output_with_other_files(checkpoint, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "other").write_bytes(b"")
