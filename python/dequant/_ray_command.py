@@ -8,12 +8,13 @@ import json
 import re
 import sys
 import time
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import ray
 
 from ._errors import UnsupportedError
-from .ray import RayReport, convert
+from ._ray_report import RayReport
 
 #: Exit codes of the command line.
 MALFORMED, UNSUPPORTED, FILES, MEMORY, INTERRUPTED = 3, 4, 5, 6, 130
@@ -112,9 +113,10 @@ def fail(error: BaseException | str, code: int) -> NoReturn:
     sys.exit(code)
 
 
-def main(arguments: list[str] | None = None) -> None:
+def main(convert: Callable[..., RayReport]) -> None:
+    """`convert` is dequant.ray.convert()."""
     top = parser()
-    given: dict[str, Any] = vars(top.parse_args(arguments))
+    given: dict[str, Any] = vars(top.parse_args())
     quiet, as_json = given.pop("quiet"), given.pop("json")
     source, place = given.pop("input"), given.pop("output_place")
     output = given.pop("output")

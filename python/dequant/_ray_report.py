@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from ._ray_run import Run
-    from ._tasks import Plan
+from ._tasks import Plan, TaskReport
+
+
+class Done(NamedTuple):
+    """A task that was carried out: where, when by the clock of that node, and after how many
+    attempts that failed."""
+
+    report: TaskReport
+    attempts: int
+    node: str
+    host: str
+    begin: float
+    end: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,20 +83,22 @@ class RayReport:
     warnings: tuple[str, ...]
 
 
-def report_of(run: Run, plan: Plan) -> RayReport:
-    ran = [done for done in run.done.values() if done.report.done]
+def report_of(plan: Plan, tasks: Mapping[int, Done], stragglers: Mapping[int, Straggler],
+              seconds: float) -> RayReport:
+    """Of tasks and stragglers by their numbers."""
+    ran = [done for done in tasks.values() if done.report.done]
     nodes = []
     for host, node in sorted({(done.host, done.node) for done in ran}):
         own = [done for done in ran if done.node == node]
         written = sum(done.report.bytes for done in own)
-        seconds = covered((done.begin, done.end) for done in own)
-        nodes.append(NodeReport(node, host, len(own), written, seconds,
-                                written / seconds if seconds > 0 else 0.0))
+        busy = covered((done.begin, done.end) for done in own)
+        nodes.append(NodeReport(node, host, len(own), written, busy,
+                                written / busy if busy > 0 else 0.0))
     warnings = [*plan.warnings, *(w for done in ran for w in done.report.warnings)]
-    return RayReport(plan.output, len(plan), len(run.done) - len(ran),
-                     sum(done.attempts for done in run.done.values()),
-                     sum(done.report.bytes for done in ran), run.end - run.begin, tuple(nodes),
-                     tuple(run.stragglers[number] for number in sorted(run.stragglers)),
+    return RayReport(plan.output, len(plan), len(tasks) - len(ran),
+                     sum(done.attempts for done in tasks.values()),
+                     sum(done.report.bytes for done in ran), seconds, tuple(nodes),
+                     tuple(stragglers[number] for number in sorted(stragglers)),
                      tuple(dict.fromkeys(warnings)))
 
 

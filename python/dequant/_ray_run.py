@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from . import Task, TaskReport, run_task
-from ._ray_report import Straggler
+from . import Task, run_task
+from ._ray_report import Done, Straggler
 
 #: Seconds between two messages about a running task, and between two looks at all of them.
 INTERVAL = 0.5
@@ -38,18 +38,6 @@ def earlier_attempts() -> int:
         return int(worker.get_current_task_attempt_number())
     except AttributeError:
         return 0
-
-
-class Done(NamedTuple):
-    """A task that was carried out: where, when by the clock of that node, and after how many
-    attempts that failed."""
-
-    report: TaskReport
-    attempts: int
-    node: str
-    host: str
-    begin: float
-    end: float
 
 
 class Running(NamedTuple):

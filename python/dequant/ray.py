@@ -86,7 +86,7 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
         raise OSError(f"{len(end.missing)} of {len(tasks)} tasks ran and left nothing that this "
                       f"machine sees, such as task {number}: {reason}. {tasks.output} must be one "
                       "folder on storage that all nodes share")
-    return report_of(run, tasks)
+    return report_of(tasks, run.done, run.stragglers, run.end - run.begin)
 
 
 @contextlib.contextmanager
@@ -113,4 +113,4 @@ def _places(cpus: int, memory: int) -> int:
 if __name__ == "__main__":
     from dequant._ray_command import main
 
-    main()
+    main(convert)
