@@ -1,4 +1,4 @@
-// Calls whose tensors are on a CUDA device: dequant._device decides where the result goes, and
+// Calls whose tensors are on a CUDA device: dequant._device_call decides where the result goes, and
 // dequant._cuda runs the plan.
 #include <algorithm>
 #include <cstddef>
@@ -37,7 +37,7 @@ nb::object run_on_device(const Plan& plan, const Buffers& buffers, Shape shape,
     }
   }
   const nb::capsule capsule(&call, DeviceCall::kName);
-  return nb::module_::import_("dequant._device")
+  return nb::module_::import_("dequant._device_call")
       .attr("run")(capsule, views, of_host, to_str(plan.output), to_tuple(shape), wanted.out,
                    wanted.like);
 }

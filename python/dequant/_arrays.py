@@ -6,8 +6,6 @@ DLPack, buffers, `__array_interface__` and structured dtypes, and for dtypes of 
 
 from __future__ import annotations
 
-import math
-import operator
 import sys
 from typing import Any
 
@@ -16,30 +14,13 @@ import numpy as np
 from . import _core, _device, _numbers
 from ._core import BITS
 from ._dtypes import as_bfloat16, describe, element_of, name_of
+from ._tensors import check_out, check_torch, check_values, is_torch, shape_of
 
-# The functions that the extension module calls.
-__all__ = ["adapt", "adapt_out", "describe", "element_of", "empty"]
+# The functions that the extension module calls, and shape_of() for modules that call adapt().
+__all__ = ["adapt", "adapt_out", "describe", "element_of", "empty", "shape_of"]
 
 # TensorFlow's quantized types. Their numpy dtypes have one field with the name of the type.
 _QUANTIZED = ("quint8", "qint8", "quint16", "qint16", "qint32")
-
-
-def shape_of(parameter: str, shape: Any) -> tuple[int, ...]:
-    """A shape of non-negative sizes whose product is less than 2^60."""
-    try:
-        given = tuple(shape) if hasattr(shape, "__iter__") else (shape,)
-        if any(isinstance(size, bool) for size in given):
-            raise TypeError
-        sizes = tuple(operator.index(size) for size in given)
-    except TypeError:
-        raise TypeError(f"{parameter}: ints are wanted, not {shape!r:.100}") from None
-    if len(sizes) > 64:
-        raise ValueError(f"{parameter}: {len(sizes)} dimensions, and 64 are the most")
-    if any(size < 0 for size in sizes):
-        raise ValueError(f"{parameter}: {list(sizes)} has a negative size")
-    if math.prod(max(size, 1) for size in sizes) >= 2**60:
-        raise ValueError(f"{parameter}: {list(sizes)} is larger than any memory")
-    return sizes
 
 
 def bytes_of(parameter: str, data: Any, copies: bool = False) -> Any:
@@ -144,14 +125,6 @@ def of_dlpack(name: str, value: Any) -> tuple[np.ndarray, str | None]:
             f"{name}: {type(value).__name__} gives no memory by DLPack: {error}") from None
 
 
-def is_torch(value: Any) -> bool:
-    torch = sys.modules.get("torch")
-    if torch is None:
-        return False
-    tensor = getattr(torch, "Tensor", ())
-    return type(value) is tensor or isinstance(value, tensor)
-
-
 def _check_exporter(name: str, tensor: Any) -> None:
     """Raises TypeError for memory that is not the CPU's, and for tensors whose values are not just
     their memory: DLPack does not export gradients, negation or conjugation."""
@@ -169,35 +142,6 @@ def _check_exporter(name: str, tensor: Any) -> None:
         raise TypeError(f"{name}: {type(tensor).__name__} on a device of DLPack's type {device}; "
                         "only memory of the CPU and of CUDA is served")
     check_values(name, tensor)
-
-
-def check_values(name: str, tensor: Any) -> None:
-    """Raises TypeError for tensors whose values are not just their memory."""
-    if getattr(tensor, "requires_grad", False) is True:
-        raise TypeError(f"{name}: a tensor that requires a gradient, which would be lost; detach() "
-                        "it first")
-    for bit in ("neg", "conj"):
-        if getattr(tensor, f"is_{bit}", bool)() is True:
-            raise TypeError(f"{name}: a tensor whose memory is not its values yet; resolve_{bit}() "
-                            "it first")
-
-
-def check_torch(name: str, tensor: Any) -> None:
-    """Raises TypeError for tensors of torch that have no memory, or other values than in memory."""
-    # A class with its own __torch_dispatch__ (fake, wrapper and masked tensors) computes the values
-    # of its tensors, so their memory does not hold the values.
-    plain = sys.modules["torch"].Tensor
-    dispatch = "__torch_dispatch__"
-    if getattr(type(tensor), dispatch, None) is not getattr(plain, dispatch, None):
-        raise TypeError(f"{name}: {type(tensor).__name__}, a tensor that is more than its memory, "
-                        "or has none")
-    try:
-        has_memory = tensor.data_ptr() != 0 or tensor.numel() == 0
-    except RuntimeError as error:
-        raise TypeError(f"{name}: {type(tensor).__name__} gives no memory: {error}") from None
-    if not has_memory:
-        raise TypeError(f"{name}: a tensor without memory, such as functional ones and those on "
-                        "the device meta")
 
 
 def adapt_out(out: Any, element: str, shape: tuple[int, ...]) -> np.ndarray:
@@ -247,15 +191,6 @@ def _is_writable(tensor: Any) -> bool:
         return bool(np.from_dlpack(tensor).flags.writeable)
     except (BufferError, RuntimeError, TypeError, ValueError):
         return False
-
-
-def check_out(dtype: str, found: tuple[int, ...], element: str, shape: tuple[int, ...]) -> None:
-    """Raises TypeError or ValueError unless `out` has the type and the shape of the result."""
-    # numpy itself has no bfloat16: uint16 arrays may receive its bits.
-    if dtype != element and not (element == "bfloat16" and dtype == "uint16"):
-        raise TypeError(f"out: its dtype is {dtype}, and the result is {element}")
-    if tuple(found) != shape:
-        raise ValueError(f"out: its shape is {list(found)}, and the result has {list(shape)}")
 
 
 def empty(element: str, shape: tuple[int, ...], like: Any) -> tuple[Any, np.ndarray]:

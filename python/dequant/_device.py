@@ -1,9 +1,5 @@
-"""Tensors on a CUDA device: where they are, in which order of work they are ready, and where
-results go.
-
-Each tensor has a stream: the current one of its library, or what it says itself. A call computes on
-the stream of its first tensor. That stream waits for the streams of the other tensors before, and
-those wait for it afterwards, so that all memory may be used again in the order of its own stream.
+"""Tensors on a CUDA device: where they are, and in which order of work they are ready. Each has a
+stream: the current one of its library, or what it says itself.
 """
 
 from __future__ import annotations
@@ -15,18 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from . import _arrays
 from ._core import BITS
-from ._device_results import Result, new_result
 from ._dtypes import describe, name_of
 from ._errors import UnsupportedError
+from ._tensors import check_out, check_torch, check_values, is_torch, shape_of
 
 #: Types of devices of DLPack: memory of CUDA, and memory of CUDA that the host may read, too.
 _CUDA = (2, 13)
 #: The default stream, by the number that DLPack gives it.
 DEFAULT_STREAM = 1
-#: Libraries that use memory again in the order of the stream that they say.
-_ORDERED = ("torch", "cupy", "dequant")
 
 
 def module() -> Any:
@@ -67,7 +60,7 @@ class View:
         self.library = library
         self.address = address
         self.element = element
-        self.shape = _arrays.shape_of(name, shape)
+        self.shape = shape_of(name, shape)
         #: In elements; None where the elements lie one after the other.
         self.strides = None if _is_packed(self.shape, strides) else strides
         self.device = device
@@ -124,7 +117,7 @@ def view_of(name: str, value: Any) -> View:
     if isinstance(value, cuda.Array):
         return View(name, value, "dequant", value.address, value.dtype, value.shape,
                     _packed_strides(value.shape), value.device, value.stream)
-    if _arrays.is_torch(value):
+    if is_torch(value):
         return _of_torch(name, value)
     if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
         return _of_dlpack(name, value, cuda)
@@ -132,8 +125,8 @@ def view_of(name: str, value: Any) -> View:
 
 
 def _of_torch(name: str, tensor: Any) -> View:
-    _arrays.check_torch(name, tensor)
-    _arrays.check_values(name, tensor)
+    check_torch(name, tensor)
+    check_values(name, tensor)
     device = tensor.device.index
     stream = sys.modules["torch"].cuda.current_stream(device).cuda_stream
     return View(name, tensor, "torch", tensor.data_ptr(), _element(name, tensor.dtype),
@@ -141,7 +134,7 @@ def _of_torch(name: str, tensor: Any) -> View:
 
 
 def _of_dlpack(name: str, value: Any, cuda: Any) -> View:
-    _arrays.check_values(name, value)
+    check_values(name, value)
     library = _library_of(value)
     stream = DEFAULT_STREAM
     if library == "cupy":
@@ -223,53 +216,7 @@ def view_of_out(out: Any, element: str, shape: tuple[int, ...], where: str) -> V
                                                           and not facts["data"][1])
     if not is_written or view.library == "jax":
         raise ValueError(f"out: {type(out).__name__} does not offer its memory for writing")
-    _arrays.check_out(view.element, view.shape, element, shape)
+    check_out(view.element, view.shape, element, shape)
     if view.strides is not None:
         raise ValueError("out: the tensor must be contiguous")
     return view
-
-
-def run(call: Any, views: list[tuple[str, View]], of_host: list[str], element: str,
-        shape: tuple[int, ...], out: Any, like: Any) -> Any:
-    """Runs a plan of the extension module on the device of its tensors.
-
-    call     the plan and the addresses of its tensors
-    views    name and memory of each tensor, at least one
-    of_host  names of tensors in memory of the host: these are refused
-    """
-    first_name, first = views[0]
-    where = f"{first_name} is on cuda:{first.device}"
-    for name in of_host:
-        raise ValueError(f"{name}: on the CPU, and {where}; the tensors of a call must be on one "
-                         "device")
-    for name, view in views:
-        if view.device != first.device:
-            raise ValueError(f"{name}: on cuda:{view.device}, and {where}; the tensors of a call "
-                             "must be on one device")
-    if like is not None and like != "torch":
-        raise ValueError(f"like: {like!r:.100} is neither None nor 'torch', and {where}")
-    result = _result(first, element, shape, out, like, where)
-    others = {view.stream for _, view in views} | {result.view.stream}
-    wait = any(view.library not in _ORDERED and not _says_stream(view.value) for _, view in views)
-    module().run(call, result.view.address, result.view.nbytes, first.device, first.stream,
-                 sorted(others - {first.stream}), wait)
-    return result.finish()
-
-
-def _says_stream(value: Any) -> bool:
-    """Whether memory stays as it is until the work of a stream that it names is done."""
-    facts = getattr(value, "__cuda_array_interface__", None)
-    return facts is not None and facts.get("stream") is not None
-
-
-def _result(first: View, element: str, shape: tuple[int, ...], out: Any, like: Any,
-            where: str) -> Result:
-    if out is None:
-        return new_result(like or first.library, element, shape, first.device, first.stream)
-    if like is not None:
-        raise ValueError("like: out says already where the result goes")
-    view = view_of_out(out, element, shape, where)
-    if view.device != first.device:
-        raise ValueError(f"out: on cuda:{view.device}, and {where}; the tensors of a call must be "
-                         "on one device")
-    return Result(view, lambda: out)

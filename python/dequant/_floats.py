@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arrays import check_torch, is_torch, of_dlpack, speaks_dlpack
+from ._arrays import of_dlpack, speaks_dlpack
+from ._tensors import check_torch, is_torch
 from ._dtypes import bfloat16_as_float32
 from ._model import Tensor
 from ._packed import Packed
