@@ -170,33 +170,37 @@ Difference difference_of(const Plan& plan, bool float_zero) {
   return bits(plan.input) == 32 ? Difference::wide_integer : Difference::integer;
 }
 
+/// It names every field of Parameters, so a new one does not compile before it goes to the kernels
+/// here, or in a function of this file as the layouts of codes do.
 void set_arithmetic(const Plan& plan, DevicePlan& out) {
-  const Parameters& p = plan.parameters;
+  const auto& [tensor_scale, infinite_e8m0, zero_point, offset, overflow, group_index, role,
+               scale_rounding, result_rounding, result_factor, codebook, x_packing, zero_packing,
+               x_blocks] = plan.parameters;
   out.rule = plan.rule;
   out.output = plan.output;
   if (takes_ranges(plan.rule)) {
     out.limits = code_limits(plan.input);
     out.shift = shift_of(plan.rule, out.limits);
   }
-  out.tensor_scale_use = p.tensor_scale;
-  out.infinite_e8m0 = p.infinite_e8m0;
-  out.rounds_scale = p.scale_rounding.has_value();
-  out.scale_rounding = traits(p.scale_rounding.value_or(Element::float32)).format;
+  out.tensor_scale_use = tensor_scale;
+  out.infinite_e8m0 = infinite_e8m0;
+  out.rounds_scale = scale_rounding.has_value();
+  out.scale_rounding = traits(scale_rounding.value_or(Element::float32)).format;
   const bool float_zero = plan.has_zero_point && kind(plan.input) != Kind::floating &&
                           kind(zero_point_element(plan)) == Kind::floating;
   out.difference = difference_of(plan, float_zero);
   out.loads_zero_point = plan.has_zero_point;
   out.checks_zero_point = plan.has_zero_point && kind(plan.input) == Kind::floating;
   out.implicit_zero_point = plan.implicit_zero_point;
-  out.zero_point_offset = p.zero_point_offset;
-  out.zero_point_overflow = p.zero_point_overflow;
-  out.adds_zero_point = float_zero && p.zero_point_role == ZeroPointRole::add_after;
-  out.subtracts_zero_point = float_zero && p.zero_point_role == ZeroPointRole::subtract_after;
-  out.has_after = out.adds_zero_point || out.subtracts_zero_point || p.result_factor != 1 ||
-                  p.result_rounding.has_value();
-  out.result_factor = p.result_factor;
-  out.result_rounding = traits(p.result_rounding.value_or(Element::float32)).format;
-  out.groups = p.group_index;
+  out.zero_point_offset = offset;
+  out.zero_point_overflow = overflow;
+  out.adds_zero_point = float_zero && role == ZeroPointRole::add_after;
+  out.subtracts_zero_point = float_zero && role == ZeroPointRole::subtract_after;
+  out.has_after = out.adds_zero_point || out.subtracts_zero_point || result_factor != 1 ||
+                  result_rounding.has_value();
+  out.result_factor = result_factor;
+  out.result_rounding = traits(result_rounding.value_or(Element::float32)).format;
+  out.groups = group_index;
 }
 
 void set_tensors(const Plan& plan, const Slices& slices, const Buffers& buffers, DevicePlan& out) {

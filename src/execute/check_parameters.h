@@ -19,25 +19,28 @@ Status check_block_sizes(const Plan& plan, int64_t count);
 
 /// 0 if results have no factor. Of bits, as the caller's floating-point state may have a trap for
 /// operations on subnormal numbers.
-inline int32_t factor_bits(const Parameters& p) noexcept {
-  return std::bit_cast<int32_t>(p.result_factor) ^ std::bit_cast<int32_t>(1.0F);
+inline int32_t factor_bits(float result_factor) noexcept {
+  return std::bit_cast<int32_t>(result_factor) ^ std::bit_cast<int32_t>(1.0F);
 }
 
 /// True if all parameters have their defaults. Few instructions: run() asks this for every small
-/// tensor.
+/// tensor. It names every field, so that a new one does not compile before it is here;
+/// check_parameters.cc has what it demands.
 inline bool are_defaults(const Parameters& p) noexcept {
-  const GroupIndex& index = p.group_index;
-  const Packing& x = p.x_packing;
-  const Packing& zero = p.zero_point_packing;
+  const auto& [tensor_scale, infinite_e8m0, zero_point, offset, overflow, index, role,
+               scale_rounding, result_rounding, result_factor, codebook, x, zero, x_blocks] = p;
+  const auto& [groups, index_scale, index_zero] = index;
+  const auto& [x_order, x_bits, x_row, x_columns] = x;
+  const auto& [zero_order, zero_bits, zero_row, zero_columns] = zero;
   const int64_t wide =
-      index.groups | index.scale | index.zero_point | x.row | x.columns | zero.row | zero.columns;
-  const int32_t numbers = p.zero_point_offset | static_cast<int32_t>(x.order) | x.bits |
-                          static_cast<int32_t>(zero.order) | zero.bits | factor_bits(p);
-  const auto small = static_cast<uint8_t>(
-      static_cast<int>(p.tensor_scale) | static_cast<int>(p.zero_point_overflow) |
-      static_cast<int>(p.zero_point_role) | int{p.infinite_e8m0} | int{p.codebook} |
-      int{p.zero_point.has_value()} | int{p.scale_rounding.has_value()} |
-      int{p.result_rounding.has_value()} | int{p.x_blocks.has_value()});
+      groups | index_scale | index_zero | x_row | x_columns | zero_row | zero_columns;
+  const int32_t numbers = offset | static_cast<int32_t>(x_order) | x_bits |
+                          static_cast<int32_t>(zero_order) | zero_bits | factor_bits(result_factor);
+  const auto small =
+      static_cast<uint8_t>(static_cast<int>(tensor_scale) | static_cast<int>(overflow) |
+                           static_cast<int>(role) | int{infinite_e8m0} | int{codebook} |
+                           int{zero_point.has_value()} | int{scale_rounding.has_value()} |
+                           int{result_rounding.has_value()} | int{x_blocks.has_value()});
   return (wide | numbers | small) == 0;
 }
 

@@ -119,7 +119,7 @@ class Tile {
 bool has_stages(const Plan& plan) noexcept {
   const Parameters& p = plan.parameters;
   const bool rounds = p.result_rounding && *p.result_rounding != plan.output;
-  return has_float_zero_points(plan) || factor_bits(p) != 0 || rounds;
+  return has_float_zero_points(plan) || factor_bits(p.result_factor) != 0 || rounds;
 }
 
 void run_stages(const Stages& stages, const ProductKernel& kernel, ScaleLayout scale_layout,
