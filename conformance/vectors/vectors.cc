@@ -23,7 +23,7 @@ using format::failure;
 
 namespace {
 
-constexpr int64_t kOldestOpset = 10;
+constexpr int64_t kOldestOpset = dequant::onnx::kVersionOpsets.front();
 
 std::optional<int64_t> opset_of(const std::string& version) {
   int64_t opset = 0;
@@ -78,7 +78,11 @@ void add_linear(Collector& out, const LinearRules& rules, int64_t random) {
 std::vector<std::string> dialects() { return conformance::dialects(); }
 
 std::vector<std::string> versions(std::string_view dialect) {
-  if (dialect == "onnx") return {"10", "13", "19", "21", "23", "24", "25", "28"};
+  if (dialect == "onnx") {
+    std::vector<std::string> all;
+    for (const int opset : dequant::onnx::kVersionOpsets) all.push_back(std::to_string(opset));
+    return all;
+  }
   if (dialect == "tensorflow") return {"1.4", "2"};
   if (dialect == "directml") return {"1_0", "2_1", "3_0", "6_0", "6_2", "6_3", "6_4"};
   const auto known = dialects();

@@ -1,6 +1,7 @@
-// The ONNX dialect: ai.onnx DequantizeLinear, opset versions 10, 13, 19, 21, 23, 24, 25 and 28.
+// The ONNX dialect: DequantizeLinear of ai.onnx.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -10,8 +11,12 @@
 
 namespace dequant::onnx {
 
+/// The opsets that changed DequantizeLinear: the versions of the operator.
+inline constexpr std::array kVersionOpsets{10, 13, 19, 21, 23, 24, 25, 28};
+
 /// The newest opset whose DequantizeLinear is known.
 inline constexpr int kNewestOpset = 28;
+static_assert(kNewestOpset >= kVersionOpsets.back());
 
 /// One node, by the names of the specification. An attribute without a value takes its default.
 /// Shapes are borrowed: they must live until dequantize_linear() returns.

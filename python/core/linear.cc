@@ -111,7 +111,8 @@ void add_linear(nb::module_& core) {
           "def dequantize_linear(x: Tensor, scale: Tensor | Floats, "
           "zero_point: Tensor | Ints | None = None, *, axis: int = 1, block_size: int = 0, "
           "output_dtype: DType | int | None = None, opset: int = 28, " DEQUANT_COMMON_SIGNATURE));
-  static_assert(onnx::kNewestOpset == 28, "the signature above says so");
+  static_assert(onnx::kNewestOpset == 28 && onnx::kVersionOpsets.size() == 8,
+                "the signature and the text above say so");
   core.def_submodule("microsoft")
       .def("dequantize_linear", of_microsoft, "x"_a.none(), "x_scale"_a.none(),
            "x_zero_point"_a.none() = none, nb::kw_only(), "axis"_a.none() = none,

@@ -1,6 +1,8 @@
 // ai.onnx DequantizeLinear: a row of data per version.
 #include "dequant/onnx.h"
 
+#include <algorithm>
+
 #include "dialect/linear.h"
 #include "text.h"
 
@@ -37,6 +39,9 @@ constexpr LinearVersion kVersions[] = {
     {"DequantizeLinear-28",   28, kX25 | kFloat6,  kFloats | kExponent, true,  true,  true},
 };
 // clang-format on
+
+static_assert(std::ranges::equal(kVersions, kVersionOpsets, {}, &LinearVersion::since),
+              "each version has a row");
 
 }  // namespace
 

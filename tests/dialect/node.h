@@ -78,5 +78,6 @@ inline void rejects(const char* clause, const Node& node, std::string_view word)
 
 /// Every version of the operator.
 inline constexpr int64_t kVersions[] = {10, 13, 19, 21, 23, 24, 25, 28};
+static_assert(std::ranges::equal(kVersions, onnx::kVersionOpsets));
 
 }  // namespace dequant::testing
