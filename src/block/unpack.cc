@@ -4,7 +4,6 @@
 #include <array>
 
 #include "block/codecs.h"
-#include "element/reference.h"
 
 namespace dequant {
 namespace {
@@ -45,19 +44,6 @@ constexpr std::array<UnpackBlocksFn, kBlockTypes> kUnpack{
 
 UnpackBlocksFn reference_unpack_blocks(BlockType type) noexcept {
   return kUnpack[static_cast<size_t>(type)];
-}
-
-void decode_block(BlockType type, const uint8_t* block, float* y) noexcept {
-  std::array<int8_t, kMostBlockElements> codes;
-  std::array<float, kMostBlockElements / kLeastBlockGroup> scales;
-  std::array<float, kMostBlockElements / kLeastBlockGroup> offsets;
-  reference_unpack_blocks(type)(block, 1, {codes.data(), scales.data(), offsets.data()});
-  const BlockTraits& t = traits(type);
-  for (int64_t i = 0; i < t.elements; ++i) {
-    const auto group = static_cast<size_t>(i / t.group);
-    const float product = static_cast<float>(codes[static_cast<size_t>(i)]) * scales[group];
-    y[i] = reference_round(Element::float32, t.has_offsets ? product + offsets[group] : product);
-  }
 }
 
 }  // namespace dequant

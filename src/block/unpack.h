@@ -26,8 +26,4 @@ using UnpackBlocksFn = void (*)(const uint8_t* blocks, size_t count, const Unpac
 /// The scalar function of a type, one of blocks.def. `blocks` may have any alignment and any bytes.
 UnpackBlocksFn reference_unpack_blocks(BlockType type) noexcept;
 
-/// The elements of one block as float32: one multiplication for each, and one addition if the type
-/// has offsets. Every NaN is the canonical one.
-void decode_block(BlockType type, const uint8_t* block, float* y) noexcept;
-
 }  // namespace dequant

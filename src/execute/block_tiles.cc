@@ -18,6 +18,7 @@ constexpr auto kSlack = static_cast<int64_t>(Table::kUnpackedSlack);
 constexpr int32_t kNoZeros[kGroups + kSlack] = {};
 /// Elements of a tile whose results are streamed: no result is written while blocks are unpacked.
 constexpr int64_t kStreamedTile = 1024;
+static_assert(kBlockTile % kMostBlockElements == 0 && kStreamedTile % kMostBlockElements == 0);
 /// Bytes from the blocks that are unpacked to the blocks that are prefetched.
 constexpr int64_t kPrefetchDistance = 2048;
 

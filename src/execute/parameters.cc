@@ -93,10 +93,6 @@ bool has_zero_points(const Plan& plan) noexcept {
   return plan.has_zero_point && kind(plan.input) != Kind::floating;
 }
 
-bool subtracts_integers(const Plan& plan) noexcept {
-  return has_zero_points(plan) && !has_float_zero_points(plan);
-}
-
 bool has_plain_kernels(const Plan& plan) noexcept {
   return !has_stages(plan) && !plan.parameters.codebook;
 }

@@ -14,9 +14,6 @@ bool has_float_zero_points(const Plan& plan) noexcept;
 /// True if zero points are stored and x is an integer. Else all are plan.implicit_zero_point.
 bool has_zero_points(const Plan& plan) noexcept;
 
-/// True if a zero point is subtracted from each code as an integer: kernels do so.
-bool subtracts_integers(const Plan& plan) noexcept;
-
 /// True if kernels of Table::kernels give the results of a plan: it has no stages and no codebook.
 bool has_plain_kernels(const Plan& plan) noexcept;
 

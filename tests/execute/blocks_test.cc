@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "block/traits.h"
 #include "block/unpack.h"
 #include "dequant/explain.h"
 #include "dequant/gguf.h"
@@ -47,6 +48,21 @@ Bytes random_blocks(BlockType type, int64_t blocks, Random& random) {
     if (i / size % 3 == 2) x[i] = std::byte{random.of(kSpecial)};
   }
   return x;
+}
+
+/// The elements of one block as float32, by the scalar definition of its codes, scales and offsets:
+/// one multiplication for each, and one addition if the type has offsets.
+void decode_block(BlockType type, const uint8_t* block, float* y) {
+  std::array<int8_t, kMostBlockElements> codes;
+  std::array<float, kMostBlockElements / kLeastBlockGroup> scales;
+  std::array<float, kMostBlockElements / kLeastBlockGroup> offsets;
+  reference_unpack_blocks(type)(block, 1, {codes.data(), scales.data(), offsets.data()});
+  const BlockTraits& t = traits(type);
+  for (int64_t i = 0; i < t.elements; ++i) {
+    const auto group = static_cast<size_t>(i / t.group);
+    const float product = static_cast<float>(codes[static_cast<size_t>(i)]) * scales[group];
+    y[i] = reference_round(float32, t.has_offsets ? product + offsets[group] : product);
+  }
 }
 
 struct Case {
