@@ -8,9 +8,8 @@
 
 #include "checked.h"
 #include "execute/gather.h"
-#include "execute/kernel_calls.h"
+#include "execute/matrix_job.h"
 #include "execute/odometer.h"
-#include "execute/packed_codes.h"
 #include "execute/parameters.h"
 
 namespace dequant {
@@ -61,16 +60,9 @@ std::optional<ColumnTiles> column_tiles_of(const Plan& plan, const Region& regio
 
 namespace {
 
-class Tiles {
+class Tiles : MatrixJob {
  public:
-  Tiles(const Job& job, const ColumnTiles& tiles) noexcept
-      : job_(job),
-        calls_(job),
-        tiles_(tiles),
-        region_(*job.region),
-        row_(region_.list[region_.rank - 2]),
-        column_(region_.list[region_.rank - 1]),
-        x_(job.plan.input, job.plan.parameters.x_packing, job.table, job.buffers.x, job.x_byte) {}
+  Tiles(const Job& job, const ColumnTiles& tiles) noexcept : MatrixJob(job), tiles_(tiles) {}
 
   /// Rows [begin, end), counted over the dimensions of rows and the dimensions outside of them.
   void run(int64_t begin, int64_t end) noexcept {
@@ -148,13 +140,7 @@ class Tiles {
     }
   }
 
-  const Job& job_;
-  KernelCalls calls_;
   const ColumnTiles tiles_;
-  const Region& region_;
-  const Dimension& row_;
-  const Dimension& column_;
-  const PackedCodes x_;
   bool finite_normal_ = false;
   int32_t zero_[kColumns] = {};  ///< floats have none, but kernels advance the pointer
   alignas(64) float scale_[kParams];

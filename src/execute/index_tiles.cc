@@ -11,9 +11,8 @@
 #include "checked.h"
 #include "element/codes.h"
 #include "execute/gather.h"
-#include "execute/kernel_calls.h"
+#include "execute/matrix_job.h"
 #include "execute/odometer.h"
-#include "execute/packed_codes.h"
 #include "execute/parameters.h"
 #include "execute/row_tiles.h"
 #include "execute/unpack.h"
@@ -73,16 +72,9 @@ std::optional<IndexTiles> index_tiles_of(const Plan& plan, const Region& region)
 
 namespace {
 
-class Tiles {
+class Tiles : MatrixJob {
  public:
-  Tiles(const Job& job, const IndexTiles& tiles) noexcept
-      : job_(job),
-        calls_(job),
-        tiles_(tiles),
-        region_(*job.region),
-        row_(region_.list[region_.rank - 2]),
-        column_(region_.list[region_.rank - 1]),
-        x_(job.plan.input, job.plan.parameters.x_packing, job.table, job.buffers.x, job.x_byte) {}
+  Tiles(const Job& job, const IndexTiles& tiles) noexcept : MatrixJob(job), tiles_(tiles) {}
 
   /// Rows [begin, end), counted over the dimension of rows and the dimensions outside of it.
   void run(int64_t begin, int64_t end) noexcept {
@@ -241,13 +233,7 @@ class Tiles {
     }
   }
 
-  const Job& job_;
-  KernelCalls calls_;
   const IndexTiles tiles_;
-  const Region& region_;
-  const Dimension& row_;
-  const Dimension& column_;
-  const PackedCodes x_;
   int64_t lead_ = 0;    ///< columns of the first unit of words before the tile
   int64_t fields_ = 1;  ///< columns of a byte
   int64_t bytes_ = 0;   ///< of the words of a row, in the tile
