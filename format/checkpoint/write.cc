@@ -20,8 +20,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds(int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
-
 class Writer : public dense::Job {
  public:
   Writer(ModelFile& file, const Groups& groups, const Options& own, const std::string& output,
@@ -60,10 +58,7 @@ class Writer : public dense::Job {
     } else {
       DEQUANT_CHECK(options_.dry_run ? check_output() : write_all(report));
     }
-    report.seconds.read = seconds(phases_.read);
-    report.seconds.dequantize = seconds(phases_.dequantize);
-    report.seconds.write = seconds(phases_.write);
-    report.seconds.flush = seconds(phases_.flush);
+    report.seconds.set(phases_);
     return report;
   }
 

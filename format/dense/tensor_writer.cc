@@ -2,6 +2,8 @@
 #include "format/dense/tensor_writer.h"
 
 #include <algorithm>
+#include <mutex>
+#include <optional>
 
 #include "format/io/errors.h"
 #include "format/io/hash.h"
@@ -42,32 +44,6 @@ ordered_json values_of(const ValueCounts& v) {
 
 }  // namespace
 
-Status Done::add(int64_t bytes) {
-  done_ += bytes;
-  if (!progress_) return {};
-  auto status = progress_(done_, total_);
-  if (!status) stopped_ = status.error();
-  return status;
-}
-
-/// A file accepts one write at a time. Threads that wait in the file system may spin on processors
-/// that are needed to dequantize, so they wait here, where they yield.
-template <class File>
-OffsetSink TensorWriter::sink_of(File& out) {
-  return [this, &out](int64_t at, std::span<const std::byte> bytes) -> Status {
-    const auto size = static_cast<int64_t>(bytes.size());
-    {
-      const std::lock_guard lock(writing_);
-      const Stopwatch watch(stream_.phases, &Phases::write);
-      DEQUANT_CHECK(out.write_at(at, bytes));
-      DEQUANT_CHECK(done_.add(size));
-    }
-    const Stopwatch watch(stream_.phases, &Phases::flush);
-    out.start_flush(at, at + size);
-    return {};
-  };
-}
-
 Result<OutputFile> TensorWriter::fill(const OutputShard& shard, const std::string& path,
                                       Overwrite overwrite) {
   DEQUANT_TRY(OutputFile out, OutputFile::create(path, overwrite));
@@ -77,7 +53,7 @@ Result<OutputFile> TensorWriter::fill(const OutputShard& shard, const std::strin
   }
   DEQUANT_CHECK(out.write(shard.header));
   out.leave(shard.bytes - out.size());
-  const OffsetSink sink = sink_of(out);
+  const OffsetSink sink = writes_.to(out);
   for (const OutputTensor& tensor : shard.tensors) {
     auto status = audit_ == nullptr ? write_piece(sink, {&tensor, {0, tensor.bytes}})
                                     : write_audited(sink, tensor, shard.name);
@@ -107,7 +83,7 @@ Status TensorWriter::write_part(const OutputShard& shard, Range bytes, SharedFil
     const Stopwatch watch(stream_.phases, &Phases::write);
     DEQUANT_CHECK(file.reserve(bytes));
   }
-  const OffsetSink sink = sink_of(file);
+  const OffsetSink sink = writes_.to(file);
   if (bytes.begin == 0) DEQUANT_CHECK(sink(0, std::as_bytes(std::span(shard.header))));
   std::mutex adding;
   for (const Piece& piece : pieces_of(shard, bytes)) {

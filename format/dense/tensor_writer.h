@@ -2,46 +2,29 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "format/dense/tasks.h"
+#include "format/dense/writes.h"
 #include "format/io/shared_file.h"
-#include "format/io/writing_mutex.h"
 #include "format/model/audit.h"
 #include "format/model/stream.h"
 #include "format/model/value_range.h"
-#include "format/model/write_options.h"
 
 namespace dequant::format::dense {
-
-/// The bytes of output that are done.
-class Done {
- public:
-  Done(const Progress& progress, int64_t total) : progress_(progress), total_(total) {}
-
-  /// Adds bytes and tells the caller's function. Fails with the error of that function. One call at
-  /// a time.
-  Status add(int64_t bytes);
-
-  /// The error of the caller's function, which goes to the caller as it is.
-  const std::optional<Error>& stopped() const { return stopped_; }
-
- private:
-  const Progress& progress_;
-  int64_t total_;
-  int64_t done_ = 0;
-  std::optional<Error> stopped_;
-};
 
 /// Writes files with tensors. The arguments of the constructor must outlive the writer.
 class TensorWriter {
  public:
   /// `audit` gets the line of each tensor; null: there is no audit.
   TensorWriter(Sources& sources, const StreamOptions& stream, Done& done, AuditWriter* audit)
-      : sources_(sources), stream_(stream), scatter_(stream_), done_(done), audit_(audit) {}
+      : sources_(sources),
+        stream_(stream),
+        scatter_(stream_),
+        done_(done),
+        writes_(done, stream.phases),
+        audit_(audit) {}
 
   /// A file with all its bytes, flushed, which has no name yet. Fails with io, malformed or limit, and with
   /// the error of the caller's progress.
@@ -65,9 +48,6 @@ class TensorWriter {
   Status write_piece(const OffsetSink& out, const Piece& piece);
   Status write_audited(const OffsetSink& out, const OutputTensor& tensor, const std::string& file);
   Status copy(const Piece& piece, const OffsetSink& sink);
-  /// What writes bytes of the file, an OutputFile or a SharedFile.
-  template <class File>
-  OffsetSink sink_of(File& out);
   OffsetSink sink_of(const OutputTensor& tensor, const OffsetSink& out) const;
   Status explained(const OutputTensor& tensor, Status status) const;
   Result<nlohmann::ordered_json> sources(const OutputTensor& tensor) const;
@@ -76,10 +56,10 @@ class TensorWriter {
   const StreamOptions& stream_;
   Scatter scatter_;
   Done& done_;
+  Writes writes_;
   AuditWriter* audit_;
   std::vector<float> floats_;
   std::vector<std::byte> rounded_;
-  WritingMutex writing_;  ///< held while a chunk is written and the caller's progress is called
 };
 
 }  // namespace dequant::format::dense

@@ -16,8 +16,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds(int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
-
 /// Names of complete files, which are removed unless all of them are complete.
 class CompleteFiles {
  public:
@@ -68,10 +66,7 @@ class Writer : public dense::Job {
     } else {
       DEQUANT_CHECK(options_.dry_run ? check_output() : write_all(report));
     }
-    report.seconds.read = seconds(phases_.read);
-    report.seconds.dequantize = seconds(phases_.dequantize);
-    report.seconds.write = seconds(phases_.write);
-    report.seconds.flush = seconds(phases_.flush);
+    report.seconds.set(phases_);
     return report;
   }
 

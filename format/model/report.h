@@ -8,6 +8,7 @@
 
 #include "dequant/plan.h"
 #include "format/io/leftovers.h"
+#include "format/io/phases.h"
 #include "format/model/share.h"
 #include "format/model/words.h"
 
@@ -78,6 +79,15 @@ struct Seconds {
   double dequantize = 0;
   double write = 0;
   double flush = 0;  ///< flushing files to the disk and giving them their names
+
+  /// Sets those of tensor data.
+  void set(const Phases& phases) {
+    const auto seconds = [](int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; };
+    read = seconds(phases.read);
+    dequantize = seconds(phases.dequantize);
+    write = seconds(phases.write);
+    flush = seconds(phases.flush);
+  }
 };
 
 /// Everything that a conversion reports.

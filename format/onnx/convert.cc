@@ -84,8 +84,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-double seconds(int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
-
 class Converter {
  public:
   Converter(Model& model, ExternalFiles& files, Scopes& scopes, const Options& own,
@@ -144,10 +142,7 @@ class Converter {
     report_.data_file = saved.data_file;
     report_.data_bytes = saved.data_bytes;
     report_.share = saved.share;
-    report_.seconds.read = seconds(phases.read);
-    report_.seconds.dequantize = seconds(phases.dequantize);
-    report_.seconds.write = seconds(phases.write);
-    report_.seconds.flush = seconds(phases.flush);
+    report_.seconds.set(phases);
     return std::move(report_);
   }
 

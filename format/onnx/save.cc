@@ -4,11 +4,10 @@
 #include "format/onnx/save.h"
 
 #include <algorithm>
-#include <mutex>
 
 #include "format/dense/share.h"
+#include "format/dense/writes.h"
 #include "format/io/errors.h"
-#include "format/io/writing_mutex.h"
 #include "format/model/overflows.h"
 #include "format/onnx/constant_reader.h"
 #include "format/onnx/encode.h"
@@ -49,7 +48,9 @@ class Saver {
         external_data_(external_data),
         options_(options),
         ranges_(folds.size()),
-        scatter_(options.stream) {}
+        scatter_(options.stream),
+        done_(options.progress, 0),
+        writes_(done_, options.stream.phases) {}
 
   Result<Saved> save() {
     DEQUANT_CHECK(survivors_.find(model_, files_, rewire_));
@@ -71,7 +72,7 @@ class Saver {
             size_of(pieces));
       }
     }
-    total_ = size_of(pieces) + data_bytes_;
+    done_.begin(0, size_of(pieces) + data_bytes_);
     if (options_.share) return save_share(pieces);
 
     // Opened first, so that errors of writing are found before the work. Without a commit() both
@@ -271,24 +272,9 @@ class Saver {
   Status compute(OutputFile& out, size_t i) {
     const Dequantization& d = folds_[i].dequantization;
     const int64_t begin = out.leave(folds_[i].bytes);
-    const auto write = [&](int64_t offset, std::span<const std::byte> bytes) -> Status {
-      const int64_t at = begin + offset;
-      const auto size = static_cast<int64_t>(bytes.size());
-      {
-        // A file accepts one write at a time. Threads that wait in the file system may spin on
-        // processors that are needed to dequantize, so they wait here.
-        const std::lock_guard lock(writing_);
-        const Stopwatch watch(options_.stream.phases, &Phases::write);
-        DEQUANT_CHECK(out.write_at(at, bytes));
-        DEQUANT_CHECK(advance(size));
-      }
-      const Stopwatch watch(options_.stream.phases, &Phases::flush);
-      out.start_flush(at, at + size);
-      return {};
-    };
     const std::string_view name = d.node->output(0).c_str();
-    auto status = scatter(d, counted(options_.stream, name, d.plan.output, write));
-    if (stopped_) return *stopped_;
+    auto status = scatter(d, counted(options_.stream, name, d.plan.output, writes_.to(out, begin)));
+    if (done_.stopped()) return *done_.stopped();
     if (status || status.error().code == ErrorCode::io) return status;  // it names the file
     return in(fmt::format("{}: node {}", escaped(model_.path), escaped(d.node->label())),
               std::move(status).error());
@@ -315,7 +301,7 @@ class Saver {
       }
       offset += static_cast<int64_t>(part.size());
       size -= static_cast<int64_t>(part.size());
-      DEQUANT_CHECK(advance(static_cast<int64_t>(part.size())));
+      DEQUANT_CHECK(done_.add(static_cast<int64_t>(part.size())));
     }
     return {};
   }
@@ -328,8 +314,7 @@ class Saver {
   }
 
   Status write_model(OutputFile& out, const Pieces& pieces) {
-    done_ = data_bytes_;
-    total_ = size_of(pieces) + data_bytes_;
+    done_.begin(data_bytes_, size_of(pieces) + data_bytes_);
     DEQUANT_CHECK(reserve(out, size_of(pieces)));
     for (const Piece& p : pieces) {
       if (const auto* span = std::get_if<Span>(&p)) {
@@ -350,7 +335,7 @@ class Saver {
       const Stopwatch watch(options_.stream.phases, &Phases::flush);
       DEQUANT_CHECK(out.flush());
     }
-    return advance(total_ - done_);  // the bytes around the tensors: the last call of progress
+    return done_.add_rest();  // the bytes around the tensors: the last call of progress
   }
 
   /// Allocates disk space. Some file systems do so by writing zeros, which takes as long as
@@ -358,14 +343,6 @@ class Saver {
   Status reserve(OutputFile& out, int64_t bytes) {
     const Stopwatch watch(options_.stream.phases, &Phases::write);
     return out.reserve(bytes);
-  }
-
-  Status advance(int64_t bytes) {
-    done_ += bytes;
-    if (!options_.progress) return {};
-    auto status = options_.progress(done_, total_);
-    if (!status) stopped_ = status.error();
-    return status;
   }
 
   Model& model_;
@@ -383,11 +360,9 @@ class Saver {
   int64_t data_bytes_ = 0;
   bool has_data_ = false;
   Scatter scatter_;
+  dense::Done done_;
+  dense::Writes writes_;
   std::vector<std::byte> buffer_;
-  WritingMutex writing_;          ///< held while a chunk is written and progress is called
-  std::optional<Error> stopped_;  ///< the error that progress returned
-  int64_t done_ = 0;
-  int64_t total_ = 0;
 };
 
 }  // namespace

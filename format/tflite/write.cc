@@ -27,8 +27,6 @@ constexpr const char* kSentence =
     "converted to it: kernels of convolutions are [out, height, width, in], matrices [out, in], "
     "and several operators may have become one";
 
-double seconds(int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
-
 class Writer : public dense::Job {
  public:
   Writer(ModelFile& file, const InputFile& input, const Constants& constants,
@@ -63,10 +61,7 @@ class Writer : public dense::Job {
       DEQUANT_CHECK(options_.dry_run ? OutputFile::check(output_, options_.overwrite)
                                      : write_all());
     }
-    report_.seconds.read = seconds(phases_.read);
-    report_.seconds.dequantize = seconds(phases_.dequantize);
-    report_.seconds.write = seconds(phases_.write);
-    report_.seconds.flush = seconds(phases_.flush);
+    report_.seconds.set(phases_);
     return std::move(report_);
   }
 
