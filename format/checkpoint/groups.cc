@@ -109,7 +109,12 @@ Status Groups::add(Group group) {
   for_each_entry(added, [&](const Entry& entry) {
     if (status) status = use(entry, &added);
   });
-  return status;
+  DEQUANT_CHECK(std::move(status));
+  const auto [same, is_first] = by_name_.emplace(added.name, &added);
+  if (is_first) return {};
+  return failure(ErrorCode::malformed, "tensors {} and {} would both become {}",
+                 escaped(same->second->codes.name()), escaped(added.codes.name()),
+                 escaped(added.name));
 }
 
 Status Groups::use(const Entry& entry, const Group* group) {

@@ -70,8 +70,8 @@ class Groups {
              std::span<const SchemeOption> options = {}, std::optional<Element> output = {});
 
   /// Adds a group. Fails with malformed where a tensor of it is used by another group, where the
-  /// bytes of a tensor are not those that the plan needs, and where another tensor has the name of
-  /// the dense tensor.
+  /// bytes of a tensor are not those that the plan needs, and where another tensor, stored or
+  /// dense, has the name of the dense tensor.
   Status add(Group group);
 
   /// A tensor that is not needed. Fails with malformed where it is part of a group.
@@ -108,6 +108,7 @@ class Groups {
   const Config& config_;
   bool asks_for_dtype_ = false;
   std::deque<Group> groups_;
+  std::unordered_map<std::string_view, const Group*> by_name_;
   std::vector<Dropped> dropped_;
   std::vector<const Entry*> unknown_;
   Warnings warnings_;

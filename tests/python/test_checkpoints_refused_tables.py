@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 
+from support import dequant
 from test_checkpoints import tensors
 from test_checkpoints_folder import Folder
 from test_verify import bfloat16
@@ -274,3 +275,14 @@ def test_blocks_without_scales_are_refused(folder):
 def test_scales_without_blocks_are_refused(folder):
     experts(folder, blocks=None, quantization_config={"quant_method": "mxfp4"})
     folder.refused(4, "tensor w_scales of type U8")
+
+
+def test_layouts_that_would_both_become_one_tensor_are_refused_by_their_stored_names(folder):
+    stored = {}
+    for join in ("_", "."):
+        stored[f"w{join}blocks"] = ("U8", np.full((1, 2, 1, 16), 0x22, np.uint8))
+        stored[f"w{join}scales"] = ("U8", np.array([[[127], [128]]], np.uint8))
+    folder.file(stored)
+    folder.config({"quantization_config": {"quant_method": "mxfp4"}})
+    folder.refused(3, "tensors w_blocks and w.blocks would both become w")
+    assert "would both become w" in dequant("inspect", folder.path, code=3).stderr
