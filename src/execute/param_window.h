@@ -19,7 +19,7 @@ struct Params {
   const int32_t* zero;
   const float* offset;  ///< null for rules that add no offset
   bool finite_normal;   ///< is_finite_normal() of all scales and offsets
-  /// Scales as float16 and zero points as int16, by Helpers::narrow; both or neither.
+  /// Stored float16 scales, or those of Helpers::narrow, and zero points as int16: both or neither.
   const uint16_t* scale16 = nullptr;
   const int16_t* zero16 = nullptr;
 };

@@ -1,5 +1,5 @@
 // From stored scales and zero points to the float32 scales and int32 zero points of kernels, by the
-// operations of Parameters in include/dequant/plan.h.
+// operations of Parameters in include/dequant/parameters.h.
 #pragma once
 
 #include <cstdint>

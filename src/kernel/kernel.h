@@ -45,7 +45,7 @@ struct KernelArgs {
   bool scales_of_y = false;       ///< every scale is exact in y's element
   const float* offset = nullptr;  ///< range kernels: added to the product; laid out as scale
   const AffineFormula* formula = nullptr;  ///< formula kernels: the formula; no other parameters
-  /// per_element: `scale` and `zero` converted by Helpers::narrow, or null.
+  /// per_element: float16 scales, stored or of Helpers::narrow, and int16 zero points; or null.
   const uint16_t* scale16 = nullptr;
   const int16_t* zero16 = nullptr;
   // For the kernels of rows that share scales and zero points; `count` is the elements of a row.
