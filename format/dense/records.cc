@@ -153,6 +153,13 @@ Status WorkFolder::check(const TaskList& list) const {
                  escaped(output_), escaped(path_));
 }
 
+/// Another process may give the file its name meanwhile.
+Result<InputFile> WorkFolder::open_data(const OutputShard& shard) const {
+  auto file = InputFile::open(data_of(shard));
+  if (file || file.error().system != ENOENT) return file;
+  return InputFile::open(final_of(shard));
+}
+
 Result<SharedFile> WorkFolder::open(const OutputShard& shard) const {
   return SharedFile::open(unfinished(shard), shard.bytes);
 }
@@ -160,7 +167,7 @@ Result<SharedFile> WorkFolder::open(const OutputShard& shard) const {
 Status WorkFolder::add_record(const TaskList& list, size_t task, const ValueRange& values,
                               double seconds) const {
   const Range bytes = list.tasks[task].bytes;
-  DEQUANT_TRY(const InputFile file, InputFile::open(data_of(list.shard_of(task))));
+  DEQUANT_TRY(const InputFile file, open_data(list.shard_of(task)));
   DEQUANT_TRY(std::string hash, hash_of(file, bytes.begin, bytes.end - bytes.begin));
   Status status;
   std::string samples = sample_hash(file, bytes, status);
@@ -190,9 +197,9 @@ Result<std::string> WorkFolder::missing(const TaskList& list, size_t task, bool 
     if (found == nullptr || *found != value) return fmt::format("its record has another {}", key);
   }
   const OutputShard& shard = list.shard_of(task);
-  const std::string path = data_of(shard);
-  if (!is_taken(path)) return fmt::format("{} is not there", escaped(shard.name));
-  DEQUANT_TRY(const InputFile file, InputFile::open(path));
+  if (!is_taken(data_of(shard)) && !is_taken(final_of(shard)))
+    return fmt::format("{} is not there", escaped(shard.name));
+  DEQUANT_TRY(const InputFile file, open_data(shard));
   if (file.size() != shard.bytes) {
     return fmt::format("{} has {} bytes, not {}", escaped(shard.name), file.size(), shard.bytes);
   }

@@ -61,6 +61,7 @@ class WorkFolder {
  private:
   Status check_output(Overwrite overwrite) const;
   Status write_text(const TaskList& list, const std::string& conversion, Overwrite overwrite) const;
+  Result<InputFile> open_data(const OutputShard& shard) const;
   std::string text_path() const;
   std::string unfinished(const OutputShard& shard) const;
 

@@ -26,8 +26,8 @@ class TensorWriter {
         writes_(done, stream.phases),
         audit_(audit) {}
 
-  /// A file with all its bytes, flushed, which has no name yet. Fails with io, malformed or limit, and with
-  /// the error of the caller's progress.
+  /// A file with all its bytes, flushed, which has no name yet. Fails with io, malformed or limit,
+  /// and with the error of the caller's progress.
   Result<OutputFile> fill(const OutputShard& shard, const std::string& path, Overwrite overwrite);
 
   /// Writes a file, whole or not at all. Calls `before`, if it is not null, when all bytes are

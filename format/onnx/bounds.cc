@@ -45,7 +45,7 @@ Status OnnxFile::visit_bounds(const std::function<Status(const BoundTensor&)>& v
 Result<std::optional<std::vector<std::byte>>> OnnxFile::bound_of(std::string_view value, End end,
                                                                  Element type) {
   const std::optional<std::vector<std::byte>> none;
-  DEQUANT_CHECK(expand());
+  DEQUANT_CHECK(expand_rest());
   const Definition* found = nullptr;
   for (const Graph* graph : scopes_.graphs()) {
     const Definition* d = scopes_.find(*graph, value);
@@ -56,14 +56,17 @@ Result<std::optional<std::vector<std::byte>>> OnnxFile::bound_of(std::string_vie
   if (found == nullptr || found->node == nullptr) return none;
   const Node& node = *found->node;
   if (!node.is_quantize() && !node.is_dequantize()) return none;
-  QuantizerFacts facts(*model_, files_, scopes_, constants_);
+  if (!chains_) {
+    facts_.emplace(*model_, files_, scopes_, constants_);
+    chains_.emplace(*model_, scopes_, *facts_);
+  }
   CodeChain before;
   const Definition* codes = scopes_.find(*found->graph, node.input(0));
   if (node.is_dequantize() && codes != nullptr) {
-    DEQUANT_TRY(before, CodeChains(*model_, scopes_, facts).before(*codes));
+    DEQUANT_TRY(before, chains_->before(*codes));
   }
-  const Element quantized = type_of_codes(facts, *found->graph, node, before);
-  DEQUANT_TRY(PairRange range, facts.range(*found->graph, node, quantized, type, before.limits));
+  const Element quantized = type_of_codes(*facts_, *found->graph, node, before);
+  DEQUANT_TRY(PairRange range, facts_->range(*found->graph, node, quantized, type, before.limits));
   if (!range.unknown.empty() || !range.single) return none;
   return std::optional(std::move(end == End::low ? range.low_bytes : range.high_bytes));
 }

@@ -148,7 +148,8 @@ class Converter {
 
  private:
   Status expand_operators() {
-    const auto is_wanted = [this](const Node& node) -> Result<bool> {
+    const auto is_wanted = [this](const Graph&, const Node& node,
+                                  const ArithmeticOperator&) -> Result<bool> {
       if (options_.progress) DEQUANT_CHECK(options_.progress(0, 0));
       if (wanted(options_, node)) return true;
       reasons_[&node] = kNotSelected;

@@ -175,11 +175,26 @@ Status OnnxFile::expand() {
   if (expanded_) return {};
   const bool keep_unused = true;
   expanded_.emplace(*model_, scopes_, true, keep_unused);
+  return expand([this](const Graph& graph, const Node& node, const ArithmeticOperator& op) {
+    const auto codes = codes_of(op, node);
+    return std::any_of(codes.begin(), codes.end(), [&](Text name) {
+      return resolve_constant(scopes_, graph, name, true).constant.has_value();
+    });
+  });
+}
+
+Status OnnxFile::expand_rest() {
+  DEQUANT_CHECK(expand());
+  if (std::exchange(all_expanded_, true)) return {};
+  return expand([](const Graph&, const Node&, const ArithmeticOperator&) { return true; });
+}
+
+Status OnnxFile::expand(
+    std::function<Result<bool>(const Graph&, const Node&, const ArithmeticOperator&)> wanted) {
   const auto done = [this](const Expanded& e) {
     for (const Node* made : e.made) operators_[made] = &e.node;
   };
-  return expand_all(*model_, files_, constants_, *expanded_,
-                    {[](const Node&) { return true; }, done});
+  return expand_all(*model_, files_, constants_, *expanded_, {std::move(wanted), done});
 }
 
 const Node& OnnxFile::operator_of(const Node& node) const {

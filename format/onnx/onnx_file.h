@@ -4,6 +4,7 @@
 // other DequantizeLinear, and each other operator that dequantizes a weight, stays quantized.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -15,7 +16,9 @@
 #include <vector>
 
 #include "format/model/model_file.h"
+#include "format/onnx/code_chain.h"
 #include "format/onnx/constants.h"
+#include "format/onnx/operators/arithmetic.h"
 #include "format/onnx/operators/weights.h"
 #include "format/onnx/options.h"
 #include "format/onnx/parameters.h"
@@ -53,9 +56,13 @@ class OnnxFile : public ModelFile {
  private:
   OnnxFile(std::unique_ptr<Model> model, Scopes scopes, const Options& own);
 
-  /// Replaces operators of quantized arithmetic, as `convert --strip-qdq` does, so that their
-  /// weights are constants that a DequantizeLinear reads.
+  /// Replaces operators of quantized arithmetic with constant codes, as `convert --strip-qdq` does,
+  /// so that a DequantizeLinear reads these.
   Status expand();
+  /// Replaces the other operators of quantized arithmetic, too, for their ranges.
+  Status expand_rest();
+  Status expand(
+      std::function<Result<bool>(const Graph&, const Node&, const ArithmeticOperator&)> wanted);
   bool is_made(const Node& node) const { return operators_.contains(&node); }
   /// The operator of the file that the node replaces, maybe with others; else the node.
   const Node& operator_of(const Node& node) const;
@@ -66,6 +73,7 @@ class OnnxFile : public ModelFile {
   LeftTensor left_tensor(const Graph& graph, const Node& node, std::string reason);
   Status visit_node(Graph& graph, Node& node, const TensorVisitor& visitor);
   Result<std::unordered_set<const Node*>> dense_nodes();
+  bool reads_moved(const Graph& graph, const Node& node) const;
   /// Sets moved_ in the first call, behind expand().
   Status plan_moved();
   Status visit_moved(const TensorVisitor& visitor);
@@ -102,8 +110,12 @@ class OnnxFile : public ModelFile {
   mutable Constants constants_;  ///< const functions find constants, too, which are kept
   ParameterFinder parameters_;
   std::optional<Rewire> expanded_;  ///< after expand()
+  bool all_expanded_ = false;
   /// The operators of the file, by the nodes that replace them.
   std::unordered_map<const Node*, const Node*> operators_;
+  // Of bound_of().
+  std::optional<QuantizerFacts> facts_;
+  std::optional<CodeChains> chains_;
   /// The constants of regions of which --strip-qdq makes floats.
   std::optional<std::vector<std::shared_ptr<const Dequantization>>> moved_;
   /// The names of the constants of weights, by the node and the index of the codes.

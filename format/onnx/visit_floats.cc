@@ -100,7 +100,7 @@ bool OnnxFile::only_quantizers_read(const Graph& graph, std::string_view name) c
       is_read = true;
       const bool replaced = expanded_ && expanded_->removed(r.node);
       if (replaced || r.node.is_quantize() || r.node.is_dequantize() ||
-          is_of_weight(r.node, r.input)) {
+          is_of_weight(r.node, r.input) || is_parameter(r.node, r.input)) {
         read = true;
       } else if (todo.size() < kMostComputed && is_evaluated(r)) {
         todo.emplace_back(&r.graph, r.node.output(0));

@@ -66,7 +66,7 @@ FILES = {
         file_of(GOOD[:-1] + "," + GOOD[1:].replace('"a"', '"\\u0061"'), DATA), 3, "occurs twice"),
     "a field twice": (file_of(raw(more=',"dtype":"U8"'), DATA), 3, "occurs twice"),
     "metadata twice": (file_of('{"__metadata__":{},"__metadata__":{}}'), 3, "occurs twice"),
-    "metadata that are null": (file_of('{"__metadata__":null}'), 3, "__metadata__"),
+    "metadata that are a number": (file_of('{"__metadata__":0}'), 3, "__metadata__"),
     "metadata with a number": (file_of('{"__metadata__":{"k":1}}'), 3, "__metadata__"),
     "metadata with an object": (file_of('{"__metadata__":{"k":{}}}'), 3, "__metadata__"),
     "arrays 100000 deep in an unknown field": (

@@ -15,7 +15,7 @@ constexpr size_t kAll = 64;  // more inputs are not looked at
 constexpr EvaluatedOperator kOperators[] = {
     {"Cast", 6, 1, 1, plan_cast},
     {"CastLike", 15, 2, 1, plan_cast_like},
-    {"Clip", 12, 1, 3, plan_clip, false},
+    {"Clip", 12, 1, 3, plan_clip},
     {"Concat", 4, 1, kAll, plan_concat},
     {"Constant", 12, 0, 0, plan_integers},
     {"ConstantOfShape", 9, 1, 1, plan_constant_of_shape},

@@ -43,7 +43,6 @@ struct EvaluatedOperator {
   size_t inputs;           ///< at least
   size_t constant_inputs;  ///< of the first so many inputs the values must be constant
   Result<Constant> (*plan)(Call& call);
-  bool of_floats = true;  ///< false: its outputs are integers
 };
 
 /// The row of a node's operator; null for an operator that is not evaluated.

@@ -321,6 +321,24 @@ const ArithmeticOperator* arithmetic_operator(const Node& node) {
   return nullptr;
 }
 
+std::vector<Text> codes_of(const ArithmeticOperator& op, const Node& node) {
+  std::vector<Text> codes;
+  for (const FloatInput& input : inputs_of(op, node)) {
+    if (input.kind != FloatInput::Kind::same) codes.push_back(node.input(input.codes));
+  }
+  return codes;
+}
+
+bool is_parameter(const Node& node, size_t input) {
+  const ArithmeticOperator* op = arithmetic_operator(node);
+  if (op == nullptr) return false;
+  if (op->output && (input == op->output->scale || input == op->output->zero_point)) return true;
+  const auto inputs = inputs_of(*op, node);
+  return std::any_of(inputs.begin(), inputs.end(), [input](const FloatInput& i) {
+    return i.kind != FloatInput::Kind::same && (input == i.scale || input == i.zero_point);
+  });
+}
+
 Result<std::vector<Node*>> expand(const ArithmeticOperator& op, Operands& in, Constants& constants,
                                   Rewire& rewire, Node* place) {
   return Expander(op, in, constants, rewire, place == nullptr ? in.node() : *place).run();

@@ -93,6 +93,12 @@ inline constexpr CarriedAttribute kConvAttributes[] = {
 /// The row of a node's operator, or null.
 const ArithmeticOperator* arithmetic_operator(const Node& node);
 
+/// The names of the codes that the operator reads with scales.
+std::vector<Text> codes_of(const ArithmeticOperator& op, const Node& node);
+
+/// True for an input of a node that is a scale or zero point of such an operator.
+bool is_parameter(const Node& node, size_t input);
+
 /// Replaces an operator by its nodes, which are returned; or sets Operands::reason(). The nodes
 /// take the place of `place`, or of the operator's node where that is null. Fails with malformed,
 /// limit or io.

@@ -15,7 +15,7 @@ Status expand_all(Model& model, ExternalFiles& files, Constants& constants, Rewi
       const ArithmeticOperator* product = integer_product(node);
       const ArithmeticOperator* op = product != nullptr ? product : arithmetic_operator(node);
       if (op == nullptr || rewire.made(node) || rewire.removed(node)) continue;
-      DEQUANT_TRY(const bool wanted, visitor.wanted(node));
+      DEQUANT_TRY(const bool wanted, visitor.wanted(*graph, node, *op));
       if (!wanted) continue;
       DEQUANT_CHECK(model.take(kExpandMemory));
       Operands operands(model, files, constants, *graph, node);

@@ -21,7 +21,7 @@ struct Expanded {
 /// What expand_all() calls.
 struct ExpansionVisitor {
   /// True for an operator that may be replaced. expand_all() ends at the first error.
-  std::function<Result<bool>(const Node&)> wanted;
+  std::function<Result<bool>(const Graph&, const Node&, const ArithmeticOperator&)> wanted;
   std::function<void(Expanded)> done;
 };
 
