@@ -176,8 +176,7 @@ Status OnnxFile::expand() {
   const bool keep_unused = true;
   expanded_.emplace(*model_, scopes_, true, keep_unused);
   return expand([this](const Graph& graph, const Node& node, const ArithmeticOperator& op) {
-    const auto codes = codes_of(op, node);
-    return std::any_of(codes.begin(), codes.end(), [&](Text name) {
+    return any_of_codes(op, node, [&](Text name) {
       return resolve_constant(scopes_, graph, name, true).constant.has_value();
     });
   });

@@ -321,21 +321,28 @@ const ArithmeticOperator* arithmetic_operator(const Node& node) {
   return nullptr;
 }
 
-std::vector<Text> codes_of(const ArithmeticOperator& op, const Node& node) {
-  std::vector<Text> codes;
-  for (const FloatInput& input : inputs_of(op, node)) {
-    if (input.kind != FloatInput::Kind::same) codes.push_back(node.input(input.codes));
+bool any_of_codes(const ArithmeticOperator& op, const Node& node,
+                  const std::function<bool(Text)>& wanted) {
+  for (const FloatInput& input : op.inputs) {
+    const bool repeats = op.repeat > 0 && &input == &op.inputs.back();
+    const size_t step = repeats ? op.repeat : node.inputs.size() + 1;
+    for (size_t i = input.codes; i < node.inputs.size(); i += step) {
+      if (input.kind != FloatInput::Kind::same && wanted(node.input(i))) return true;
+    }
   }
-  return codes;
+  return false;
 }
 
 bool is_parameter(const Node& node, size_t input) {
   const ArithmeticOperator* op = arithmetic_operator(node);
   if (op == nullptr) return false;
   if (op->output && (input == op->output->scale || input == op->output->zero_point)) return true;
-  const auto inputs = inputs_of(*op, node);
-  return std::any_of(inputs.begin(), inputs.end(), [input](const FloatInput& i) {
-    return i.kind != FloatInput::Kind::same && (input == i.scale || input == i.zero_point);
+  return std::any_of(op->inputs.begin(), op->inputs.end(), [&](const FloatInput& i) {
+    const bool repeats = op->repeat > 0 && &i == &op->inputs.back();
+    const auto is = [&](size_t first) {
+      return input == first || (repeats && input > first && (input - first) % op->repeat == 0);
+    };
+    return i.kind != FloatInput::Kind::same && (is(i.scale) || is(i.zero_point));
   });
 }
 

@@ -9,6 +9,7 @@
 // tests/python/test_operators_arithmetic.py.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <optional>
 #include <span>
@@ -93,8 +94,9 @@ inline constexpr CarriedAttribute kConvAttributes[] = {
 /// The row of a node's operator, or null.
 const ArithmeticOperator* arithmetic_operator(const Node& node);
 
-/// The names of the codes that the operator reads with scales.
-std::vector<Text> codes_of(const ArithmeticOperator& op, const Node& node);
+/// True if `wanted` is, for the name of codes that the operator reads with scales.
+bool any_of_codes(const ArithmeticOperator& op, const Node& node,
+                  const std::function<bool(Text)>& wanted);
 
 /// True for an input of a node that is a scale or zero point of such an operator.
 bool is_parameter(const Node& node, size_t input);
