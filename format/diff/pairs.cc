@@ -1,6 +1,8 @@
 // Pairing the tensors of two model files by their names.
 #include "format/diff/pairs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <unordered_set>
 
@@ -33,21 +35,27 @@ Result<NamedTensors> NamedTensors::of(ModelFile& file) {
 void NamedTensors::name_all(std::vector<Found> found) {
   std::unordered_map<std::string_view, size_t> counts;
   for (const Found& f : found) ++counts[f.facts.name];
+  std::unordered_map<std::string_view, size_t> numbers;  // of names with a graph
   for (Found& f : found) {
     std::string_view name = f.facts.name;
-    if (counts.at(name) > 1 && !f.facts.graph.empty())
-      name = texts_.emplace_back(std::string(f.facts.graph) + "/" + std::string(name));
+    if (counts.at(name) > 1) {
+      const std::string_view graph = f.facts.graph;
+      name = texts_.emplace_back(graph.empty() ? std::string(name)
+                                               : fmt::format("{}/{}", graph, name));
+      const size_t number = ++numbers[name];
+      if (number > 1) name = texts_.emplace_back(fmt::format("{}#{}", name, number));
+    }
     add(std::move(f), name);
   }
 }
 
 void NamedTensors::add(Found found, std::string_view name) {
-  const auto [at, is_new] = by_name_.try_emplace(name, found.dense);
+  const bool is_new = by_name_.try_emplace(name, found.dense).second;
   if (is_new) {
     names_.push_back(name);
     if (!found.reason.empty()) reasons_.insert_or_assign(name, std::move(found.reason));
-  } else {
-    at->second = kNone;
+  } else {  // a name as "GRAPH/NAME" of another tensor
+    by_name_.insert_or_assign(name, kNone);
     reasons_.insert_or_assign(name, kRepeated);
   }
   if (found.dense == kNone) return;

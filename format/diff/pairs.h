@@ -11,8 +11,9 @@
 
 namespace dequant::format {
 
-/// The dense tensors of a file, by all their names in it. A name that tensors of several graphs
-/// have is in each of them "GRAPH/NAME".
+/// The dense tensors of a file, by all their names in it. A name that several tensors have is
+/// "GRAPH/NAME" in graphs other than the main one, and "GRAPH/NAME#2" and so on where graphs have
+/// one name, too.
 class NamedTensors {
  public:
   /// Collects tensors that become floats and tensors that are stored as floats, but for inner ones:

@@ -90,6 +90,7 @@ class OnnxFile : public ModelFile {
                       const std::function<Status(const RestTensor&)>& visitor) const;
   bool only_quantizers_read(const Graph& graph, std::string_view name) const;
   bool is_evaluated(const Reader& r) const;
+  bool is_graph_output(const Graph& graph, std::string_view name) const;
   static DenseTensor copied_tensor(std::shared_ptr<const Constant> constant);
   std::string_view name_of(const Graph& graph) const;
   /// False where one of the inputs that are dequantized is read by this node only: then no other

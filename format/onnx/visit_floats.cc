@@ -81,6 +81,16 @@ Status OnnxFile::visit_double(const Graph& graph, Text name, const Tensor* tenso
                   .input = &file});
 }
 
+/// True for a name of an output of its graph.
+bool OnnxFile::is_graph_output(const Graph& graph, std::string_view name) const {
+  bool found = false;
+  if (const Definition* d = scopes_.find(graph, name)) {
+    scopes_.for_each_use(
+        *d, [&](const Use& use) { found = found || (use.node == nullptr && !use.annotation()); });
+  }
+  return found;
+}
+
 /// True where a node computes a constant of constants.
 bool OnnxFile::is_evaluated(const Reader& r) const {
   if (evaluated_operator(r.node) == nullptr || r.node.outputs.size() != 1) return false;
@@ -108,7 +118,7 @@ bool OnnxFile::only_quantizers_read(const Graph& graph, std::string_view name) c
         by_others = true;
       }
     });
-    by_others = by_others || !is_read;  // an output of the graph
+    by_others = by_others || !is_read || is_graph_output(*todo[i].first, todo[i].second);
   }
   return read && !by_others;
 }

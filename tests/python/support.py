@@ -103,12 +103,14 @@ def peak_memory(folder, *arguments, program=None, **more):
                               text=True, **more).stdout) * 1024
 
 
-def convert(source, *options, to="out.onnx"):
+def convert(source, *options, to="out.onnx", verified=True):
     """Converts a saved model into `to` beside it; returns the new model and the report. Every
-    output must please onnx.checker."""
+    output must please onnx.checker, and `dequant verify` unless `verified` is False."""
     target = source.parent / to
     report = json.loads(dequant("convert", source, "-o", target, "--json", *options).stdout)
     onnx.checker.check_model(str(target), full_check=True)
+    if verified:
+        dequant("verify", source, target)
     return onnx.load(target), report
 
 

@@ -15,9 +15,9 @@ PARAMETERS = [SCALE.tensor("s"), OTHER.tensor("s2"), ZERO.tensor("z"), LOWEST.te
 
 
 def strip(folder, nodes, *options, inputs=("in",), outputs=("out",), initializers=PARAMETERS,
-          **more):
+          verified=True, **more):
     source = save(model(nodes, inputs, outputs, initializers, **more), folder / "in.onnx")
-    return convert(source, "--strip-qdq", "--clip", "never", *options)
+    return convert(source, "--strip-qdq", "--clip", "never", *options, verified=verified)
 
 
 def run(path, array):
@@ -135,7 +135,8 @@ def test_pair_of_equal_parameters_goes(q_inputs, dq_inputs, tmp_path):
              node("Relu", "in", "a"), q(q_inputs, "aq"), dq(dq_inputs, "b"),
              node("Neg", "b", "out")]
     more = [floats(0.5).tensor("t"), floats([0.5]).tensor("s_of_one"), ZERO.tensor("u")]
-    stripped, report = strip(tmp_path, nodes, initializers=[*PARAMETERS, *more])
+    # Of the nodes that nothing reads, one reads s in the float model, too.
+    stripped, report = strip(tmp_path, nodes, initializers=[*PARAMETERS, *more], verified=False)
     assert shape_of(stripped)[-2:] == ["Relu in -> a", "Neg a -> out"]
     assert report["left"] == []
 
