@@ -65,7 +65,9 @@ Status FolderState::check(const nlohmann::ordered_json& conversion) const {
   if (!found) return in(escaped(path_), found.error());
   for (const auto& [key, what] : kSame) {
     const nlohmann::json* value = found->is_object() ? member(*found, key) : nullptr;
-    if (value != nullptr && *value == conversion.at(key)) continue;
+    if (value != nullptr && value->is_string() &&
+        value->get<std::string>() == conversion.at(key).get<std::string>())
+      continue;
     return failure(ErrorCode::invalid_argument,
                    "{}: the conversion cannot be resumed, as {} changed since it began: begin "
                    "again without resume",
