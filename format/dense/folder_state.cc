@@ -40,7 +40,8 @@ bool FolderState::exists() const { return is_taken(path_); }
 
 Status FolderState::lock() {
   Descriptor folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder.valid()) return io_error("cannot open {}", escaped(folder_));
+  if (!folder.valid())
+    return errno == ENOTDIR ? Status() : io_error("cannot open {}", escaped(folder_));
   while (::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK) return {};

@@ -24,7 +24,7 @@ class FolderState {
   bool exists() const;
 
   /// Locks the folder until this object ends: fails with io where another conversion has the lock.
-  /// File systems without locks have none.
+  /// File systems without locks have none, nor has what is no folder.
   Status lock();
 
   /// Writes the file, over one that is there. Fails with io.

@@ -48,7 +48,6 @@ nlohmann::ordered_json OutputFolder::conversion() const {
 Status OutputFolder::open() {
   made_ = ::mkdir(path_.c_str(), 0777) == 0;
   if (!made_ && errno != EEXIST) return io_error("cannot make the folder {}", escaped(path_));
-  DEQUANT_CHECK(check());  // which says more of what is no folder than the lock
   DEQUANT_CHECK(state_.lock());
   DEQUANT_CHECK(check());
   return continues() ? state_.resume() : begin();

@@ -15,7 +15,8 @@ from test_checkpoints_folder import CONFIG
 from test_verify import safetensors
 
 STATE = ".dequant-unfinished.json"
-SHARDS = [f"model-{i:05}-of-00004.safetensors" for i in range(1, 5)]
+COUNT = 16  # so many that a conversion is killed before the last, on a machine at work, too
+SHARDS = [f"model-{i:05}-of-{COUNT:05}.safetensors" for i in range(1, COUNT + 1)]
 ROWS = 4096
 OPTIONS = ["--max-shard-size", "1100K"]  # a tensor in each file
 
@@ -25,7 +26,7 @@ def checkpoint(path, seed):
     rng = np.random.default_rng(seed)
     path.mkdir()
     (path / "config.json").write_text(json.dumps(CONFIG))
-    safetensors(path / "model.safetensors", {name: tensor for i in range(4) for name, tensor in {
+    safetensors(path / "model.safetensors", {n: tensor for i in range(COUNT) for n, tensor in {
         f"w{i}.weight": ("F8_E4M3", rng.integers(0, 120, (ROWS, 128)).astype(np.uint8)),
         f"w{i}.weight_scale_inv": ("F32", np.ones((ROWS // 128, 1), np.float32)),
     }.items()})
@@ -71,7 +72,7 @@ class Replaced:
             process.wait()
             after = files_of(self.out)
             if after[SHARDS[0]] != self.before[SHARDS[0]] and \
-                    after[SHARDS[3]] == self.before[SHARDS[3]]:
+                    after[SHARDS[-1]] == self.before[SHARDS[-1]]:
                 return
             shutil.rmtree(self.out)
             dequant("convert", self.old, "-o", self.out, *OPTIONS)
