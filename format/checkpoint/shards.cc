@@ -103,8 +103,8 @@ Result<std::unique_ptr<Shards>> Shards::open(const std::string& path) {
   shards->config_folder_ = shards->folder_;
   if (!dense::FolderState(shards->folder_).exists()) return shards;
   return failure(ErrorCode::malformed,
-                 "{}: a conversion into this folder is not complete, as its {} says: --resume "
-                 "continues it, and --force begins again",
+                 "{}: a conversion into this folder is not complete, as its {} says: resume "
+                 "continues the conversion, and force begins it again",
                  escaped(shards->folder_), dense::kStateName);
 }
 

@@ -40,8 +40,8 @@ class OutputFolder {
   /// Makes the folder, or demands that it has nothing of another model; with `resume`, that what it
   /// has is of the same conversion. Then writes the files with tensors, but for those that the
   /// conversion has completed before. Where that fails before the bytes of the first file are
-  /// written, the folder is as it was. `other_bytes` are those of files that are written later.
-  /// Fails with io, also where the disk has no room, and as TensorWriter does.
+  /// written, the folder is as it was. `other_bytes` is the size of the files that are written
+  /// later. Fails with io, also where the disk has no room, and as TensorWriter does.
   Status write_shards(TensorWriter& tensors, int64_t other_bytes);
 
   /// Demands what write_shards() demands of the folder, which need not be there. Writes nothing.

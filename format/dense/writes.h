@@ -11,7 +11,7 @@
 
 namespace dequant::format::dense {
 
-/// The bytes of output that are done.
+/// Counts the bytes of output that are written, and tells the caller's progress.
 class Done {
  public:
   Done(const Progress& progress, int64_t total) : progress_(progress), total_(total) {}

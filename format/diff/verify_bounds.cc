@@ -1,7 +1,6 @@
 // The part of verify() for bounds of Clip nodes that a float model has in place of quantizations.
 #include "format/diff/verify_bounds.h"
 
-#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 

@@ -6,9 +6,10 @@
 
 namespace dequant::format {
 
-/// Compares those of out.unexpected that only limit values of b with the ranges that quantization
-/// leaves these values in a, and takes the bounds that a quantization of a explains off the list.
-/// `in_b` has the dense tensors of b. Fails as ModelFile::bound_of(), visit_bounds() and read() do.
+/// Compares the bounds of Clip nodes among the tensors of out.unexpected with the ranges that
+/// quantization leaves the same values in a. A bound that was compared is removed from
+/// out.unexpected. `in_b` has the dense tensors of b. Fails as ModelFile::bound_of(),
+/// visit_bounds() and read() do.
 Status verify_bounds(ModelFile& a, ModelFile& b, const NamedTensors& in_b,
                      const StreamOptions& options, Verification& out);
 

@@ -80,7 +80,7 @@ struct Seconds {
   double write = 0;
   double flush = 0;  ///< flushing files to the disk and giving them their names
 
-  /// Sets those of tensor data.
+  /// Sets the seconds in which tensor data were read, dequantized, written and flushed.
   void set(const Phases& phases) {
     const auto seconds = [](int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; };
     read = seconds(phases.read);

@@ -44,6 +44,11 @@ std::vector<FloatInput> inputs_of(const ArithmeticOperator& op, const Node& node
   return inputs;
 }
 
+/// The distance of the inputs that a row's input stands for; 0: it stands for one.
+size_t step_of(const ArithmeticOperator& op, const FloatInput& input) {
+  return &input == &op.inputs.back() ? op.repeat : 0;
+}
+
 class Expander {
  public:
   Expander(const ArithmeticOperator& op, Operands& in, Constants& constants, Rewire& rewire,
@@ -324,8 +329,8 @@ const ArithmeticOperator* arithmetic_operator(const Node& node) {
 bool any_of_codes(const ArithmeticOperator& op, const Node& node,
                   const std::function<bool(Text)>& wanted) {
   for (const FloatInput& input : op.inputs) {
-    const bool repeats = op.repeat > 0 && &input == &op.inputs.back();
-    const size_t step = repeats ? op.repeat : node.inputs.size() + 1;
+    const size_t repeat = step_of(op, input);
+    const size_t step = repeat > 0 ? repeat : node.inputs.size() + 1;
     for (size_t i = input.codes; i < node.inputs.size(); i += step) {
       if (input.kind != FloatInput::Kind::same && wanted(node.input(i))) return true;
     }
@@ -338,9 +343,9 @@ bool is_parameter(const Node& node, size_t input) {
   if (op == nullptr) return false;
   if (op->output && (input == op->output->scale || input == op->output->zero_point)) return true;
   return std::any_of(op->inputs.begin(), op->inputs.end(), [&](const FloatInput& i) {
-    const bool repeats = op->repeat > 0 && &i == &op->inputs.back();
+    const size_t step = step_of(*op, i);
     const auto is = [&](size_t first) {
-      return input == first || (repeats && input > first && (input - first) % op->repeat == 0);
+      return input == first || (step > 0 && input > first && (input - first) % step == 0);
     };
     return i.kind != FloatInput::Kind::same && (is(i.scale) || is(i.zero_point));
   });
