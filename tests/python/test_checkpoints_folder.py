@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from support import dequant
-from test_checkpoints import assert_same, tensors
+from test_checkpoints import tensors
 from test_verify import bfloat16, safetensors
 
 CODES = np.arange(64, dtype=np.uint8).reshape(8, 8)
@@ -343,14 +343,6 @@ def test_an_index_of_diffusers_becomes_one(folder):
     assert sorted(os.listdir(folder.out)) == sorted(["config.json", *names, index])
 
 
-def test_one_file_becomes_one_file_of_any_size(shared, tmp_path):
-    source = shared / "checkpoints" / "bnb_nf4" / "model.safetensors"
-    dequant("convert", source, "-o", tmp_path / "small.safetensors", "--max-shard-size", "1K")
-    dequant("convert", source, "-o", tmp_path / "large.safetensors")
-    assert tmp_path.joinpath("small.safetensors").read_bytes() == \
-        tmp_path.joinpath("large.safetensors").read_bytes()
-
-
 def test_files_may_be_those_of_the_input(folder):
     folder.file(weight("a"), "x.safetensors")
     folder.file(weight("b"), "y.safetensors")
@@ -429,25 +421,6 @@ def test_files_of_a_linked_folder_were_neither_copied_nor_listed(folder):
     report = json.loads(folder.convert("--json").stdout)
     assert report["files_copied"] == ["real/spiece.model"]
     assert report["files_left_out"] == ["tokenizer"]
-
-
-def test_one_file_becomes_one_file(folder):
-    source = folder.file({**weight(), "norm.weight": ("BF16", NORM)})
-    for name in ("w.weight", "norm.weight"):
-        dequant("convert", source, "-o", folder.out, "--force")
-        assert tensors(folder.out)[name][0] == "BF16"
-    (folder.path / "config.json").unlink()
-    dequant("convert", source, "-o", folder.out, "--force")
-    assert {name: t[0] for name, t in tensors(folder.out).items()} == {
-        "w.weight": "F32", "norm.weight": "BF16"}  # the type of the scales: no configuration
-
-
-@pytest.mark.parametrize("name", ["modelopt_fp8", "ctedge_mxfp8", "gptq_v1_w3_g32_sym"])
-def test_a_file_was_read_without_the_configuration_in_its_folder(shared, name, tmp_path):
-    source = shared / "checkpoints" / name
-    dequant("convert", source / "model.safetensors", "-o", tmp_path / "out.safetensors")
-    dequant("convert", source, "-o", tmp_path / "out")
-    assert_same(tensors(tmp_path / "out.safetensors"), tensors(tmp_path / "out"), {})
 
 
 @pytest.mark.parametrize("options", [["-T1"], ["-T2"], ["-T5"], ["--mem", "1"]])
