@@ -78,21 +78,6 @@ const Foreign* foreign_scheme(const Groups& groups, const Entry& entry) {
   return nullptr;
 }
 
-/// A tensor that may be the scale of codes, by its name; null: there is none.
-const Entry* scale_beside(const Groups& groups, const Entry& codes) {
-  const auto look = [&](std::string_view begin, Names ends) {
-    const Entry* found = nullptr;
-    for (const std::string_view end : ends) {
-      if (found == nullptr) found = find(groups, begin, end);
-    }
-    return found;
-  };
-  for (const std::string_view weight : kWeights) {
-    if (const auto module = module_of(codes.name(), weight)) return look(*module, kScalesOfModule);
-  }
-  return look(codes.name(), kScalesOfName);
-}
-
 /// What is missing, of codes of which no scheme is known.
 std::string what_is_missing(const Groups& groups, const Entry& entry) {
   const Config& config = groups.config();
@@ -119,6 +104,20 @@ constexpr size_t kDimensionsOfCodes = 2;
 constexpr int64_t kLargePart = 100;
 
 }  // namespace
+
+const Entry* scale_beside(const Groups& groups, const Entry& codes) {
+  const auto look = [&](std::string_view begin, Names ends) {
+    const Entry* found = nullptr;
+    for (const std::string_view end : ends) {
+      if (found == nullptr) found = find(groups, begin, end);
+    }
+    return found;
+  };
+  for (const std::string_view weight : kWeights) {
+    if (const auto module = module_of(codes.name(), weight)) return look(*module, kScalesOfModule);
+  }
+  return look(codes.name(), kScalesOfName);
+}
 
 std::optional<std::string> why_not_dequantized(const Groups& groups, const Entry& entry) {
   if (const Foreign* foreign = foreign_scheme(groups, entry))

@@ -13,6 +13,9 @@ namespace dequant::format::checkpoint {
 /// sentence; nothing for a tensor that holds no codes.
 std::optional<std::string> why_not_dequantized(const Groups& groups, const Entry& entry);
 
+/// A tensor that may be the scale of codes, by its name; null: there is none.
+const Entry* scale_beside(const Groups& groups, const Entry& codes);
+
 /// A warning about tensors of integers that are copied from a checkpoint in which nothing is
 /// dequantized, though they are a large part of it: they may be codes of a scheme that dequant does
 /// not know. Empty where there are none, and where unknown() has tensors, which another one names.

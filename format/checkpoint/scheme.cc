@@ -5,6 +5,7 @@
 #include <array>
 #include <string>
 
+#include "format/checkpoint/float8_values.h"
 #include "format/checkpoint/rotations.h"
 #include "format/checkpoint/schemes/schemes.h"
 #include "format/io/errors.h"
@@ -48,6 +49,7 @@ Status recognise(Groups& groups, bool keep_unknown) {
                    "dequant knows",
                    escaped(method));
   }
+  if (method.empty()) DEQUANT_CHECK(add_float8_values(groups));
   return groups.finish(keep_unknown);
 }
 

@@ -1,7 +1,8 @@
-// FP8 weights as DeepSeek, Qwen, Kimi, Mistral and ComfyUI store them: each weight of a float8
-// type, or of two FP4 codes in a byte (DeepSeek-V4), has a scale of another name beside it.
+// FP8 weights as DeepSeek, Qwen, Kimi, Mistral, FBGEMM and ComfyUI store them: each weight of a
+// float8 type, or of two FP4 codes in a byte (DeepSeek-V4), has a scale of another name beside it.
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <nlohmann/json.hpp>
@@ -15,7 +16,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, 2> kMethods{"fp8", "mxfp8"};
+constexpr std::string_view kFbgemm = "fbgemm_fp8";
+constexpr std::array<std::string_view, 3> kMethods{"fp8", "mxfp8", kFbgemm};
 constexpr std::string_view kWeight = ".weight";
 
 /// Ends of the name of a scale, in place of "weight" or "W" of a weight "X.weight" or "X.W".
@@ -105,6 +107,7 @@ class Recogniser {
       const std::array<Named, 2> tensors{Named{"weight", &weight}, Named{"scale", &scale}};
       return groups_.add(std::move(name), "mx", tensors);
     }
+    if (groups_.config().method() == kFbgemm) DEQUANT_CHECK(check_fbgemm(weight, scale));
     DEQUANT_TRY(const Entry* marker, comfy_.marker_of(weight, scale));
     DEQUANT_TRY(const std::string block, block_of(weight, scale));
     const std::array<SchemeOption, 1> options{SchemeOption{"block", block}};
@@ -113,6 +116,21 @@ class Recogniser {
                                               std::span(options).first(block.empty() ? 0 : 1)));
     if (marker != nullptr) group.also.push_back(marker);
     return groups_.add(std::move(group));
+  }
+
+  /// FBGEMM has one scale for each column of [experts, rows, columns]. Those of down_proj of Llama
+  /// 4 have the shape [experts, columns, 1], which is that of scales of rows where both are as
+  /// many.
+  static Status check_fbgemm(const Entry& weight, const Entry& scale) {
+    const Shape size = weight.shape();
+    if (size.size() < 3) return {};
+    if (std::ranges::equal(scale.shape(), std::array<int64_t, 3>{size[0], 1, size.back()}))
+      return {};
+    return failure(ErrorCode::unsupported,
+                   "tensor {}: its scale {} has the shape [{}]; of {} and a weight of the shape "
+                   "[{}], dequant reads scales of the shape [{}, 1, {}]",
+                   escaped(weight.name()), escaped(scale.name()), fmt::join(scale.shape(), ", "),
+                   kFbgemm, fmt::join(size, ", "), size[0], size.back());
   }
 
   /// The block lengths of all dimensions as text; empty where the shape of the scale is enough.

@@ -1,0 +1,15 @@
+// Float8 tensors that are values and no codes: a model that was converted to a float8 type as to
+// float16, without scales, as files for ComfyUI often are.
+#pragma once
+
+#include "format/checkpoint/groups.h"
+
+namespace dequant::format::checkpoint {
+
+/// Adds a group for each float8 tensor where nothing in the checkpoint can be a scale: no tensor is
+/// quantized otherwise, no configuration or metadata speak of quantization, no tensor has the name
+/// of a scale, and each module that has a float8 "X.weight" has at most "X.bias" beside it. Adds
+/// nothing otherwise. Its warning says so. Fails as Groups::add() does.
+Status add_float8_values(Groups& groups);
+
+}  // namespace dequant::format::checkpoint

@@ -1,0 +1,78 @@
+"""Models that were converted to a float8 type without scales: the codes are the values."""
+
+import json
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from support import dequant
+from test_checkpoints import tensors
+from test_verify import bfloat16, safetensors
+
+CODES = np.arange(256, dtype=np.uint8).reshape(16, 16)
+TYPES = {"F8_E4M3": ml_dtypes.float8_e4m3fn, "F8_E5M2": ml_dtypes.float8_e5m2}
+FLOATS = {"float32": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
+
+
+def model(dtype="F8_E4M3"):
+    return {"block.0.q.weight": (dtype, CODES), "block.0.q.bias": (dtype, CODES[0]),
+            "block.0.key_norm.scale": (dtype, CODES[1]), "in_proj_weight": (dtype, CODES),
+            "norm.weight": ("BF16", bfloat16(np.ones(8)))}
+
+
+@pytest.fixture(name="file")
+def fixture_file(tmp_path):
+    """Converts a file; returns its tensors and the warnings, or the message of an error."""
+    def convert(entries, metadata=None, *, code=0, options=()):
+        source = safetensors(tmp_path / "in.safetensors", entries, metadata)
+        out = tmp_path / "out.safetensors"
+        done = dequant("convert", source, "-o", out, *options, code=code)
+        if code:
+            assert not out.exists()
+            return done.stderr
+        dequant("verify", source, out)
+        return tensors(out), done.stderr
+    return convert
+
+
+@pytest.mark.parametrize("output", FLOATS)
+@pytest.mark.parametrize("dtype", TYPES)
+def test_every_code_is_its_value(file, dtype, output):
+    out, warnings = file(model(dtype), options=["--dtype", output])
+    values = CODES.view(TYPES[dtype]).astype(np.float32).astype(FLOATS[output])
+    got = np.frombuffer(out["block.0.q.weight"][2].tobytes(), FLOATS[output]).reshape(16, 16)
+    nan = np.isnan(values.astype(np.float32))
+    assert (np.isnan(got.astype(np.float32)) == nan).all()
+    assert (got[~nan] == values[~nan]).all()
+    assert (np.signbit(got.astype(np.float32)) == np.signbit(values.astype(np.float32)))[~nan].all()
+    assert out.keys() == model().keys()
+    assert "4 tensors of float8 types are taken as values" in warnings
+
+
+def test_the_type_of_the_model_is_the_type_of_the_output(tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    safetensors(folder / "model.safetensors", model())
+    (folder / "config.json").write_text(json.dumps({"torch_dtype": "bfloat16"}))
+    dequant("convert", folder, "-o", tmp_path / "out")
+    out = tensors(tmp_path / "out" / "model.safetensors")
+    assert {dtype for dtype, _, _ in out.values()} == {"BF16"}
+
+
+@pytest.mark.parametrize("scale", ["block.0.q.s", "block.0.q.weight_amax", "in_proj_weight_scale",
+                                   "block.0.q.weight_scale", "block.0.q.input_scale"])
+def test_beside_what_may_be_a_scale_codes_are_no_values(file, scale):
+    """Also of one weight alone: the others may have lost theirs."""
+    error = file({**model(), scale: ("F32", np.ones(1, np.float32))}, code=4)
+    assert "F8_E4M3" in error and "how it is quantized" in error
+
+
+@pytest.mark.parametrize("config", [{"quantization_config": {"bits": 8}},
+                                    {"compression_config": {"quant_method": "aqlm"}}])
+def test_where_a_configuration_speaks_of_quantization_codes_are_no_values(tmp_path, config):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    safetensors(folder / "model.safetensors", model())
+    (folder / "config.json").write_text(json.dumps(config))
+    dequant("convert", folder, "-o", tmp_path / "out", code=4)
