@@ -88,6 +88,7 @@ class Recogniser {
   explicit Recogniser(Groups& groups) : groups_(groups) {}
 
   Status run() {
+    DEQUANT_CHECK(check_semantics());
     DEQUANT_TRY(block_, configured_block(groups_.config()));
     DEQUANT_TRY(comfy_, ComfyLayers::read(groups_));
     for (const Entry& entry : groups_.shards().entries()) {
@@ -116,6 +117,17 @@ class Recogniser {
                                               std::span(options).first(block.empty() ? 0 : 1)));
     if (marker != nullptr) group.also.push_back(marker);
     return groups_.add(std::move(group));
+  }
+
+  /// GPTQModel divides by its scales, in the type of the output.
+  Status check_semantics() const {
+    static constexpr const char* kSemantics = "weight_scale_semantics";
+    const ordered_json* section = groups_.config().quantization();
+    if (section == nullptr || !section->contains(kSemantics)) return {};
+    return failure(ErrorCode::unsupported,
+                   "config.json: {} is {}: weights of GPTQModel are divided by their scales, which "
+                   "dequant does not compute",
+                   kSemantics, escaped((*section)[kSemantics].dump()));
   }
 
   /// FBGEMM has one scale for each column of [experts, rows, columns]. Those of down_proj of Llama

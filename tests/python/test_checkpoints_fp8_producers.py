@@ -1,5 +1,5 @@
-"""Checkpoints of FBGEMM: FP8 weights with a scale for each row, and experts with one for each
-column."""
+"""FP8 checkpoints of other producers than DeepSeek: FBGEMM has a scale for each row, and experts
+with one for each column; GPTQModel divides by its scales."""
 
 import numpy as np
 import pytest
@@ -47,3 +47,13 @@ def test_scales_of_columns_in_the_shape_of_those_of_rows_are_refused(folder, row
     folder.file({"experts.down_proj": ("F8_E4M3", np.zeros((2, rows, 8), np.uint8)),
                  "experts.down_proj_scale": ("F32", np.ones((2, 8, 1), np.float32))})
     folder.refused(4, "experts.down_proj_scale has the shape [2, 8, 1]", "[2, 1, 8]")
+
+
+def test_scales_that_divide_were_multiplied(folder):
+    """As GPTQModel writes them: weights near 1e5 instead of near 0.01, with exit code 0."""
+    folder.config({"torch_dtype": "bfloat16", "quantization_config": {
+        "bits": 8, "checkpoint_format": "float8_e4m3fn", "quant_method": "fp8",
+        "weight_scale_method": "row", "weight_scale_semantics": "inverse"}})
+    folder.file({"a.weight": ("F8_E4M3", CODES),
+                 "a.weight_scale_inv": ("F32", np.full(8, 1e3, np.float32))})
+    folder.refused(4, 'weight_scale_semantics is "inverse"', "divided by their scales")
