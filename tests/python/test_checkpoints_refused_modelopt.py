@@ -76,7 +76,7 @@ def test_the_file_of_modelopt_is_enough(folder):
 
 @pytest.mark.parametrize(("own", "file", "code", "words"), [
     ({"quant_algo": "FP8"}, {"quant_algo": "NVFP4"}, 3, ['"FP8" in config.json and "NVFP4"']),
-    ({}, None, 3, ["quant_algo is absent"]),
+    ({}, None, 3, ["tensor w.weight", "neither config.json nor hf_quant_config.json"]),
     ({"quant_algo": 8}, None, 3, ["quant_algo is 8"]),
     ({"quant_algo": "FP9"}, None, 4, ["tensor w.weight", "quant_algo FP9"]),
     ({"quant_algo": "NVFP4"}, None, 3, ["tensor w.weight", "float8e4m3fn"]),
@@ -117,6 +117,17 @@ def test_a_module_stands_for_the_modules_in_it_that_have_no_algorithm_of_their_o
     folder.convert()
     assert (values(folder, "m.experts.0.up") == bfloat16([0, 8] * 16)).all()
     assert (values(folder, "m.experts.1.up") == bfloat16([2])).all()
+
+
+def test_a_model_with_a_quantized_cache_alone_was_refused(folder):
+    config(folder, {"quant_algo": None, "kv_cache_scheme": {"num_bits": 8, "type": "float"}},
+           {"quant_algo": None, "kv_cache_quant_algo": "FP8"})
+    weight = ("BF16", bfloat16(np.arange(8).reshape(2, 4)))
+    folder.file({"a.k_proj.weight": weight, "a.k_proj.k_scale": ("F32", np.array(1, np.float32))})
+    folder.convert()
+    assert values(folder, "a.k_proj").tobytes() == weight[1].tobytes()
+    assert "k_scale" not in str(tensors(folder.out).keys())
+    assert "quant" not in (folder.out / "config.json").read_text()
 
 
 # Stacked experts: a parameter of a module, with names of its own for scales.

@@ -49,7 +49,7 @@ constexpr std::array<Layout, 10> kLayouts{{
 
 /// What a configuration says of modules.
 struct Quantized {
-  std::string algorithm;  ///< in capitals
+  std::string algorithm;  ///< in capitals; empty: none
   std::optional<int64_t> group_size = {};
 };
 
@@ -125,8 +125,8 @@ class Recogniser {
     const Section of_config(own, "quantization_config");
     DEQUANT_TRY(const auto a, of_config.text("quant_algo"));
     DEQUANT_TRY(const auto b, of_file.text("quant_algo"));
-    if (!a && !b) return of_config.wrong("quant_algo", "the name of an algorithm");
-    all_.algorithm = capitals(a ? *a : *b);
+    // Neither: only caches are quantized.
+    all_.algorithm = capitals(a ? *a : b.value_or(""));
     if (a && b && all_.algorithm != capitals(*b)) {
       return failure(ErrorCode::malformed, "quant_algo is \"{}\" in config.json and \"{}\" in {}",
                      escaped(*a), escaped(*b), kFile);
@@ -180,6 +180,11 @@ class Recogniser {
   Result<std::string_view> layout_of(const Entry& weight, std::string_view algorithm) const {
     for (const Layout& layout : kLayouts) {
       if (layout.algorithm == algorithm) return layout.layout;
+    }
+    if (algorithm.empty()) {
+      return failure(ErrorCode::malformed,
+                     "tensor {}: it has codes, and neither config.json nor {} has a quant_algo",
+                     escaped(weight.name()), kFile);
     }
     return failure(ErrorCode::unsupported, "tensor {}: quant_algo {}: {}", escaped(weight.name()),
                    escaped(algorithm),
