@@ -10,6 +10,7 @@ namespace dequant::format::gguf {
 namespace {
 
 constexpr std::string_view kWeight = ".weight";
+constexpr std::string_view kFactor = ".scale";
 
 /// True for blocks that have bytes only, and no numbers of several bytes.
 bool has_no_order(BlockType type) { return type == BlockType::MXFP4 || type == BlockType::NVFP4; }
@@ -42,7 +43,21 @@ Result<Uses> Uses::of(const Parts& parts) {
     if (auto added = uses.add(parts, entry); !added)
       return in(fmt::format("tensor \"{}\"", escaped(entry.name())), std::move(added).error());
   }
+  for (const Entry& entry : parts.entries()) {
+    if (auto checked = uses.check_factor(entry); !checked)
+      return in(fmt::format("tensor \"{}\"", escaped(entry.name())), std::move(checked).error());
+  }
   return uses;
+}
+
+/// llama.cpp multiplies the product with any tensor by its factor; models of transformers have no
+/// factors, so that one that is left over would be lost.
+Status Uses::check_factor(const Entry& entry) const {
+  if (entry.view == nullptr || !entry.name().ends_with(kFactor) || !is_copied(entry)) return {};
+  return failure(ErrorCode::unsupported,
+                 "names hf: it is a factor, and \"{}{}\", which it multiplies, is no tensor of "
+                 "blocks",
+                 escaped(entry.name().substr(0, entry.name().size() - kFactor.size())), kWeight);
 }
 
 Status Uses::add(const Parts& parts, const Entry& entry) {
@@ -63,7 +78,8 @@ Status Uses::add(const Parts& parts, const Entry& entry) {
   blocks.entry = &entry;
   blocks.bytes_shape.assign(entry.shape().begin(), entry.shape().end());
   blocks.bytes_shape.back() = blocks.bytes_shape.back() / type.elements * type.bytes;
-  if (*type.block == BlockType::NVFP4) DEQUANT_CHECK(add_factor(parts, blocks));
+  if (*type.block == BlockType::NVFP4 || entry.view != nullptr)
+    DEQUANT_CHECK(add_factor(parts, blocks));
   DEQUANT_TRY(blocks.plan, dequant::gguf::dequantize({.type = *type.block,
                                                       .shape = entry.shape(),
                                                       .has_scale = blocks.scale != nullptr,
@@ -72,9 +88,11 @@ Status Uses::add(const Parts& parts, const Entry& entry) {
   return {};
 }
 
-/// The scales of NVFP4 blocks may have a factor in a tensor of their own, or one for each expert of
-/// a stack: of "a.weight" it is "a.scale". That of its input, "a.input_scale", is not needed by
-/// floats; of another type than float32 it is a tensor like any other.
+/// Blocks may have a factor in a tensor of their own, or one for each expert of a stack: of
+/// "a.weight" it is "a.scale". Under the names of GGUF it is part of NVFP4 alone; beside other
+/// types it stays the tensor that it is, as their floats have no factor in ggml. That of its input,
+/// "a.input_scale", is not needed by floats; of another type than float32 it is a tensor like any
+/// other.
 Status Uses::add_factor(const Parts& parts, Blocks& blocks) {
   const std::string_view name = blocks.entry->name();
   const std::string base(name.ends_with(kWeight) ? name.substr(0, name.size() - kWeight.size())
@@ -83,7 +101,7 @@ Status Uses::add_factor(const Parts& parts, Blocks& blocks) {
   if (input != nullptr && input->type().element == Element::float32 &&
       uses_.emplace(input, &blocks).second)
     dropped_.push_back({input, "the scale of an activation"});
-  const Entry* scale = parts.find(fmt::format("{}.scale", base));
+  const Entry* scale = parts.find(fmt::format("{}{}", base, kFactor));
   if (scale == nullptr) return {};
   const int64_t count = scale->bytes() / 4;
   if (scale->type().element != Element::float32 || count == 0) {

@@ -16,7 +16,7 @@ namespace dequant::format::gguf {
 /// A tensor of blocks.
 struct Blocks {
   const Entry* entry = nullptr;
-  const Entry* scale = nullptr;      ///< of NVFP4: a factor of all elements; null: there is none
+  const Entry* scale = nullptr;      ///< a factor of all elements; null: there is none
   bool experts = false;              ///< a factor for each index of the first dimension instead
   std::vector<int64_t> bytes_shape;  ///< of its bytes: rows of blocks
   Plan plan;
@@ -32,9 +32,9 @@ struct Dropped {
 class Uses {
  public:
   /// The parts must outlive the object. Fails with unsupported for blocks of a big-endian file that
-  /// have numbers of several bytes, as writers of such files differ on their order, and for an
-  /// NVFP4 tensor with other factors; with malformed for a factor that is no float32, or that
-  /// two tensors have.
+  /// have numbers of several bytes, as writers of such files differ on their order, for a tensor
+  /// with other factors, and under the names of transformers for a factor of plain numbers; with
+  /// malformed for a factor that is no float32, or that two tensors have.
   static Result<Uses> of(const Parts& parts);
 
   const std::deque<Blocks>& blocks() const { return blocks_; }
@@ -51,6 +51,7 @@ class Uses {
   Uses() = default;
   Status add(const Parts& parts, const Entry& entry);
   Status add_factor(const Parts& parts, Blocks& blocks);
+  Status check_factor(const Entry& entry) const;
 
   std::deque<Blocks> blocks_;
   std::vector<Dropped> dropped_;

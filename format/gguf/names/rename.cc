@@ -89,7 +89,8 @@ class Renaming {
   }
 
   Status change(const Entry& entry, Change change, const std::string& name, bool is_factor) {
-    if (change == Change::stacked) return add_experts(entry, name);
+    if (change == Change::stacked)
+      return is_factor ? add_expert_factors(entry, name) : add_experts(entry, name);
     if (change == Change::transposed) {
       return failure(ErrorCode::unsupported,
                      "names hf: it is a part of kv_b_proj of transformers, and half of that was "
@@ -120,20 +121,55 @@ class Renaming {
       return failure(ErrorCode::malformed, "names hf: it has no dimension of experts");
     }
     const int64_t experts = shape[0];
+    DEQUANT_CHECK(count_experts(experts));
+    const int64_t bytes = entry.tensor->bytes / experts;
+    for (int64_t expert = 0; expert < experts; ++expert) {
+      View& view = new_view(entry, with(name, std::to_string(expert)));
+      view.shape.erase(view.shape.begin());
+      view.offset = expert * bytes;
+      view.bytes = bytes;
+    }
+    return {};
+  }
+
+  /// A stack has a factor for each expert, or one that is that of all of them.
+  Status add_expert_factors(const Entry& entry, const std::string& name) {
+    const Entry* stack = weight_of(entry);
+    if (stack == nullptr || stack->shape().empty() || stack->shape()[0] < 1) {
+      return failure(ErrorCode::malformed, "names hf: its tensor of experts is not there");
+    }
+    const int64_t experts = stack->shape()[0];
+    DEQUANT_TRY(const int64_t count, element_count(entry.shape()));
+    if (entry.type().element != Element::float32 || (count != 1 && count != experts)) {
+      return failure(ErrorCode::unsupported,
+                     "names hf: it has {} numbers of type {}, neither one float32 nor one for each "
+                     "of the {} experts of \"{}\"",
+                     count, entry.type().name, experts, escaped(stack->name()));
+    }
+    DEQUANT_CHECK(count_experts(experts));
+    const int64_t bytes = entry.tensor->bytes / count;
+    for (int64_t expert = 0; expert < experts; ++expert) {
+      View& view = new_view(entry, with(name, std::to_string(expert)));
+      view.shape = {1};
+      view.offset = count == 1 ? 0 : expert * bytes;
+      view.bytes = bytes;
+    }
+    return {};
+  }
+
+  /// The stored tensor that a factor or the scale of an activation belongs to, or null.
+  const Entry* weight_of(const Entry& factor) const {
+    const std::string base(factor.name().substr(0, factor.name().rfind('.')));
+    const Entry* weight = parts_.find(base + ".weight");
+    return weight != nullptr ? weight : parts_.find(base);
+  }
+
+  Status count_experts(int64_t experts) {
     if (experts > kMostExperts - experts_) {
       return failure(ErrorCode::limit, "names hf: with its {} experts more than {} tensors of such",
                      experts, kMostExperts);
     }
     experts_ += experts;
-    const int64_t bytes = entry.tensor->bytes / experts;
-    for (int64_t expert = 0; expert < experts; ++expert) {
-      View& view = new_view(entry, with(name, std::to_string(expert)));
-      view.shape.erase(view.shape.begin());
-      // Factors of experts are numbers, which have one dimension.
-      if (view.shape.empty()) view.shape = {1};
-      view.offset = expert * bytes;
-      view.bytes = bytes;
-    }
     return {};
   }
 
