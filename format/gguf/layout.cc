@@ -3,7 +3,9 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "format/gguf/describe.h"
 #include "format/gguf/new_header.h"
@@ -110,11 +112,35 @@ class Planner {
     return {};
   }
 
+  /// True where the output has tensors that are computed or rounded to the type of the dense ones.
+  bool has_new_floats() const {
+    for (const OutputShard& shard : layout_.shards) {
+      for (const OutputTensor& tensor : shard.tensors)
+        if (tensor.computed || tensor.from) return true;
+    }
+    return false;
+  }
+
+  /// The type of the model's floats: that of the dense tensors, or where none is made, the one
+  /// that most bytes have.
+  Element float_type() const {
+    if (has_new_floats()) return dtype_;
+    std::map<Element, int64_t> bytes;
+    for (const OutputShard& shard : layout_.shards) {
+      for (const OutputTensor& tensor : shard.tensors)
+        if (tensor.element && is_output(*tensor.element)) bytes[*tensor.element] += tensor.bytes;
+    }
+    const auto most =
+        std::max_element(bytes.begin(), bytes.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    return most == bytes.end() ? dtype_ : most->first;
+  }
+
   Status place_safetensors() {
     if (target_ == Target::folder) {
       dense::name_shards(layout_.shards);
       if (own_.names == Names::transformers) {
-        DEQUANT_TRY(layout_.config, config_of(parts_, dtype_));
+        DEQUANT_TRY(layout_.config, config_of(parts_, float_type()));
       }
     }
     if (target_ == Target::safetensors)
@@ -135,7 +161,7 @@ class Planner {
       return failure(ErrorCode::limit, "{} files, more than {}: a larger max-shard-size is needed",
                      count, UINT16_MAX);
     }
-    const bool all = layout_.not_selected.empty() && !uses_.blocks().empty();
+    const bool all = layout_.not_selected.empty() && has_new_floats();
     DEQUANT_TRY(NewPairs pairs,
                 NewPairs::of(parts_, all ? std::optional(file_type_of(dtype_)) : std::nullopt));
     int32_t tensors = 0;

@@ -143,7 +143,12 @@ def write(path, kind, model, quantized=None):
         writer.add_expert_used_count(2)
         writer.add_expert_feed_forward_length(EXPERT_INNER)
         writer.add_expert_shared_feed_forward_length(SHARED_INNER)
+    if kind == "gemma2":
+        writer.add_sliding_window(4096)
+        writer.add_attn_logit_softcapping(50.0)
+        writer.add_final_logit_softcapping(30.0)
     if kind == "deepseek2":
+        writer.add_expert_weights_scale(1.0)
         writer.add_leading_dense_block_count(1)
         writer.add_q_lora_rank(RANK)
         writer.add_kv_lora_rank(RANK)

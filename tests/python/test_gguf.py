@@ -135,6 +135,17 @@ def test_a_type_is_that_of_dequantized_tensors_and_by_others_same_of_all(small, 
     assert {t[0] for t in gguf_support.read(tmp_path / "b.gguf")[1].values()} == {kind}
 
 
+@pytest.mark.parametrize("dtype, number", [("float16", 1), ("float32", 0), ("bfloat16", 32)])
+def test_a_file_without_blocks_kept_the_number_of_its_old_type(tmp_path, dtype, number):
+    source = write(tmp_path / "m.gguf", {"output.weight": np.ones((4, 8), np.float16)},
+                   [("general.file_type", 1, gguf.GGUFValueType.UINT32)])
+    dequant("convert", source, "-o", tmp_path / "a.gguf", "--dtype", dtype, "--others", "same")
+    assert gguf_support.read(tmp_path / "a.gguf")[0]["general.file_type"] == number
+    # What stays as it is has the type that it had.
+    dequant("convert", source, "-o", tmp_path / "b.gguf", "--dtype", dtype)
+    assert gguf_support.read(tmp_path / "b.gguf")[0]["general.file_type"] == 1
+
+
 def test_metadata_are_kept_as_texts_in_safetensors(small, tmp_path):
     done = dequant("convert", small, "-o", tmp_path / "out.safetensors")
     assert "not those of transformers" in done.stderr

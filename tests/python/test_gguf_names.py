@@ -49,7 +49,7 @@ def test_rows_of_blocks_and_experts_come_back(tmp_path, kind):
 @pytest.mark.parametrize("kind", models.KINDS)
 def test_config_says_what_the_metadata_say(tmp_path, kind):
     models.write(tmp_path / "m.gguf", kind, models.model_of(kind))
-    converted(tmp_path / "m.gguf", tmp_path / "out", "--dtype", "bfloat16")
+    converted(tmp_path / "m.gguf", tmp_path / "out", "--dtype", "bfloat16", "--others", "same")
     config = json.loads((tmp_path / "out" / "config.json").read_text())
     model_type, architecture = models.KINDS[kind]
     assert config["model_type"] == model_type

@@ -11,13 +11,15 @@ namespace dequant::format::gguf {
 
 struct Config {
   std::string text;
-  /// What transformers has to know and the metadata do not say in its terms; empty: nothing.
+  /// The keys that transformers has to know and the metadata do not say in its terms, with commas
+  /// between them; empty: none.
   std::string missing;
 };
 
 /// From the metadata, and from the shapes of a model that rename_for_transformers() has renamed.
-/// `dtype` is the type of its floats. Fails with unsupported where the metadata have several
-/// numbers for what config.json has one for, and with io.
+/// `dtype` is the type of its floats. Fails with unsupported where the metadata have an
+/// array or a text for what config.json has one number for, with malformed where they have no
+/// integer for a number that others are computed from, and with io.
 Result<Config> config_of(const Parts& parts, Element dtype);
 
 }  // namespace dequant::format::gguf

@@ -102,11 +102,17 @@ constexpr std::array kCommonConfig{
 constexpr std::array kHeadsOfRope{ConfigKey{"rope.dimension_count", "head_dim"}};
 constexpr std::array kHeads{ConfigKey{"attention.key_length", "head_dim"}};
 
+constexpr std::array kMistralConfig{
+    ConfigKey{"rope.dimension_count", "head_dim"},
+    ConfigKey{"attention.sliding_window", "sliding_window"},
+};
+
 constexpr std::array kGemma2Config{
     ConfigKey{"attention.key_length", "head_dim"},
     ConfigKey{"attention.sliding_window", "sliding_window"},
     ConfigKey{"attn_logit_softcapping", "attn_logit_softcapping"},
     ConfigKey{"final_logit_softcapping", "final_logit_softcapping"},
+    ConfigKey{"", "query_pre_attn_scalar"},
 };
 
 constexpr std::array kPhi3Config{
@@ -137,17 +143,24 @@ constexpr std::array kDeepseek2Config{
     ConfigKey{"expert_group_used_count", "topk_group"},
 };
 
+constexpr std::array kAttentionBias{BiasKey{".self_attn.", "attention_bias"}};
+constexpr std::array kBiases{
+    BiasKey{".self_attn.", "attention_bias"},
+    BiasKey{".mlp.", "mlp_bias"},
+};
+
 // llama.cpp names models of Mistral "llama".
 constexpr std::array kArchitectures{
-    Architecture{"llama", "llama", "LlamaForCausalLM", kLlama, kHeadsOfRope},
-    Architecture{"mistral", "mistral", "MistralForCausalLM", kLlama, kHeadsOfRope},
+    Architecture{"llama", "llama", "LlamaForCausalLM", kLlama, kHeadsOfRope, kBiases},
+    Architecture{"mistral", "mistral", "MistralForCausalLM", kLlama, kMistralConfig},
     Architecture{"qwen2", "qwen2", "Qwen2ForCausalLM", {}},
-    Architecture{"qwen3", "qwen3", "Qwen3ForCausalLM", kQwen3, kHeads},
-    Architecture{"gemma", "gemma", "GemmaForCausalLM", kGemma, kHeads},
-    Architecture{"gemma2", "gemma2", "Gemma2ForCausalLM", kGemma2, kGemma2Config},
+    Architecture{"qwen3", "qwen3", "Qwen3ForCausalLM", kQwen3, kHeads, kAttentionBias},
+    Architecture{"gemma", "gemma", "GemmaForCausalLM", kGemma, kHeads, kAttentionBias},
+    Architecture{"gemma2", "gemma2", "Gemma2ForCausalLM", kGemma2, kGemma2Config, kAttentionBias},
     Architecture{"phi3", "phi3", "Phi3ForCausalLM", kPhi3, kPhi3Config},
     Architecture{"qwen2moe", "qwen2_moe", "Qwen2MoeForCausalLM", kQwen2Moe, kQwen2MoeConfig},
-    Architecture{"deepseek2", "deepseek_v2", "DeepseekV2ForCausalLM", kDeepseek2, kDeepseek2Config},
+    Architecture{"deepseek2", "deepseek_v2", "DeepseekV2ForCausalLM", kDeepseek2, kDeepseek2Config,
+                 kBiases},
 };
 
 template <class Row>

@@ -30,7 +30,13 @@ struct TensorName {
 
 /// A number of the metadata that config.json has too.
 struct ConfigKey {
-  std::string_view gguf;  ///< behind "llama."
+  std::string_view gguf;  ///< behind "llama."; empty: no key says what transformers has to know
+  std::string_view config;
+};
+
+/// A key of config.json that is true where tensors with a part of a name have biases.
+struct BiasKey {
+  std::string_view part;
   std::string_view config;
 };
 
@@ -41,6 +47,7 @@ struct Architecture {
   std::string_view model_class;
   std::span<const TensorName> tensors;     ///< that most kinds do not have, or have otherwise
   std::span<const ConfigKey> config = {};  ///< the same of config.json
+  std::span<const BiasKey> biases = {};
 };
 
 std::span<const Architecture> architectures();
