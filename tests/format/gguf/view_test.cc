@@ -3,24 +3,34 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 
 namespace dequant::format::gguf {
 namespace {
 
+struct Reads {
+  int64_t all = 0;   ///< numbers
+  int64_t most = 0;  ///< at once
+};
+
 /// Numbers in memory.
 class Numbers : public StoredReader {
  public:
-  explicit Numbers(std::vector<float> values)
+  explicit Numbers(std::vector<float> values, Reads* reads = nullptr)
       : StoredReader(Element::float32, static_cast<int64_t>(values.size())),
-        values_(std::move(values)) {}
+        values_(std::move(values)),
+        reads_(reads) {}
 
   bool seekable() const override { return true; }
   Status read_at(Range elements, std::span<std::byte> out) const override {
     EXPECT_EQ(out.size(), sizeof(float) * static_cast<size_t>(elements.end - elements.begin));
     EXPECT_LE(elements.end, count());
     std::memcpy(out.data(), values_.data() + elements.begin, out.size());
+    if (reads_ == nullptr) return {};
+    reads_->all += elements.end - elements.begin;
+    reads_->most = std::max(reads_->most, elements.end - elements.begin);
     return {};
   }
   Status finish() override { return {}; }
@@ -32,12 +42,13 @@ class Numbers : public StoredReader {
   std::string label() const override { return "numbers"; }
 
   std::vector<float> values_;
+  Reads* const reads_;
 };
 
-std::unique_ptr<StoredReader> numbers(size_t count) {
+std::unique_ptr<StoredReader> numbers(size_t count, Reads* reads = nullptr) {
   std::vector<float> values(count);
   std::iota(values.begin(), values.end(), 0.0F);
-  return std::make_unique<Numbers>(std::move(values));
+  return std::make_unique<Numbers>(std::move(values), reads);
 }
 
 std::vector<float> read(const StoredReader& reader, Range range) {
@@ -57,6 +68,27 @@ TEST(GgufView, OfHeadsHasTheirFirstHalvesBeforeTheirSecond) {
                 std::vector<float>(wanted.begin() + begin, wanted.begin() + end))
           << begin << " to " << end;
     }
+  }
+}
+
+// Each range of a head was read with all of the head.
+TEST(GgufView, OfOneLongHeadIsReadTwiceAtMostAndInPieces) {
+  for (const int64_t row : {3, 999, 40'000}) {
+    const int64_t rows = 600'000 / row / 2 * 2;
+    Reads reads;
+    const auto reader = open_view({.head = rows}, numbers(size_t(rows * row), &reads), row);
+    constexpr int64_t kStep = 7'000;
+    for (int64_t begin = 0; begin < rows * row; begin += kStep) {
+      const int64_t end = std::min(begin + kStep, rows * row);
+      const std::vector<float> found = read(*reader, {begin, end});
+      for (int64_t at = begin; at < end; ++at) {
+        const int64_t r = at / row;
+        const int64_t stored = r < rows / 2 ? 2 * r : 2 * (r - rows / 2) + 1;
+        ASSERT_EQ(found[size_t(at - begin)], float(stored * row + at % row)) << at;
+      }
+    }
+    EXPECT_LE(reads.all, 2 * rows * row);
+    EXPECT_LE(reads.most, int64_t{1} << 15);
   }
 }
 
