@@ -58,7 +58,7 @@ Integers Statistics::of(const Numbers<int64_t>& numbers) {
 }
 
 Result<Integers> Statistics::of(const Bytes& data, int bits) {
-  const std::pair key(data.offset, bits);
+  const std::tuple key(data.offset, data.size, bits);
   if (const auto found = data_.find(key); found != data_.end()) return found->second;
   bool first = true;
   Integers sum;

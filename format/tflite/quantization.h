@@ -5,8 +5,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <unordered_map>
-#include <utility>
 
 #include "dequant/tensor.h"
 #include "format/io/file.h"
@@ -34,8 +34,9 @@ class Statistics {
 
  private:
   const InputFile& file_;
-  std::unordered_map<int64_t, Integers> vectors_;     ///< by offsets in the file
-  std::map<std::pair<int64_t, int>, Integers> data_;  ///< by offsets and bits
+  std::unordered_map<int64_t, Integers> vectors_;  ///< by offsets in the file
+  /// By offsets, sizes and bits: data of several buffers may begin at one offset.
+  std::map<std::tuple<int64_t, int64_t, int>, Integers> data_;
   std::unordered_map<int64_t, size_t> special_;
 };
 

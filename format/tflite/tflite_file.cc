@@ -13,14 +13,19 @@
 namespace dequant::format::tflite {
 namespace {
 
-/// Identifies bytes of the file: an address of nothing.
-const void* identity_of(const Bytes& data) { return reinterpret_cast<const void*>(data.offset); }
+/// Identifies numbers of the file: an address of nothing. Those of 32 and of 64 bits may begin at
+/// one offset, and a plan is the same for both.
+const void* identity_of(const Stored& stored) {
+  const auto offset = static_cast<uintptr_t>(stored.data.offset);
+  return reinterpret_cast<const void*>(2 * offset + (stored.int64 ? 1 : 0));
+}
 
 StoredTensor stored_tensor(const Stored& stored) {
   std::optional<Location> location;
   if (!stored.int64) location = Location{{}, stored.data.offset, stored.data.size};
-  return {stored.name, {stored.element, stored.shape}, stored.data.size,
-          location,    identity_of(stored.data),       &stored};
+  return {stored.name,         {stored.element, stored.shape},
+          stored.data.size,    location,
+          identity_of(stored), &stored};
 }
 
 /// Of activations with one scale; TFLite's operators take no others.

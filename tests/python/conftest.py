@@ -26,7 +26,7 @@ if os.environ.get("DEQUANT_SANITIZED"):
                "test_hostile_tensor.py", "test_hostile_tflite.py",
                "test_hostile_tflite_tensors.py", "test_hostile_wire.py", "test_inspect.py",
                "test_inspect_page.py", "test_inspect_truth.py", "test_safetensors.py",
-               "test_tflite.py"}
+               "test_tflite.py", "test_tflite_buffers.py"}
     collect_ignore = [path.name for path in pathlib.Path(__file__).parent.glob("test_*.py")
                       if path.name not in READERS]
 

@@ -1,0 +1,57 @@
+"""Buffers of TFLite models: tensors that share one, buffers whose data begin at one place of the
+file, and buffer 0, which has no data for TFLite."""
+
+import json
+
+import numpy as np
+import pytest
+
+from support import dequant
+from tflite_support import MISSING, Tensor, model, pack, parsed
+
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)
+
+
+def write(folder, data):
+    path = folder / "in.tflite"
+    path.write_bytes(data)
+    return path
+
+
+def at_one_place(tensors, sizes, data, change=None):
+    """A model in which the data of some buffers begin at one offset behind the flatbuffer. `sizes`
+    has their bytes by the numbers of the buffers."""
+    m = parsed(model(tensors, change=change))
+    for i, size in sizes.items():
+        m.buffers[i].data, m.buffers[i].offset, m.buffers[i].size = None, 1 << 12, size
+    made = pack(m)
+    return made + bytes((1 << 12) - len(made)) + data
+
+
+def test_codes_beyond_32_bits_behind_the_data_of_another_bias_are_seen(tmp_path):
+    """A bias of one code and one of three begin at one offset."""
+    source = write(tmp_path, at_one_place(
+        [Tensor("a", "INT64", [0], [1.0], [0]), Tensor("b", "INT64", [0, 0, 0], [1.0], [0])],
+        {1: 8, 2: 24}, np.array([5, 7, 2**40 + 3]).tobytes()))
+    output = tmp_path / "out.safetensors"
+    error = dequant("convert", source, "-o", output, code=4).stderr
+    assert 'tensor "b": its codes of 5 to 1099511627779 take more than 32 bits' in error
+    assert not output.exists()
+    dequant("extract", source, "a", "-o", tmp_path / "a.npy")
+    assert np.load(tmp_path / "a.npy").tolist() == [5]
+
+
+def test_numbers_of_32_and_of_64_bits_at_one_place_have_their_own_statistics(tmp_path):
+    """The plans of both are equal, and their scales one tensor."""
+    count = 4096
+    codes = np.arange(2 * count, dtype=np.int32)
+    codes[1::2] = 0  # the upper halves of integers of 64 bits
+    odd = {"shape": [1, count], "block": (0, -1, count), "data": b"0"}
+    source = write(tmp_path, at_one_place(
+        [Tensor("s", "FLOAT32", np.ones((1, 1))), Tensor("narrow", "INT32", **odd),
+         Tensor("wide", "INT64", **odd), Tensor("again", "INT32", **odd)],
+        {2: 4 * count, 3: 8 * count}, codes.tobytes(),
+        lambda m: setattr(m.subgraphs[0].tensors[3], "buffer", 2)))
+    found = json.loads(dequant("inspect", source, "--all", "--json").stdout)["tensors"]
+    assert {t["name"]: t["values"]["max"] for t in found} == {
+        "narrow": count - 2, "wide": 2 * count - 2, "again": count - 2}
