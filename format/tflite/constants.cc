@@ -40,7 +40,7 @@ class Decisions {
     }
     if (!model_.buffers.empty() && model_.buffers[0].size > 0) {
       out_.warnings.add(fmt::format(
-          "buffer 0 has {} bytes, although the schema reserves it for tensors without data",
+          "buffer 0 has {} bytes, which are not read: it stands for tensors without data",
           model_.buffers[0].size));
     }
     return std::move(out_);
@@ -53,8 +53,9 @@ class Decisions {
   };
 
   const Bytes& data_of(const Tensor& tensor) const { return model_.buffers[tensor.buffer]; }
+  /// Buffer 0 stands for no data, whatever it has: TFLite never reads it.
   bool is_constant(const Tensor& tensor) const {
-    return tensor.external_buffer != 0 || data_of(tensor).size > 0;
+    return tensor.external_buffer != 0 || (tensor.buffer != 0 && data_of(tensor).size > 0);
   }
 
   Status collect(const Subgraph& graph) {

@@ -130,14 +130,6 @@ def test_the_buffer_of_a_tensor_exists(index, tmp_path):
     refused(tmp_path, changed(in_tensor(buffer=index)), f"tensor 0: w: buffer {index} of 2 buffers")
 
 
-def test_buffer_0_with_data_is_used_with_a_warning(tmp_path):
-    def change(m):
-        m.buffers[0].data = m.buffers[1].data
-        m.subgraphs[0].tensors[0].buffer = 0
-    floats, [warning] = read(tmp_path, changed(change))
-    assert floats == WANTED and warning.startswith("buffer 0 has 6 bytes")
-
-
 def test_a_tensor_with_an_empty_buffer_is_no_constant(tmp_path):
     """CVE-2020-15209: its bytes must not be read."""
     source = write(tmp_path, changed(lambda m: setattr(m.buffers[1], "data", None)))
@@ -214,6 +206,7 @@ def test_parameters_that_tensors_share_are_checked_once(tmp_path):
             schema.TensorAddName(b, own)
             schema.TensorAddShape(b, shape)
             schema.TensorAddType(b, schema.TensorType.INT8)
+            schema.TensorAddBuffer(b, 1)
             schema.TensorAddQuantization(b, parameters)
             made.append(schema.TensorEnd(b))
         return made
@@ -233,6 +226,7 @@ def test_a_long_name_or_list_that_many_tables_share_is_read_once(tmp_path):
         schema.TensorStart(b)
         schema.TensorAddName(b, name)
         schema.TensorAddType(b, schema.TensorType.INT8)
+        schema.TensorAddBuffer(b, 1)
         return [schema.TensorEnd(b)] * many
 
     def operators(b):
@@ -257,6 +251,7 @@ def test_a_long_name_that_tensors_share_is_a_limit(tmp_path):
             schema.TensorAddName(b, name)
             schema.TensorAddShape(b, shape)
             schema.TensorAddType(b, schema.TensorType.INT8)
+            schema.TensorAddBuffer(b, 1)
             made.append(schema.TensorEnd(b))
         return made
     refused(tmp_path, assembled(shared, b"1"), "the structure of the model needs more than")

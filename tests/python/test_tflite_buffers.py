@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 from support import dequant
 from tflite_support import MISSING, Tensor, model, pack, parsed
@@ -55,3 +56,30 @@ def test_numbers_of_32_and_of_64_bits_at_one_place_have_their_own_statistics(tmp
     found = json.loads(dequant("inspect", source, "--all", "--json").stdout)["tensors"]
     assert {t["name"]: t["values"]["max"] for t in found} == {
         "narrow": count - 2, "wide": 2 * count - 2, "again": count - 2}
+
+
+def with_data_in_buffer_0(data):
+    def change(m):
+        m.buffers[0].data = np.frombuffer(data, np.uint8)
+    return change
+
+
+@pytest.mark.parametrize("size", [4, 16], ids=["other bytes", "its bytes"])
+def test_what_the_model_computes_has_no_data_in_buffer_0(size, tmp_path):
+    """Its input was refused as malformed, or became a weight."""
+    source = write(tmp_path, model(
+        [Tensor("in", "INT8", None, [0.5], [0], shape=[1, 16]),
+         Tensor("w", "INT8", [1, 2], [0.5], [0])], change=with_data_in_buffer_0(bytes(size))))
+    output = tmp_path / "out.safetensors"
+    error = dequant("convert", source, "-o", output).stderr
+    assert f"buffer 0 has {size} bytes, which are not read" in error
+    assert {k: v.tolist() for k, v in load_file(output).items()} == {"w": [0.5, 1]}
+    assert "the model computes it" in dequant("inspect", source, "--all").stdout
+
+
+def test_scales_of_blocks_in_buffer_0_are_no_constants(tmp_path):
+    source = write(tmp_path, model(
+        [Tensor("w", "INT8", np.ones((2, 8)), block=(1, -1, 4)),
+         Tensor("s", "FLOAT16", None, shape=[2, 2])], change=with_data_in_buffer_0(bytes(8))))
+    error = dequant("convert", source, "-o", tmp_path / "out.safetensors", code=4).stderr
+    assert 'its scales "s" are not constant floats' in error

@@ -143,9 +143,9 @@ def operator(m, kind, inputs, outputs, graph=0):
 
 
 def assembled(tensors, data=b"", codes=0, operators=None):
-    """A model of one subgraph and one buffer. `tensors` gets the builder, and returns the tables of
-    the subgraph's tensors: these may share what a ModelT has for each. `codes` operator codes are
-    one table; `operators` is like `tensors`."""
+    """A model of one subgraph; buffer 1 has the data. `tensors` gets the builder, and returns the
+    tables of the subgraph's tensors: these may share what a ModelT has for each. `codes` operator
+    codes are one table; `operators` is like `tensors`."""
     b = flatbuffers.Builder(1 << 20)
 
     def offsets(start, items):
@@ -155,8 +155,10 @@ def assembled(tensors, data=b"", codes=0, operators=None):
         return b.EndVector()
     bytes_of_buffer = b.CreateNumpyVector(np.frombuffer(data, np.uint8))
     schema.BufferStart(b)
+    buffers = [schema.BufferEnd(b)]
+    schema.BufferStart(b)
     schema.BufferAddData(b, bytes_of_buffer)
-    buffers = offsets(schema.ModelStartBuffersVector, [schema.BufferEnd(b)])
+    buffers = offsets(schema.ModelStartBuffersVector, [*buffers, schema.BufferEnd(b)])
     made = offsets(schema.SubGraphStartTensorsVector, tensors(b))
     if operators is not None:
         operators = offsets(schema.SubGraphStartOperatorsVector, operators(b))
