@@ -2,7 +2,8 @@
 #include "format/model/extract.h"
 
 #include <algorithm>
-#include <unordered_set>
+#include <set>
+#include <utility>
 
 #include "format/io/errors.h"
 
@@ -104,9 +105,10 @@ Result<std::vector<DenseTensor>> Extractor::all(bool raw) const {
   }
   if (!raw) return tensors_;
   std::vector<DenseTensor> out;
-  std::unordered_set<const void*> seen;
+  // Stored tensors of several names may have the same bytes, in types and shapes of their own.
+  std::set<std::pair<const void*, std::string_view>> seen;
   for (const DenseTensor& tensor : tensors_) {
-    if (!seen.insert(tensor.stored.identity).second) continue;
+    if (!seen.emplace(tensor.stored.identity, tensor.stored.name).second) continue;
     out.push_back(codes_of(tensor));
   }
   return out;

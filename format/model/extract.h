@@ -40,8 +40,8 @@ class Extractor {
   /// same codes. Fails as index_of() does.
   Result<DenseTensor> find(const std::string& name, bool raw) const;
 
-  /// All of tensors(); with `raw` their codes instead, each once. Fails with unsupported where
-  /// there are none; the message says what the file has instead.
+  /// All of tensors(); with `raw` the stored tensors of their codes instead, each once. Fails with
+  /// unsupported where there are none; the message says what the file has instead.
   Result<std::vector<DenseTensor>> all(bool raw) const;
 
   /// Computes a tensor into `y`, which has its packed size. `tensor` may be a copy whose plan has

@@ -83,3 +83,20 @@ def test_scales_of_blocks_in_buffer_0_are_no_constants(tmp_path):
          Tensor("s", "FLOAT16", None, shape=[2, 2])], change=with_data_in_buffer_0(bytes(8))))
     error = dequant("convert", source, "-o", tmp_path / "out.safetensors", code=4).stderr
     assert 'its scales "s" are not constant floats' in error
+
+
+def test_all_codes_of_a_buffer_that_tensors_share_are_written(tmp_path):
+    """Each tensor has its own name, shape and type: no other one stands for it."""
+    def share(m):
+        m.subgraphs[0].tensors[1].buffer = m.subgraphs[0].tensors[2].buffer = 1
+    codes = np.arange(8)
+    source = write(tmp_path, model(
+        [Tensor("a", "INT8", codes.reshape(2, 4), [1.0], [0]),
+         Tensor("b", "INT8", codes.reshape(4, 2), [0.5], [0]),
+         Tensor("c", "INT16", np.zeros(4), [0.5], [0])], change=share))
+    dequant("extract", source, "--all", "--raw", "-o", tmp_path / "raw")
+    made = {p.name: np.load(p) for p in (tmp_path / "raw").iterdir()}
+    assert {name: (a.dtype, a.shape) for name, a in made.items()} == {
+        "0000-a.npy": (np.int8, (2, 4)), "0001-b.npy": (np.int8, (4, 2)),
+        "0002-c.npy": (np.int16, (4,))}
+    assert {a.tobytes() for a in made.values()} == {bytes(range(8))}
