@@ -1,6 +1,7 @@
 // The constant tensors of a TFLite model, and what becomes of each.
 #include "format/tflite/constants.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "dequant/onnx.h"
@@ -98,8 +99,11 @@ class Decisions {
       return failure(ErrorCode::unsupported, "type {} is not known", tensor.type);
     if (out.type->bits == 0) return dropped(out);
     DEQUANT_CHECK(check_size(*out.type, *count, out.data));
-    if (!is_quantized(tensor.quantization))
+    if (!is_quantized(tensor.quantization)) {
+      if (!tensor.quantization.zero_point.empty())
+        warn(out, "zero points without scales are ignored");
       return out.type->dtype.empty() ? dropped(out) : Status();
+    }
     if (out.type->meaning == Meaning::none) {
       warn(out, fmt::format("quantization parameters of a {} tensor are ignored", out.type->name));
       return out.type->dtype.empty() ? dropped(out) : Status();
@@ -220,14 +224,14 @@ class Decisions {
   }
 
   /// TFLite's kernels do not read zero points of blocks, and writers give index 0 for none: a
-  /// tensor that has no zero points is none. Zero points other than 0 are refused.
+  /// tensor that is not one integer for each block is none. Zero points other than 0 are refused.
   Status check_zero_points(const Subgraph& graph, const Blockwise& blocks, int64_t count) {
     DEQUANT_TRY(const Tensor* const zero, tensor_at(graph, blocks.zero_points, "zero points"));
     const Type* type = find_type(zero->type);
-    const bool integers = type != nullptr && type->meaning == Meaning::quantized && type->bits >= 8;
-    if (!integers || !is_constant(*zero) || data_of(*zero).size != count * (type->bits / 8))
-      return {};
-    DEQUANT_TRY(const Integers range, statistics_.of(data_of(*zero), type->bits));
+    const bool integers = type != nullptr && type->meaning != Meaning::none;
+    if (!integers || !is_constant(*zero) || !check_size(*type, count, data_of(*zero))) return {};
+    // Packed ones are 0 where their bytes are.
+    DEQUANT_TRY(const Integers range, statistics_.of(data_of(*zero), std::max(type->bits, 8)));
     if (range.least == 0 && range.greatest == 0) return {};
     return failure(ErrorCode::unsupported,
                    "its blocks have zero points other than 0, which TFLite's kernels do not read");

@@ -83,13 +83,12 @@ size_t Statistics::special(const Numbers<float>& scales) {
 }
 
 bool is_quantized(const Quantization& q) {
-  return !q.scale.empty() || !q.zero_point.empty() || q.details != field::details::none;
+  return !q.scale.empty() || q.details != field::details::none;
 }
 
 Result<Affine> check_affine(const Quantization& q, Shape shape, int bits, bool is_signed,
                             Statistics& statistics) {
   Affine affine;
-  if (q.scale.empty()) return failure(ErrorCode::malformed, "zero points without scales");
   const bool is_bias = bits >= 32;
   if (q.zero_point.empty() && !is_bias)
     return failure(ErrorCode::malformed, "scales without zero points");

@@ -47,12 +47,13 @@ struct Affine {
   std::string warning;           ///< empty: there is none
 };
 
-/// True where a tensor has parameters at all, in QuantizationParameters or by its details.
+/// True where a tensor has scales, in QuantizationParameters or by its details. Zero points without
+/// scales are nothing to TFLite.
 bool is_quantized(const Quantization& q);
 
-/// Checks the scales and the zero points of a tensor whose codes are integers of `bits` bits. Fails
-/// with malformed where their numbers, the dimension or the range of zero points are wrong; with
-/// unsupported for zero points of 32 and 64 bits that are not 0.
+/// Checks the scales, of which there are some, and the zero points of a tensor whose codes are
+/// integers of `bits` bits. Fails with malformed where their numbers, the dimension or the range of
+/// zero points are wrong; with unsupported for zero points of 32 and 64 bits that are not 0.
 Result<Affine> check_affine(const Quantization& q, Shape shape, int bits, bool is_signed,
                             Statistics& statistics);
 

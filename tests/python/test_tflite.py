@@ -88,12 +88,17 @@ def test_blocks_have_their_scale_from_a_tensor(kind, scales, rng, tmp_path):
         "tensors"][0]["block_size"] == 32
 
 
-def test_zero_points_of_blocks_which_no_kernel_reads_are_refused_by_name(tmp_path):
+@pytest.mark.parametrize("kind", ["INT32", "INT8", "UINT4", "INT4", "INT2", "UINT16", "UINT32"])
+def test_zero_points_of_blocks_which_no_kernel_reads_are_refused_by_name(kind, tmp_path):
+    zero = Tensor("z", kind, [[0, 0], [0, 1]])
     source = saved(tmp_path, [Tensor("w", "INT8", np.ones((2, 8)), block=(1, 2, 4)),
-                              Tensor("s", "FLOAT32", np.ones((2, 2))),
-                              Tensor("z", "INT32", [[0, 0], [0, 3]])])
+                              Tensor("s", "FLOAT32", np.ones((2, 2))), zero])
     error = dequant("convert", source, "-o", tmp_path / "o.safetensors", code=4).stderr
     assert 'tensor "w": its blocks have zero points other than 0' in error
+    zero.values = np.zeros((2, 2))
+    source = saved(tmp_path, [Tensor("w", "INT8", np.ones((2, 8)), block=(1, 2, 4)),
+                              Tensor("s", "FLOAT32", np.ones((2, 2))), zero])
+    assert converted(source)[0]["w"].tolist() == np.ones((2, 8)).tolist()
 
 
 def test_biases_of_64_bits_are_read_where_their_codes_have_32(tmp_path):
