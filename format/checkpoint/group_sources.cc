@@ -49,14 +49,15 @@ void GroupSources::for_each_source(const OutputTensor& tensor,
   pass(entry_of(tensor));
 }
 
-std::string hash_of_input(const Groups& groups, bool times) {
+Result<std::string> hash_of_input(const Groups& groups, bool times) {
   Hash hash;
   for (const Shard& shard : groups.shards().files()) {
     const FileIdentity& identity = shard.file.identity();
     hash.add(fmt::format("{}\n{} {}\n", shard.name, identity.size,
                          times ? identity.changed_ns : int64_t{0}));
-    for (const auto& t : shard.header.tensors())
-      hash.add(fmt::format("{}\n{} {} {}\n", t.name, t.dtype->name, t.offset, t.bytes));
+    std::vector<Range> data;
+    for (const auto& t : shard.header.tensors()) data.push_back({t.offset, t.offset + t.bytes});
+    DEQUANT_CHECK(add_structure(hash, shard.file, std::move(data)));
   }
   const Config& config = groups.config();
   const auto add = [&](const nlohmann::ordered_json& document) {

@@ -30,8 +30,8 @@ class GroupSources : public dense::Sources {
   ScaleCounter scales_;
 };
 
-/// Identifies the files that are read, by names, sizes, and their tensors; with times of change
-/// where `times` is set.
-std::string hash_of_input(const Groups& groups, bool times);
+/// Identifies the files that are read, by names, sizes, headers and the configuration; with times
+/// of change where `times` is set. Fails with io.
+Result<std::string> hash_of_input(const Groups& groups, bool times);
 
 }  // namespace dequant::format::checkpoint

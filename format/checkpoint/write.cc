@@ -116,7 +116,7 @@ class Writer : public dense::Job {
   /// What write_all() would refuse.
   Status check_output() const {
     if (!is_folder()) return OutputFile::check(output_, options_.overwrite);
-    const std::string input = hash_of_input(groups_, true);
+    DEQUANT_TRY(const std::string input, hash_of_input(groups_, true));
     return output_folder(input).check();
   }
 
@@ -143,7 +143,7 @@ class Writer : public dense::Job {
   }
 
   Status write_folder(dense::TensorWriter& tensors) {
-    const std::string input = hash_of_input(groups_, true);
+    DEQUANT_TRY(const std::string input, hash_of_input(groups_, true));
     dense::OutputFolder folder = output_folder(input);
     int64_t other_bytes = 0;
     for (const OtherFile& other : others_.copied) other_bytes += other.bytes;

@@ -6,7 +6,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "dequant/plan.h"
 #include "dequant/status.h"
 #include "format/io/file.h"
 
@@ -29,6 +31,10 @@ class Hash {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+/// Adds all bytes of a file but those of its data, which are ranges in any order. They may overlap.
+/// Fails as InputFile::read() does.
+Status add_structure(Hash& hash, const InputFile& file, std::vector<Range> data);
 
 /// The hash of a range of a file. Fails as InputFile::read() does.
 Result<std::string> hash_of(const InputFile& file, int64_t offset, int64_t size);

@@ -101,8 +101,9 @@ class Saver {
       DEQUANT_CHECK(write_model(out, pieces));
       return out.commit();
     };
-    ShareJob job({model_, files_, folds_, ranges_, survivors_, location_, data_bytes_}, pieces,
-                 write);
+    ShareJob job(
+        {model_, files_, folds_, ranges_, survivors_, rewire_.scopes(), location_, data_bytes_},
+        pieces, write);
     DEQUANT_TRY(ShareReport report, dense::carry_out(job, path_, options_, options_.stream));
     return Saved{size_of(pieces), location_, data_bytes_, std::move(report)};
   }

@@ -6,6 +6,7 @@
 
 #include "format/io/hash.h"
 #include "format/onnx/constant_reader.h"
+#include "format/onnx/inputs.h"
 
 namespace dequant::format::onnx {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 using dense::OutputShard;
 using dense::OutputTensor;
 
-/// Bytes of a range of the input's model that identify it: the others are numbers of tensors.
+/// Bytes of a tensor in the model that identify it, with all bytes that are no tensors' data.
 constexpr int64_t kMostHashed = int64_t{1} << 20;
 
 const Dequantization& dequantization_of(const OutputTensor& tensor) {
@@ -91,18 +92,15 @@ Result<std::string> ShareJob::input_hash() const {
   Hash hash;
   const InputFile& file = data_.model.source.file();
   hash.add(fmt::format("{}\n", file.size()));
-  std::vector<std::byte> part;
+  // A node that is folded is no part of the output, and decides on the numbers.
+  std::vector<Range> data;
+  for_each_tensor(data_.scopes, [&](const Tensor& t) {
+    data.push_back({t.raw.begin + std::min(t.raw.size(), kMostHashed), t.raw.end});
+  });
+  DEQUANT_CHECK(add_structure(hash, file, std::move(data)));
   for (const Piece& p : pieces_) {
-    if (const auto* text = std::get_if<std::string>(&p)) {
-      hash.add(*text);
-    } else if (const auto* span = std::get_if<Span>(&p)) {
-      hash.add(fmt::format("{} {}\n", span->begin, span->end));
-      part.resize(static_cast<size_t>(std::min(span->size(), kMostHashed)));
-      DEQUANT_CHECK(file.read(span->begin, part));
-      hash.add(part);
-    } else {
-      hash.add(fmt::format("{} {}\n", p.index(), size_of(p)));
-    }
+    const auto* text = std::get_if<std::string>(&p);
+    hash.add(text ? *text : fmt::format("{} {}\n", p.index(), size_of(p)));
   }
   for (const OutputShard& shard : shards_) {
     for (const OutputTensor& t : shard.tensors) {

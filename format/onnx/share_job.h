@@ -21,6 +21,7 @@ struct DataFile {
   const std::deque<Fold>& folds;
   const std::vector<std::optional<ExternalRange>>& ranges;  ///< of the folds in the data file
   const Survivors& survivors;
+  const Scopes& scopes;
   const std::string& location;  ///< of the data file, beside the model; empty: there is none
   int64_t bytes = 0;
 };

@@ -177,12 +177,15 @@ class Writer : public dense::Job {
   std::unordered_set<int64_t> known_;  ///< offsets of what earlier tensors are computed from
 };
 
-/// Of the constants, by names, types and places.
+/// Of all but the data of tensors. Scales of blocks, which are tensors, too, are no such data.
 Result<std::string> Writer::input_hash() const {
   Hash hash;
   hash.add(fmt::format("{}\n", input_.size()));
-  for (const Constant& c : constants_.all)
-    hash.add(fmt::format("{}\n{} {}\n", c.name, c.data.offset, c.data.size));
+  std::vector<Range> data;
+  for (const Constant& c : constants_.all) {
+    if (c.use != Use::parameter) data.push_back({c.data.offset, c.data.end()});
+  }
+  DEQUANT_CHECK(add_structure(hash, input_, std::move(data)));
   return hash.hex();
 }
 

@@ -6,12 +6,15 @@ import os
 import shutil
 import subprocess
 
+import numpy as np
+import onnx
 import pytest
 
 import shares_support
 from shares_cases import data, fixture_case, fixture_folder, records  # noqa: F401
-from shares_support import TASK, files, fixture_memory  # noqa: F401
-from support import dequant
+from shares_support import TASK, files, fixture_memory, share  # noqa: F401
+from support import dequant, model, node, value
+from test_verify import safetensors
 
 
 def test_a_record_without_its_file(case):
@@ -86,6 +89,55 @@ def test_a_source_that_was_replaced(folder):
     error = folder.share("1/2", code=2).stderr
     assert "tasks of another conversion" in error and ".dequant-tasks" in error
     assert "tasks of another conversion" in folder.finalize(code=2).stderr
+
+
+def of_tflite(scale, zero_point):
+    def make(path):
+        codes = shares_support.tflite_support.random_codes(np.random.default_rng(3), "INT8",
+                                                           (200, 64))
+        path.write_bytes(shares_support.tflite_support.model([
+            shares_support.tflite_support.Tensor("w", "INT8", codes, np.full(200, scale, "f4"),
+                                                 np.full(200, zero_point))]))
+    return make
+
+
+def of_onnx(axis):
+    def make(path):
+        codes = np.random.default_rng(3).integers(-128, 128, (96, 96), np.int8)
+        scales = np.linspace(0.1, 1, 96, dtype="f4")
+        onnx.save(model([node("DequantizeLinear", "q s", "w", axis=axis), node("Relu", "w", "y")],
+                        outputs=[value("y", shape=(96, 96))],
+                        initializers=[onnx.numpy_helper.from_array(codes, "q"),
+                                      onnx.numpy_helper.from_array(scales, "s")]), path)
+    return make
+
+
+def of_safetensors(shape):
+    def make(path):
+        weights = np.random.default_rng(3).integers(0, 0x70, (64, 64), np.uint8)
+        scale = np.linspace(0.1, 1, 64, dtype="f4").reshape(shape)
+        safetensors(path, {"m.weight": ("F8_E4M3", weights), "m.weight_scale": ("F32", scale)})
+    return make
+
+
+@pytest.mark.parametrize(("name", "make", "then", "output", "options"), [
+    ("in.tflite", of_tflite(0.5, 1), of_tflite(0.25, 1), "out.safetensors", ()),
+    ("in.tflite", of_tflite(0.5, 1), of_tflite(0.5, 2), "out.safetensors", ()),
+    ("in.onnx", of_onnx(0), of_onnx(1), "out.onnx", ("--external-data",)),
+    ("in.safetensors", of_safetensors((64, 1)), of_safetensors((1, 64)), "out.safetensors", ())],
+    ids=["scales", "zero points", "axis", "shape of scales"])
+def test_two_models_of_one_layout_became_a_mixture(tmp_path, name, make, then, output, options):
+    """Of an input that is replaced between shares, all that is no data of tensors counts."""
+    if name.endswith(".tflite") and shares_support.tflite_support.MISSING:
+        pytest.skip(shares_support.tflite_support.MISSING)
+    source, out = tmp_path / name, tmp_path / output
+    make(source)
+    size = source.stat().st_size
+    share(source, out, "0/2", *options)
+    then(source)
+    assert source.stat().st_size == size
+    for refused in (share(source, out, "1/2", *options, code=2), dequant("finalize", out, code=2)):
+        assert "tasks of another conversion" in refused.stderr
 
 
 def test_other_options_are_another_conversion(folder):
