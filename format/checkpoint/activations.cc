@@ -11,17 +11,19 @@ namespace dequant::format::checkpoint {
 namespace {
 
 /// Ends of the names of tensors that quantize activations, never weights.
-constexpr std::array<std::string_view, 8> kOfModules{
-    ".input_scale",       ".input_global_scale", ".input_zero_point", ".output_scale",
-    ".output_zero_point", ".activation_scale",   ".qscale_act",       ".scale_input",
+constexpr std::array<std::string_view, 9> kOfModules{
+    ".input_scale",  ".input_global_scale", ".input_zero_point",
+    ".output_scale", ".output_zero_point",  ".activation_scale",
+    ".qscale_act",   ".scale_input",        ".input_scale_ub",
 };
 
 /// The same behind the whole name of a weight that is not called "weight", as experts are not.
 constexpr std::array<std::string_view, 2> kOfNames{"_activation_scale", "_input_scale"};
 
 /// Ends of the names of tensors that quantize queries, keys and values.
-constexpr std::array<std::string_view, 6> kOfCaches{
-    ".k_scale", ".v_scale", ".q_scale", ".k_zero_point", ".v_zero_point", ".q_zero_point",
+constexpr std::array<std::string_view, 7> kOfCaches{
+    ".k_scale",      ".v_scale",      ".q_scale",      ".kv_scale",
+    ".k_zero_point", ".v_zero_point", ".q_zero_point",
 };
 
 /// Members of configurations that say that caches are quantized: of compressed-tensors and

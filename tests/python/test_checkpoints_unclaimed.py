@@ -211,7 +211,8 @@ def test_trained_parameters_were_left_out_as_scales_of_caches(folder, name):
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (1, 1), (4, 1, 1)])
-@pytest.mark.parametrize("name", ["attn.k_scale", "attn.k_proj.k_scale", "attn.q_scale"])
+@pytest.mark.parametrize("name", ["attn.k_scale", "attn.k_proj.k_scale", "attn.q_scale",
+                                  "attn.kv_scale", "mlp.up_proj.input_scale_ub"])
 def test_scales_of_caches_are_left_out(folder, name, shape):
     folder.file({**weight(), name: ("F32", np.ones(shape, np.float32)),
                  "attn.v_zero_point": ("I8", np.zeros(shape, np.int8))})

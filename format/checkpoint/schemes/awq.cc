@@ -4,6 +4,7 @@
 
 #include "format/checkpoint/modules.h"
 #include "format/checkpoint/schemes/auto_round.h"
+#include "format/checkpoint/schemes/gptq_modules.h"
 #include "format/checkpoint/schemes/schemes.h"
 #include "format/checkpoint/section.h"
 #include "format/io/errors.h"
@@ -11,7 +12,8 @@
 namespace dequant::format::checkpoint {
 namespace {
 
-constexpr std::array<std::string_view, 3> kMethods{"awq", kAutoRound[0], kAutoRound[1]};
+constexpr std::string_view kGptq = "gptq";
+constexpr std::array kMethods{std::string_view("awq"), kGptq, kAutoRound[0], kAutoRound[1]};
 
 /// The first of two keys that the section has: quant_config.json has names of its own.
 const char* key_of(const Section& section, const char* key, const char* old) {
@@ -47,6 +49,9 @@ Status recognise_modules(Groups& groups) {
   if (is_auto_round(groups.config().method())) {
     DEQUANT_TRY(const AutoRoundLayout layout, auto_round_layout(section));
     if (layout != AutoRoundLayout::awq) return {};
+  } else if (groups.config().method() == kGptq) {
+    DEQUANT_TRY(const std::string layout, gptq_layout(section));
+    if (layout != kGptqGemm) return {};
   } else {
     DEQUANT_TRY(version, layout_of(section));
   }

@@ -1,5 +1,6 @@
 // bitsandbytes: "X", "X.absmax", "X.quant_map" and "X.quant_state.bitsandbytes__nf4", a JSON text,
-// become "X"; of LLM.int8 "X.weight" and "X.SCB".
+// become "X"; of LLM.int8 "X.weight" and "X.SCB". GPTQModel writes "X_absmax", "X_quant_map" and
+// "X_quant_state", and "X.weight_scb".
 #include "dequant/bitsandbytes.h"
 
 #include <fmt/ranges.h>
@@ -20,6 +21,7 @@ namespace {
 constexpr std::array<std::string_view, 1> kMethods{"bitsandbytes"};
 constexpr std::array<std::string_view, 2> kTypes{"nf4", "fp4"};
 constexpr std::string_view kState = ".quant_state.bitsandbytes__";
+constexpr std::string_view kStateOfGptqModel = "_quant_state";
 constexpr int64_t kMostStateBytes = int64_t{1} << 20;
 
 /// "X" of "X.quant_state.bitsandbytes__nf4".
@@ -29,6 +31,15 @@ std::optional<std::string> weight_of(std::string_view name) {
   }
   return {};
 }
+
+/// A weight of 4 bits, and the tensors beside it.
+struct Weight {
+  const Entry& state;
+  std::string name;
+  char separator = '.';  ///< before the names of what is beside it
+
+  std::string beside(std::string_view what) const { return fmt::format("{}{}", separator, what); }
+};
 
 /// The float type of "bfloat16".
 std::optional<Element> float_type(std::string_view text) {
@@ -52,22 +63,32 @@ class Recogniser {
 
   Status run() {
     for (const Entry& entry : groups_.shards().entries()) {
-      if (const auto weight = weight_of(entry.name())) DEQUANT_CHECK(add_4bit(entry, *weight));
-      if (const auto module = module_of(entry.name(), ".SCB"))
-        DEQUANT_CHECK(add_int8(entry, *module));
+      if (const auto name = weight_of(entry.name())) {
+        DEQUANT_CHECK(add_4bit({entry, *name}));
+      } else if (const auto other = module_of(entry.name(), kStateOfGptqModel)) {
+        DEQUANT_CHECK(add_4bit({entry, *other, '_'}));
+      }
+      for (const std::string_view scale : {".SCB", ".weight_scb"}) {
+        if (const auto module = module_of(entry.name(), scale))
+          DEQUANT_CHECK(add_int8(entry, *module));
+      }
     }
     return {};
   }
 
  private:
-  Status add_4bit(const Entry& entry, const std::string& name) {
+  Status add_4bit(const Weight& of) {
+    const Entry& entry = of.state;
+    const std::string& name = of.name;
     DEQUANT_TRY(const auto bytes, groups_.shards().read(entry, kMostStateBytes));
     const std::string where = fmt::format("tensor {}", escaped(entry.name()));
     auto json = parse_ordered_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
     if (!json) return in(where, std::move(json).error());
     const Section state(&*json, where);
     DEQUANT_TRY(const auto type, need(state, "quant_type", state.text("quant_type")));
-    if (!entry.name().ends_with(type)) return state.wrong("quant_type", "the type in its name");
+    if (of.separator == '.' && !entry.name().ends_with(type))
+      return state.wrong("quant_type", "the type in its name");
+    if (!contains(kTypes, type)) return state.wrong("quant_type", "one of nf4, fp4");
     DEQUANT_TRY(const int64_t blocksize, need(state, "blocksize", state.integer("blocksize")));
     DEQUANT_TRY(const auto dtype, need(state, "dtype", state.text("dtype")));
     const auto output = float_type(dtype);
@@ -75,9 +96,9 @@ class Recogniser {
     DEQUANT_TRY(const auto shape, state.integers("shape"));
     if (!state.has("shape")) return state.wrong("shape", "a list of integers");
     DEQUANT_TRY(const Entry* weight, require(groups_, entry, name, ""));
-    DEQUANT_TRY(const Entry* absmax, require(groups_, entry, name, ".absmax"));
-    DEQUANT_TRY(const Entry* map, require(groups_, entry, name, ".quant_map"));
-    DEQUANT_TRY(const auto scales, scales_of(entry, name, *absmax, state));
+    DEQUANT_TRY(const Entry* absmax, require(groups_, entry, name, of.beside("absmax")));
+    DEQUANT_TRY(const Entry* map, require(groups_, entry, name, of.beside("quant_map")));
+    DEQUANT_TRY(const auto scales, scales_of(of, *absmax, state));
     const std::string shape_text = fmt::format("{}", fmt::join(shape, ","));
     const std::string blocksize_text = std::to_string(blocksize);
     const std::array options{SchemeOption{"blocksize", blocksize_text},
@@ -105,8 +126,9 @@ class Recogniser {
   }
 
   /// Scales that are quantized themselves; nothing for others.
-  Result<std::optional<Part>> scales_of(const Entry& entry, const std::string& name,
-                                        const Entry& absmax, const Section& state) const {
+  Result<std::optional<Part>> scales_of(const Weight& of, const Entry& absmax,
+                                        const Section& state) const {
+    const Entry& entry = of.state;
     const bool nested = state.has("nested_blocksize") || state.has("nested_offset");
     if (nested != (absmax.dtype() == "U8")) {
       return failure(ErrorCode::malformed, "tensor {}: type {}, and {} {} double quantization",
@@ -121,8 +143,8 @@ class Recogniser {
     DEQUANT_TRY(const double number, need(state, "nested_offset", state.number("nested_offset")));
     const auto offset = static_cast<float>(number);
     if (!std::isfinite(offset)) return state.wrong("nested_offset", "a float32");
-    DEQUANT_TRY(const Entry* scale, require(groups_, entry, name, ".nested_absmax"));
-    DEQUANT_TRY(const Entry* map, require(groups_, entry, name, ".nested_quant_map"));
+    DEQUANT_TRY(const Entry* scale, require(groups_, entry, of.name, of.beside("nested_absmax")));
+    DEQUANT_TRY(const Entry* map, require(groups_, entry, of.name, of.beside("nested_quant_map")));
     Inputs inputs{.codes = part_of(absmax, Element::uint8),
                   .zero_point = part_of(std::span(&offset, 1))};
     DEQUANT_TRY(inputs.scale, part_of(*scale));
@@ -132,7 +154,7 @@ class Recogniser {
         type_of(inputs.codes), type_of(inputs.scale), type_of(inputs.codebook),
         type_of(inputs.zero_point), blocksize, Element::float32});
     if (!plan) {
-      return failure(ErrorCode::malformed, "tensor {}: {}", escaped(name), plan.error().message);
+      return failure(ErrorCode::malformed, "tensor {}: {}", escaped(of.name), plan.error().message);
     }
     DEQUANT_TRY(Part part, computed_part(*std::move(plan), std::move(inputs)));
     return std::optional(std::move(part));

@@ -58,20 +58,19 @@ class Recogniser {
   }
 
  private:
-  /// False where AutoRound stored the tensors in another way.
+  /// False for tensors in the layout of AWQ, which AutoRound and GPTQModel may have stored.
   Result<bool> read_format() {
     if (is_auto_round(groups_.config().method())) {
       DEQUANT_TRY(const AutoRoundLayout layout, auto_round_layout(section_));
       format_ = layout == AutoRoundLayout::gptq ? "gptq" : "gptq_v2";
       return layout != AutoRoundLayout::awq;
     }
-    const char* key = section_.has("checkpoint_format") ? "checkpoint_format" : "format";
-    DEQUANT_TRY(const auto format, section_.text(key));
-    format_ = format.value_or("gptq");
+    DEQUANT_TRY(format_, gptq_layout(section_));
+    if (format_ == kGptqGemm) return false;
     if (format_ != "gptq" && format_ != "gptq_v2" && format_ != "gptq_p") {
       return failure(ErrorCode::unsupported,
-                     "{} \"{}\" of GPTQ is not one of gptq, gptq_v2, gptq_p", key,
-                     escaped(format_));
+                     "{} \"{}\" of GPTQ is not one of gptq, gptq_v2, gptq_p, gemm",
+                     gptq_layout_key(section_), escaped(format_));
     }
     DEQUANT_TRY(const auto marlin, section_.flag("is_marlin_format"));
     DEQUANT_TRY(const auto dtype, section_.text("pack_dtype"));

@@ -38,6 +38,15 @@ Status GptqModules::add(const std::string& text, const Section& members) {
   return {};
 }
 
+const char* gptq_layout_key(const Section& config) {
+  return config.has("checkpoint_format") ? "checkpoint_format" : "format";
+}
+
+Result<std::string> gptq_layout(const Section& config) {
+  DEQUANT_TRY(auto layout, config.text(gptq_layout_key(config)));
+  return std::move(layout).value_or("gptq");
+}
+
 Result<GptqModules> GptqModules::read(const Section& config) {
   GptqModules modules;
   DEQUANT_TRY(const auto bits, config.integer("bits"));

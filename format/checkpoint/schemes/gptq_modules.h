@@ -1,4 +1,5 @@
-// What a GPTQ configuration says of single modules: GPTQModel's "dynamic".
+// What a GPTQ configuration says of the layout of tensors, and of single modules: GPTQModel's
+// "dynamic".
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,13 @@
 #include "format/checkpoint/section.h"
 
 namespace dequant::format::checkpoint {
+
+/// The key of the layout of tensors: the older name where only that is there.
+const char* gptq_layout_key(const Section& config);
+/// The layout of tensors, by default "gptq". Fails with malformed.
+Result<std::string> gptq_layout(const Section& config);
+/// That of AWQ's tensors, which GPTQModel stores with quant_method "gptq" as well.
+inline constexpr std::string_view kGptqGemm = "gemm";
 
 /// The settings of a module.
 struct GptqSettings {
