@@ -76,6 +76,10 @@ void print_text(const Options& o, const Verification& v) {
       v.wrong.size(), v.missing.size(), v.unexpected.size());
   if (v.quantized > 0)
     fmt::print("{} of them are still quantized in {}\n", v.quantized, escaped(*o.floats));
+  if (v.other_type > 0) {
+    fmt::print("{} of them are stored as floats of another type in {}\n", v.other_type,
+               escaped(*o.floats));
+  }
 }
 
 void print_json(const Options& o, const Verification& v) {
@@ -101,9 +105,10 @@ void print_json(const Options& o, const Verification& v) {
   }
   j["missing"] = v.missing;
   j["unexpected"] = v.unexpected;
-  j["totals"] = {{"compared", v.verified}, {"dequantized", v.dequantized},
-                 {"stored", v.stored},     {"still_quantized", v.quantized},
-                 {"elements", v.elements}, {"wrong", v.wrong.size()}};
+  j["totals"] = {{"compared", v.verified},     {"dequantized", v.dequantized},
+                 {"stored", v.stored},         {"still_quantized", v.quantized},
+                 {"other_type", v.other_type}, {"elements", v.elements},
+                 {"wrong", v.wrong.size()}};
   fmt::print("{}\n", json_text(j, 0));
 }
 

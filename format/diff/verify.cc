@@ -87,12 +87,13 @@ class Verifier {
       ++out_.dequantized;
     }
     if (b.recipe) ++out_.quantized;
+    if (is_rounded(a, b)) ++out_.other_type;
     WrongTensor found{.name = std::string(name), .elements = elements_of(&a)};
     out_.elements += found.elements;
     if (!std::equal(a.shape.begin(), a.shape.end(), b.shape.begin(), b.shape.end())) {
       found.reason = fmt::format("its shape is [{}], and should be [{}]", fmt::join(b.shape, ", "),
                                  fmt::join(a.shape, ", "));
-    } else if (a.type().element != b.type().element) {
+    } else if (a.type().element != b.type().element && !is_rounded(a, b)) {
       found.reason = fmt::format("its type is {}, and should be {}, as it is not quantized",
                                  dequant::name(b.type().element), dequant::name(a.type().element));
     } else {
@@ -105,25 +106,44 @@ class Verifier {
     return {};
   }
 
+  /// True for a tensor that is stored as floats in both models, in different types.
+  static bool is_rounded(const DenseTensor& a, const DenseTensor& b) {
+    const Element from = a.type().element;
+    const Element to = b.type().element;
+    return !a.recipe && from != to && is_output(from) && is_output(to);
+  }
+
   /// Sets WrongTensor::different, and what the first of these elements is.
   Status count_differing(const DenseTensor& a, const DenseTensor& b, WrongTensor& found) {
     DEQUANT_TRY(const auto bands_a, Bands::open(a_, a, per_file_, kBand));
     DEQUANT_TRY(const auto bands_b, Bands::open(b_, b, per_file_, kBand));
-    Comparison comparison(a.type().element, b.type().element, a.shape, {});
+    const Element element = b.type().element;
+    Comparison comparison(element, element, a.shape, {});
     const int64_t elements = elements_of(&a);
     for (int64_t at = 0; at < elements; at += kBand) {
       const int64_t count = std::min(elements - at, kBand);
-      DEQUANT_TRY(const auto band_a, bands_a->next(count));
+      DEQUANT_TRY(auto band_a, bands_a->next(count));
       DEQUANT_TRY(const auto band_b, bands_b->next(count));
+      if (is_rounded(a, b)) band_a = rounded(a.type().element, band_a, element, count);
       comparison.add(band_a, band_b, options_.stream.executor);
       if (!found.first && comparison.identical() < at + count)
-        find_first(a.type().element, band_a, band_b, at, found);
+        find_first(element, band_a, band_b, at, found);
       DEQUANT_CHECK(step(count));
     }
     DEQUANT_CHECK(bands_a->finish());
     DEQUANT_CHECK(bands_b->finish());
     found.different = elements - comparison.identical();
     return {};
+  }
+
+  /// The floats of a band in another type, valid until the next call.
+  std::span<const std::byte> rounded(Element from, std::span<const std::byte> band, Element to,
+                                     int64_t count) {
+    floats_.resize(static_cast<size_t>(count));
+    rounded_.resize(floats_.size() * static_cast<size_t>(bits(to)) / 8);
+    widen(from, band, floats_);
+    narrow(to, floats_, rounded_);
+    return rounded_;
   }
 
   /// The first element of the band that differs; the band begins at the element `begin`.
@@ -157,6 +177,8 @@ class Verifier {
   Verification out_;
   int64_t total_ = 0;
   int64_t done_ = 0;
+  std::vector<float> floats_;  ///< of a band, and the same in the type of the float model
+  std::vector<std::byte> rounded_;
 };
 
 }  // namespace

@@ -29,6 +29,7 @@ struct Verification {
   int64_t dequantized = 0;  ///< of these, tensors that a recipe computes
   int64_t stored = 0;       ///< of these, tensors of which the bytes were compared
   int64_t quantized = 0;    ///< of these, tensors that are quantized in the float model, too
+  int64_t other_type = 0;   ///< of these, floats that both store, in different types
   int64_t elements = 0;
   std::vector<WrongTensor> wrong;
   std::vector<std::string> missing;     ///< tensors that the float model lacks
@@ -42,7 +43,8 @@ struct VerifyOptions {
   Progress progress;  ///< counts elements of the quantized model
 };
 
-/// Computes every tensor of `quantized` in the type that `floats` has it in, and compares bits.
+/// Computes every tensor of `quantized` in the type that `floats` has it in, and compares bits; one
+/// that is stored as floats is rounded to that type once.
 /// Looks for the mistake that explains a tensor that differs. Compares the bytes of tensors of
 /// ModelFile::visit_rest() that both only store, unless one of the formats has a graph. Fails as
 /// ModelFile::visit() and stream() do.

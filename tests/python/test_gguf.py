@@ -133,6 +133,7 @@ def test_a_type_is_that_of_dequantized_tensors_and_by_others_same_of_all(small, 
     assert [t[0] for t in found.values()] == [kind, kind, "F16", "F32"]
     dequant("convert", small, "-o", tmp_path / "b.gguf", "--dtype", dtype, "--others", "same")
     assert {t[0] for t in gguf_support.read(tmp_path / "b.gguf")[1].values()} == {kind}
+    dequant("verify", small, tmp_path / "b.gguf")
 
 
 @pytest.mark.parametrize("dtype, number", [("float16", 1), ("float32", 0), ("bfloat16", 32)])

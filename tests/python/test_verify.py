@@ -112,7 +112,8 @@ def test_right_floats_are_right_in_every_type(weight):
     assert weight.verify(exact, code=0, dtype="F32")["good"]
     report = weight.verify(exact.astype(np.float16), code=0, dtype="F16")
     assert report["totals"] == {"compared": 2, "dequantized": 1, "stored": 0,
-                                "still_quantized": 0, "elements": ROWS * COLUMNS + 8, "wrong": 0}
+                                "still_quantized": 0, "other_type": 0,
+                                "elements": ROWS * COLUMNS + 8, "wrong": 0}
 
 
 def test_noise_is_no_known_mistake(weight):
@@ -185,10 +186,33 @@ def test_missing_and_unexpected_tensors_are_named(weight):
     assert report["wrong"] == []
 
 
-def test_a_tensor_that_was_not_quantized_keeps_its_type_and_bits(weight):
+def test_floats_that_others_same_rounds_were_wrong(tmp_path):
+    """Of each of the types in each other; the first one that is not rounded so is found."""
+    x = np.random.default_rng(3).standard_normal(1000).astype(np.float32)
+    x[:4] = 70000, -0.0, np.nan, 1 + 2**-9  # a tie of bfloat16
+    stored = {"F32": x, "F16": x.astype(np.float16), "BF16": bfloat16(x)}
+    values = {"F32": x, "F16": stored["F16"].astype(np.float32), "BF16": float_of(stored["BF16"])}
+    for from_type, array in stored.items():
+        source = safetensors(tmp_path / "a.safetensors", {"norm.weight": (from_type, array)})
+        for to_type in stored:
+            with np.errstate(over="ignore"):
+                rounded = {"F32": values[from_type], "F16": values[from_type].astype(np.float16),
+                           "BF16": bfloat16(values[from_type])}[to_type].copy()
+            target = tmp_path / "b.safetensors"
+            safetensors(target, {"norm.weight": (to_type, rounded)})
+            done = dequant("verify", source, target, "--json")
+            assert json.loads(done.stdout)["totals"]["other_type"] == (from_type != to_type)
+            rounded.reshape(-1).view(np.uint8)[-rounded.itemsize] ^= 1
+            safetensors(target, {"norm.weight": (to_type, rounded)})
+            [wrong] = json.loads(dequant("verify", source, target, "--json",
+                                         code=1).stdout)["wrong"]
+            assert (wrong["different"], wrong["first_different"]) == (1, 999)
+
+
+def test_a_tensor_that_was_not_quantized_keeps_its_bits(weight):
     exact = weight.x * weight.s
     more = {"norm.weight": ("F32", np.ones(8, np.float32))}
-    report = weight.verify(exact, **more)
-    assert "its type is float32, and should be bfloat16" in report["wrong"][0]["reason"]
+    report = weight.verify(exact, code=0, **more)
+    assert report["good"] and report["totals"]["other_type"] == 1
     more = {"norm.weight": ("BF16", bfloat16(np.full(8, 2.0)))}
     assert weight.verify(exact, **more)["wrong"][0]["different"] == 8

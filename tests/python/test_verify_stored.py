@@ -59,7 +59,7 @@ def test_copied_tensors_are_right(pair):
     assert report["good"]
     assert report["totals"] == {
         "compared": 8, "dequantized": 1, "stored": 7, "wrong": 0, "still_quantized": 0,
-        "elements": 4 + sum(array.size for _, array in STORED.values())}
+        "other_type": 0, "elements": 4 + sum(array.size for _, array in STORED.values())}
 
 
 def test_a_model_that_is_still_quantized_looked_like_a_float_one(pair):
