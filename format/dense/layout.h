@@ -20,6 +20,7 @@ struct OutputTensor {
   bool computed = false;         ///< by a plan; else stored numbers are copied
   /// The type of the stored floats, where these are rounded to `output`.
   std::optional<Element> from = {};
+  std::string_view change = {};         ///< of stored numbers, beside these; for audits, a literal
   Element output = Element::float32;    ///< the type of floats that are not copied
   std::string_view type = {};           ///< as the output spells it: "BF16"
   std::optional<Element> element = {};  ///< of the type; nothing: dequant computes with no such

@@ -26,11 +26,16 @@ ordered_json or_null(const std::optional<T>& value) {
 }
 
 ordered_json recipe_of(const OutputTensor& t, const Sources& sources) {
-  if (!t.computed) return t.from ? ordered_json("rounded") : ordered_json("copied");
+  if (!t.computed) {
+    if (t.change.empty()) return t.from ? "rounded" : "copied";
+    return t.from ? fmt::format("{} and rounded", t.change) : std::string(t.change);
+  }
   const Plan plan = sources.plan(t);
-  return {{"scheme", sources.scheme(t)},
-          {"stored", stored_type(plan)},
-          {"granularity", granularity_key(plan)}};
+  ordered_json recipe{{"scheme", sources.scheme(t)},
+                      {"stored", stored_type(plan)},
+                      {"granularity", granularity_key(plan)}};
+  if (!t.change.empty()) recipe["change"] = t.change;
+  return recipe;
 }
 
 ordered_json values_of(const ValueCounts& v) {

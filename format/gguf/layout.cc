@@ -71,6 +71,7 @@ class Planner {
     if (blocks == nullptr && !uses_.is_copied(entry) && !is_kept(entry))
       return std::optional<OutputTensor>();
     OutputTensor out{.name = entry.name(), .origin = &entry, .shape = entry.shape()};
+    if (entry.view != nullptr) out.change = entry.view->change();
     if (blocks != nullptr && wants(*blocks)) {
       out.origin = blocks;
       out.computed = true;

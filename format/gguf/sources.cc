@@ -49,7 +49,7 @@ void PartSources::for_each_source(const OutputTensor& tensor,
   const auto pass = [&](const Entry& entry) {
     const Part& part = parts_.part_of(entry);
     const bool is_scale = tensor.computed && &entry == blocks_of(tensor).scale;
-    visit({entry.name(), part.name, &part.file, entry.offset(), entry.bytes(),
+    visit({entry.tensor->name, part.name, &part.file, entry.offset(), entry.bytes(),
            !is_scale && entry.is_stored()});
   };
   pass(tensor.computed ? *blocks_of(tensor).entry : entry_of(tensor));

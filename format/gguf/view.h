@@ -25,6 +25,10 @@ struct View {
 
   /// True where the bytes are those of the file.
   bool is_stored() const { return head == 0 && !less_one; }
+  /// What the bytes of the file become, for audits; empty: they are these.
+  std::string_view change() const {
+    return less_one ? "less one" : head > 0 ? "rows reordered" : "";
+  }
 };
 
 /// Reads a stored tensor as a view shows it. `stored` has the elements of the view in the order of

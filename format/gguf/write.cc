@@ -106,8 +106,10 @@ class Writer : public dense::Job {
       const std::string input = hash_of_input(parts_, true);
       return output_folder(input).check();
     }
-    for (const std::string& path : paths())
+    for (const std::string& path : paths()) {
+      DEQUANT_CHECK(file_.check_output(path));
       DEQUANT_CHECK(OutputFile::check(path, options_.overwrite));
+    }
     return {};
   }
 

@@ -118,9 +118,10 @@ def test_a_gguf_output_is_split_where_a_size_is_given(small, tmp_path):
 def test_a_part_of_the_input_is_never_replaced(small, tmp_path):
     dequant("convert", small, "-o", tmp_path / "m.gguf", "--max-shard-size", "1K")
     before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
-    error = dequant("convert", tmp_path / "m-00001-of-00003.gguf", "-o", tmp_path / "m.gguf",
-                    "--max-shard-size", "1K", "--force", code=5).stderr
-    assert "is the input itself" in error
+    for options in ((), ("--dry-run",)):
+        error = dequant("convert", tmp_path / "m-00001-of-00003.gguf", "-o", tmp_path / "m.gguf",
+                        "--max-shard-size", "1K", "--force", *options, code=5).stderr
+        assert "is the input itself" in error
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
 
 

@@ -78,6 +78,29 @@ def test_diff_and_verify_hold_the_original_against_the_file(tmp_path):
     assert "names is an option of GGUF files, not of " in refused.stderr
 
 
+@pytest.mark.parametrize("kind, name, stored, recipe", [
+    ("gemma", "model.norm.weight", "output_norm.weight", "less one and rounded"),
+    ("llama", "model.norm.weight", "output_norm.weight", "rounded"),
+    ("llama", "model.layers.1.self_attn.q_proj.weight", "blk.1.attn_q.weight",
+     {"scheme": "Q8_0", "stored": "Q8_0", "granularity": "blocked", "change": "rows reordered"}),
+    ("llama", "model.layers.1.self_attn.v_proj.weight", "blk.1.attn_v.weight",
+     {"scheme": "Q8_0", "stored": "Q8_0", "granularity": "blocked"}),
+    ("qwen2moe", "model.layers.1.mlp.experts.2.up_proj.weight", "blk.1.ffn_up_exps.weight",
+     {"scheme": "Q8_0", "stored": "Q8_0", "granularity": "blocked"})])
+def test_an_audit_had_names_of_transformers_for_what_was_read(tmp_path, kind, name, stored, recipe):
+    """And said of norms less one that they were copied."""
+    models.write(tmp_path / "m.gguf", kind, models.model_of(kind), gguf.GGMLQuantizationType.Q8_0)
+    converted(tmp_path / "m.gguf", tmp_path / "out", "--audit", tmp_path / "audit", "--dtype",
+              "bfloat16", "--others", "same")
+    lines = map(json.loads, (tmp_path / "audit").read_text().splitlines())
+    [line] = [line for line in lines if line["name"] == name]
+    [source] = line["sources"]
+    data = next(t for t in gguf.GGUFReader(tmp_path / "m.gguf").tensors if t.name == stored).data
+    part = data[2] if "experts" in name else data
+    assert (source["name"], source["bytes"], line["recipe"]) == (stored, part.nbytes, recipe)
+    dequant("verify", "--audit", tmp_path / "audit", tmp_path / "out")
+
+
 def test_what_the_table_does_not_know_is_refused(tmp_path):
     def refused(kind, tensors, *sentences, code=4):
         writer = gguf.GGUFWriter(tmp_path / "m.gguf", kind)
