@@ -135,12 +135,15 @@ Result<std::vector<std::pair<std::string, std::string>>> texts(const Parts& part
       DEQUANT_TRY(text, text_of(file, pair, INT64_MAX));
       text = as_utf8(text);
     } else if (pair.type == ValueType::array) {
-      ordered_json list = ordered_json::array();
+      // A vocabulary as a document takes several times the memory of its text.
+      const auto add = [&](const ordered_json& element) {
+        text += text.empty() ? '[' : ',';
+        text += element.dump();
+      };
       DEQUANT_CHECK(visit_elements(
-          file, parts.big_endian(), pair, pair.number,
-          [&](Number number) { list.push_back(json_of(number)); },
-          [&](std::string_view element) { list.push_back(as_utf8(element)); }));
-      text = list.dump();
+          file, parts.big_endian(), pair, pair.number, [&](Number number) { add(json_of(number)); },
+          [&](std::string_view element) { add(as_utf8(element)); }));
+      text += text.empty() ? "[]" : "]";
     } else {
       text = text_of(Number{pair.type, pair.number});
     }

@@ -6,9 +6,13 @@ import pathlib
 import subprocess
 import sys
 
+import gguf
+import numpy as np
 import pytest
 
+import gguf_support
 from hostile_support import assert_error, model, run, sub
+from support import peak_memory
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "bench" / "model" / "structure.py"
 KINDS = ["relu", "names", "dequantize", "pairs", "concat", "many concats", "many pairs", "nodes",
@@ -38,6 +42,30 @@ def test_many_operators_that_read_one_input_took_minutes(tmp_path):
                            "--strip-qdq", "--mem", "1Gi", "--quiet"], cwd=tmp_path, check=False,
                           timeout=30, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_tensors_of_a_gguf_model_take_memory_in_proportion(tmp_path):
+    """As docs/cli.md says: 2.5 KiB for each tensor, of each of the models."""
+    if os.environ.get("DEQUANT_SANITIZED"):
+        pytest.skip("SANITIZED: sanitizers take memory of their own")
+    count = 30_000
+    empty = np.zeros((0, 34), np.uint8)
+    path = gguf_support.write(tmp_path / "m.gguf",
+                              {f"{i}": ("Q8_0", empty) for i in range(count)})
+    for models, command in ((1, ["inspect", path]), (1, ["convert", path, "-o", "out.gguf"]),
+                            (1, ["extract", path, "7", "-o", "o.npy"]), (2, ["diff", path, path])):
+        limit = (32 << 20) + models * count * 2560
+        assert peak_memory(tmp_path, *command) < limit, command
+
+
+def test_a_vocabulary_took_ten_times_its_memory(tmp_path):
+    if os.environ.get("DEQUANT_SANITIZED"):
+        pytest.skip("SANITIZED: sanitizers take memory of their own")
+    tokens = ["x"] * 1_000_000
+    path = gguf_support.write(tmp_path / "m.gguf", {"x": np.zeros(1, np.float32)},
+                              [("tokenizer.ggml.tokens", tokens, gguf.GGUFValueType.ARRAY)])
+    limit = (32 << 20) + 3 * os.path.getsize(path)
+    assert peak_memory(tmp_path, "convert", path, "-o", "out.safetensors", "-q") < limit
 
 
 def test_the_limit_names_the_option_that_raises_it(tmp_path):
