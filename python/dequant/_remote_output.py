@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from glob import has_magic
 from typing import Any
 
 from ._storage import Place, os_errors
@@ -122,7 +124,9 @@ class RemoteOutput:
         others = {} if not self.inside else {
             os.path.relpath(os.path.join(at, name), folder): os.path.getsize(f"{at}/{name}")
             for at, _, names in os.walk(folder) for name in names}
-        if not replace:
+        if replace:
+            self._withdraw({"config.json", *others} if self.inside else ())
+        else:
             self._check_replaced({**others, **data})
         with os_errors(self.place.url):
             self._fs.copy([self._data(fingerprint, name) for name in data],
@@ -142,18 +146,36 @@ class RemoteOutput:
                 raise FileExistsError(errno.EEXIST, f"{name} appeared since the tasks began",
                                       self.place.url)
 
+    def _withdraw(self, others: Iterable[str]) -> None:
+        """Takes the files from a model that is to be replaced without which it does not load."""
+        for name in others:
+            if name == "config.json" or name.endswith(".index.json"):
+                self._remove_file(self.final(name))
+
+    def _remove_file(self, path: str) -> None:
+        with os_errors(self.place.url), contextlib.suppress(FileNotFoundError):
+            self._fs.rm_file(path)
+
     def remove(self) -> None:
         """Removes the folder of the tasks, its text first."""
         self._fs.invalidate_cache()
-        try:
-            self._fs.rm_file(f"{self.work}/{_TEXT}")
-        except FileNotFoundError:
-            pass
-        try:
-            self._fs.rm(self.work, recursive=True)
-        except FileNotFoundError:
-            pass
+        self._remove_file(f"{self.work}/{_TEXT}")
+        with contextlib.suppress(FileNotFoundError):
+            self._remove_folder(self.work)
         self._fs.invalidate_cache()
+
+    def _remove_folder(self, path: str) -> None:
+        if not has_magic(path):
+            self._fs.rm(path, recursive=True)
+            return
+        # rm() would take the name for a pattern, and remove folders that it matches.
+        for name, info in sorted(self._fs.find(path, withdirs=True, detail=True).items(),
+                                 reverse=True):
+            if info["type"] == "file":
+                self._fs.rm_file(name)
+            else:
+                with contextlib.suppress(OSError):  # object stores have no folders
+                    self._fs.rmdir(name)
 
     def _data(self, fingerprint: str, file: str) -> str:
         return f"{self.work}/data-{fingerprint}/{file}"

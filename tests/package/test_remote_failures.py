@@ -1,11 +1,12 @@
 """Models behind URLs of which something changes or fails meanwhile."""
 
+import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 import dequant
 from remote_memory import Counting, checkpoint, fs, made, temporary, visible  # noqa: F401
-from remote_support import SHARD, contents, remote_contents
+from remote_support import SHARD, contents, remote_contents, upload
 
 
 def test_a_source_that_was_replaced_is_refused(checkpoint, fs):
@@ -166,3 +167,41 @@ def test_another_conversion_is_not_mixed_in(checkpoint, fs):
     dequant.run_task(first[0])
     with pytest.raises(ValueError, match="tasks of another conversion"):
         dequant.run_task(second[0])
+
+
+@pytest.mark.parametrize("protocol", ["memory:/", "file://"])
+@pytest.mark.parametrize("name", ["dense*", "den[s]e", "d?nse", "[dense"])
+def test_a_name_that_looks_like_a_pattern_removed_the_tasks_of_others(checkpoint, fs, tmp_path,
+                                                                      protocol, name):
+    store = fsspec.filesystem(protocol.partition(":")[0])
+    other = f"{protocol}{tmp_path}/dense"
+    for task in dequant.plan("memory://in/fp8", other, max_shard_size=SHARD):
+        dequant.run_task(task)
+    dequant.convert("memory://in/fp8", f"{protocol}{tmp_path}/{name}", max_shard_size=SHARD)
+    assert {path[len(f"{tmp_path}/{name}/"):]: store.cat_file(path)
+            for path in store.find(f"{tmp_path}/{name}")} == contents(checkpoint)
+    assert not store.exists(f"{tmp_path}/{name}/.dequant-tasks")
+    assert dequant.finalize(other).complete
+
+
+def test_a_replaced_output_whose_finalize_died_loaded_as_a_mixture(checkpoint, fs, monkeypatch):
+    """The files that make a folder a model go before the first of its weights."""
+    dequant.convert("memory://in/fp8", "memory://out/dense", max_shard_size=SHARD)
+    copy = MemoryFileSystem.cp_file
+    copied = []
+
+    def die(self, source, target, **more):
+        if ".dequant-tasks" in source and len(copied) == 1:
+            raise KeyboardInterrupt
+        copied.append(target)
+        return copy(self, source, target, **more)
+    with monkeypatch.context() as patch:
+        patch.setattr(MemoryFileSystem, "cp_file", die)
+        with pytest.raises(KeyboardInterrupt):
+            dequant.convert("memory://in/fp8", "memory://out/dense", max_shard_size=SHARD,
+                            overwrite=True)
+    there = [name.rpartition("/")[2] for name in visible(fs)]
+    assert "config.json" not in there and "model.safetensors.index.json" not in there
+    assert "tokenizer.json" in there
+    assert dequant.finalize("memory://out/dense").complete
+    assert remote_contents(fs, "memory://out/dense") == contents(checkpoint)
