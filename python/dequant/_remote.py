@@ -51,11 +51,31 @@ def plan(conversion: dict[str, Any], dtype: Any, output: str, mem: int | None,
     report = json.loads(report_text)
     if "folded" in report:
         raise UnsupportedError(f"{url}: ONNX models are not converted from or to URLs")
+    inside = os.path.basename(report["share"]["folder"]) == ".dequant-tasks"
+    _check_apart(conversion["input"], output, inside, report["share"]["tasks"], storage_options)
     if is_url(output):
-        remote["inside"] = os.path.basename(report["share"]["folder"]) == ".dequant-tasks"
+        remote["inside"] = inside
         _check_one_task(report["share"]["tasks"])
     text = json.dumps(json.loads(text) | {"input": url, "remote": remote})
     return Plan(output, text, report, storage_options), report
+
+
+def _check_apart(url: str, output: str, inside: bool, tasks: list[dict[str, Any]],
+                 storage_options: StorageOptions) -> None:
+    """Demands that no file of the input would be replaced: one at the same path, with the same tag,
+    as two stores may have the same paths."""
+    source = Place(url, options_for("input", storage_options))
+    target = RemoteOutput(Place(output, options_for("output", storage_options)), inside)
+    files = source.model_files()[1]
+    own = {source.real(file.path): file.path for file in files.values()}
+    names = {task["file"] for task in tasks} | ({"config.json", *files} if inside else set())
+    for path in (target.place.path, *map(target.final, sorted(names))):
+        there = own.get(target.place.real(path))
+        if there is None:
+            continue
+        old, new = source.file(there), target.place.file(path)
+        if old is not None and new is not None and old.tag == new.tag:
+            raise OSError(f"{path} is a file of the input; name another output than {output}")
 
 
 def _check_one_task(tasks: list[dict[str, Any]]) -> None:

@@ -6,9 +6,12 @@ import contextlib
 import dataclasses
 import errno
 import hashlib
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+
+from ._source import is_url
 
 StorageOptions = Mapping[str, Any] | None
 
@@ -32,17 +35,20 @@ class RemoteFile:
 
 
 class Place:
-    """A file or a folder behind a URL."""
+    """A file or a folder behind a URL, or at a local path."""
 
     def __init__(self, url: str, options: StorageOptions) -> None:
         try:
             from fsspec.core import url_to_fs
+            from fsspec.implementations.local import LocalFileSystem
         except ImportError as error:
             raise ImportError(f"{url}: URLs need the package fsspec: pip install dequant[fsspec], "
                               "and the package of the protocol, such as s3fs") from error
         self.url = url.rstrip("/")
-        self.fs, path = url_to_fs(url, **(options or {}))
+        self.fs, path = (url_to_fs(url, **(options or {})) if is_url(url)
+                         else (LocalFileSystem(), os.path.abspath(url)))
         self.path: str = path.rstrip("/")
+        self._is_local = isinstance(self.fs, LocalFileSystem)
         self.name = self.path.rpartition("/")[2]
         if self.name in ("", ".", ".."):
             raise ValueError(f"{url}: the name of a file or a folder is missing")
@@ -51,6 +57,10 @@ class Place:
         """The path of a file in the same folder."""
         folder = self.path.rpartition("/")[0]
         return f"{folder}/{name}"
+
+    def real(self, path: str) -> str:
+        """The path by which the file system knows a file that has several."""
+        return os.path.realpath(path) if self._is_local else path
 
     def files(self, path: str | None = None) -> dict[str, RemoteFile]:
         """The files of a folder, also those in its folders, by their names relative to it."""

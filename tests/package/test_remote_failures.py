@@ -1,5 +1,7 @@
 """Models behind URLs of which something changes or fails meanwhile."""
 
+import shutil
+
 import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
@@ -167,6 +169,38 @@ def test_another_conversion_is_not_mixed_in(checkpoint, fs):
     dequant.run_task(first[0])
     with pytest.raises(ValueError, match="tasks of another conversion"):
         dequant.run_task(second[0])
+
+
+@pytest.mark.parametrize(("source", "output"), [
+    ("file://{}", "file://{}"), ("{}", "file://{}"), ("file://{}", "{}"),
+    ("file://{}", "file://{}/../link"), ("memory:/{}", "memory:/{}")])
+def test_a_model_behind_a_url_was_replaced_by_its_own_floats(checkpoint, fs, made, tmp_path, source,
+                                                             output):
+    model = shutil.copytree(made("checkpoint")[0], tmp_path / "model")
+    (tmp_path / "link").symlink_to(model)
+    upload(fs, model, f"memory:/{model}")
+    before = contents(model), remote_contents(fs, f"memory:/{model}")
+    for options in ({"shards": "as-input"}, {"max_shard_size": SHARD}):
+        with pytest.raises(OSError, match="is a file of the input"):
+            dequant.convert(source.format(model), output.format(model), overwrite=True, **options)
+    assert (contents(model), remote_contents(fs, f"memory:/{model}")) == before
+
+
+def test_a_file_behind_a_url_was_replaced_by_its_own_floats(fs, made):
+    upload(fs, made("gguf")[0], "memory://in/model.gguf")
+    before = remote_contents(fs, "memory://in/model.gguf")
+    with pytest.raises(OSError, match=r"/in/model\.gguf is a file of the input"):
+        dequant.convert("memory://in/model.gguf", "memory://in/model.gguf", overwrite=True)
+    assert remote_contents(fs, "memory://in") == before
+
+
+def test_two_stores_may_have_the_same_paths(checkpoint, fs, tmp_path):
+    """Only the paths of the files are the same."""
+    target = tmp_path / "dense"
+    upload(fs, checkpoint, f"memory:/{target}")
+    for store in (f"memory:/{target}", f"file://{target}"):
+        dequant.convert("memory://in/fp8", store, max_shard_size=SHARD, overwrite=True)
+    assert contents(target) == contents(checkpoint)
 
 
 @pytest.mark.parametrize("protocol", ["memory:/", "file://"])
