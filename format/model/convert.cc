@@ -42,6 +42,13 @@ std::string without_slash(const std::string& input, const std::string& output) {
   return last == "." || last == ".." ? absolute(name) : name;
 }
 
+/// Before the work: files can be made in the folder that is there, or beside what is not.
+Status check_writable(const std::string& output) {
+  std::error_code e;
+  return OutputFile::check_folder(std::filesystem::is_directory(output, e) ? output + "/-"
+                                                                           : output);
+}
+
 /// Before the work: the audit is no file of the input and none of the output, and can be written.
 Status check_audit(const ModelFile& file, const std::string& output,
                    const ConvertOptions& options) {
@@ -66,7 +73,7 @@ Result<ConvertReport> convert(Formats formats, const std::string& input, const s
   const std::string output = to_file ? without_slash(input, named) : named;
   std::vector<Leftover> leftovers;
   if (to_file) {
-    DEQUANT_CHECK(OutputFile::check_folder(output));  // before the work
+    DEQUANT_CHECK(check_writable(output));
     DEQUANT_TRY(leftovers, clean(output, options));
   }
   DEQUANT_TRY(const auto file, open_model(formats, input, options.open));

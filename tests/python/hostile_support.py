@@ -6,6 +6,8 @@ import pathlib
 import struct
 import subprocess
 
+import pytest
+
 import wire
 
 CLI = os.environ.get("DEQUANT_CLI", "dequant")
@@ -171,3 +173,14 @@ def assert_refused(folder, data, code, *words, commands=COMMANDS, options=()):
         if command in ("extract", "run") and (source.with_name("out")).exists():
             source.with_name("out").rmdir()  # the folder for the outputs, empty
         assert listing(folder) == before, outcome
+
+
+def held_back(folder):
+    """What a command begins with so that permissions hold it back."""
+    os.chmod(folder, 0o755)
+    user = ["setpriv", "--reuid=65534", "--clear-groups"] if os.getuid() == 0 else []
+    if user and subprocess.run([*user, CLI, "--version"], check=False, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL, cwd=folder).returncode != 0:
+        pytest.skip("ROOT: permissions do not hold root back, and setpriv or the command cannot "
+                    "run as another user")
+    return user

@@ -11,6 +11,7 @@ import pytest
 import safetensors.numpy
 from onnx import TensorProto, helper
 
+from hostile_support import CLI, held_back
 from support import X, SCALE, ZERO, dequant, dq, model, save
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -179,3 +180,20 @@ def test_a_quantized_tensor_without_elements_was_refused(tmp_path):
     assert {name: (t.shape, t.dtype) for name, t in found.items()} == {
         "w.weight": ((0, 4), np.float32)}
     assert "1 right, 0 wrong" in dequant("verify", source, out).stdout
+
+
+@pytest.mark.parametrize("options", [(), ("--dry-run",), ("--shard", "0/1")])
+def test_an_output_folder_was_refused_because_of_the_folder_around_it(checkpoint, tmp_path,
+                                                                           options):
+    out = tmp_path / "closed" / "out"
+    out.mkdir(parents=True)
+    out.chmod(0o777)
+    out.parent.chmod(0o555)
+    command = [*held_back(tmp_path), CLI]
+    done = subprocess.run([*command, "convert", checkpoint.name, "-o", "closed/out", *options],
+                          cwd=tmp_path, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 0, done
+    if "--shard" in options:
+        subprocess.run([*command, "finalize", "closed/out", "--input", checkpoint.name],
+                       cwd=tmp_path, check=True)
+    assert (out / "config.json").exists() != ("--dry-run" in options)
