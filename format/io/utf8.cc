@@ -49,6 +49,15 @@ void append_utf8(std::string& text, uint32_t character) {
   }
 }
 
+bool is_utf8(std::string_view text) {
+  for (size_t i = 0; i < text.size();) {
+    const size_t length = utf8_length(text, i);
+    if (length == 0) return false;
+    i += length;
+  }
+  return true;
+}
+
 std::string as_utf8(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size();) {

@@ -15,6 +15,8 @@ size_t utf8_length(std::string_view text, size_t i);
 /// Appends the UTF-8 sequence of a character. Demands a number up to U+10FFFF, no surrogate.
 void append_utf8(std::string& text, uint32_t character);
 
+bool is_utf8(std::string_view text);
+
 /// The text with the bytes that are no UTF-8 as escapes: \xff.
 std::string as_utf8(std::string_view text);
 

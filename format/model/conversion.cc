@@ -6,6 +6,7 @@
 
 #include "dequant/version.h"
 #include "format/io/errors.h"
+#include "format/io/utf8.h"
 #include "format/json/json.h"
 #include "format/model/model_file.h"
 
@@ -90,18 +91,24 @@ Result<std::string> conversion_text(const std::string& input, const ConvertOptio
   std::error_code e;
   const auto absolute = std::filesystem::absolute(input, e);
   if (e) return failure(ErrorCode::io, "{}: {}", escaped(input), e.message());
+  std::string path = absolute.lexically_normal().string();
+  if (!is_utf8(path)) {
+    return failure(ErrorCode::unsupported,
+                   "{}: the path is no UTF-8, as the text of a conversion in shares is: rename it",
+                   escaped(path));
+  }
   const WriteOptions& write = options.write;
   ordered_json own = ordered_json::object();
   for (const auto& [name, value] : options.open.own.given()) own[name] = value;
   const ordered_json text{
-      {"input", absolute.lexically_normal().string()},
+      {"input", std::move(path)},
       {"dtype", write.dtype ? ordered_json(name(*write.dtype)) : ordered_json()},
       {"include", write.selection.include},
       {"exclude", write.selection.exclude},
       {"require_float", write.require_float},
       {"task_bytes", write.share->task_bytes},
       {"options", std::move(own)}};
-  // Paths may be no UTF-8.
+  // Globs may be no UTF-8.
   return text.dump(2, ' ', true, ordered_json::error_handler_t::replace) + "\n";
 }
 

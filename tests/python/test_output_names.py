@@ -197,3 +197,23 @@ def test_an_output_folder_was_refused_because_of_the_folder_around_it(checkpoint
         subprocess.run([*command, "finalize", "closed/out", "--input", checkpoint.name],
                        cwd=tmp_path, check=True)
     assert (out / "config.json").exists() != ("--dry-run" in options)
+
+
+@pytest.mark.parametrize(("folder", "file", "out", "options"), [
+    (b"in", b"m\xff.safetensors", b"out", ("--shards", "as-input")),
+    (b"in", b"m\xff.safetensors", b"out", ("--shards", "as-input", "--dry-run")),
+    (b"in", b"m.safetensors", b"o\xff.safetensors", ("--shard", "0/1")),
+    (b"in\xff", b"m.safetensors", b"out", ("--shard", "0/1"))])
+def test_a_name_that_is_no_utf8_was_an_error_of_a_library_after_the_work(tmp_path, folder, file,
+                                                                         out, options):
+    source, out = (tmp_path / os.fsdecode(name) for name in (folder, out))
+    source.mkdir()
+    (source / "config.json").write_text('{"torch_dtype": "bfloat16", "quantization_config": '
+                                        '{"quant_method": "fp8", "weight_block_size": [128, 128]}}')
+    weights = {"w.weight": np.ones((4, 8), ml_dtypes.float8_e4m3fn),
+               "w.weight_scale_inv": np.ones((1, 1), np.float32)}
+    safetensors.numpy.save_file(weights, source / os.fsdecode(file))
+    given = source / os.fsdecode(file) if out.suffix else source
+    done = dequant("convert", given, "-o", out, *options, code=4)
+    assert r"\xff" in done.stderr and "is no UTF-8" in done.stderr
+    assert os.listdir(tmp_path) == [source.name]

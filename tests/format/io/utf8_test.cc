@@ -48,6 +48,14 @@ TEST(Utf8Test, NumbersAboveTheLastCharacterAreNotValid) {
   EXPECT_EQ(utf8_length("\xF5\x80\x80\x80", 0), 0U);
 }
 
+TEST(IsUtf8, ATextIsUtf8FromItsFirstToItsLastByte) {
+  EXPECT_TRUE(is_utf8("a\xC3\xB6\n"));
+  EXPECT_TRUE(is_utf8(""));
+  EXPECT_FALSE(is_utf8("a\xC3"));
+  EXPECT_FALSE(is_utf8("\xFFz"));
+  EXPECT_FALSE(is_utf8("\xED\xA0\x80"));  // a surrogate
+}
+
 TEST(AsUtf8, BytesThatAreNoUtf8BecomeEscapes) {
   EXPECT_EQ(as_utf8("a\xC3\xB6\n"), "a\xC3\xB6\n");
   EXPECT_EQ(as_utf8("\xFFz\xC3"), "\\xffz\\xc3");
