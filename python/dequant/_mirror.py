@@ -97,8 +97,9 @@ class Mirror:
 
     def _get(self, pieces: list[tuple[str, int, int]]) -> None:
         names, begins, ends = zip(*pieces, strict=True)
-        parts = self._fs.cat_ranges([self._files[name].path for name in names], list(begins),
-                                    list(ends), on_error="return")
+        with os_errors(self._url):
+            parts = self._fs.cat_ranges([self._files[name].path for name in names], list(begins),
+                                        list(ends), on_error="return")
         for (name, begin, end), part in zip(pieces, parts, strict=True):
             if isinstance(part, BaseException):
                 with os_errors(f"{self._url}: {name}"):

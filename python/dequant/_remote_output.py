@@ -160,7 +160,7 @@ class RemoteOutput:
         """Removes the folder of the tasks, its text first."""
         self._fs.invalidate_cache()
         self._remove_file(f"{self.work}/{_TEXT}")
-        with contextlib.suppress(FileNotFoundError):
+        with os_errors(self.place.url), contextlib.suppress(FileNotFoundError):
             self._remove_folder(self.work)
         self._fs.invalidate_cache()
 

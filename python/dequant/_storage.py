@@ -66,7 +66,8 @@ class Place:
         """The files of a folder, also those in its folders, by their names relative to it."""
         root = self.path if path is None else path
         self.fs.invalidate_cache()
-        found: Mapping[str, Mapping[str, Any]] = self.fs.find(root, detail=True)
+        with os_errors(self.url):
+            found: Mapping[str, Mapping[str, Any]] = self.fs.find(root, detail=True)
         files = {}
         for full, info in found.items():
             if not full.startswith(root + "/") or info["type"] != "file" or full.endswith("/"):
@@ -80,7 +81,8 @@ class Place:
     def file(self, path: str) -> RemoteFile | None:
         """None where there is none."""
         try:
-            info = self.fs.info(path)
+            with os_errors(self.url):
+                info = self.fs.info(path)
         except FileNotFoundError:
             return None
         return _file_of(path, info) if info["type"] == "file" else None
@@ -88,7 +90,8 @@ class Place:
     def read(self, path: str) -> bytes | None:
         """The contents of a small file; None where there is none."""
         try:
-            data: bytes = self.fs.cat_file(path)
+            with os_errors(self.url):
+                data: bytes = self.fs.cat_file(path)
         except FileNotFoundError:
             return None
         return data
@@ -97,7 +100,9 @@ class Place:
         """Whether the model is a folder, and its files; those of a model that is a file are named
         relative to its folder."""
         self.fs.invalidate_cache()
-        if self.fs.info(self.path)["type"] == "directory":
+        with os_errors(self.url):
+            is_folder = self.fs.info(self.path)["type"] == "directory"
+        if is_folder:
             return True, _without_dots(self.files())
         if self.name.endswith(_INDEX):  # it stands for its folder
             return False, _without_dots(self.files(self.path.rpartition("/")[0]))

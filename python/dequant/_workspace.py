@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import tempfile
@@ -69,12 +70,21 @@ class Workspace:
             yield
         except (OSError, ValueError) as error:
             number, old = error.args if len(error.args) == 2 else (None, str(error))
-            new = str(old)
-            for path, url in self._names.items():
-                new = new.replace(path, url)
+            system = getattr(error, "errno", None)
+            new = self._renamed(str(old), system)
             if new == old:
                 raise
-            raise (type(error)(new) if number is None else type(error)(number, new)) from error
+            made = type(error)(new) if number is None else type(error)(number, new)
+            if isinstance(made, OSError):
+                made.errno = system
+            raise made from error
+
+    def _renamed(self, message: str, system: int | None) -> str:
+        if system == errno.ENOSPC and self.folder in message:  # there is room behind the URL
+            return f"{message}; TMPDIR names a folder with more room"
+        for path, url in self._names.items():
+            message = message.replace(path, url)
+        return message
 
 
 @contextlib.contextmanager

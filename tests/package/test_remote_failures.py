@@ -1,5 +1,6 @@
 """Models behind URLs of which something changes or fails meanwhile."""
 
+import errno
 import shutil
 
 import fsspec
@@ -120,6 +121,57 @@ def test_an_error_of_a_class_of_its_own_is_an_os_error(checkpoint, fs):
     Counting.fail = staticmethod(fail)
     with pytest.raises(OSError, match="fp8: .*: PayloadError: not enough data"):
         dequant.run_task(tasks[0])
+
+
+@pytest.mark.parametrize("name", ["info", "find", "cat_file", "cat_ranges"])
+def test_a_store_that_is_gone_was_an_error_of_the_package_of_its_protocol(checkpoint, fs, name,
+                                                                          monkeypatch):
+    class EndpointConnectionError(Exception):
+        pass
+
+    def fail(*_, **__):
+        raise EndpointConnectionError("could not connect")
+    tasks = dequant.plan("memory://in/fp8", "memory://out/dense", max_shard_size=SHARD)
+    dequant.run_task(tasks[0])
+    monkeypatch.setattr(MemoryFileSystem, name, fail)
+    failed = 0
+    for call in (lambda: dequant.plan("memory://in/fp8", "memory://out/dense"),
+                 lambda: dequant.run_task(tasks[1]),
+                 lambda: dequant.finalize("memory://out/dense")):
+        try:
+            call()
+        except OSError as error:
+            assert error.errno == errno.EIO and "could not connect" in str(error)
+            failed += 1
+    assert failed > 0
+
+
+def test_a_full_temporary_folder_was_said_to_be_a_full_store(checkpoint, fs, temporary,
+                                                             monkeypatch):
+    tasks = dequant.plan("memory://in/fp8", "memory://out/dense", max_shard_size=SHARD)
+
+    def fail(conversion, output, *_):
+        error = OSError(f"no room for {output}/model.safetensors (9 bytes): No space left")
+        error.errno = errno.ENOSPC
+        raise error
+    monkeypatch.setattr(dequant._core, "run_task", fail)
+    with pytest.raises(OSError, match="TMPDIR names a folder with more room") as caught:
+        dequant.run_task(tasks[0])
+    assert caught.value.errno == errno.ENOSPC
+    assert str(temporary) in str(caught.value) and "memory://" not in str(caught.value)
+
+
+def test_an_error_with_the_url_had_no_errno_any_more(checkpoint, fs, monkeypatch):
+    tasks = dequant.plan("memory://in/fp8", "memory://out/dense", max_shard_size=SHARD)
+
+    def fail(conversion, output, *_):
+        error = OSError(f"cannot write {output}/model.safetensors: Input/output error")
+        error.errno = errno.EIO
+        raise error
+    monkeypatch.setattr(dequant._core, "run_task", fail)
+    with pytest.raises(OSError, match="cannot write memory://out/dense/model") as caught:
+        dequant.run_task(tasks[0])
+    assert caught.value.errno == errno.EIO
 
 
 def test_a_short_answer_is_no_data(checkpoint, fs, monkeypatch):
