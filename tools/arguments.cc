@@ -66,7 +66,7 @@ Option Option::between(int low, int high) const {
 Option Option::positive() const { return option_->check(CLI::PositiveNumber), *this; }
 
 Option Option::size() const {
-  option_->transform(CLI::AsSizeValue(false));
+  option_->transform(CLI::AsSizeValue(true));
   const auto negative = [](const std::string& text) {
     return text.starts_with('-') ? text + " is no number of bytes" : std::string();
   };

@@ -32,7 +32,7 @@ class Option {
   Option one_of(std::vector<std::string> values) const;
   Option between(int low, int high) const;
   Option positive() const;
-  /// Allows suffixes as in 512Mi and 1Gi.
+  /// Allows suffixes as in 512Mi and 5G: Mi is 2^20, and M 10^6.
   Option size() const;
   Option excludes(Option other) const;
   Option needs(Option other) const;

@@ -74,8 +74,8 @@ def main():
         count, total = planned.write_checkpoint(model)
         print(f"{count} stored tensors, {total / 1e9:.0f} GB of data")
         table.plan("plan", model, out, at / "plan.json")
-        many = ["--task-size", "130M"]
-        tasks = table.plan("plan --task-size 130M", model, out, at / "plan.json", *many)
+        many = ["--task-size", "130Mi"]
+        tasks = table.plan("plan --task-size 130Mi", model, out, at / "plan.json", *many)
         least = min(tasks, key=lambda t: t["end"] - t["begin"])
         one = ["convert", model, "-o", out, *many, "--task", least["task"], "--quiet"]
         table.row("convert --task", *one, note=f"{least['end'] - least['begin']} bytes written")

@@ -49,7 +49,7 @@ def parser() -> argparse.ArgumentParser:
                    "node died; default 5, -1 any number")
     p.add_argument("--task-size", type=size, metavar="SIZE", help="bytes that a task writes at "
                    "most; default 5G")
-    p.add_argument("--dtype", choices=["float32", "float16", "bfloat16"])
+    p.add_argument("--dtype", choices=["auto", "float32", "float16", "bfloat16"])
     p.add_argument("--include", action="append", default=[], metavar="GLOB")
     p.add_argument("--exclude", action="append", default=[], metavar="GLOB")
     p.add_argument("--require-float", action="store_true")
@@ -122,6 +122,8 @@ def main(convert: Callable[..., RayReport]) -> None:
     output = given.pop("output")
     if (place is None) == (output is None):
         top.error("one output is needed: convert IN -o OUT")
+    if given["dtype"] == "auto":
+        given["dtype"] = None
     bar = Bar()
     try:
         report = convert(source, place or output, progress=bar, **given)

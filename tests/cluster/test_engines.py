@@ -61,7 +61,8 @@ def test_ray_command(place, ray_address):
     command = ["python", "-m", "dequant.ray", "convert", "DeepSeek-V3", "-o"]
     done = place.run(*command, OUTPUT, check=False, RAY_ADDRESS=ray_address)
     assert done.returncode == 5 and "exists and is not empty" in done.stderr
-    done = place.run(*command, "more", "--json", "--task-size", "100k", RAY_ADDRESS=ray_address)
+    done = place.run(*command, "more", "--json", "--task-size", "100k", "--dtype", "auto",
+                     RAY_ADDRESS=ray_address)
     report = json.loads(done.stdout)
     assert report["tasks"] > 8 and report["nodes"][0]["bytes"] == report["bytes"]
     assert report["output"] == str(place.folder / "more")

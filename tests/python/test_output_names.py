@@ -1,5 +1,6 @@
 """Where outputs go: never over an input or another output, and as --dry-run says before."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -197,6 +198,15 @@ def test_an_output_folder_was_refused_because_of_the_folder_around_it(checkpoint
         subprocess.run([*command, "finalize", "closed/out", "--input", checkpoint.name],
                        cwd=tmp_path, check=True)
     assert (out / "config.json").exists() != ("--dry-run" in options)
+
+
+def test_the_default_size_of_tasks_was_not_its_value_written_out(folder, tmp_path):
+    def task_bytes(*options):
+        done = dequant("plan", folder, "-o", tmp_path / "out", *options)
+        return json.loads(done.stdout)["conversion"]["task_bytes"]
+    assert task_bytes() == task_bytes("--task-size", "5G") == 5 * 10**9
+    assert task_bytes("--task-size", "300K") == 300_000
+    assert task_bytes("--task-size", "300kib") == task_bytes("--task-size", "300Ki") == 307_200
 
 
 @pytest.mark.parametrize(("folder", "file", "out", "options"), [
