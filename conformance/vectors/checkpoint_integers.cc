@@ -119,7 +119,7 @@ CheckpointNode hqq(Choices& c) {
 CheckpointNode mlx(Choices& c) {
   const Name mode = c.each<Name>({"affine", "mxfp4", "mxfp8", "nvfp4"});
   const bool affine = mode == "affine";
-  const int64_t width = affine            ? c.each<int64_t>({4, 2, 3, 5, 6, 8}, "_bits")
+  const int64_t width = affine            ? c.each<int64_t>({4, 1, 2, 3, 5, 6, 8}, "_bits")
                         : mode == "mxfp8" ? 8
                                           : 4;
   const int64_t group = affine            ? c.each<int64_t>({32, 64, 128}, "_a_group")

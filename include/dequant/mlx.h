@@ -26,7 +26,7 @@ struct Dequantize {
   TensorType scales;
   std::optional<TensorType> biases = {};  ///< of Mode::affine: type and shape of the scales
   Mode mode = Mode::affine;
-  int64_t bits = 4;         ///< of Mode::affine 2, 3, 4, 5, 6 or 8; of the others that of the float
+  int64_t bits = 4;         ///< of Mode::affine 1 to 6 or 8; of the others that of the float
   int64_t group_size = 64;  ///< of Mode::affine 32, 64 or 128
   Element output = Element::bfloat16;
 };
@@ -37,8 +37,9 @@ DEQUANT_EXPORT Result<std::vector<int64_t>> dense_shape(const Dequantize& node);
 /// Checks the tensors and returns the plan. Affine weights are computed as mx.dequantize() does: in
 /// the type of the scales, code * scale is rounded, and then the sum with the bias. With a float32
 /// output these two are rounded to float32, as of scales and biases that are cast to float32
-/// before. The other modes are computed in float32 and rounded once. Fails with invalid_argument;
-/// the message names the tensor, the rule that it breaks and its value.
+/// before. The other modes are computed in float32 and rounded once; scale 255 of mxfp4 and mxfp8
+/// is infinity, as in mx.dequantize() on a CPU. Fails with invalid_argument; the message names the
+/// tensor, the rule that it breaks and its value.
 DEQUANT_EXPORT Result<Plan> dequantize(const Dequantize& node);
 
 }  // namespace dequant::mlx

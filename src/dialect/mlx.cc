@@ -32,10 +32,10 @@ constexpr std::array kModes{
 };
 
 Status check_affine(const Dequantize& node) {
-  constexpr std::array<int64_t, 6> kBits{2, 3, 4, 5, 6, 8};
+  constexpr std::array<int64_t, 7> kBits{1, 2, 3, 4, 5, 6, 8};
   constexpr std::array<int64_t, 3> kGroups{32, 64, 128};
   if (std::find(kBits.begin(), kBits.end(), node.bits) == kBits.end())
-    return invalid("bits: ", node.bits, " is not one of 2, 3, 4, 5, 6, 8");
+    return invalid("bits: ", node.bits, " is not one of 1, 2, 3, 4, 5, 6, 8");
   if (std::find(kGroups.begin(), kGroups.end(), node.group_size) == kGroups.end())
     return invalid("group_size: ", node.group_size, " is not one of 32, 64, 128");
   if (!kFloats.contains(node.scales.element)) {
@@ -74,7 +74,7 @@ constexpr std::array kInputs{
 };
 constexpr std::array kSettings{
     SchemeSetting{"mode", "affine (the default), mxfp4, mxfp8, nvfp4"},
-    SchemeSetting{"bits", "2, 3, 4 (the default), 5, 6, 8"},
+    SchemeSetting{"bits", "1, 2, 3, 4 (the default), 5, 6, 8"},
     SchemeSetting{"group_size", "columns that share a scale; 64 is the default"},
 };
 
@@ -138,6 +138,7 @@ Result<Plan> dequantize(const Dequantize& node) {
     return invalid("scales: shape ", to_string(node.scales.shape), " where the weight is ",
                    to_string(shape));
   }
+  plan.parameters.infinite_e8m0 = mode.scale == float8e8m0;
   std::vector<int64_t> block(shape.size(), 1);
   block.back() = node.group_size;
   return grid_plan(std::move(plan), {"weight", {plan.input, shape}}, {"scales", node.scales},

@@ -44,7 +44,7 @@ void rejects(const char* clause, const Weight& w, std::string_view word) {
 
 TEST(Mlx, RowsAreStreamsOfBits) {
   constexpr int64_t kColumns = 128;
-  for (const int bits : {2, 3, 4, 5, 6, 8}) {
+  for (const int bits : {1, 2, 3, 4, 5, 6, 8}) {
     SCOPED_TRACE(bits);
     const int64_t words = kColumns * bits / 32;
     const auto plan = plan_of({.weight = {uint32, {3, words}}, .bits = bits});
@@ -107,6 +107,7 @@ TEST(Mlx, FloatModesHaveBytesOfScales) {
   ASSERT_TRUE(succeeds(mxfp4));
   EXPECT_EQ(mxfp4->input, float4e2m1);
   EXPECT_EQ(mxfp4->scale, float8e8m0);
+  EXPECT_TRUE(mxfp4->parameters.infinite_e8m0);
   EXPECT_EQ(scale_count(*mxfp4), 6);
   const auto mxfp8 = plan_of({.weight = {uint32, {3, 16}},
                               .scales = {uint8, {3, 2}},
@@ -124,11 +125,12 @@ TEST(Mlx, FloatModesHaveBytesOfScales) {
   ASSERT_TRUE(succeeds(nvfp4));
   EXPECT_EQ(nvfp4->input, float4e2m1);
   EXPECT_EQ(nvfp4->scale, float8e4m3fn);
+  EXPECT_FALSE(nvfp4->parameters.infinite_e8m0);
   EXPECT_EQ(scale_count(*nvfp4), 12);
 }
 
 TEST(Mlx, NumbersAreThoseOfTheMode) {
-  rejects("7 bits", {.bits = 7}, "bits: 7 is not one of 2, 3, 4, 5, 6, 8");
+  rejects("7 bits", {.bits = 7}, "bits: 7 is not one of 1, 2, 3, 4, 5, 6, 8");
   rejects("groups of 16", {.group_size = 16}, "group_size: 16 is not one of 32, 64, 128");
   rejects("a float of 8 bits", {.scales = {uint8, {3, 4}}, .mode = Mode::mxfp4, .bits = 8},
           "bits: 8 where mxfp4 has 4");

@@ -252,7 +252,7 @@ def mlx(t):
         return to(kind, to(kind, q.astype(F) * s) + bias)
     element = "float8e4m3fn" if mode == "mxfp8" else "float4e2m1"
     s = (decode("float8e4m3fn", t.raw("scales")).astype(F) if mode == "nvfp4"
-         else t.e8m0("scales"))
+         else t.e8m0("scales", last=np.inf))
     return decode(element, q).astype(F) * s.repeat(t.get("group_size"), -1)
 
 

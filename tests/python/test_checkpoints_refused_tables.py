@@ -230,6 +230,27 @@ def test_a_scale_of_the_whole_tensor_is_refused(folder):
     folder.refused(4, "w.global_scale")
 
 
+@pytest.mark.parametrize("mode, bits", [("mxfp4", 4), ("mxfp8", 8)])
+def test_scales_of_255_were_nan_where_mlx_has_infinity(folder, mode, bits):
+    """Codes 0, 1 and, of the other sign, 1, in MLX 0.32 on a CPU."""
+    codes = np.zeros(32, np.uint8)
+    codes[1:3] = 1, 1 | 1 << bits - 1
+    words = (codes[::2] | codes[1::2] << 4 if bits == 4 else codes).view(np.uint32)
+    mlx(folder, {"bits": bits, "group_size": 32, "mode": mode}, biases=None,
+        weight=("U32", words[None]), scales=("U8", np.array([[255]], np.uint8)))
+    assert "1 of 1 scales are infinite" in folder.convert().stderr
+    np.testing.assert_array_equal(tensors(folder.out)["w.weight"][2].view("<f4")[:4],
+                                  [np.nan, np.inf, -np.inf, np.nan])
+
+
+def test_codes_of_one_bit_were_refused(folder):
+    """MLX has them from 0.32 on."""
+    mlx(folder, {"bits": 1, "group_size": 32}, weight=("U32", np.full((2, 2), 0x00FF00FF, "u4")))
+    folder.convert()
+    got = tensors(folder.out)["w.weight"][2].view("<f4")
+    np.testing.assert_array_equal(got, np.tile([1.0] * 8 + [-1.0] * 8, 8))
+
+
 def test_float32_results_of_narrow_scales_are_not_rounded_to_their_type(folder):
     scales = ("BF16", np.full((2, 2), 0x3F81, np.uint16))  # 1 + 2^-7
     biases = ("BF16", np.full((2, 2), 0xB880, np.uint16))  # -2^-14

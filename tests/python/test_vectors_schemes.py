@@ -213,9 +213,9 @@ MISTAKES = [
     ("flushes the smallest E8M0 scale", {"Tensors.e8m0": lambda t, name, last=np.nan: np.where(
         t.raw(name) == 0, F(0), e8m0(t, name, last))}, "fp8 gptoss mlx modelopt mx"),
     ("has NaN for infinite scales", {"Tensors.e8m0": lambda t, name, last=np.nan: e8m0(t, name)},
-     "compressed_tensors"),
+     "compressed_tensors mlx"),
     ("has no NaN scales", {"Tensors.e8m0": lambda t, name, last=np.nan: e8m0(t, name, 2.0**127)},
-     "fp8 gptoss mlx modelopt mx"),
+     "fp8 gptoss modelopt mx"),
     ("has -0 for code 8", {"NVFP4": np.where(np.arange(16) == 8, F(-0.), models.NVFP4)},
      "modelopt"),
     ("fuses product and sum", {"SCHEMES.mlx": fused}, "mlx"),
