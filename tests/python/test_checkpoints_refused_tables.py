@@ -243,6 +243,15 @@ def test_scales_of_255_were_nan_where_mlx_has_infinity(folder, mode, bits):
                                   [np.nan, np.inf, -np.inf, np.nan])
 
 
+@pytest.mark.parametrize("name, shape, is_moved", [
+    ("switch_mlp.up_proj.weight", (3, 4, 8), True), ("conv1d.weight", (8, 4, 1), True),
+    ("conv1d.weight", (8, 1, 4), False), ("mlp.up_proj.weight", (4, 8), False)])
+def test_layouts_of_mlx_passed_for_those_of_transformers(folder, name, shape, is_moved):
+    mlx(folder, {"bits": 4, "group_size": 32}, **{name: ("F32", np.zeros(shape, np.float32))})
+    error = folder.convert().stderr
+    assert (f"tensor w.{name} is as MLX has it" in error) == is_moved, error
+
+
 def test_codes_of_one_bit_were_refused(folder):
     """MLX has them from 0.32 on."""
     mlx(folder, {"bits": 1, "group_size": 32}, weight=("U32", np.full((2, 2), 0x00FF00FF, "u4")))

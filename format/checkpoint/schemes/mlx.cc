@@ -1,4 +1,5 @@
 // MLX: "X.weight" of type U32, "X.scales" and, of affine weights, "X.biases" become "X.weight".
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
@@ -20,6 +21,14 @@ const Entry* weight_of(const Groups& groups, const Entry& scales) {
   const auto module = module_of(scales.name(), ".scales");
   const Entry* weight = module ? find(groups, *module, ".weight") : nullptr;
   return weight != nullptr && weight->dtype() == "U32" ? weight : nullptr;
+}
+
+/// True for a tensor that MLX's own tools stack or transpose when they take a model over from
+/// transformers: experts, and kernels of convolutions, whose channel is last.
+bool is_moved(const Entry& entry) {
+  if (entry.name().find(".switch_mlp.") != std::string_view::npos) return true;
+  const Shape shape = entry.shape();
+  return entry.name().ends_with("conv1d.weight") && shape.size() == 3 && shape[2] == 1;
 }
 
 /// How a module is quantized.
@@ -76,10 +85,22 @@ class Recogniser {
       if (const Entry* weight = weight_of(groups_, scales))
         DEQUANT_CHECK(add(*weight, scales, *module_of(scales.name(), ".scales")));
     }
+    warn_of_moved();
     return {};
   }
 
  private:
+  void warn_of_moved() const {
+    const auto& entries = groups_.shards().entries();
+    const auto moved = std::find_if(entries.begin(), entries.end(), is_moved);
+    if (moved == entries.end()) return;
+    groups_.warn(
+        fmt::format("tensor {} is as MLX has it: the tensors are those of MLX, by names and "
+                    "contents, not those of transformers: experts are stacked, kernels of "
+                    "convolutions have their channels last, norms may have 1 added",
+                    escaped(moved->name())));
+  }
+
   Status add(const Entry& weight, const Entry& scales, const std::string& module) {
     if (!whole_.has("bits") && !whole_.has(module)) {
       return failure(ErrorCode::unsupported,
