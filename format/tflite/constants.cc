@@ -224,12 +224,14 @@ class Decisions {
   }
 
   /// TFLite's kernels do not read zero points of blocks, and writers give index 0 for none: a
-  /// tensor that is not one integer for each block is none. Zero points other than 0 are refused.
+  /// tensor that is not one number for each block is none, nor are floats at index 0, which may be
+  /// the scales. Zero points other than 0 are refused.
   Status check_zero_points(const Subgraph& graph, const Blockwise& blocks, int64_t count) {
     DEQUANT_TRY(const Tensor* const zero, tensor_at(graph, blocks.zero_points, "zero points"));
     const Type* type = find_type(zero->type);
-    const bool integers = type != nullptr && type->meaning != Meaning::none;
-    if (!integers || !is_constant(*zero) || !check_size(*type, count, data_of(*zero))) return {};
+    const bool numbers =
+        type != nullptr && (type->meaning != Meaning::none || blocks.zero_points > 0);
+    if (!numbers || !is_constant(*zero) || !check_size(*type, count, data_of(*zero))) return {};
     // Packed ones are 0 where their bytes are.
     DEQUANT_TRY(const Integers range, statistics_.of(data_of(*zero), std::max(type->bits, 8)));
     if (range.least == 0 && range.greatest == 0) return {};

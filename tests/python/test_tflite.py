@@ -88,7 +88,8 @@ def test_blocks_have_their_scale_from_a_tensor(kind, scales, rng, tmp_path):
         "tensors"][0]["block_size"] == 32
 
 
-@pytest.mark.parametrize("kind", ["INT32", "INT8", "UINT4", "INT4", "INT2", "UINT16", "UINT32"])
+@pytest.mark.parametrize("kind", ["INT32", "INT8", "UINT4", "INT4", "INT2", "UINT16", "UINT32",
+                                  "FLOAT32"])
 def test_zero_points_of_blocks_which_no_kernel_reads_are_refused_by_name(kind, tmp_path):
     zero = Tensor("z", kind, [[0, 0], [0, 1]])
     source = saved(tmp_path, [Tensor("w", "INT8", np.ones((2, 8)), block=(1, 2, 4)),
