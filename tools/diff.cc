@@ -48,7 +48,8 @@ Result<int64_t> count_others(format::ModelFile& file) {
   if (file.format().words.has_graph) return count;
   DEQUANT_CHECK(file.visit({[](const format::DenseTensor&) { return Status(); },
                             [&](const format::LeftTensor& tensor) -> Status {
-                              const bool is_stored = !tensor.parameters;
+                              // Those that are not read are listed by their names.
+                              const bool is_stored = !tensor.parameters && !tensor.unread;
                               count += is_stored ? 1 : 0;
                               return {};
                             }}));

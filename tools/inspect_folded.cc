@@ -191,6 +191,9 @@ Result<Structure> structure_of(format::ModelFile& file) {
                               FoldedTensors kind;
                               kind.count = 1;
                               kind.reason = tensor.reason;
+                              kind.type = tensor.type;
+                              if (!tensor.type.empty()) kind.shape = shape_text(tensor.shape);
+                              kind.bytes = tensor.bytes;
                               left.add(tensor.name, std::move(kind));
                               return Status();
                             }}));

@@ -107,6 +107,9 @@ Status CheckpointFile::visit(const TensorVisitor& visitor) {
     LeftTensor left;
     left.name = left.source = entry->name();
     left.reason = "nothing says how it is quantized";
+    left.type = entry->dtype();
+    left.shape = entry->shape();
+    left.bytes = entry->tensor->bytes;
     DEQUANT_CHECK(visitor.left(left));
   }
   return {};

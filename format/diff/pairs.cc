@@ -26,7 +26,10 @@ Result<NamedTensors> NamedTensors::of(ModelFile& file) {
     found.push_back({tensor, kNone, tensor.reason});
     return {};
   };
-  DEQUANT_CHECK(file.visit({dense, [](const LeftTensor&) { return Status(); }}));
+  const auto left = [&](const LeftTensor& tensor) {
+    return tensor.unread ? unread(tensor) : Status();
+  };
+  DEQUANT_CHECK(file.visit({dense, left}));
   DEQUANT_CHECK(file.visit_floats({dense, unread}));
   out.name_all(std::move(found));
   return out;

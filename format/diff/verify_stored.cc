@@ -67,6 +67,8 @@ class StoredVerifier {
         DEQUANT_CHECK(verify(a, *b));
       } else if (const DenseTensor* dense = b_.named.find(a.name)) {
         wrong(a, other_type(dequant::name(dense->type().element), a.type));
+      } else if (const std::string reason = b_.named.reason(a.name); !reason.empty()) {
+        wrong(a, reason);
       } else {
         out_.missing.push_back(a.name);
       }
@@ -75,6 +77,8 @@ class StoredVerifier {
       if (b.is_read || a_.kept.find(b.name) != nullptr) continue;
       if (a_.named.find(b.name) != nullptr) {
         wrong(b, fmt::format("its type is {}, and should be float32, float16 or bfloat16", b.type));
+      } else if (const std::string reason = a_.named.reason(b.name); !reason.empty()) {
+        wrong(b, reason);
       } else {
         out_.unexpected.push_back(b.name);
       }

@@ -114,6 +114,13 @@ struct LeftTensor : TensorFacts {
   /// Reads its scales and zero points where the file has them, though the codes are computed by the
   /// model. Returns nothing where the model computes them too. May be null.
   std::function<Result<std::optional<Parameters>>()> parameters;
+  /// Of the stored tensor, as RestTensor has them; without a type where the format does not say.
+  std::string_view type = {};
+  Shape shape = {};
+  int64_t bytes = 0;  ///< 0: the model computes it
+  /// The file has its data, in a way that dequant does not read: a float model that other programs
+  /// make has a tensor of this name.
+  bool unread = false;
 };
 
 /// A stored tensor that is no part of a dense tensor that a recipe computes. Valid during the call

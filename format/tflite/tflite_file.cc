@@ -28,6 +28,9 @@ StoredTensor stored_tensor(const Stored& stored) {
           identity_of(stored), &stored};
 }
 
+/// As safetensors files spell it, where they have the type.
+std::string_view name_of(const Type& type) { return type.dtype.empty() ? type.name : type.dtype; }
+
 /// Of activations with one scale; TFLite's operators take no others.
 Result<std::optional<Parameters>> parameters_of(const Tensor& tensor) {
   const Quantization& q = tensor.quantization;
@@ -150,13 +153,23 @@ Status TfliteFile::visit(const TensorVisitor& visitor) {
     LeftTensor left;
     left.name = left.source = constant.name;
     left.reason = constant.reason;
+    if (constant.type != nullptr) left.type = name_of(*constant.type);
+    left.shape = constant.shape;
+    left.bytes = constant.data.size;
+    left.unread = true;
     DEQUANT_CHECK(visitor.left(left));
   }
+  std::vector<int64_t> shape;
   for (const Activation& activation : constants_.activations) {
+    const Numbers<int32_t>& sizes = activation.tensor->shape;
+    shape.clear();
+    for (size_t i = 0; i < sizes.size(); ++i) shape.push_back(sizes[i]);
     LeftTensor left;
     left.name = left.source = activation.name;
     left.scheme = "QuantizationParameters";
     left.reason = "the model computes it";
+    left.type = name_of(*find_type(activation.tensor->type));
+    left.shape = shape;
     left.parameters = [&] { return parameters_of(*activation.tensor); };
     DEQUANT_CHECK(visitor.left(left));
   }
@@ -184,8 +197,7 @@ Status TfliteFile::visit_rest(const std::function<Status(const RestTensor&)>& vi
     if (constant.use != Use::copied && constant.use != Use::dropped) continue;
     const Type& type = *constant.type;
     DEQUANT_CHECK(
-        visitor({constant.name, type.dtype.empty() ? type.name : type.dtype, constant.shape,
-                 constant.data.size, constant.reason,
+        visitor({constant.name, name_of(type), constant.shape, constant.data.size, constant.reason,
                  Location{{}, constant.data.offset, constant.data.size}, type.bits, &file_}));
   }
   return {};
