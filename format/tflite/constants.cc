@@ -185,7 +185,7 @@ class Decisions {
   /// Blocks are neighbours in the last dimension, whatever quantized_dimension says.
   Status compute_blockwise(const Subgraph& graph, const Blockwise& blocks, Constant& out) {
     Computed& computed = *out.computed;
-    computed.scheme = "BlockwiseQuantization";
+    computed.scheme = kBlockwise;
     DEQUANT_TRY(const Tensor* const scales, tensor_at(graph, blocks.scales, "scales"));
     if (blocks.block_size <= 0 || out.shape.empty() || out.shape.back() % blocks.block_size != 0) {
       return failure(ErrorCode::malformed, "blocks of {} in rows of {}", blocks.block_size,

@@ -26,6 +26,9 @@ struct Stored {
   bool int64 = false;  ///< the file has numbers of 64 bits, all within `element`
 };
 
+/// The table of the schema for scales in a tensor of their own.
+inline constexpr std::string_view kBlockwise = "BlockwiseQuantization";
+
 /// How the floats of a tensor are computed.
 struct Computed {
   Plan plan;

@@ -73,13 +73,17 @@ Result<Integers> Statistics::of(const Bytes& data, int bits) {
   return data_[key] = sum;
 }
 
-size_t Statistics::special(const Numbers<float>& scales) {
+int64_t Statistics::special(const Numbers<float>& scales) {
   const auto [found, is_new] = special_.try_emplace(scales.offset());
-  for (size_t i = 0; is_new && i < scales.size(); ++i) {
-    const bool usual = std::isfinite(scales[i]) && scales[i] > 0;
-    found->second += usual ? 0 : 1;
-  }
+  for (size_t i = 0; is_new && i < scales.size(); ++i)
+    found->second += is_special(scales[i]) ? 1 : 0;
   return found->second;
+}
+
+bool is_special(float scale) { return !std::isfinite(scale) || scale <= 0; }
+
+std::string special_text(int64_t special, int64_t scales) {
+  return fmt::format("{} of its {} scales are NaN, infinite, 0 or negative", special, scales);
 }
 
 bool is_quantized(const Quantization& q) {
@@ -110,9 +114,9 @@ Result<Affine> check_affine(const Quantization& q, Shape shape, int bits, bool i
     return failure(ErrorCode::malformed, "a zero point of {}, where codes are {} to {}",
                    zero.least < lowest ? zero.least : zero.greatest, lowest, lowest + codes - 1);
   }
-  if (const size_t special = statistics.special(q.scale); special > 0) {
-    affine.warning += fmt::format("{}{} of its {} scales are NaN, infinite, 0 or negative",
-                                  affine.warning.empty() ? "" : "; ", special, q.scale.size());
+  if (const int64_t special = statistics.special(q.scale); special > 0) {
+    if (!affine.warning.empty()) affine.warning += "; ";
+    affine.warning += special_text(special, static_cast<int64_t>(q.scale.size()));
   }
   return affine;
 }

@@ -30,14 +30,14 @@ class Statistics {
   /// Of integers of `bits` bits, two's complement, lowest byte first. Fails with io.
   Result<Integers> of(const Bytes& data, int bits);
   /// Scales that are NaN, infinite, 0 or negative.
-  size_t special(const Numbers<float>& scales);
+  int64_t special(const Numbers<float>& scales);
 
  private:
   const InputFile& file_;
   std::unordered_map<int64_t, Integers> vectors_;  ///< by offsets in the file
   /// By offsets, sizes and bits: data of several buffers may begin at one offset.
   std::map<std::tuple<int64_t, int64_t, int>, Integers> data_;
-  std::unordered_map<int64_t, size_t> special_;
+  std::unordered_map<int64_t, int64_t> special_;
 };
 
 /// Scales in QuantizationParameters.
@@ -46,6 +46,12 @@ struct Affine {
   bool has_zero_points = false;  ///< some are not 0
   std::string warning;           ///< empty: there is none
 };
+
+/// True where a scale is NaN, infinite, 0 or negative.
+bool is_special(float scale);
+
+/// A sentence about how many scales of a tensor are.
+std::string special_text(int64_t special, int64_t scales);
 
 /// True where a tensor has scales, in QuantizationParameters or by its details. Zero points without
 /// scales are nothing to TFLite.

@@ -1,11 +1,39 @@
 // The constants of a TFLite model as sources of its dense tensors.
 #include "format/tflite/sources.h"
 
+#include <algorithm>
+#include <array>
+
+#include "format/io/errors.h"
+#include "format/model/floats.h"
 #include "format/model/tensor.h"
+#include "format/tflite/quantization.h"
 
 namespace dequant::format::tflite {
 
 using dense::OutputTensor;
+
+namespace {
+
+/// Scales that are read at once.
+constexpr int64_t kStep = 4096;
+
+/// How many scales are special. Fails as StoredReader::read() does.
+Result<int64_t> count_special(StoredReader& scales) {
+  int64_t special = 0;
+  std::array<float, kStep> floats{};
+  while (scales.left() > 0) {
+    const int64_t count = std::min(kStep, scales.left());
+    DEQUANT_TRY(const auto bytes, scales.next(count));
+    const std::span part(floats.data(), static_cast<size_t>(count));
+    widen(scales.element(), bytes, part);
+    special += std::count_if(part.begin(), part.end(), is_special);
+  }
+  DEQUANT_CHECK(scales.finish());
+  return special;
+}
+
+}  // namespace
 
 Plan ConstantSources::plan(const OutputTensor& tensor) const {
   return plan_for(constant_of(tensor).computed->plan, {}, tensor.output);
@@ -22,6 +50,17 @@ Result<RecipeReaders> ConstantSources::open(const OutputTensor& tensor, int64_t)
   readers.scale = open_stored(file_, computed.scale);
   if (computed.zero_point) readers.zero_point = open_stored(file_, *computed.zero_point);
   return readers;
+}
+
+Status ConstantSources::complete(const OutputTensor& tensor, int64_t) {
+  const Constant& constant = constant_of(tensor);
+  const Computed& computed = *constant.computed;
+  if (computed.scheme != kBlockwise) return {};
+  DEQUANT_TRY(const int64_t special, count_special(*open_stored(file_, computed.scale)));
+  if (special == 0) return {};
+  warnings_.add(fmt::format("tensor \"{}\": {}", escaped(constant.name),
+                            special_text(special, computed.scale.count)));
+  return {};
 }
 
 Status ConstantSources::read(const OutputTensor& tensor, Range bytes, const PartVisitor& visit,

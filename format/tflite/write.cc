@@ -61,6 +61,8 @@ class Writer : public dense::Job {
       DEQUANT_CHECK(options_.dry_run ? OutputFile::check(output_, options_.overwrite)
                                      : write_all());
     }
+    for (std::string& warning : sources_.warnings().sentences())
+      report_.warnings.push_back(std::move(warning));
     report_.seconds.set(phases_);
     return std::move(report_);
   }

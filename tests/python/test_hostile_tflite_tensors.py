@@ -153,6 +153,21 @@ def test_odd_scales_are_used_as_they_are_with_a_warning(tmp_path):
     assert read(tmp_path, changed(None, Tensor("w", "INT8", [1], [3.5], [0])))[1] == []
 
 
+@pytest.mark.parametrize("kind", ["FLOAT32", "FLOAT16", "BFLOAT16"])
+def test_odd_scales_of_blocks_are_used_as_they_are_with_a_warning(kind, tmp_path):
+    scale = np.array([[0, -1], [np.nan, 2]], np.float32)
+    made = Tensor("s", kind, scale)
+    if kind == "BFLOAT16":
+        made = Tensor("s", kind, None, shape=scale.shape,
+                      data=scale.view(np.uint16)[:, 1::2].tobytes())
+    source = write(tmp_path, changed(None, Tensor("w", "INT8", np.ones((2, 8)), block=(1, -1, 4)),
+                                     made))
+    output = tmp_path / "out.safetensors"
+    warnings = json.loads(dequant("convert", source, "-o", output, "--json").stdout)["warnings"]
+    assert 'tensor "w": 3 of its 4 scales are NaN, infinite, 0 or negative' in warnings
+    assert np.array_equal(load_file(output)["w"], np.repeat(scale, 4, 1), equal_nan=True)
+
+
 @pytest.mark.parametrize("kind,value", [("FLOAT32", 1.5), ("BOOL", True)])
 def test_parameters_of_floats_are_ignored_with_a_warning(kind, value, tmp_path):
     source = write(tmp_path, changed(None, Tensor("w", kind, [value], [1.0], [0])))
