@@ -105,6 +105,9 @@ Result<std::optional<int64_t>> slice_axis(const Axis& axis, Shape input) {
     if (value < -1) {
       return invalid("axis: ", value, " is less than -1, which means per tensor in the raw op");
     }
+    if (value >= rank) {
+      return invalid("axis: ", value, " is outside [-1, ", rank - 1, "] for input of rank ", rank);
+    }
   } else {
     const std::optional<int64_t> python = std::get<PythonAxis>(axis).value;
     if (!python) return std::optional<int64_t>{};
@@ -124,8 +127,8 @@ Result<int64_t> counted(std::string_view what, Element element, Shape shape) {
   return *count;
 }
 
-/// Checks that ranges have as many elements as slices; their shape does not matter, as in the
-/// kernel.
+/// Checks that ranges have as many elements as slices; their shape does not matter. The kernel
+/// counts them, too, but a shape other than [slices] aborts it where there is an axis.
 Status check_range(std::string_view what, const TensorType& range, int64_t slices,
                    std::optional<int64_t> axis) {
   DEQUANT_TRY(const int64_t count, counted(what, float32, range.shape));

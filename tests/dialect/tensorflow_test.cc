@@ -141,7 +141,7 @@ TEST(TensorflowRawAxis, IsRefusedBelowMinusOneAndFromTheRankOn) {
     }
   }
   rejects("-2", {.axis = RawAxis{-2}}, "axis: -2 is less than -1");
-  rejects("the rank", {.axis = RawAxis{3}}, "axis: 3 is outside [-3, 2] for input of rank 3");
+  rejects("the rank", {.axis = RawAxis{3}}, "axis: 3 is outside [-1, 2] for input of rank 3");
   rejects("0 of a scalar", {.input = {int8, {}}, .axis = RawAxis{0}}, "axis: 0");
 }
 
