@@ -140,7 +140,8 @@ Resolved constant_of(const Node& node) {
   }
   if (a.name == "value_floats") return {Constant{nullptr, floats(a.floats, false), &a}, {}};
   return {{},
-          fmt::format("comes from a Constant node with {}, which is no tensor", escaped(a.name))};
+          fmt::format("comes from a Constant node with {}, which dequant does not read",
+                      escaped(a.name))};
 }
 
 Resolved resolve_constant(const Scopes& scopes, const Graph& graph, std::string_view name,

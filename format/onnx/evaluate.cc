@@ -34,12 +34,25 @@ class Evaluator {
       const auto it = values_.find(v.name.str());
       if (it == values_.end())
         return failure(ErrorCode::malformed, "output {} is never computed", escaped(v.name));
+      if (has_other_type(v, it->second.element)) {
+        return failure(ErrorCode::malformed, "output {} is {}, the model declares {}",
+                       escaped(v.name), name(it->second.element), type_text(v));
+      }
       outputs.push_back({v.name.str(), it->second});
     }
     return outputs;
   }
 
  private:
+  /// True where the model declares a type, and another one.
+  static bool has_other_type(const Value& declared, Element element) {
+    return declared.elem_type != 0 && declared.elem_type != onnx_code(element);
+  }
+  static std::string type_text(const Value& declared) {
+    const auto element = element_from_onnx(declared.elem_type);
+    return element ? std::string(name(*element)) : fmt::format("type {}", declared.elem_type);
+  }
+
   Status take_inputs(std::vector<NamedTensor> inputs) {
     std::map<std::string, const Value*> wanted;
     for (const Value& v : model_.graph.inputs) wanted[v.name.str()] = &v;
@@ -48,12 +61,9 @@ class Evaluator {
       if (it == wanted.end()) {
         return failure(ErrorCode::invalid_argument, "the model has no input {}", escaped(t.name));
       }
-      const int64_t type = it->second->elem_type;
-      if (type != 0 && type != onnx_code(t.data.element)) {
-        const auto want = element_from_onnx(type);
+      if (has_other_type(*it->second, t.data.element)) {
         return failure(ErrorCode::invalid_argument, "input {} is {}, the model wants {}",
-                       escaped(t.name), name(t.data.element),
-                       want ? std::string(name(*want)) : fmt::format("type {}", type));
+                       escaped(t.name), name(t.data.element), type_text(*it->second));
       }
       DEQUANT_CHECK(check_shape(*it->second, t));
       if (!values_.emplace(t.name, std::move(t.data)).second) {
@@ -175,6 +185,7 @@ Result<NamedTensor> read_tensor_pb(const std::string& path) {
     DEQUANT_CHECK(check_message(source, Message::tensor));
     DEQUANT_TRY([[maybe_unused]] const int64_t data_bytes,
                 read_tensor(source, source.all(), store, tensor));
+    if (tensor.data_type == 0) return failure(ErrorCode::malformed, "the tensor has no data_type");
     DEQUANT_TRY(TensorData data, read_tensor_data(source, files, tensor, kMostBytes));
     return NamedTensor{tensor.name.str(), std::move(data)};
   };

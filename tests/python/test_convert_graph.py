@@ -191,7 +191,8 @@ def test_sparse_initializer_is_left(tmp_path):
 @pytest.mark.parametrize("value_, reason", [
     ({"value_int": 2**31},
      "x has int64 codes: 2147483648 is no number of int32, where its result is undefined"),
-    ({"value_string": "3"}, "x comes from a Constant node with value_string, which is no tensor")])
+    ({"value_string": "3"},
+     "x comes from a Constant node with value_string, which dequant does not read")])
 def test_constant_of_another_kind_is_left(value_, reason, tmp_path):
     assert left(tmp_path, [node("Constant", "", "x", **value_), dq()], TENSORS[1:]) == reason
 

@@ -205,6 +205,23 @@ def test_scale_of_a_wrong_shape_is_an_error_of_the_node(tmp_path):
     assert "x_scale" in dequant(*arguments, code=3).stderr
 
 
+def test_an_output_of_another_type_than_declared_was_written(tmp_path):
+    source = save(model([dq()], [], [value("y", "float16", [2, 3])], initializers=TENSORS),
+                  tmp_path / "in.onnx")
+    message = dequant("run", source, "-o", tmp_path / "out", code=3).stderr
+    assert "output y is float32, the model declares float16" in message
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_expected_tensor_without_a_type_is_malformed_and_not_skipped(tmp_path):
+    data = tmp_path / "case" / "test_data_set_0"
+    data.mkdir(parents=True)
+    save(model([dq()], initializers=TENSORS), tmp_path / "case" / "model.onnx")
+    (data / "output_0.pb").write_bytes(b"")  # cut off before its first byte
+    message = dequant("check", tmp_path / "case", code=3).stderr
+    assert "output_0.pb" in message and "the tensor has no data_type" in message
+
+
 def test_other_operators_are_not_evaluated(tmp_path):
     source = save(model([dq(), node("Neg", "y", "z", "minus")], outputs=["z"],
                         initializers=TENSORS),
