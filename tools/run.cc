@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "format/formats.h"
 #include "format/io/errors.h"
 #include "format/io/output.h"
 #include "format/npy/npy.h"
@@ -86,9 +87,18 @@ Status write_output(const Options& o, size_t index, const NamedTensor& tensor, T
   return {};
 }
 
+/// ONNX is the format that takes every file that no other one recognises.
+Status check_format(const std::string& model) {
+  DEQUANT_TRY(const format::Format* found, format::recognised(format::formats(), model, {}));
+  if (found == nullptr || found == format::formats().back()) return {};
+  return format::failure(ErrorCode::unsupported, "{}: run evaluates ONNX models, not {}",
+                         escaped(model), found->files);
+}
+
 Status run(Options& o) {
   DEQUANT_CHECK(check_output_folder(o.folder));
   at_work_on(o.model);
+  DEQUANT_CHECK(check_format(o.model));
   std::vector<NamedTensor> inputs;
   std::vector<std::string> files{o.model};
   {

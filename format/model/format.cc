@@ -22,18 +22,6 @@ Result<std::string> head_of(const std::string& path, const OpenOptions& options,
   return head;
 }
 
-/// The first format that recognises the file, or null.
-Result<const Format*> recognised(Formats formats, const std::string& path,
-                                 const OpenOptions& options) {
-  struct stat s {};
-  const bool is_folder = !options.bytes && ::stat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode);
-  DEQUANT_TRY(const std::string head, head_of(path, options, is_folder));
-  const Probe probe{path, head, is_folder};
-  const auto found = std::find_if(formats.begin(), formats.end(),
-                                  [&](const Format* f) { return f->recognises(probe); });
-  return found == formats.end() ? nullptr : *found;
-}
-
 bool reads(const Format& format, std::string_view option) {
   return std::find(format.options.begin(), format.options.end(), option) != format.options.end();
 }
@@ -52,6 +40,17 @@ std::string files_with(Formats formats, std::string_view option) {
 Result<InputFile> open_input(const std::string& path, const OpenOptions& options) {
   if (options.bytes) return InputFile::in_memory(options.bytes->memory, path);
   return InputFile::open(path);
+}
+
+Result<const Format*> recognised(Formats formats, const std::string& path,
+                                 const OpenOptions& options) {
+  struct stat s {};
+  const bool is_folder = !options.bytes && ::stat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode);
+  DEQUANT_TRY(const std::string head, head_of(path, options, is_folder));
+  const Probe probe{path, head, is_folder};
+  const auto found = std::find_if(formats.begin(), formats.end(),
+                                  [&](const Format* f) { return f->recognises(probe); });
+  return found == formats.end() ? nullptr : *found;
 }
 
 Result<std::unique_ptr<ModelFile>> open_model(Formats formats, const std::string& path,

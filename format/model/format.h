@@ -47,10 +47,13 @@ using Formats = std::span<const Format* const>;
 /// The file at the path of Format::open(), or OpenOptions::bytes in its place. Fails with io.
 Result<InputFile> open_input(const std::string& path, const OpenOptions& options);
 
-/// Opens a model file with the first format that recognises it. Of OpenOptions::where_known it gets
-/// the options that it has. Fails as Format::open() does; with
-/// invalid_argument for an option that the format does not have, and with unsupported for a file
-/// that no format recognises.
+/// The first format that recognises a file, or null. Fails with io.
+Result<const Format*> recognised(Formats formats, const std::string& path,
+                                 const OpenOptions& options);
+
+/// Opens a model file with the format that recognised() returns. Of OpenOptions::where_known it
+/// gets the options that it has. Fails as Format::open() does; with invalid_argument for an option
+/// that the format does not have, and with unsupported for a file that no format recognises.
 Result<std::unique_ptr<ModelFile>> open_model(Formats formats, const std::string& path,
                                               const OpenOptions& options);
 

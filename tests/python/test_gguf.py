@@ -309,6 +309,11 @@ def test_diff_with_the_converted_model_is_exact(small, tmp_path):
     assert "4 of 4 tensors identical" in dequant("diff", small, tmp_path / "f.safetensors").stdout
 
 
+def test_run_called_a_gguf_file_a_damaged_model(small, tmp_path):
+    error = dequant("run", small, "-o", tmp_path / "out", code=4).stderr
+    assert "small.gguf: run evaluates ONNX models, not GGUF files" in error
+
+
 def test_parts_that_are_missing_or_of_another_model_are_named(small, tmp_path):
     for name in ("m", "n"):
         dequant("convert", small, "-o", tmp_path / f"{name}.gguf", "--max-shard-size", "1K")

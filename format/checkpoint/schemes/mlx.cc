@@ -26,6 +26,7 @@ const Entry* weight_of(const Groups& groups, const Entry& scales) {
 /// True for a tensor that MLX's own tools stack or transpose when they take a model over from
 /// transformers: experts, and kernels of convolutions, whose channel is last.
 bool is_moved(const Entry& entry) {
+  if (!entry.name().ends_with(".weight")) return false;
   if (entry.name().find(".switch_mlp.") != std::string_view::npos) return true;
   const Shape shape = entry.shape();
   return entry.name().ends_with("conv1d.weight") && shape.size() == 3 && shape[2] == 1;
