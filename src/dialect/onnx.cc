@@ -71,8 +71,16 @@ Result<Plan> dequantize_linear(const DequantizeLinear& node) {
   for (const LinearVersion& v : kVersions) {
     if (v.since <= node.opset) version = &v;
   }
-  return plan_linear(*version, {node.x, node.x_scale, node.x_zero_point, node.axis, node.block_size,
-                                node.output_dtype});
+  const LinearNode linear{node.x,    node.x_scale,    node.x_zero_point,
+                          node.axis, node.block_size, node.output_dtype};
+  auto plan = plan_linear(*version, linear);
+  if (plan) return plan;
+  for (const LinearVersion& later : kVersions) {
+    if (later.since <= node.opset || !plan_linear(later, linear)) continue;
+    return Error{plan.error().code,
+                 concat(plan.error().message, "; opset ", later.since, " allows the node")};
+  }
+  return plan;
 }
 
 }  // namespace dequant::onnx

@@ -1,6 +1,8 @@
 // Attributes of ai.onnx DequantizeLinear: which version has which, and output_dtype.
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "dialect/node.h"
 
 namespace dequant {
@@ -41,6 +43,20 @@ TEST(OnnxAttributes, OutputDtypeExistsSince23) {
   for (const int64_t opset : {23, 24, 25, 28}) {
     EXPECT_TRUE(succeeds(plan_of({.opset = opset, .output_dtype = 1})));
   }
+}
+
+TEST(OnnxAttributes, ARefusalNamesTheFirstOpsetThatAllowsTheNode) {
+  const auto allowed = [](int64_t opset, const Node& node) {
+    return is_invalid(plan_of(node), "; opset " + std::to_string(opset) + " allows the node");
+  };
+  EXPECT_TRUE(allowed(13, {.opset = 10, .axis = 1}));
+  EXPECT_TRUE(allowed(21, {.opset = 13, .block_size = 0}));
+  EXPECT_TRUE(allowed(23, {.opset = 22, .output_dtype = 1}));
+  EXPECT_TRUE(allowed(21, {.opset = 20, .x = {int16, {2, 3, 4}}}));
+  EXPECT_TRUE(allowed(19, {.opset = 18, .scale = {float16, {}}}));
+  const auto never = plan_of({.opset = 13, .scale = {float32, {7}}});
+  ASSERT_FALSE(never);
+  EXPECT_EQ(never.error().message.find("allows"), std::string::npos);
 }
 
 TEST(OnnxAttributes, OutputDtypeDecidesTheOutputWhateverTheScale) {
