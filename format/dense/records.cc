@@ -225,13 +225,6 @@ Status WorkFolder::move(const OutputShard& shard, Overwrite overwrite) const {
   return moved;
 }
 
-Status WorkFolder::remove() const {
-  DEQUANT_CHECK(remove_file(text_path()));
-  std::error_code e;
-  std::filesystem::remove_all(path_, e);
-  if (e && is_taken(path_))
-    return failure(ErrorCode::io, "{} cannot be removed: {}", escaped(path_), e.message());
-  return {};
-}
+Status WorkFolder::remove() const { return remove_work_folder(path_); }
 
 }  // namespace dequant::format::dense

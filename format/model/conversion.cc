@@ -18,6 +18,8 @@ using nlohmann::ordered_json;
 constexpr const char* kFolder = ".dequant-tasks";
 /// Bytes of the text at most: globs are the only long part.
 constexpr int64_t kMostOfText = int64_t{1} << 20;
+/// Attempts to remove a folder, which fail where other processes remove files of it meanwhile.
+constexpr int kRemovals = 1000;
 /// Options of formats that write or continue a file of their own.
 constexpr std::array<std::pair<const char*, const char*>, 2> kNotShared{
     {{"audit", "the records of the tasks have hashes and counts instead"},
@@ -51,6 +53,9 @@ Result<ConvertReport> completed(Formats formats, const std::string& output) {
                    "{}: no conversion to it was begun by shares or tasks, and it is no model",
                    escaped(output));
   }
+  // It may have been killed before all of the folder was gone.
+  for (const std::string& folder : {work_folder_inside(output), work_folder_beside(output)})
+    if (is_taken(folder) && find_text(output).empty()) DEQUANT_CHECK(remove_work_folder(folder));
   ConvertReport report;
   report.share.emplace().complete = true;
   return report;
@@ -80,6 +85,16 @@ std::string work_folder_inside(const std::string& output) {
 
 std::string work_folder_beside(const std::string& output) {
   return fmt::format("{}{}", output, kFolder);
+}
+
+Status remove_work_folder(const std::string& path) {
+  DEQUANT_CHECK(remove_file(fmt::format("{}/{}", path, kConversionName)));
+  std::error_code e = std::make_error_code(std::errc::no_such_file_or_directory);
+  for (int i = 0; i < kRemovals && e == std::errc::no_such_file_or_directory && is_taken(path); ++i)
+    std::filesystem::remove_all(path, e);
+  if (e && is_taken(path))
+    return failure(ErrorCode::io, "{} cannot be removed: {}", escaped(path), e.message());
+  return {};
 }
 
 Result<std::string> conversion_text(const std::string& input, const ConvertOptions& options) {

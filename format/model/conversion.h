@@ -13,6 +13,10 @@ namespace dequant::format {
 std::string work_folder_inside(const std::string& output);
 std::string work_folder_beside(const std::string& output);
 
+/// Removes such a folder: the text first, by which the conversion is complete. It need not be
+/// there. Fails with io.
+Status remove_work_folder(const std::string& path);
+
 /// The name of the file in that folder that has the text of the conversion.
 inline constexpr const char* kConversionName = "conversion.json";
 

@@ -213,6 +213,19 @@ def test_a_file_that_appeared_meanwhile_is_not_replaced(case):
     case.is_right()
 
 
+def test_the_rest_of_the_work_folder_stayed_where_finalize_was_killed(case):
+    """The text goes first: without it the conversion is complete."""
+    case.share("0/1")
+    rest = case.out.parent / "rest"
+    shutil.copytree(case.work(), rest)
+    work = case.work()
+    case.finalize()
+    (rest / "conversion.json").unlink()
+    rest.rename(work)
+    assert "nothing was left to do" in case.finalize().stdout
+    case.is_right()
+
+
 def test_an_output_to_which_nothing_was_begun(tmp_path):
     error = dequant("finalize", tmp_path / "out", code=5).stderr
     assert "no conversion to it was begun" in error
