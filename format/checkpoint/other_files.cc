@@ -63,7 +63,7 @@ Result<OtherFiles> other_files(const Shards& shards) {
 }
 
 Result<InputFile> open_other(const Shards& shards, const std::string& name) {
-  return open_below("file", shards.anchor(), name);
+  return open_listed("file", shards.anchor(), name);
 }
 
 }  // namespace dequant::format::checkpoint

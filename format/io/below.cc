@@ -89,6 +89,11 @@ Status check_location(const char* what, const std::string& location) {
 Result<InputFile> open_below(const char* what, const std::string& anchor,
                              const std::string& location) {
   DEQUANT_CHECK(check_location(what, location));
+  return open_listed(what, anchor, location);
+}
+
+Result<InputFile> open_listed(const char* what, const std::string& anchor,
+                              const std::string& location) {
   std::filesystem::path folder_path = std::filesystem::path(anchor).parent_path();
   if (folder_path.empty()) folder_path = ".";
   const Descriptor folder(::open(folder_path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

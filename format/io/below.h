@@ -18,4 +18,8 @@ Status check_location(const char* what, const std::string& location);
 Result<InputFile> open_below(const char* what, const std::string& anchor,
                              const std::string& location);
 
+/// The same for a location that a listing of the folder has: such names may have any characters.
+Result<InputFile> open_listed(const char* what, const std::string& anchor,
+                              const std::string& location);
+
 }  // namespace dequant::format

@@ -117,6 +117,18 @@ def test_a_side_file_that_cannot_be_read_was_seen_after_the_weights(checkpoint, 
         assert "tokenizer.json" in done.stderr and not (tmp_path / "out").exists()
 
 
+def test_a_side_file_with_a_name_of_windows_made_the_checkpoint_a_hostile_one(checkpoint, tmp_path):
+    (checkpoint / "a\\b").mkdir()
+    for name in ("1:1.png", "a\\b.txt", "a\\b/c:d"):
+        (checkpoint / name).write_text(name)
+    dequant("convert", checkpoint, "-o", tmp_path / "out")
+    dequant("convert", checkpoint, "-o", tmp_path / "shared", "--shard", "0/1")
+    dequant("finalize", tmp_path / "shared")
+    for out in ("out", "shared"):
+        for name in ("1:1.png", "a\\b.txt", "a\\b/c:d"):
+            assert (tmp_path / out / name).read_text() == name
+
+
 def test_run_replaced_its_own_input(tmp_path):
     x = helper.make_tensor_value_info("x", TensorProto.INT8, [1, 3])
     source = save(model([dq()], [x], ["y"], [SCALE.tensor("scale"), ZERO.tensor("zero")]),
