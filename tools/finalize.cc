@@ -33,7 +33,7 @@ constexpr size_t kMostListed = 20;
 void print_text(const Options& o, const format::ShareReport& share) {
   if (share.complete) {
     fmt::print("{} is complete{}\n", escaped(o.output),
-               share.tasks.empty() ? "; nothing was left to do" : "");
+               share.fingerprint.empty() ? "; nothing was left to do" : "");
     return;
   }
   size_t missing = 0;

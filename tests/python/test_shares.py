@@ -179,7 +179,7 @@ def test_an_onnx_model_without_a_data_file_has_no_tasks(tmp_path):
     dequant("convert", source, "-o", tmp_path / "one.onnx")
     assert plan(source, tmp_path / "many.onnx")["tasks"] == []
     share(source, tmp_path / "many.onnx", "1/2")
-    dequant("finalize", tmp_path / "many.onnx")
+    assert dequant("finalize", tmp_path / "many.onnx").stdout.endswith("is complete\n")
     assert (tmp_path / "many.onnx").read_bytes() == (tmp_path / "one.onnx").read_bytes()
     assert {p.name for p in tmp_path.iterdir()} == {"in.onnx", "one.onnx", "many.onnx"}
 
