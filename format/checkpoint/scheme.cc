@@ -49,7 +49,7 @@ Status recognise(Groups& groups, bool keep_unknown) {
                    "dequant knows",
                    escaped(method));
   }
-  if (method.empty()) DEQUANT_CHECK(add_float8_values(groups));
+  if (method.empty() && !keep_unknown) DEQUANT_CHECK(add_float8_values(groups));
   return groups.finish(keep_unknown);
 }
 

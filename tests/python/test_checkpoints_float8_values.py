@@ -60,6 +60,16 @@ def test_the_type_of_the_model_is_the_type_of_the_output(tmp_path):
     assert {dtype for dtype, _, _ in out.values()} == {"BF16"}
 
 
+def test_codes_stay_as_they_are_where_the_caller_wants_that(tmp_path):
+    source = safetensors(tmp_path / "in.safetensors", model())
+    out = tmp_path / "out.safetensors"
+    dequant("convert", source, "-o", out, "--keep-unknown")
+    assert tensors(out).keys() == model().keys()
+    for name, (dtype, array) in model().items():
+        got = tensors(out)[name]
+        assert got[0] == dtype and got[2].tobytes() == array.tobytes()
+
+
 @pytest.mark.parametrize("scale", ["block.0.q.s", "block.0.q.weight_amax", "in_proj_weight_scale",
                                    "block.0.q.weight_scale", "block.0.q.input_scale"])
 def test_beside_what_may_be_a_scale_codes_are_no_values(file, scale):

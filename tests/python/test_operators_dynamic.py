@@ -199,7 +199,8 @@ def test_product_of_scales_may_be_one_constant(factor, tmp_path):
     assert [v.tobytes() for v in constants(plain).values()] == [dense.tobytes()]
     [changed] = report["inputs_changed"]
     assert (changed["name"], changed["scale"], changed["zero_point"]) == ("x", 1, 120)
-    x = RNG.integers(0, 256, [4, 24], "u1")
+    # Without VNNI, ONNX Runtime saturates sums of two products of 8 bits in 16 bits.
+    x = RNG.integers(0, 128, [4, 24], "u1")
     [before] = session(source).run(None, {"x": x})
     [after] = session(tmp_path / "out.onnx").run(None, {"x": x.astype("f4") - 120})
     np.testing.assert_allclose(after, before, rtol=1e-4, atol=1e-3)
