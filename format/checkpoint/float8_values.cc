@@ -62,11 +62,10 @@ Status add_float8_values(Groups& groups) {
                              Named{"weight_scale", nullptr, part_of(std::span(&kOne, 1))}};
     DEQUANT_CHECK(groups.add(std::string(entry->name()), "fp8", tensors, {}, output));
   }
-  groups.warn(
-      fmt::format("{} tensors of float8 types are taken as values, as nothing in the checkpoint is "
-                  "a scale: the "
-                  "first is {}",
-                  float8.size(), escaped(float8.front()->name())));
+  groups.warn(fmt::format(
+      "{} tensors of float8 types are taken as values, as nothing in the checkpoint is a scale: "
+      "the first is {}",
+      float8.size(), escaped(float8.front()->name())));
   return {};
 }
 

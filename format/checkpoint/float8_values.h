@@ -9,7 +9,7 @@ namespace dequant::format::checkpoint {
 /// Adds a group for each float8 tensor where nothing in the checkpoint can be a scale: no tensor is
 /// quantized otherwise, no configuration or metadata speak of quantization, no tensor has the name
 /// of a scale, and each module that has a float8 "X.weight" has at most "X.bias" beside it. Adds
-/// nothing otherwise. Its warning says so. Fails as Groups::add() does.
+/// nothing otherwise. A warning has the number of these tensors. Fails as Groups::add() does.
 Status add_float8_values(Groups& groups);
 
 }  // namespace dequant::format::checkpoint

@@ -5,7 +5,6 @@
 
 #include "format/checkpoint/names.h"
 #include "format/io/errors.h"
-#include "format/io/utf8.h"
 
 namespace dequant::format::checkpoint {
 namespace {
@@ -21,7 +20,11 @@ class Planner {
   Result<Layout> plan() {
     select();
     DEQUANT_CHECK(collect());
-    if (own_.shards_as_input && groups_.shards().is_folder()) DEQUANT_CHECK(check_names());
+    if (own_.shards_as_input && groups_.shards().is_folder()) {
+      DEQUANT_CHECK(dense::check_names(layout_.shards,
+                                       "as the index of a checkpoint is: leave out "
+                                       "shards as-input, or rename the file"));
+    }
     if (!own_.shards_as_input) {
       const std::string& first = groups_.shards().files()[0].name;
       dense::name_shards(layout_.shards, dense::stem_of(first));
@@ -60,18 +63,6 @@ class Planner {
       layout_.shards.back().tensors.push_back(*tensor);
     }
     if (layout_.shards.empty()) add_empty_shard();
-    return {};
-  }
-
-  /// Names that are those of the input are also in the index.
-  Status check_names() const {
-    for (const OutputShard& shard : layout_.shards) {
-      if (is_utf8(shard.name)) continue;
-      return failure(ErrorCode::unsupported,
-                     "{}: the name is no UTF-8, as the index of a checkpoint is: rename it, or "
-                     "leave out shards as-input",
-                     escaped(shard.name));
-    }
     return {};
   }
 

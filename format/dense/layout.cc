@@ -7,7 +7,9 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "format/io/errors.h"
 #include "format/io/hash.h"
+#include "format/io/utf8.h"
 #include "format/json/json.h"
 
 namespace dequant::format::dense {
@@ -61,6 +63,15 @@ void name_shards(std::vector<OutputShard>& shards, std::string_view stem) {
     shards[i].name = count == 1 ? fmt::format("{}.safetensors", stem)
                                 : fmt::format("{}-{:05}-of-{:05}.safetensors", stem, i + 1, count);
   }
+}
+
+Status check_names(const std::vector<OutputShard>& shards, std::string_view why) {
+  for (const OutputShard& shard : shards) {
+    if (is_utf8(shard.name)) continue;
+    return failure(ErrorCode::unsupported, "{}: the name is no UTF-8, {}", escaped(shard.name),
+                   why);
+  }
+  return {};
 }
 
 Status place(OutputShard& shard, const safetensors::NewMetadata& metadata) {

@@ -54,6 +54,9 @@ inline constexpr std::string_view kStem = "model";
 /// diffusers, "consolidated" of Mistral, or else kStem.
 std::string_view stem_of(std::string_view file);
 
+/// Demands names of files that are UTF-8. Fails with unsupported; `why` is the end of the sentence.
+Status check_names(const std::vector<OutputShard>& shards, std::string_view why);
+
 /// Names of the files of a folder as transformers gives them: model.safetensors, or
 /// model-00001-of-00002.safetensors and so on, or with another stem than kStem.
 void name_shards(std::vector<OutputShard>& shards, std::string_view stem = kStem);

@@ -7,7 +7,6 @@
 #include "format/dense/output_folder.h"
 #include "format/dense/records.h"
 #include "format/io/errors.h"
-#include "format/io/utf8.h"
 
 namespace dequant::format::dense {
 namespace {
@@ -145,12 +144,7 @@ class Share {
 
 Result<ShareReport> carry_out(Job& job, const std::string& output, const WriteOptions& options,
                               const StreamOptions& stream) {
-  for (const OutputShard& shard : job.shards()) {
-    if (is_utf8(shard.name)) continue;
-    return failure(ErrorCode::unsupported,
-                   "{}: the name is no UTF-8, as records of tasks are: give another output",
-                   escaped(shard.name));
-  }
+  DEQUANT_CHECK(check_names(job.shards(), "as records of tasks are: give another output"));
   TaskList list{job, tasks_of(job, options.share->task_bytes), {}};
   DEQUANT_TRY(list.fingerprint, fingerprint_of(job, list.tasks));
   return Share(job, std::move(list), output, options, stream).carry_out();

@@ -43,11 +43,11 @@ struct VerifyOptions {
   Progress progress;  ///< counts elements of the quantized model
 };
 
-/// Computes every tensor of `quantized` in the type that `floats` has it in, and compares bits; one
-/// that is stored as floats is rounded to that type once.
-/// Looks for the mistake that explains a tensor that differs. Compares the bytes of tensors of
-/// ModelFile::visit_rest() that both only store, unless one of the formats has a graph. Fails as
-/// ModelFile::visit() and stream() do.
+/// Computes every tensor of `quantized` in the type that `floats` has it in, and compares bits;
+/// floats that are stored in another type are rounded to that type once. Looks for the mistake that
+/// explains a tensor that differs. Compares the bytes of tensors of ModelFile::visit_rest() that
+/// both models only store, unless one of the formats has a graph. Fails as ModelFile::visit() and
+/// stream() do.
 Result<Verification> verify(ModelFile& quantized, ModelFile& floats, const VerifyOptions& options);
 
 }  // namespace dequant::format

@@ -32,7 +32,8 @@ class Hash {
   std::unique_ptr<State> state_;
 };
 
-/// Adds all bytes of a file but those of its data, which are ranges in any order. They may overlap.
+/// Adds all bytes of a file that are outside of the ranges `data`. The ranges may have any order,
+/// and may overlap.
 /// Fails as InputFile::read() does.
 Status add_structure(Hash& hash, const InputFile& file, std::vector<Range> data);
 

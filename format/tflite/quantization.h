@@ -50,7 +50,7 @@ struct Affine {
 /// True where a scale is NaN, infinite, 0 or negative.
 bool is_special(float scale);
 
-/// A sentence about how many scales of a tensor are.
+/// A sentence with the number of a tensor's scales for which is_special() is true.
 std::string special_text(int64_t special, int64_t scales);
 
 /// True where a tensor has scales, in QuantizationParameters or by its details. Zero points without

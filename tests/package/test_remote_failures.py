@@ -146,32 +146,33 @@ def test_a_store_that_is_gone_was_an_error_of_the_package_of_its_protocol(checkp
     assert failed > 0
 
 
-def test_a_full_temporary_folder_was_said_to_be_a_full_store(checkpoint, fs, temporary,
-                                                             monkeypatch):
+def error_of_task(monkeypatch, text, number):
+    """What run_task() raises where the core fails with a text that has the output's local path."""
     tasks = dequant.plan("memory://in/fp8", "memory://out/dense", max_shard_size=SHARD)
 
     def fail(conversion, output, *_):
-        error = OSError(f"no room for {output}/model.safetensors (9 bytes): No space left")
-        error.errno = errno.ENOSPC
+        error = OSError(text.format(output))
+        error.errno = number
         raise error
     monkeypatch.setattr(dequant._core, "run_task", fail)
-    with pytest.raises(OSError, match="TMPDIR names a folder with more room") as caught:
+    with pytest.raises(OSError) as caught:
         dequant.run_task(tasks[0])
-    assert caught.value.errno == errno.ENOSPC
-    assert str(temporary) in str(caught.value) and "memory://" not in str(caught.value)
+    assert caught.value.errno == number
+    return str(caught.value)
+
+
+def test_a_full_temporary_folder_was_said_to_be_a_full_store(checkpoint, fs, temporary,
+                                                             monkeypatch):
+    error = error_of_task(monkeypatch, "no room for {}/model.safetensors (9 bytes): No space left",
+                          errno.ENOSPC)
+    assert "TMPDIR names a folder with more room" in error
+    assert str(temporary) in error and "memory://" not in error
 
 
 def test_an_error_with_the_url_had_no_errno_any_more(checkpoint, fs, monkeypatch):
-    tasks = dequant.plan("memory://in/fp8", "memory://out/dense", max_shard_size=SHARD)
-
-    def fail(conversion, output, *_):
-        error = OSError(f"cannot write {output}/model.safetensors: Input/output error")
-        error.errno = errno.EIO
-        raise error
-    monkeypatch.setattr(dequant._core, "run_task", fail)
-    with pytest.raises(OSError, match="cannot write memory://out/dense/model") as caught:
-        dequant.run_task(tasks[0])
-    assert caught.value.errno == errno.EIO
+    error = error_of_task(monkeypatch, "cannot write {}/model.safetensors: Input/output error",
+                          errno.EIO)
+    assert "cannot write memory://out/dense/model" in error
 
 
 def test_a_short_answer_is_no_data(checkpoint, fs, monkeypatch):

@@ -130,9 +130,9 @@ class Recogniser {
                    kSemantics, escaped((*section)[kSemantics].dump()));
   }
 
-  /// FBGEMM has one scale for each column of [experts, rows, columns]. Those of down_proj of Llama
-  /// 4 have the shape [experts, columns, 1], which is that of scales of rows where both are as
-  /// many.
+  /// FBGEMM has one scale for each column of [experts, rows, columns]. The scales of down_proj of
+  /// Llama 4 have the shape [experts, columns, 1]: where rows and columns are as many, scales of
+  /// rows would have the same shape.
   static Status check_fbgemm(const Entry& weight, const Entry& scale) {
     const Shape size = weight.shape();
     if (size.size() < 3) return {};

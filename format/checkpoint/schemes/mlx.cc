@@ -95,11 +95,11 @@ class Recogniser {
     const auto& entries = groups_.shards().entries();
     const auto moved = std::find_if(entries.begin(), entries.end(), is_moved);
     if (moved == entries.end()) return;
-    groups_.warn(
-        fmt::format("tensor {} is as MLX has it: the tensors are those of MLX, by names and "
-                    "contents, not those of transformers: experts are stacked, kernels of "
-                    "convolutions have their channels last, norms may have 1 added",
-                    escaped(moved->name())));
+    groups_.warn(fmt::format(
+        "tensor {} is as MLX has it, so that transformers does not load the output: MLX "
+        "stacks experts, stores kernels of convolutions with the "
+        "channels last, and may add 1 to norms",
+        escaped(moved->name())));
   }
 
   Status add(const Entry& weight, const Entry& scales, const std::string& module) {
