@@ -21,10 +21,10 @@ constexpr int64_t kFirstPerAxis = 13;
 constexpr int64_t kFirstFloats = 12;
 
 /// Inputs whose nodes are in the memory that is counted for any operator.
-constexpr size_t kFewInputs = 8;
+constexpr size_t kFewInputs = 2;
 /// Bytes of memory for another input, and for each pair of inputs: a node is written again whenever
 /// one of its inputs gets another name.
-constexpr int64_t kInputMemory = 2048;
+constexpr int64_t kInputMemory = 1280;
 constexpr int64_t kPairMemory = 8;
 
 std::string_view standard(std::string_view domain) { return domain == "ai.onnx" ? "" : domain; }
