@@ -6,6 +6,16 @@ get_target_property(library_type dequant TYPE)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dequant)
 set(generated ${PROJECT_BINARY_DIR}/package)
 
+# run_time_path(TARGET PATH): where TARGET looks for a shared libdequant, from the build tree on. A
+# path that only the installation sets is preceded by one that is padded with colons, and the loader
+# takes an empty entry for the current directory.
+function(run_time_path target path)
+  if(library_type STREQUAL "SHARED_LIBRARY")
+    set_target_properties(${target} PROPERTIES INSTALL_RPATH "${path}"
+                                               BUILD_WITH_INSTALL_RPATH ON)
+  endif()
+endfunction()
+
 install(TARGETS dequant EXPORT dequantTargets)
 install(DIRECTORY include/dequant DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         PATTERN cuda.h EXCLUDE)
@@ -15,15 +25,16 @@ install(FILES LICENSE docs/cases.schema.json docs/results.schema.json
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(TARGET dequant_cli)
   install(TARGETS dequant_cli)
-  # From the directory of the command to that of the library, wherever both are put.
+  # From the directory of the command to that of the library, wherever both are put; $ORIGIN is for
+  # the build tree.
   file(RELATIVE_PATH to_library ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
-  set_target_properties(dequant_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${to_library}")
+  run_time_path(dequant_cli "$ORIGIN/${to_library};$ORIGIN")
 endif()
-
 # Whoever needs the core alone needs none of what the library of model files needs: that library is
 # a component of its own.
 if(TARGET dequant_model)
   install(TARGETS dequant_model EXPORT dequantModelTargets)
+  run_time_path(dequant_model "$ORIGIN")
   install(EXPORT dequantModelTargets NAMESPACE dequant:: DESTINATION ${package_dir})
 endif()
 

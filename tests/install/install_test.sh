@@ -133,6 +133,18 @@ check_headers() {
   done
 }
 
+# An empty entry of a run-time path is the current directory, which may hold anybody's libraries.
+check_run_time_paths() {
+  local file path
+  for file; do
+    path=$(readelf -d "$file" | sed -nE 's/.*\(R(UN)?PATH\).*\[(.*)\]$/\2/p')
+    if [[ $path == :* || $path == *: || $path == *::* ]]; then
+      say "$file loads libraries from the current directory: $path"
+      exit 1
+    fi
+  done
+}
+
 rm -rf "$work"/{static,shared,log,by_*,c_by_*,models_*}
 mkdir -p "$work"
 
@@ -172,6 +184,8 @@ grep -qF "own/hwy/highway.h" "$work/embedded/.ninja_deps" ||
 "$work/embedded/consumer"
 quiet cmake --install "$work/embedded" --prefix "$work/shared"
 library=$(find_in "$work/shared" "libdequant.so.$version")
+check_run_time_paths "$build_dir/dequant" \
+  "$(find_in "$work/embedded" "libdequant_model.so.$version")"
 # Until 1.0 the minor version counts.
 readelf -d "$library" | grep -F "[libdequant.so.${version%.*}]" >/dev/null
 python3 "$here/check_symbols.py" "$work/shared/include" "$library" \
