@@ -88,6 +88,7 @@ void read_parameters(Plan& plan, Cursor& cursor) {
   Parameters& p = plan.parameters;
   p.tensor_scale = enumerator<TensorScale>(cursor, 3);
   p.infinite_e8m0 = cursor.rarely();
+  p.reciprocal_scale = cursor.rarely();
   if (cursor.coin()) p.zero_point = enumerator<Element>(cursor, 19);
   if (cursor.coin()) p.zero_point_offset = static_cast<int32_t>(cursor.integer(-260, 260));
   p.zero_point_overflow = enumerator<ZeroPointOverflow>(cursor, 3);

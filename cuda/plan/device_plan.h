@@ -88,6 +88,7 @@ struct Computation {
 
   TensorScale tensor_scale_use = TensorScale::none;
   bool infinite_e8m0 = false;
+  bool inverts_scale = false;
   bool rounds_scale = false;
   FloatFormat scale_rounding = {};
 

@@ -141,8 +141,8 @@ bool FastDraft::set_params() {
   scale_origin_ = p_.origin.scale;
   zero_point_origin_ = p_.loads_zero_point ? p_.origin.zero_point : 0;
   f_.scale = stored_float(p_.scale);
-  f_.changes_scale =
-      p_.infinite_e8m0 || p_.tensor_scale_use != TensorScale::none || p_.rounds_scale;
+  f_.changes_scale = p_.infinite_e8m0 || p_.inverts_scale ||
+                     p_.tensor_scale_use != TensorScale::none || p_.rounds_scale;
   f_.signs = signs_of(p_.x);
   if (f_.scale == FastParam::none) return false;
   const auto is_large = [](FastParam p) { return p != FastParam::bits8 && p != FastParam::none; };

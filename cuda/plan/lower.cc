@@ -173,9 +173,9 @@ Difference difference_of(const Plan& plan, bool float_zero) {
 /// It names every field of Parameters, so a new one does not compile before it goes to the kernels
 /// here, or in a function of this file as the layouts of codes do.
 void set_arithmetic(const Plan& plan, DevicePlan& out) {
-  const auto& [tensor_scale, infinite_e8m0, zero_point, offset, overflow, group_index, role,
-               scale_rounding, result_rounding, result_factor, codebook, x_packing, zero_packing,
-               x_blocks] = plan.parameters;
+  const auto& [tensor_scale, infinite_e8m0, reciprocal_scale, zero_point, offset, overflow,
+               group_index, role, scale_rounding, result_rounding, result_factor, codebook,
+               x_packing, zero_packing, x_blocks] = plan.parameters;
   out.rule = plan.rule;
   out.output = plan.output;
   if (takes_ranges(plan.rule)) {
@@ -184,6 +184,7 @@ void set_arithmetic(const Plan& plan, DevicePlan& out) {
   }
   out.tensor_scale_use = tensor_scale;
   out.infinite_e8m0 = infinite_e8m0;
+  out.inverts_scale = reciprocal_scale;
   out.rounds_scale = scale_rounding.has_value();
   out.scale_rounding = traits(scale_rounding.value_or(Element::float32)).format;
   const bool float_zero = plan.has_zero_point && kind(plan.input) != Kind::floating &&

@@ -54,6 +54,9 @@ DEQUANT_HD inline void change_scales(const FastPlan& f, Vector<float, kNumber>& 
       if (scales[u] != scales[u]) scales[u] = std::numeric_limits<float>::infinity();
     }
   }
+  if (p.inverts_scale) {
+    for (int u = 0; u < kNumber; ++u) scales[u] = 1.0F / scales[u];
+  }
   if (p.tensor_scale_use != TensorScale::none) {
     const float of_tensor = load_float32(p.tensor_scale, 0);
     const bool divides = p.tensor_scale_use == TensorScale::divide;

@@ -39,6 +39,7 @@ DEQUANT_HD inline float load_float(const Codes& codes, int64_t i) noexcept {
 DEQUANT_HD inline float load_scale(const Computation& p, int64_t i) noexcept {
   float scale = load_float(p.scale, i);
   if (p.infinite_e8m0 && scale != scale) scale = std::numeric_limits<float>::infinity();
+  if (p.inverts_scale) scale = 1.0F / scale;
   if (p.tensor_scale_use == TensorScale::multiply) {
     scale = scale * load_float32(p.tensor_scale, 0);
   } else if (p.tensor_scale_use == TensorScale::divide) {

@@ -25,6 +25,7 @@ RecipeData with_scales(const RecipeData& right, const std::vector<float>& scales
   out.plan.scale = Element::float32;
   out.plan.parameters.tensor_scale = TensorScale::none;
   out.plan.parameters.infinite_e8m0 = false;
+  out.plan.parameters.reciprocal_scale = false;
   out.scale = bytes_of_floats(scales);
   out.tensor_scale.clear();
   return out;
@@ -184,6 +185,7 @@ std::vector<float> RecipeData::scales() const {
   std::vector<float> out;
   for (int64_t i = 0; i < count; ++i) {
     auto s = static_cast<float>(value_of(plan.scale, load_code(plan.scale, scale, i)));
+    if (plan.parameters.reciprocal_scale) s = 1 / s;
     if (plan.parameters.tensor_scale == TensorScale::multiply) s *= second;
     if (plan.parameters.tensor_scale == TensorScale::divide) s /= second;
     out.push_back(s);

@@ -83,6 +83,9 @@ struct Parameters {
   TensorScale tensor_scale = TensorScale::none;
   /// For scales of float8e8m0: code 255 is infinity, as in compressed-tensors, not NaN.
   bool infinite_e8m0 = false;
+  /// The scale is 1 / scale, rounded to float32, before the tensor scale changes it: of producers
+  /// whose layers divide by the stored scale.
+  bool reciprocal_scale = false;
   /// The element of the stored zero points, where it differs from that of x: an integer of at most
   /// 8 bits for an integer x of at most 16; float32, float16 or bfloat16 for an integer x of at
   /// most 8.

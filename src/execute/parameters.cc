@@ -98,7 +98,8 @@ bool has_plain_kernels(const Plan& plan) noexcept {
 }
 
 bool scales_are_stored(const Plan& plan) noexcept {
-  return plan.parameters.tensor_scale == TensorScale::none && !plan.parameters.scale_rounding;
+  const Parameters& p = plan.parameters;
+  return p.tensor_scale == TensorScale::none && !p.scale_rounding && !p.reciprocal_scale;
 }
 
 bool scales_are_of_output(const Plan& plan) noexcept {
@@ -118,6 +119,9 @@ void finish_scales(const Plan& plan, const Buffers& buffers, int64_t count,
     for (int64_t k = 0; k < count; ++k) {
       if (scales[k] != scales[k]) scales[k] = std::numeric_limits<float>::infinity();
     }
+  }
+  if (plan.parameters.reciprocal_scale) {
+    for (int64_t k = 0; k < count; ++k) scales[k] = 1.0F / scales[k];
   }
   if (plan.parameters.tensor_scale != TensorScale::none) {
     float tensor_scale = 0;

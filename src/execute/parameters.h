@@ -35,7 +35,8 @@ void load_scales(const Plan& plan, const Buffers& buffers, int64_t i, int64_t st
 void load_zeros(const Plan& plan, const Buffers& buffers, int64_t i, int64_t stride, int64_t count,
                 int32_t* out) noexcept;
 
-/// Applies infinite_e8m0, the tensor scale and scale_rounding to `count` decoded scales.
+/// Applies infinite_e8m0, reciprocal_scale, the tensor scale and scale_rounding to `count` decoded
+/// scales.
 void finish_scales(const Plan& plan, const Buffers& buffers, int64_t count, float* scales) noexcept;
 
 /// Adds the offset to `count` decoded zero points, by ZeroPointOverflow::keep or wrap.

@@ -52,6 +52,7 @@ std::string parameters_text(const Plan& plan) {
   const Parameters& p = plan.parameters;
   std::string out;
   if (p.infinite_e8m0) out += " with infinity";
+  if (p.reciprocal_scale) out += " inverted";
   if (p.tensor_scale == TensorScale::multiply) out += " times tensor scale";
   if (p.tensor_scale == TensorScale::divide) out += " by tensor scale";
   if (p.scale_rounding) out += concat(" rounded to ", name(*p.scale_rounding));

@@ -36,12 +36,13 @@ TEST(ParameterChecks, AreToldInOneLine) {
   Plan plan{.scale = float8e8m0, .has_zero_point = true, .inner = 3};
   plan.parameters = {.tensor_scale = TensorScale::divide,
                      .infinite_e8m0 = true,
+                     .reciprocal_scale = true,
                      .zero_point = uint4,
                      .zero_point_offset = -1,
                      .zero_point_overflow = ZeroPointOverflow::carry};
   EXPECT_EQ(to_string(plan),
-            "uint8[1, 1, 3] per tensor, float8e8m0 scale with infinity by tensor scale, uint4 zero "
-            "point -1 to each word -> float32");
+            "uint8[1, 1, 3] per tensor, float8e8m0 scale with infinity inverted by tensor scale, "
+            "uint4 zero point -1 to each word -> float32");
 }
 
 TEST(ParameterChecks, NeedTheirBuffersAndAnIndexOfGroupsThatThereAre) {

@@ -89,6 +89,7 @@ inline Plan random_parameters(Random& random) {
   plan.scale = random.of(kScales);
   plan.parameters.tensor_scale = static_cast<TensorScale>(random.in(0, 2));
   plan.parameters.infinite_e8m0 = plan.scale == float8e8m0 && random.coin();
+  plan.parameters.reciprocal_scale = random.in(0, 3) == 0;
   add_zero_points(random, plan);
   add_arithmetic(random, plan);
   return plan;

@@ -153,6 +153,7 @@ inline float scale_by_definition(const Plan& plan, const Tensors& t, int64_t i) 
     scale = code == 255 ? std::numeric_limits<float>::infinity()
                         : std::ldexp(1.0F, static_cast<int>(code) - 127);
   }
+  if (p.reciprocal_scale) scale = 1.0F / scale;
   if (p.tensor_scale != TensorScale::none) {
     const float tensor_scale = float_of(code_at(Element::float32, t.tensor_scale, 0));
     scale = p.tensor_scale == TensorScale::multiply ? scale * tensor_scale : scale / tensor_scale;
