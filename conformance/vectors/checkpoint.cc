@@ -92,8 +92,12 @@ class Refusals {
         refuse(broken, "tensor_type", fmt::format("{}/{}", tensor.name, name(element)));
       }
       tensor = node_.tensors[i];
-      if (tensor.shape.empty()) tensor.shape = {1};
-      ++(i == 0 ? tensor.shape.front() : tensor.shape.back());
+      if (tensor.any_rows) {
+        tensor.shape = {};
+      } else {
+        if (tensor.shape.empty()) tensor.shape = {1};
+        ++(i == 0 ? tensor.shape.front() : tensor.shape.back());
+      }
       refuse(broken, "tensor_shape", tensor.name);
     }
   }

@@ -22,6 +22,8 @@ struct Stored {
   int64_t below = 0;               ///< of group indices: the number of groups; else 0
   std::optional<Element> as = {};  ///< the element whose codes are stored, where it is another
   std::vector<std::pair<size_t, uint64_t>> set = {};  ///< indices of elements, and their codes
+  /// Of codes: any rows are allowed, as no other tensor says how many there are.
+  bool any_rows = false;
 };
 
 /// A node of a scheme; the first tensor has the codes.

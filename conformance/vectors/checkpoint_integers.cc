@@ -38,6 +38,17 @@ CheckpointNode awq(Choices& c) {
           std::string(form)};
 }
 
+CheckpointNode bitnet(Choices& c) {
+  const Name linear_class = c.each<Name>({"bitlinear", "autobitlinear"});
+  const Element type = c.each({bfloat16, float16, float32});
+  CheckpointNode node{{{"weight", uint8, {c.in(8, 12), c.in(12, 18)}},
+                       {"weight_scale", type, c.any<Sizes>({{1}, {}})}},
+                      {{"linear_class", std::string(linear_class)}},
+                      "per_tensor"};
+  node.tensors[0].any_rows = true;
+  return node;
+}
+
 CheckpointNode bitsandbytes(Choices& c) {
   const Element stored = c.each({uint8, int8, bfloat16, float32});
   const Name form = c.each<Name>({"blocks", "short_block"});
@@ -185,8 +196,9 @@ CheckpointNode quark(Choices& c) {
 }  // namespace
 
 MakeNode integers_of(std::string_view scheme) {
-  constexpr std::array<std::pair<Name, MakeNode>, 9> kNodes{{
+  constexpr std::array<std::pair<Name, MakeNode>, 10> kNodes{{
       {"awq", awq},
+      {"bitnet", bitnet},
       {"bitsandbytes", bitsandbytes},
       {"bitsandbytes_absmax", bitsandbytes_absmax},
       {"bitsandbytes_int8", bitsandbytes_int8},

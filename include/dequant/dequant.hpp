@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dequant/awq.h"
+#include "dequant/bitnet.h"
 #include "dequant/bitsandbytes.h"
 #include "dequant/block.h"
 #include "dequant/codes.h"

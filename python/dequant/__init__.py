@@ -2,14 +2,15 @@
 
 Each dialect (a specification of dequantization) is a module whose functions have the argument names
 of the specification: onnx, microsoft, tensorflow, directml, webnn. So is each scheme of quantized
-checkpoints, by the producer's names: awq, bitsandbytes, compressed_tensors, fp8, gguf, gptoss,
-gptq, hqq, mlx, modelopt, mx, quanto, quark, torchao. Tensors are numpy arrays, objects that share
-their memory with numpy, and dequant.Packed.
+checkpoints, by the producer's names: awq, bitnet, bitsandbytes, compressed_tensors, fp8, gguf,
+gptoss, gptq, hqq, mlx, modelopt, mx, quanto, quark, torchao. Tensors are numpy arrays, objects that
+share their memory with numpy, and dequant.Packed.
 The module safetensors reads quantized checkpoints by the interface of the package of that name.
 """
 
 from . import (
     awq,
+    bitnet,
     bitsandbytes,
     bitsandbytes_absmax,
     bitsandbytes_int8,
@@ -47,7 +48,7 @@ dtypes = tuple(_BITS)
 
 __all__ = ["Channel", "ConvertReport", "Diff", "FinalizeReport", "Model", "ModelDiff", "Packed",
            "Plan", "Task", "TaskReport", "Tensor", "UnsupportedError", "Worst", "__version__",
-           "awq", "bitsandbytes", "bitsandbytes_absmax", "bitsandbytes_int8", "compressed_tensors",
-           "convert", "diff", "directml", "dtypes", "finalize", "fp8", "gguf", "gptoss", "gptq",
-           "hqq", "microsoft", "mlx", "modelopt", "mx", "onnx", "open", "plan", "quanto", "quark",
-           "run_task", "safetensors", "tensorflow", "torchao", "webnn"]
+           "awq", "bitnet", "bitsandbytes", "bitsandbytes_absmax", "bitsandbytes_int8",
+           "compressed_tensors", "convert", "diff", "directml", "dtypes", "finalize", "fp8", "gguf",
+           "gptoss", "gptq", "hqq", "microsoft", "mlx", "modelopt", "mx", "onnx", "open", "plan",
+           "quanto", "quark", "run_task", "safetensors", "tensorflow", "torchao", "webnn"]

@@ -9,6 +9,7 @@ namespace {
 /// In the order of their names.
 constexpr std::array kEntries{
     &kAwqScheme,
+    &kBitnetScheme,
     &kBitsandbytesScheme,
     &kBitsandbytesAbsmaxScheme,
     &kBitsandbytesInt8Scheme,

@@ -52,6 +52,7 @@ struct SchemeEntry {
 
 // One for each file of a scheme.
 extern const SchemeEntry kAwqScheme;
+extern const SchemeEntry kBitnetScheme;
 extern const SchemeEntry kBitsandbytesScheme;
 extern const SchemeEntry kBitsandbytesAbsmaxScheme;
 extern const SchemeEntry kBitsandbytesInt8Scheme;

@@ -145,5 +145,13 @@ def test_scales_of_schemes_have_a_type_which_numbers_lack(number):
         dequant.quanto.dequantize(np.int8([[1]]), number)
 
 
+def test_bitnet_divides_by_the_scale_unless_told_to_multiply():
+    weight, scale = np.uint8([[0b100100], [0b011010]]), np.float32([3])  # -1, 0, 1, ... in slabs
+    codes = np.float32([[-1], [1], [0], [1], [1], [0], [-1], [-1]])
+    np.testing.assert_array_equal(dequant.bitnet.dequantize(weight, scale), codes / scale)
+    y = dequant.bitnet.dequantize(weight, scale, linear_class="autobitlinear", dtype="float16")
+    np.testing.assert_array_equal(y, (codes * scale).astype(np.float16))
+
+
 def test_functions_are_pickled_by_name():
     assert pickle.loads(pickle.dumps(dequant.fp8.dequantize)) is dequant.fp8.dequantize

@@ -324,6 +324,11 @@ def quanto(t):
     return y.reshape(t.get("shape", y.shape))
 
 
+def bitnet(t):
+    q, s = slabs(t.raw("weight"), 2, None, high_first=False) - 1, t("weight_scale").reshape(())
+    return q.astype(F) * (s if t.get("linear_class") == "autobitlinear" else F(1) / s)
+
+
 def quark(t):
     q, s = t("weight"), t("weight_scale")
     zero = t("weight_zero_point") if t.has("weight_zero_point") else np.int64(0)
@@ -346,8 +351,8 @@ def torchao(t):
 
 
 SCHEMES = {f.__name__: f for f in (
-    awq, bitsandbytes, bitsandbytes_absmax, bitsandbytes_int8, compressed_tensors, fp8, gguf,
-    gptoss, gptq, hqq, mlx, modelopt, mx, quanto, quark, torchao)}
+    awq, bitnet, bitsandbytes, bitsandbytes_absmax, bitsandbytes_int8, compressed_tensors, fp8,
+    gguf, gptoss, gptq, hqq, mlx, modelopt, mx, quanto, quark, torchao)}
 
 
 def expected(case):

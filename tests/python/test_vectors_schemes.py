@@ -191,10 +191,17 @@ MISTAKES = [
         words, 32, bits, count)}, "gptq"),
     ("leaves AWQ's order", {"AWQ_ORDER": list(range(8))}, "awq quark"),
     ("takes slabs from the other end", {"slabs": lambda words, bits, rows, high_first: true[
-        "slabs"](words, bits, rows, not high_first)}, "hqq quanto"),
+        "slabs"](words, bits, rows, not high_first)}, "bitnet hqq quanto"),
     ("takes slabs for neighbours", {"slabs": lambda words, bits, rows, high_first: true[
         "slabs"](words, bits, 10**6, high_first).reshape(
-            -1, *words.shape).swapaxes(0, 1).reshape(-1, words.shape[1])[:rows]}, "hqq quanto"),
+            -1, *words.shape).swapaxes(0, 1).reshape(-1, words.shape[1])[:rows]},
+     "bitnet hqq quanto"),
+    ("multiplies by scales that divide", {"SCHEMES.bitnet": lambda t: (true["slabs"](
+        t.raw("weight"), 2, None, False) - 1).astype(F) * t("weight_scale").reshape(())},
+     "bitnet"),
+    ("divides by scales that multiply", {"SCHEMES.bitnet": lambda t: (true["slabs"](
+        t.raw("weight"), 2, None, False) - 1).astype(F) / t("weight_scale").reshape(())},
+     "bitnet"),
     ("does not add 1 to stored zero points", {"stored_zeros": lambda t, words, bits, unpack, count:
                                               unpack(words, bits, count)}, "gptq"),
     ("has zero points of 2^bits", {"stored_zeros": lambda t, words, bits, unpack, count:
