@@ -13,9 +13,10 @@
 namespace dequant::format::checkpoint {
 
 std::span<const Scheme* const> schemes() {
-  static constexpr std::array kSchemes{
-      &kAwq, &kBitsandbytes, &kCompressedTensors, &kFp8,    &kGptOss, &kGptq,
-      &kHqq, &kMlx,          &kModelOpt,          &kQuanto, &kQuark,  &kTorchao};
+  static constexpr std::array kSchemes{&kAwq,    &kBitnet,   &kBitsandbytes, &kCompressedTensors,
+                                       &kFp8,    &kGptOss,   &kGptq,         &kHqq,
+                                       &kMlx,    &kModelOpt, &kQuanto,       &kQuark,
+                                       &kTorchao};
   return kSchemes;
 }
 

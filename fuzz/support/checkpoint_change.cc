@@ -55,7 +55,7 @@ constexpr std::array<std::string_view, 40> kEnds{
 constexpr std::array<std::string_view, 6> kModules{"w", "v",      "m.w", "model.layers.0.w",
                                                    "",  "lm_head"};
 
-constexpr std::array<std::string_view, 48> kTexts{
+constexpr std::array<std::string_view, 51> kTexts{
     "",
     "fp8",
     "mxfp8",
@@ -65,6 +65,9 @@ constexpr std::array<std::string_view, 48> kTexts{
     "awq",
     "gemv",
     "mxfp4",
+    "bitnet",
+    "bitlinear",
+    "autobitlinear",
     "quanto",
     "qint2",
     "int8",

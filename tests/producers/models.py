@@ -13,6 +13,7 @@ SIZES = {"vocab_size": VOCABULARY, "hidden_size": 128, "num_hidden_layers": 2,
 #: Model -> the sizes of its configuration. Blocks of 128 fit every weight, groups of 32 as well.
 MODELS = {
     "llama": {"intermediate_size": 256},
+    "bitnet": {"intermediate_size": 256},
     "qwen2": {"intermediate_size": 256, "tie_word_embeddings": True},
     "qwen3_moe": {"intermediate_size": 256, "moe_intermediate_size": 128, "num_experts": 4,
                   "num_experts_per_tok": 2, "decoder_sparse_step": 1, "head_dim": 32},

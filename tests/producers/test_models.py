@@ -48,6 +48,8 @@ MORE = {
                                gptqmodel_model),
     ("llama", "gptqmodel-awq"): (
         gptqmodel(bits=4, group_size=32, method="awq", format="gemm"), tools.autoawq_model),
+    **{(kind, f"bitnet-{name}"): (tools.bitnet(name), tools.bitnet_model)
+       for kind in ("llama", "bitnet") for name in ("bitlinear", "autobitlinear")},
     ("gpt_oss", "mxfp4"): (tools.mxfp4, tools.transformers_mxfp4),
 }
 #: Biases, and an embedding that is also the head.

@@ -105,6 +105,41 @@ def transformers_mxfp4(folder, _):
     return loaded(folder, quantization_config=Mxfp4Config(dequantize=True))[0]
 
 
+# BitNet of transformers, whose quantizers are parts of training: absmean, as onebitllms has it.
+
+def bitnet(linear_class):
+    section = {"quant_method": "bitnet", "linear_class": linear_class,
+               "quantization_mode": "offline"}
+
+    def quantize(dense, folder):
+        from transformers.integrations import pack_weights
+        tensors = {}
+        for name, tensor in load_file(dense / "model.safetensors").items():
+            if tensor.ndim != 2 or any(word in name for word in ("lm_head", "embed_tokens")):
+                tensors[name] = tensor
+                continue
+            scale = 1 / tensor.abs().mean().clamp(min=1e-5)
+            tensors[name] = pack_weights((tensor * scale).round().clamp(-1, 1))
+            scale = scale if linear_class == "bitlinear" else 1 / scale
+            tensors[name + "_scale"] = scale.view(1)
+        write(folder, tensors, config_of(dense) | {"quantization_config": section})
+    return quantize
+
+
+def bitnet_model(folder, where):
+    from transformers.integrations.bitnet import AutoBitLinear, BitLinear, unpack_weights
+    torch.compiler.set_stance("force_eager")
+    tensors = load_file(folder / "model.safetensors")
+    for name, module in loaded(folder)[0].named_modules():
+        if isinstance(module, BitLinear):
+            codes = unpack_weights(module.weight, module.dtype)
+            tensors[name + ".weight"] = codes / tensors.pop(name + ".weight_scale")
+        elif isinstance(module, AutoBitLinear):
+            weight = module.weight.detach()
+            tensors[name + ".weight"] = weight * tensors.pop(name + ".weight_scale")
+    return plain(folder, tensors, where)
+
+
 # bitsandbytes, torchao, quanto.
 
 def bitsandbytes(**options):

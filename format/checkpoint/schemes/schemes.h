@@ -6,6 +6,7 @@
 namespace dequant::format::checkpoint {
 
 extern const Scheme kAwq;
+extern const Scheme kBitnet;
 extern const Scheme kBitsandbytes;
 extern const Scheme kCompressedTensors;
 extern const Scheme kFp8;
