@@ -162,8 +162,29 @@ TEST(RunCase, AttributesAndVersionsAreNumbers) {
                     ErrorCode::malformed, "1_0"));
   EXPECT_TRUE(verdict_is(run_first(case_with(R"("version": 13)", R"("version": "13")")),
                          Verdict::passed, ""));
-  EXPECT_TRUE(verdict_is(run_first(case_with(R"("version": 13)", R"("version": 9)")),
-                         Verdict::failed, "opset 9"));
+}
+
+TEST(RunCase, AnUnknownVersionIsNoRefusalOfTheNode) {
+  const auto error_expected = [](const std::string& dialect, const std::string& version) {
+    return R"({"format": "dequant-cases", "version": 1, "cases": [{"name": "valid", "dialect": ")" +
+           dialect + R"(", "version": )" + version +
+           R"(, "attributes": {"axis": 0}, "inputs": {
+             "x": {"type": "int8", "shape": [3], "bits": [255, 0, 2]},
+             "scale": {"type": "float32", "shape": [3], "bits": [1, 1, 1]}},
+             "expect": {"error": true}}]})";
+  };
+  for (const char* version : {"9", "29", "-1", "\"28.0\"", "\"99999999999999999999\""}) {
+    EXPECT_TRUE(
+        fails(run_first(error_expected("onnx", version)), ErrorCode::malformed, "onnx has 10 to"))
+        << version;
+  }
+  for (const char* version : {"0", "2", "99", "\"one\""}) {
+    EXPECT_TRUE(fails(run_first(error_expected("microsoft", version)), ErrorCode::malformed,
+                      "microsoft has only 1"))
+        << version;
+  }
+  EXPECT_TRUE(
+      verdict_is(run_first(error_expected("microsoft", "1")), Verdict::failed, "not refused"));
 }
 
 TEST(RunCase, TheExampleOfTheManualRuns) {
