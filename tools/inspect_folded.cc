@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "format/io/errors.h"
+#include "format/model/distinct_bytes.h"
 #include "format/model/fold_names.h"
 #include "format/model/plan_words.h"
 #include "tools/common.h"
@@ -63,6 +64,7 @@ class Kinds {
     sum.count += one.count;
     sum.elements += one.elements;
     sum.bytes += one.bytes;
+    sum.bytes_first += one.bytes_first;
     sum.float_bytes += one.float_bytes;
   }
 
@@ -100,7 +102,8 @@ FoldedTensors sum_of(const std::vector<FoldedTensors>& tensors) {
   return sum;
 }
 
-/// The sums of each scheme, in the order in which the file has the schemes.
+/// The sums of each scheme, in the order in which the file has the schemes. Bytes of a stored
+/// tensor count once, as in inspect() and in reports of conversions.
 std::vector<FoldedTensors> by_scheme(const std::vector<FoldedTensors>& tensors) {
   std::vector<FoldedTensors> out;
   for (const FoldedTensors& t : tensors) {
@@ -115,7 +118,7 @@ std::vector<FoldedTensors> by_scheme(const std::vector<FoldedTensors>& tensors) 
     }
     found->count += t.count;
     found->elements += t.elements;
-    found->bytes += t.bytes;
+    found->bytes += t.bytes_first;
     found->float_bytes += t.float_bytes;
   }
   return out;
@@ -183,8 +186,11 @@ Result<Structure> structure_of(format::ModelFile& file) {
   Kinds left;
   Kinds copied;
   Kinds dropped;
+  format::DistinctBytes distinct;
   DEQUANT_CHECK(file.visit({[&](const DenseTensor& tensor) {
-                              dense.add(tensor.name, kind_of(tensor));
+                              FoldedTensors kind = kind_of(tensor);
+                              kind.bytes_first = distinct.add(file, tensor);
+                              dense.add(tensor.name, std::move(kind));
                               return Status();
                             },
                             [&](const LeftTensor& tensor) {

@@ -20,7 +20,8 @@ struct FoldedTensors {
   std::string reason;  ///< why a tensor is dropped or stays quantized
   int64_t count = 0;
   int64_t elements = 0;
-  int64_t bytes = 0;  ///< of the stored tensors of all
+  int64_t bytes = 0;        ///< of the stored tensors of each
+  int64_t bytes_first = 0;  ///< of those stored tensors that no earlier tensor has
   int64_t float_bytes = 0;
 };
 

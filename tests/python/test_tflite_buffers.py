@@ -100,3 +100,20 @@ def test_all_codes_of_a_buffer_that_tensors_share_are_written(tmp_path):
         "0000-a.npy": (np.int8, (2, 4)), "0001-b.npy": (np.int8, (4, 2)),
         "0002-c.npy": (np.int16, (4,))}
     assert {a.tobytes() for a in made.values()} == {bytes(range(8))}
+
+
+def test_inspect_counted_shared_data_once_for_each_tensor(tmp_path):
+    """A buffer of 8 bytes, and a scale of 4 for each of its three tensors."""
+    in_first = {"shape": [8], "change": lambda t: setattr(t, "buffer", 1)}
+    source = write(tmp_path, model([
+        Tensor("a", "INT8", np.arange(8), [1.5], [0]),
+        Tensor("b", "INT8", None, [2.5], [0], **in_first),
+        Tensor("c", "INT8", None, [3.5], [0], **in_first)]))
+    output = tmp_path / "out.safetensors"
+    report = json.loads(dequant("convert", source, "-o", output, "--json").stdout)
+    every = json.loads(dequant("inspect", source, "--json", "--all").stdout)
+    folded = json.loads(dequant("inspect", source, "--json").stdout)
+    assert sorted(load_file(output)) == ["a", "b", "c"]
+    assert report["totals"]["quantized_bytes"] == every["totals"]["bytes"] == 20
+    assert [t["bytes"] for t in folded["totals"]] == [20]
+    assert ", 20 B now, " in dequant("inspect", source).stdout
