@@ -29,22 +29,18 @@ Result<OtherFiles> other_files(const Shards& shards) {
   fs::recursive_directory_iterator at(shards.folder(), e);
   for (; !e && at != fs::recursive_directory_iterator(); at.increment(e)) {
     const std::string name = at->path().filename().string();
-    std::error_code ignored;  // a dangling link is an error when it is copied
-    if (name.starts_with('.')) {
-      if (at->is_directory(ignored)) at.disable_recursion_pending();
-      continue;
-    }
     const std::string relative = fs::path(at->path()).lexically_relative(shards.folder()).string();
-    if (at->is_directory(ignored)) {
-      // The iterator does not follow links, which may lead out of the folder or in circles.
-      if (at->is_symlink(ignored)) files.left_out.push_back(relative);
-      continue;
-    }
+    std::error_code ignored;  // a dangling link is an error when it is copied
+    const bool is_hidden = name.starts_with('.');
+    const bool is_folder = at->is_directory(ignored);
+    // The iterator does not follow links, which may lead out of the folder or in circles.
+    if (is_folder && !is_hidden && !at->is_symlink(ignored)) continue;
+    if (is_folder) at.disable_recursion_pending();
     if (relative == kConfig) continue;
     const bool is_shard = std::any_of(shards.files().begin(), shards.files().end(),
                                       [&](const Shard& shard) { return shard.name == relative; });
     if (is_shard || relative == shards.index()) continue;
-    if (is_stale(name)) {
+    if (is_folder || is_hidden || is_stale(name)) {
       files.left_out.push_back(relative);
     } else {
       const auto bytes = at->file_size(ignored);

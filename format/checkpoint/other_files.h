@@ -15,13 +15,14 @@ struct OtherFile {
 
 struct OtherFiles {
   std::vector<OtherFile> copied;  ///< sorted
-  /// Files that a dense checkpoint must not have: other weights, and configurations of
-  /// quantization.
+  /// Files that a dense checkpoint must not have, other weights and configurations of quantization;
+  /// and, without what is in them, links to folders; and files and folders whose names begin with a
+  /// dot. Sorted.
   std::vector<std::string> left_out;
 };
 
-/// The files of the folder and the folders in it, but for those whose names begin with a dot. Fails
-/// with io, and with limit where there are more than 10,000.
+/// The files of the folder and the folders in it. Fails with io, and with limit where there are
+/// more than 10,000.
 Result<OtherFiles> other_files(const Shards& shards);
 
 /// Opens one of them. Fails with io, also for a link that leaves the folder, other than the links

@@ -292,8 +292,6 @@ def test_other_files_are_copied_but_for_weights_and_quantization(folder):
     (folder.path / "code" / "model.py").write_text("pass\n")
     (folder.path / "hf_quant_config.json").write_text("{}")
     (folder.path / "old.bin").write_text("x")
-    (folder.path / ".cache").mkdir()
-    (folder.path / ".cache" / "x").write_text("x")
     report = json.loads(folder.convert("--json").stdout)
     assert report["files_copied"] == ["code/model.py", "tokenizer.json"]
     assert report["files_left_out"] == ["hf_quant_config.json", "old.bin"]
@@ -301,6 +299,20 @@ def test_other_files_are_copied_but_for_weights_and_quantization(folder):
     assert (folder.out / "code" / "model.py").read_text() == "pass\n"
     assert sorted(os.listdir(folder.out)) == ["code", "config.json", "model.safetensors",
                                               "tokenizer.json"]
+
+
+def test_names_that_begin_with_a_dot_were_left_out_and_not_listed(folder):
+    folder.file(weight())
+    for name in (".gitattributes", ".cache/huggingface/x", "code/model.py", "code/.hidden",
+                 "code/.git/HEAD"):
+        (folder.path / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder.path / name).write_text("x")
+    report = json.loads(folder.convert("--json").stdout)
+    assert report["files_copied"] == ["code/model.py"]
+    assert report["files_left_out"] == [".cache", ".gitattributes", "code/.git", "code/.hidden"]
+    assert sorted(os.listdir(folder.out / "code")) == ["model.py"]
+    text = folder.convert("--force").stdout
+    assert "not copied: .cache, .gitattributes, code/.git, code/.hidden\n" in text
 
 
 def test_files_are_no_larger_than_asked_for(folder):
