@@ -97,6 +97,7 @@ class Writer : public dense::Job {
   }
 
   Status check_options() const {
+    if (is_folder()) DEQUANT_CHECK(dense::check_name_of_new(output_));
     if (own_.resume && !is_folder()) {
       return failure(ErrorCode::invalid_argument,
                      "resume is for folders: a file appears whole or not at all");

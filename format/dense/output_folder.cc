@@ -36,6 +36,18 @@ bool is_weight(std::string_view name) {
                      [&](std::string_view end) { return name.ends_with(end); });
 }
 
+Status check_name_of_new(const std::string& folder) {
+  struct stat s {};
+  if (::stat(folder.c_str(), &s) == 0 && S_ISDIR(s.st_mode)) return {};
+  for (const std::string_view end : {".safetensors", ".gguf", ".onnx", ".tflite"}) {
+    if (!folder.ends_with(end)) continue;
+    return failure(ErrorCode::invalid_argument,
+                   "{}: the output is a folder of safetensors files, and its name ends with {}",
+                   escaped(folder), end);
+  }
+  return {};
+}
+
 Error not_empty(const std::string& folder, std::string_view advice) {
   return {ErrorCode::io, fmt::format("{} exists and is not empty{}", escaped(folder), advice),
           ENOTEMPTY};

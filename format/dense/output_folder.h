@@ -91,4 +91,8 @@ Error not_empty(const std::string& folder, std::string_view advice = {});
 /// True for names of files with weights, or with the index of such files.
 bool is_weight(std::string_view name);
 
+/// Demands that a folder that is not there does not have the name of one file of a format that
+/// dequant reads: the caller takes it for that file. Fails with invalid_argument.
+Status check_name_of_new(const std::string& folder);
+
 }  // namespace dequant::format::dense

@@ -84,6 +84,7 @@ class Writer : public dense::Job {
 
  private:
   Status check_options() const {
+    if (to_folder()) DEQUANT_CHECK(dense::check_name_of_new(output_));
     if (own_.resume && target_ != Target::folder) {
       return failure(ErrorCode::invalid_argument,
                      "resume is for folders: a file appears whole or not at all");

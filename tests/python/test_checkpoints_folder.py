@@ -365,7 +365,28 @@ def test_files_may_be_those_of_the_input(folder):
     assert index["weight_map"] == {"a.weight": "x.safetensors", "b.weight": "y.safetensors"}
 
 
-@pytest.mark.parametrize("size", ["0", "5T", "-1", "", "5.5G", "99999999999G"])
+@pytest.mark.parametrize("options", [[], ["--dry-run"], ["--resume"], ["--task", "0"]])
+@pytest.mark.parametrize("ending", [".onnx", ".gguf", ".tflite", ".safetensors"])
+def test_the_name_of_a_file_was_that_of_a_folder(folder, ending, options):
+    folder.file(weight())
+    folder.out = folder.out.with_suffix(ending)
+    folder.refused(2, f"out{ending}", "the output is a folder of safetensors files", ending,
+                   options=options)
+    assert not folder.out.exists()
+
+
+def test_a_folder_that_is_there_may_have_any_name(folder):
+    folder.file(weight())
+    folder.out = folder.out.with_suffix(".onnx")
+    folder.out.mkdir()
+    folder.convert()
+
+
+NO_SIZES = ["-1", "", "b", "Ki", "5.5G", "5iB", "5GG", "5Gi i", "99999999999G",
+            "9223372036854775808"]
+
+
+@pytest.mark.parametrize("size", ["0", *NO_SIZES])
 def test_a_size_that_is_none_is_a_wrong_argument(folder, size):
     folder.file(weight())
     folder.refused(2, "max-shard-size", options=["--max-shard-size", size])

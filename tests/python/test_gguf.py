@@ -281,6 +281,15 @@ def test_a_folder_has_several_files_an_index_and_is_resumed(small, tmp_path):
     assert not (tmp_path / "dry").exists()
 
 
+@pytest.mark.parametrize("options", [[], ["--dry-run"]])
+@pytest.mark.parametrize("name", ["out.onnx", "out.tflite"])
+def test_the_name_of_a_file_that_is_not_written_was_that_of_a_folder(small, name, options,
+                                                                     tmp_path):
+    error = dequant("convert", small, "-o", tmp_path / name, *options, code=2).stderr
+    assert f"{name}: the output is a folder of safetensors files, and its name ends" in error
+    assert not (tmp_path / name).exists()
+
+
 def test_inspect_says_what_the_model_is(small):
     j = json.loads(dequant("inspect", small, "--json").stdout)
     assert (j["architecture"], j["file_type"], j["parameters"]) == ("llama", "Q8_0", 947)
