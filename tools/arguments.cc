@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "format/io/byte_size.h"
 #include "tools/memory.h"
 
 namespace dequant::tools {
@@ -66,11 +67,13 @@ Option Option::between(int low, int high) const {
 Option Option::positive() const { return option_->check(CLI::PositiveNumber), *this; }
 
 Option Option::size() const {
-  option_->transform(CLI::AsSizeValue(true));
-  const auto negative = [](const std::string& text) {
-    return text.starts_with('-') ? text + " is no number of bytes" : std::string();
+  const auto digits = [](std::string& text) {
+    const auto bytes = format::byte_size(text);
+    if (!bytes) return '"' + text + "\" is not " + format::kByteSizes;
+    text = std::to_string(*bytes);
+    return std::string();
   };
-  return option_->transform(CLI::Validator(negative, std::string())), *this;
+  return option_->transform(CLI::Validator(digits, std::string())), *this;
 }
 
 Option Option::excludes(Option other) const { return option_->excludes(other.option_), *this; }

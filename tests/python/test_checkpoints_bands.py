@@ -154,6 +154,17 @@ def test_a_band_of_32_rows_must_fit(folder):
     folder.refused(3, "w.qweight: 6400000 bytes, more than the 2097152", options=["--mem", "1"])
 
 
+@pytest.mark.parametrize(("inputs", "memory"), [(131_072, "1"), (131_072, "8Mi"),
+                                                (262_144, "16Mi")])
+def test_a_band_did_not_need_the_memory_that_the_manual_said(folder, inputs, memory):
+    """64 bytes for each input, of at least 8 MiB."""
+    for more, code in ((0, 0), (128, 3)):
+        config, entries = awq(inputs + more, 64, 128)
+        folder.config({"torch_dtype": "bfloat16", "quantization_config": config})
+        folder.file(entries)
+        folder.convert("--force", "--mem", memory, code=code)
+
+
 def test_what_a_band_reads_is_inspected_and_extracted_too(folder, tmp_path):
     config, entries = awq(4096, 2080, 64)
     folder.config({"torch_dtype": "float32", "quantization_config": config})

@@ -4,6 +4,7 @@ folder has besides tensors."""
 import json
 import math
 import os
+import shutil
 
 import numpy as np
 import pytest
@@ -390,6 +391,25 @@ NO_SIZES = ["-1", "", "b", "Ki", "5.5G", "5iB", "5GG", "5Gi i", "99999999999G",
 def test_a_size_that_is_none_is_a_wrong_argument(folder, size):
     folder.file(weight())
     folder.refused(2, "max-shard-size", options=["--max-shard-size", size])
+
+
+@pytest.mark.parametrize("option", ["--mem", "--task-size"])
+@pytest.mark.parametrize("size", NO_SIZES)
+def test_a_size_without_a_number_was_a_limit_of_memory(folder, option, size):
+    folder.file(weight())
+    error = dequant("plan", folder.path, "-o", folder.out, f"{option}={size}", code=2).stderr
+    assert option in error
+
+
+def test_files_of_the_output_had_sizes_of_their_own_spelling(folder):
+    """The sums below and above a tensor of 1024 bytes, by each unit."""
+    folder.file({name: ("I64", np.zeros(128, np.int64)) for name in "ab"})
+    for small, large in (("2047", "2048"), ("2k", "2Ki"), ("2KB", "2kib"), ("1K", "1m"),
+                         ("1KiB", "1Mi"), ("1k", "1GB"), ("1k", "1GiB"), ("1k", "1T")):
+        for size, several in ((small, True), (large, False)):
+            folder.convert("--max-shard-size", size)
+            assert (len(list(folder.out.glob("*.safetensors"))) > 1) == several, size
+            shutil.rmtree(folder.out)
 
 
 def test_a_folder_that_is_not_empty_is_not_written_to_without_force(folder):
