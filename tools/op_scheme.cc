@@ -34,12 +34,23 @@ struct SchemeOptions : OpOptions {
   std::string dtype = "float32";
 };
 
-/// "weight_scale" as an option: "--weight-scale"; "_data": "--data".
-std::string option_of(std::string_view name, const char* end = "") {
+/// The producer's name of a tensor or setting, without the '_' that some begin with: "_data".
+std::string spelled(std::string_view name, const char* end = "") {
   name.remove_prefix(std::min(name.find_first_not_of('_'), name.size()));
-  std::string text = fmt::format("--{}{}", name, end);
+  return fmt::format("--{}{}", name, end);
+}
+
+/// "weight_scale" as an option: "--weight-scale".
+std::string option_of(std::string_view name, const char* end = "") {
+  std::string text = spelled(name, end);
   std::replace(text.begin() + 2, text.end(), '_', '-');
   return text;
+}
+
+/// All names of the option: "--weight-scale,--weight_scale", and "--scale".
+std::string names_of(std::string_view name, const char* end = "") {
+  const bool one = spelled(name) == option_of(name);
+  return option_of(name, end) + (one ? "" : "," + spelled(name, end));
 }
 
 Result<std::vector<OpTensor>> open_all(const SchemeOptions& o) {
@@ -47,7 +58,7 @@ Result<std::vector<OpTensor>> open_all(const SchemeOptions& o) {
   std::vector<OpTensor> tensors;
   for (const TensorOptions& t : o.tensors) {
     if (t.file.empty()) continue;
-    const std::string type_option = option_of(t.name, "-type");
+    const std::string type_option = option_of(t.name, "_type");
     DEQUANT_TRY(const auto type, named_element(type_option.c_str(), t.type));
     DEQUANT_TRY(OpTensor tensor, open_tensor(std::string(t.name), option_of(t.name), t.file, type,
                                              type_option.c_str()));
@@ -91,18 +102,18 @@ void add_scheme(const Command& op, const Scheme& scheme, int& exit_code) {
                                       fmt::format("A tensor of {}", scheme.producers).c_str());
   for (const SchemeInput& input : scheme.inputs) {
     TensorOptions& t = o->tensors.emplace_back(TensorOptions{input.name, {}, {}});
-    const auto file = c.add_option(option_of(input.name).c_str(), t.file,
+    const auto file = c.add_option(names_of(input.name).c_str(), t.file,
                                    fmt::format(".npy: {}", input.what).c_str())
                           .type_name("FILE")
                           .check(not_empty);
     if (input.required) file.required();
-    c.add_option(option_of(input.name, "-type").c_str(), t.type, "Its type where numpy has none")
+    c.add_option(names_of(input.name, "_type").c_str(), t.type, "Its type where numpy has none")
         .type_name("TYPE")
         .check(not_empty);
   }
   for (const SchemeSetting& setting : scheme.settings) {
     Setting& s = o->settings.emplace_back(Setting{setting.name, {}});
-    c.add_option(option_of(setting.name).c_str(), s.value, std::string(setting.what).c_str())
+    c.add_option(names_of(setting.name).c_str(), s.value, std::string(setting.what).c_str())
         .type_name("VALUE")
         .check(not_empty);
   }
@@ -110,6 +121,7 @@ void add_scheme(const Command& op, const Scheme& scheme, int& exit_code) {
       .one_of({"float32", "float16", "bfloat16"})
       .capture_default_str();
   o->add_rest(c);
+  c.footer("");  // else it is that of `op`
   c.callback([o, &exit_code] {
     at_work_on(o->tensors.front().file);
     if (auto status = run(*o); !status) exit_code = report(status.error());

@@ -92,3 +92,23 @@ def test_what_is_wrong_names_the_scheme(tmp_path):
                      "[2, 3], has rank 2\n")
     assert "--weight-scale is required" in dequant(*fp8, cwd=tmp_path, code=2).stderr
     assert not (tmp_path / "y.npy").exists()
+
+
+def test_the_names_of_producers_were_no_options(tmp_path):
+    saved(tmp_path, w=np.arange(8, dtype=np.uint8).reshape(2, 4), s=np.ones((4, 1), np.float32),
+          z=np.zeros((4, 1), np.float32))
+    given = {"W_q": "w.npy", "scale": "s.npy", "zero": "z.npy", "bits": "4", "group_size": "4",
+             "shape": "4,4"}
+    floats = []
+    for mark in ("_", "-"):
+        options = [text for name, value in given.items()
+                   for text in (f"--{name.replace('_', mark)}", value)]
+        dequant("op", "hqq", *options, "-o", "y.npy", "-f", cwd=tmp_path)
+        floats.append(np.load(tmp_path / "y.npy").tobytes())
+    assert floats[0] == floats[1]
+
+
+def test_the_help_of_a_scheme_had_examples_of_other_dialects():
+    text = dequant("op", "gptq", "--help").stdout
+    assert "--g-idx" in text and "--g_idx" in text
+    assert "Examples" not in text and "tensorflow" not in text
