@@ -2,9 +2,10 @@
 
 Each dialect (a specification of dequantization) is a module whose functions have the argument names
 of the specification: onnx, microsoft, tensorflow, directml, webnn. So is each scheme of quantized
-checkpoints, by the producer's names: awq, bitnet, bitsandbytes, compressed_tensors, fp8, gguf,
-gptoss, gptq, hqq, mlx, modelopt, mx, quanto, quark, torchao. Tensors are numpy arrays, objects that
-share their memory with numpy, and dequant.Packed.
+checkpoints, by the producer's names: awq, bitnet, bitsandbytes, bitsandbytes_absmax,
+bitsandbytes_int8, compressed_tensors, fp8, gguf, gptoss, gptq, hqq, mlx, modelopt, mx, quanto,
+quark, torchao. Tensors are numpy arrays, objects that share their memory with numpy, and
+dequant.Packed.
 The module safetensors reads quantized checkpoints by the interface of the package of that name.
 """
 

@@ -82,6 +82,10 @@ class Tensor:
     none), and `opset` is the version of the scheme (1 if it has no versions). `granularity` may
     then also be "strided", for example for blocks on several axes.
 
+    The weight of an operator other than DequantizeLinear, such as MatMulNBits, has as `name` that
+    of the constant that convert() writes, and its `granularity` is "strided"; its `stored_dtype` is
+    that of the stored constant, such as "uint8" for bytes with codes of 4 bits.
+
     `codes`, `scale`, `zero_point`, `to_numpy()`, `to_device()` and np.asarray() read tensor data,
     at every access. They raise ValueError after the model is closed; the attributes above stay
     valid.

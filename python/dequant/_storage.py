@@ -42,8 +42,8 @@ class Place:
             from fsspec.core import url_to_fs
             from fsspec.implementations.local import LocalFileSystem
         except ImportError as error:
-            raise ImportError(f"{url}: URLs need the package fsspec: pip install dequant[fsspec], "
-                              "and the package of the protocol, such as s3fs") from error
+            raise ImportError(f"{url}: URLs need the package fsspec and that of the protocol, such "
+                              "as s3fs: pip install fsspec s3fs") from error
         self.url = url.rstrip("/")
         self.fs, path = (url_to_fs(url, **(options or {})) if is_url(url)
                          else (LocalFileSystem(), os.path.abspath(url)))

@@ -18,7 +18,7 @@ from typing import Any
 try:
     import ray
 except ImportError as error:
-    raise ImportError("dequant.ray needs the package ray: pip install 'dequant[ray]'",
+    raise ImportError("dequant.ray needs the package ray: pip install 'ray>=2.9'",
                       name="ray") from error
 
 from . import finalize, plan

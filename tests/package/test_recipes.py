@@ -46,7 +46,7 @@ def test_ray_without_the_package_ray():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr.endswith(
-        "ImportError: dequant.ray needs the package ray: pip install 'dequant[ray]'\n")
+        "ImportError: dequant.ray needs the package ray: pip install 'ray>=2.9'\n")
 
 
 def test_seconds_of_a_node_are_those_in_which_a_task_ran():

@@ -210,7 +210,7 @@ def test_without_fsspec_a_url_is_an_import_error(tmp_path):
                "except ImportError as error:\n    print(error)\n")
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, text=True,
                           capture_output=True, timeout=60, check=True)
-    assert "pip install dequant[fsspec]" in done.stdout
+    assert "pip install fsspec s3fs" in done.stdout
 
 
 def test_local_paths_do_not_import_fsspec(made, tmp_path):
