@@ -20,6 +20,10 @@ Result<Options> read_options(const FormatOptions& given) {
   } else if (clip != "needed") {
     return failure(ErrorCode::invalid_argument, "clip: none of needed, always, never");
   }
+  if (given.has("clip") && !options.strip_qdq) {
+    return failure(ErrorCode::invalid_argument,
+                   "clip {}: only strip-qdq takes out pairs that a Clip may replace", clip);
+  }
   return options;
 }
 

@@ -31,7 +31,8 @@ def convert(input: ModelSource, output: str | os.PathLike[str] | None = None, *,
     """Writes a float model: every DequantizeLinear of constants becomes a float initializer.
 
     A checkpoint (a folder, its index, or a .safetensors file) becomes a dense checkpoint, a TFLite
-    model a .safetensors file.
+    model a .safetensors file, and a GGUF file a GGUF file, a .safetensors file or a folder, as the
+    name of the output ends.
 
     input          the path of a model, the bytes of its file (any object with the buffer
                    protocol), or an onnx.ModelProto. Input and output may be URLs, but not of ONNX
@@ -45,10 +46,12 @@ def convert(input: ModelSource, output: str | os.PathLike[str] | None = None, *,
     strip_qdq      also removes QuantizeLinear and DequantizeLinear nodes from activations, inputs
                    and outputs
     clip           where a Clip node replaces a removed pair of QuantizeLinear and DequantizeLinear:
-                   "needed", "always" or "never"
+                   "needed", "always" or "never"; only with strip_qdq
     dtype          the type of the new constants: float32, float16 or bfloat16, rounded once from
                    the float32 product; a Cast node converts the constant to the original type for
-                   the nodes that read it; None: the output type of each DequantizeLinear
+                   the nodes that read it; None: the output type of each DequantizeLinear, of
+                   checkpoints that which config.json says the model computes in or else that of the
+                   scales, of other files float32
     external_data  stores float tensors of 1 KiB or more in a data file, for models of any size
     include        glob or globs: converts only nodes whose name, output or x matches one of them
     exclude        glob or globs: does not convert nodes whose name, output or x matches one of them
@@ -59,16 +62,19 @@ def convert(input: ModelSource, output: str | os.PathLike[str] | None = None, *,
     require_float  raises UnsupportedError and writes nothing if any part stays quantized
     checksum       compares external data with the checksums in the model; if False, a warning
                    reports that the checksums were not compared
-    names          of GGUF files: "hf" gives tensors the names and rows that transformers has
-    others         of checkpoints: tensors that are not quantized "keep" their type, or get the
-                   "same" type as the dequantized ones
-    max_shard_size of checkpoints: bytes of each file of the output at most, as a number or as text
-                   such as "5G"; None: 5G
+    names          of GGUF files: "hf" gives tensors the names and rows that transformers has, and
+                   an output folder a config.json; "gguf" leaves them as they are
+    others         of checkpoints, GGUF files and TFLite models: tensors that are not quantized
+                   "keep" their type, or get the "same" type as the dequantized ones
+    max_shard_size of checkpoints and GGUF files: bytes of each file of the output at most, as a
+                   number or as text such as "5G" or "512Mi"; None: 5G, of a .gguf output one file
     shards         of checkpoints: "as-input": the files of the output have the names and the
                    tensors of those of the input
     keep_unknown   of checkpoints: copies quantized tensors that no scheme explains, with a warning
-    resume         of checkpoints: continues an interrupted conversion after its last complete file
-    audit          of checkpoints: path of a file that gets a JSON line for each tensor
+    resume         of output folders: continues an interrupted conversion after its last complete
+                   file
+    audit          of checkpoints, GGUF files and TFLite models: path of a file that gets a JSON
+                   line for each tensor
     base_dir       of a model in memory: the folder of its external data; None: external data is
                    refused
     threads        None or 0: one for each processor

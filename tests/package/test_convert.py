@@ -138,6 +138,8 @@ def test_changed_inputs_and_places_of_clips(tmp_path):
     with pytest.raises(ValueError, match="needed, always, never"):
         dequant.convert(source, tmp_path / "out.onnx", overwrite=True, strip_qdq=True,
                         clip="sometimes")
+    with pytest.raises(ValueError, match="clip always: only strip-qdq"):  # it did nothing
+        dequant.convert(source, tmp_path / "out.onnx", overwrite=True, clip="always")
 
 
 def test_an_output_that_exists_is_replaced_only_on_demand(source, tmp_path):
