@@ -3,8 +3,8 @@
  *
  * Structs that the caller fills or gets filled start with struct_size. Set all of the struct to
  * zero, then struct_size to sizeof the struct, then the fields that you need. A struct smaller than
- * in this version of the library is refused; a larger one, of a newer header, is accepted if it has
- * at most 4096 bytes and all bytes that this version does not know are zero.
+ * in the first version of the library is refused; a larger one, of a newer header, is accepted if
+ * it has at most 4096 bytes and all bytes that this version does not know are zero.
  *
  * A function that can fail returns a dequant_code and takes a dequant_error, which may be NULL and
  * gets the reason as one sentence. No function prints, aborts or throws. A number that is no value
