@@ -49,6 +49,7 @@ def floats(folder, name="w.weight"):
 
 
 @pytest.mark.parametrize("section", [None, {"linear_class": "bitlinear"},
+                                     {"quantization_mode": "online"},
                                      {"linear_class": None, "quantization_mode": "offline",
                                       "modules_to_not_convert": ["lm_head"], "bits": 2}])
 @pytest.mark.parametrize("dtype", ["F32", "F16", "BF16"])
@@ -138,8 +139,8 @@ FLOATS = ("F32", CODES.astype(F))
 
 
 @pytest.mark.parametrize(("section", "more", "code", "words"), [
-    ({"quantization_mode": "online"}, {}, 4, ["quantization_mode \"online\" is not supported",
-                                              "round to ternary values while they compute"]),
+    ({"linear_class": "autobitlinear", "quantization_mode": "online"}, {}, 4,
+     ["quantization_mode \"online\" is not supported", "ternary values while they compute"]),
     ({"quantization_mode": "later"}, {}, 3, ["quantization_mode is \"later\", not one of offline"]),
     ({"linear_class": "linear"}, {}, 3, ["linear_class is \"linear\", not one of bitlinear"]),
     ({"linear_class": 1}, {}, 3, ["linear_class"]),

@@ -33,21 +33,20 @@ class Recogniser {
 
   Status run() {
     const Section section(groups_.config().quantization(), "quantization_config");
-    DEQUANT_TRY(const auto mode, one_of(section, "quantization_mode", {"offline", "online"}));
-    if (mode == "online") {
-      return failure(
-          ErrorCode::unsupported,
-          "quantization_config: quantization_mode \"online\" is not supported: the "
-          "weights are floats, which the layers round to ternary values while they "
-          "compute, and not without quantization_config, which dense models do not have");
-    }
     DEQUANT_TRY(linear_class_, one_of(section, "linear_class", {kDivides, "autobitlinear"}));
+    DEQUANT_TRY(const auto mode, one_of(section, "quantization_mode", {"offline", "online"}));
+    // Layers of bitlinear have no such mode.
+    if (mode == "online" && linear_class_ != kDivides) {
+      return failure(ErrorCode::unsupported,
+                     "quantization_config: quantization_mode \"online\" is not supported: weights "
+                     "are floats that layers round to ternary values while they compute, which "
+                     "layers of a dense model do not");
+    }
     DEQUANT_TRY(const auto norms, section.flag("use_rms_norm"));
     if (norms.value_or(false)) {
       groups_.warn(
-          "quantization_config: use_rms_norm: layers normalize their inputs; the dense weights "
-          "need "
-          "that too, and models without quantization_config do not do it");
+          "quantization_config: use_rms_norm: layers normalize their inputs, which the dense "
+          "weights need too, and layers of a dense model do not");
     }
     for (const Entry& entry : groups_.shards().entries()) {
       if (const auto module = module_of(entry.name(), ".weight_scale"))
