@@ -71,13 +71,13 @@ bool CheckpointFile::visit_metadata(
   return header.has_metadata();
 }
 
-StoredTensor CheckpointFile::stored_tensor(const Part& part, Shape shape) const {
+StoredTensor CheckpointFile::stored_tensor(const Part& part) const {
   std::optional<Location> location;
-  if (part.entry != nullptr && part.computed == nullptr) {
+  if (part.is_stored()) {
     const safetensors::Tensor& tensor = *part.entry->tensor;
     location = {shards_->file_of(*part.entry).name, tensor.offset, tensor.bytes};
   }
-  return {part.name(), {part.element, shape}, stored_bytes(part), location, part.identity(), &part};
+  return {part.name(), part.stored_type(), stored_bytes(part), location, part.identity(), &part};
 }
 
 DenseTensor CheckpointFile::dense_tensor(const Group& group) const {
@@ -86,9 +86,9 @@ DenseTensor CheckpointFile::dense_tensor(const Group& group) const {
   tensor.source = group.codes.entry->name();
   tensor.scheme = group.scheme;
   tensor.shape = group.shape;
-  tensor.stored = stored_tensor(group.codes, group.shape);
+  tensor.stored = stored_tensor(group.codes);
   const auto parameter = [&](const Part& part) {
-    return part ? std::optional(stored_tensor(part, part.shape())) : std::nullopt;
+    return part ? std::optional(stored_tensor(part)) : std::nullopt;
   };
   tensor.recipe = {group.plan,
                    group.axis,
@@ -121,7 +121,7 @@ DenseTensor CheckpointFile::copied_tensor(const Entry& entry) const {
   DenseTensor tensor;
   tensor.name = entry.name();
   tensor.shape = entry.shape();
-  tensor.stored = stored_tensor(*part, entry.shape());
+  tensor.stored = stored_tensor(*part);
   tensor.origin = part;
   return tensor;
 }

@@ -37,7 +37,7 @@ class CheckpointFile : public ModelFile {
  private:
   CheckpointFile(std::string path, std::unique_ptr<Shards> shards, Config config, Options own);
 
-  StoredTensor stored_tensor(const Part& part, Shape shape) const;
+  StoredTensor stored_tensor(const Part& part) const;
   DenseTensor dense_tensor(const Group& group) const;
   RestTensor rest_tensor(const Entry& entry, std::string_view dropped) const;
   DenseTensor copied_tensor(const Entry& entry) const;

@@ -83,8 +83,7 @@ Result<Group> Groups::group_of(std::string name, std::string_view scheme,
   const auto input = [&](std::optional<size_t> i, Element element) {
     if (!i) return Part{};
     const Part& part = parts[*i];
-    const bool as_stored = part.entry != nullptr && part.computed == nullptr;
-    return as_stored ? part_of(*part.entry, element) : part;
+    return part.is_stored() ? part_of(*part.entry, element) : part;
   };
   group.codes = input(dense->x, group.plan.input);
   group.scale = input(dense->scale, group.plan.scale);

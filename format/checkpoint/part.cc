@@ -44,6 +44,11 @@ const void* Part::identity() const {
   return entry == nullptr ? static_cast<const void*>(bytes.get()) : entry->tensor;
 }
 
+TensorType Part::stored_type() const {
+  const auto own = is_stored() ? entry->tensor->dtype->element : std::optional<Element>();
+  return own ? TensorType{*own, entry->shape()} : TensorType{element, Shape(&count, 1)};
+}
+
 Result<Part> part_of(const Entry& entry) {
   const auto element = entry.tensor->dtype->element;
   if (element) return part_of(entry, *element);

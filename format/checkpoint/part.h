@@ -25,10 +25,13 @@ struct Part {
   explicit operator bool() const { return entry != nullptr || bytes != nullptr; }
   /// The name of the stored tensor; empty: there is none.
   std::string_view name() const { return entry == nullptr ? std::string_view() : entry->name(); }
+  /// True where a file has the elements, in whatever type.
+  bool is_stored() const { return entry != nullptr && computed == nullptr; }
   /// The shape of the stored tensor, or one dimension; valid as long as the part.
-  Shape shape() const {
-    return entry == nullptr || computed != nullptr ? Shape(&count, 1) : entry->shape();
-  }
+  Shape shape() const { return is_stored() ? entry->shape() : Shape(&count, 1); }
+  /// The type and the shape that the file gives the stored tensor: 32-bit words of codes are int32.
+  /// Valid as long as the part.
+  TensorType stored_type() const;
   /// Equal for parts with the same elements.
   const void* identity() const;
 };

@@ -6,6 +6,24 @@
 #include "format/io/errors.h"
 
 namespace dequant::format {
+namespace {
+
+/// Opens a stored tensor whose bytes are handed out. Demands that its reader, which may see other
+/// elements in them, has as many bytes as its type.
+Result<std::unique_ptr<StoredReader>> open_whole(ModelFile& file, const StoredTensor& tensor,
+                                                 int64_t memory) {
+  DEQUANT_TRY(auto reader, file.open(tensor, memory));
+  DEQUANT_TRY(const int64_t bytes, packed_bytes(reader->element(), reader->count()));
+  DEQUANT_TRY(const int64_t count, element_count(tensor.type.shape));
+  DEQUANT_TRY(const int64_t needed, packed_bytes(tensor.type.element, count));
+  if (bytes == needed) return reader;
+  return failure(ErrorCode::malformed,
+                 "tensor {}: {} bytes are stored, and its {} elements of {} "
+                 "take {}",
+                 escaped(tensor.name), bytes, count, name(tensor.type.element), needed);
+}
+
+}  // namespace
 
 Result<AuditReport> ModelFile::check_audit(const std::string&, const Progress&) {
   return failure(ErrorCode::unsupported, "{}: {} have no audits", escaped(path_), format_.files);
@@ -42,7 +60,7 @@ Status stream(ModelFile& file, const DenseTensor& tensor, const StreamOptions& o
     return stream(tensor.recipe->plan, std::move(readers), options, sink);
   }
   constexpr int64_t kStep = int64_t{1} << 20;  // elements
-  DEQUANT_TRY(const auto reader, file.open(tensor.stored, options.memory));
+  DEQUANT_TRY(const auto reader, open_whole(file, tensor.stored, options.memory));
   while (reader->left() > 0) {
     DEQUANT_TRY(const auto part, reader->next(std::min(kStep, reader->left())));
     DEQUANT_CHECK(sink(part));
@@ -58,7 +76,7 @@ Status read(ModelFile& file, const DenseTensor& tensor, const StreamOptions& opt
 }
 
 Status read(ModelFile& file, const StoredTensor& tensor, std::span<std::byte> bytes) {
-  DEQUANT_TRY(const auto reader, file.open(tensor, StreamOptions().memory));
+  DEQUANT_TRY(const auto reader, open_whole(file, tensor, StreamOptions().memory));
   DEQUANT_CHECK(reader->read(reader->left(), bytes));
   return reader->finish();
 }

@@ -128,7 +128,9 @@ class Tensor:
 
     @property
     def codes(self) -> Packed:
-        """The stored codes, packed."""
+        """The stored codes, packed. Of a checkpoint the stored tensor, with the type and the shape
+        that the file gives it: 32-bit words of GPTQ are int32.
+        """
         return Packed(*self._file.codes(self._index))
 
     @property
@@ -143,7 +145,8 @@ class Tensor:
 
     @property
     def zero_point(self) -> np.ndarray[Any, Any] | Packed | None:
-        """The stored zero point, of a dtype of numpy or ml_dtypes; None if there is none.
+        """The stored zero point, of a dtype of numpy or ml_dtypes; None if there is none. Of a
+        checkpoint that packs zero points in words these words.
 
         A dequant.Packed if neither numpy nor ml_dtypes has a dtype for its elements.
         """
