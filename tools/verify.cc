@@ -34,25 +34,29 @@ struct Options {
   Resources resources;
 };
 
-/// The mistake, and what is not known of it.
-std::string mistake_text(const WrongTensor& t) {
-  const format::Explanation& e = *t.explanation;
-  std::string text(e.mistake.what);
-  if (e.unexplained > 0) text += fmt::format("; {} elements differ otherwise", e.unexplained);
-  if (e.looked_at.end - e.looked_at.begin < t.elements)
-    text += fmt::format(" (in elements {} to {})", e.looked_at.begin, e.looked_at.end - 1);
-  return text;
+/// Why no mistake is named, where the tensor was not searched, or not all of it.
+std::string search_text(const WrongTensor& t) {
+  const format::Explained& e = t.explained;
+  if (e.too_large)
+    return "not searched for known mistakes, as what is stored takes more than an eighth of --mem";
+  const bool all = e.looked_at.end - e.looked_at.begin == t.elements;
+  if (all || e.looked_at.end == 0) return "no known mistake explains it";
+  return fmt::format("no known mistake explains it (searched in elements {} to {})",
+                     e.looked_at.begin, e.looked_at.end - 1);
 }
 
 /// Why a tensor differs, as far as that is known.
 std::string explanation_text(const WrongTensor& t) {
-  if (t.explanation) return mistake_text(t);
+  if (const auto& e = t.explained.explanation) {
+    std::string text(e->mistake.what);
+    if (e->unexplained > 0) text += fmt::format("; {} elements differ otherwise", e->unexplained);
+    return text;
+  }
   if (!t.reason.empty()) return t.reason;
   if (!t.type.empty())
     return fmt::format("element {} of type {} is the first that differs", *t.first, t.type);
-  return fmt::format(
-      "no known mistake explains it; element {} is the first that differs: {}, not {}", *t.first,
-      t.found, t.right);
+  return fmt::format("{}; element {} is the first that differs: {}, not {}", search_text(t),
+                     *t.first, t.found, t.right);
 }
 
 void print_text(const Options& o, const Verification& v) {
@@ -86,7 +90,8 @@ void print_json(const Options& o, const Verification& v) {
   ordered_json j{{"quantized", o.quantized}, {"float", *o.floats}, {"good", v.good()}};
   j["wrong"] = ordered_json::array();
   for (const WrongTensor& t : v.wrong) {
-    const auto& e = t.explanation;
+    const auto& e = t.explained.explanation;
+    const dequant::Range& searched = t.explained.looked_at;
     const bool stored = !t.type.empty();
     const bool floats = t.first && !stored;
     j["wrong"].push_back(
@@ -100,7 +105,8 @@ void print_json(const Options& o, const Verification& v) {
          {"found", floats ? number(t.found) : ordered_json()},
          {"mistake", e ? ordered_json(e->mistake.key) : ordered_json()},
          {"unexplained", e ? ordered_json(e->unexplained) : ordered_json()},
-         {"looked_at", e ? ordered_json({e->looked_at.begin, e->looked_at.end}) : ordered_json()},
+         {"looked_at",
+          searched.end == 0 ? ordered_json() : ordered_json({searched.begin, searched.end})},
          {"explanation", explanation_text(t)}});
   }
   j["missing"] = v.missing;

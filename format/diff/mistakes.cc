@@ -45,6 +45,16 @@ constexpr std::array kMistakes{
     Mistake{kZeroSign, "zeros have the other sign"},
 };
 
+/// A mistake as a way to make floats: the right ones, those of a changed recipe, or right ones that
+/// are rounded to another type first.
+struct Candidate {
+  std::string_view key;
+  const RecipeData* recipe = nullptr;
+  std::optional<Element> through = {};
+
+  bool is_rounding() const { return key == kRoundedTwice || key == kScaleRounded; }
+};
+
 /// How many elements the floats of a mistake explain. Zeros of any sign are equal: products of
 /// negative scales and zero have a sign that hardly any program keeps.
 struct Score {
@@ -54,6 +64,9 @@ struct Score {
   int64_t differing = 0;
   int64_t unexplained = 0;  ///< differing elements that it does not give
 
+  double share_equal() const {
+    return counted == 0 ? 1 : static_cast<double>(equal) / static_cast<double>(counted);
+  }
   bool explains() const {
     return differing > 0 && is_most(given, counted) && is_most(differing - unexplained, differing);
   }
@@ -86,45 +99,67 @@ std::vector<float> widened(Element element, std::span<const std::byte> bytes) {
   return out;
 }
 
+/// Makes every mistake in a window of the tensor, and checks the one that gives most of it in all
+/// other windows.
 class Search {
  public:
-  /// `wrong` are the elements of that range. Where the shapes differ, all elements do.
-  Search(const RecipeData& right, Shape shape, bool same_shape, Range elements, Element element,
-         std::vector<float> wrong)
-      : right_(right),
-        shape_(shape),
-        same_shape_(same_shape),
-        elements_(elements),
-        element_(element),
-        wrong_(std::move(wrong)) {}
+  /// Where the shapes differ, all elements do.
+  Search(const RecipeData& right, Shape shape, bool same_shape, Element element)
+      : right_(right), shape_(shape), same_shape_(same_shape), element_(element) {}
 
-  Result<std::optional<Explanation>> run() {
-    DEQUANT_TRY(exact_, compute(right_, element_));
-    if (same_shape_ && only_zeros_differ()) return std::optional(explanation(kZeroSign, 1, 0));
-    if (shape_.size() >= 2) DEQUANT_CHECK(try_transposed());
-    if (same_shape_) {
-      consider(kRounded, exact_);
-      DEQUANT_CHECK(try_rounded_twice());
-      DEQUANT_CHECK(for_each_variant(right_, [this](std::string_view key, const RecipeData& data) {
-        return try_recipe(key, data);
-      }));
+  /// `wrong` are the elements of the window. `all`: the tensor has no others.
+  Status find(Range window, std::vector<float> wrong, bool all) {
+    DEQUANT_CHECK(enter(window, std::move(wrong)));
+    keep_recipe_ = !all;
+    if (same_shape_ && only_zeros_differ()) {
+      take({kZeroSign}, {});
+      return {};
     }
-    return std::move(best_);
+    if (shape_.size() >= 2 && all) try_transposed();
+    if (!same_shape_) return {};
+    consider({kRounded}, exact_);
+    DEQUANT_CHECK(try_rounded_twice());
+    return for_each_variant(right_, [this](std::string_view key, const RecipeData& data) {
+      return try_recipe({key, &data});
+    });
+  }
+
+  bool has_found() const { return best_.has_value(); }
+
+  /// Adds another window to what the mistake that was found must explain.
+  Status check(Range window, std::vector<float> wrong) {
+    DEQUANT_CHECK(enter(window, std::move(wrong)));
+    if (best_->key == kZeroSign) {
+      if (!only_zeros_differ()) best_.reset();
+      return {};
+    }
+    DEQUANT_TRY(const auto made, make(*best_));
+    add(made, best_->is_rounding(), score_);
+    return {};
+  }
+
+  /// The mistake, if it explains all windows.
+  std::optional<Explanation> explanation() const {
+    if (!best_ || (best_->key != kZeroSign && !score_.explains())) return {};
+    const auto found = std::find_if(kMistakes.begin(), kMistakes.end(),
+                                    [&](const Mistake& m) { return m.key == best_->key; });
+    return Explanation{*found, score_.share_equal(), score_.unexplained};
   }
 
  private:
-  Explanation explanation(std::string_view key, double equal, int64_t unexplained) const {
-    const auto found = std::find_if(kMistakes.begin(), kMistakes.end(),
-                                    [&](const Mistake& m) { return m.key == key; });
-    return {*found, equal, unexplained, elements_};
+  Status enter(Range window, std::vector<float> wrong) {
+    window_ = window;
+    wrong_ = std::move(wrong);
+    DEQUANT_TRY(exact_, compute(right_, element_));
+    return {};
   }
 
   bool only_zeros_differ() const {
     return std::equal(exact_.begin(), exact_.end(), wrong_.begin(), wrong_.end(), is_equal);
   }
 
-  Score score_of(const std::vector<float>& made, bool is_rounding) const {
-    Score score;
+  /// Adds the elements of the window.
+  void add(const std::vector<float>& made, bool is_rounding, Score& score) const {
     for (size_t i = 0; i < made.size(); ++i) {
       if (made[i] == 0 && wrong_[i] == 0 && exact_[i] == 0) continue;
       ++score.counted;
@@ -137,43 +172,58 @@ class Search {
       ++score.differing;
       score.unexplained += given ? 0 : 1;
     }
-    return score;
   }
 
-  Result<std::vector<float>> compute(RecipeData data, Element output) const {
-    data.plan.output = output;
-    DEQUANT_TRY(const auto y, data.compute(elements_));
+  Result<std::vector<float>> compute(const RecipeData& data, Element output) const {
+    DEQUANT_TRY(const auto y, data.compute(window_, output));
     return widened(output, y);
   }
 
-  void consider(std::string_view key, const std::vector<float>& made) {
-    const Score score = score_of(made, key == kRoundedTwice || key == kScaleRounded);
+  Result<std::vector<float>> make(const Candidate& candidate) const {
+    if (candidate.recipe != nullptr) return compute(*candidate.recipe, element_);
+    if (!candidate.through) return exact_;
+    DEQUANT_TRY(const auto wide, compute(right_, Element::float32));
+    const auto once = widened(*candidate.through, rounded(wide, *candidate.through));
+    return widened(element_, rounded(once, element_));
+  }
+
+  void consider(const Candidate& candidate, const std::vector<float>& made) {
+    Score score;
+    add(made, candidate.is_rounding(), score);
     if (!score.explains()) return;
-    const double equal = static_cast<double>(score.equal) / static_cast<double>(score.counted);
-    if (!best_ || best_->equal < equal) best_ = explanation(key, equal, score.unexplained);
+    if (!best_ || score_.share_equal() < score.share_equal()) take(candidate, score);
+  }
+
+  /// Its recipe is copied where other windows need it.
+  void take(Candidate candidate, const Score& score) {
+    best_recipe_.reset();
+    if (candidate.recipe != nullptr && keep_recipe_) {
+      best_recipe_ = *candidate.recipe;
+      candidate.recipe = &*best_recipe_;
+    }
+    best_ = candidate;
+    score_ = score;
   }
 
   /// A changed recipe that cannot be computed explains nothing.
-  Status try_recipe(std::string_view key, const RecipeData& data) {
-    if (const auto made = compute(data, element_)) consider(key, *made);
+  Status try_recipe(const Candidate& candidate) {
+    if (const auto made = make(candidate)) consider(candidate, *made);
     return {};
   }
 
   Status try_rounded_twice() {
-    DEQUANT_TRY(const auto wide, compute(right_, Element::float32));
     for (const Element through : {Element::bfloat16, Element::float16}) {
       if (through == element_) continue;
-      const auto twice = rounded(widened(through, rounded(wide, through)), element_);
-      consider(kRoundedTwice, widened(element_, twice));
+      const Candidate candidate{kRoundedTwice, nullptr, through};
+      DEQUANT_TRY(const auto made, make(candidate));
+      consider(candidate, made);
     }
     return {};
   }
 
-  Status try_transposed() {
+  void try_transposed() {
     const auto rows = static_cast<size_t>(shape_[shape_.size() - 2]);
     const auto columns = static_cast<size_t>(shape_.back());
-    DEQUANT_TRY(const int64_t count, element_count(shape_));
-    if (wrong_.size() != static_cast<size_t>(count)) return {};  // a part of the tensor
     std::vector<float> transposed(exact_.size());
     for (size_t matrix = 0; matrix < exact_.size(); matrix += rows * columns) {
       for (size_t r = 0; r < rows; ++r) {
@@ -181,46 +231,84 @@ class Search {
           transposed[matrix + c * rows + r] = exact_[matrix + r * columns + c];
       }
     }
-    consider(kTransposed, transposed);
-    return {};
+    consider({kTransposed}, transposed);
   }
 
   const RecipeData& right_;
   const Shape shape_;
   const bool same_shape_;
-  const Range elements_;
   const Element element_;
-  const std::vector<float> wrong_;
+  Range window_;
+  std::vector<float> wrong_;
   std::vector<float> exact_;
-  std::optional<Explanation> best_;
+  bool keep_recipe_ = false;
+  std::optional<Candidate> best_;
+  std::optional<RecipeData> best_recipe_;  ///< of best_, where it is kept
+  Score score_;                            ///< of best_
+};
+
+/// Reads the elements of a tensor from front to back, window by window.
+class Windows {
+ public:
+  Windows(ModelFile& file, const DenseTensor& tensor, int64_t memory)
+      : file_(file), tensor_(tensor), options_{.memory = memory} {}
+
+  /// Starts over.
+  Status open(int64_t most) {
+    DEQUANT_TRY(bands_, Bands::open(file_, tensor_, options_, most));
+    return {};
+  }
+  Status skip(int64_t elements) {
+    for (int64_t at = 0; at < elements; at += kMostElements)
+      DEQUANT_CHECK(bands_->next(kMostElements));
+    return {};
+  }
+  Result<std::vector<float>> next(int64_t elements) {
+    DEQUANT_TRY(const auto bytes, bands_->next(elements));
+    return widened(tensor_.type().element, bytes);
+  }
+
+ private:
+  ModelFile& file_;
+  const DenseTensor& tensor_;
+  const StreamOptions options_;
+  std::unique_ptr<Bands> bands_;
 };
 
 }  // namespace
 
 std::span<const Mistake> mistakes() { return kMistakes; }
 
-Result<std::optional<Explanation>> explain(ModelFile& a, const DenseTensor& right, ModelFile& b,
-                                           const DenseTensor& wrong, int64_t first,
-                                           int64_t memory) {
-  if (!right.recipe || right.stored_bytes() > memory) return std::optional<Explanation>();
+Result<Explained> explain(ModelFile& a, const DenseTensor& right, ModelFile& b,
+                          const DenseTensor& wrong, int64_t first, int64_t memory) {
+  Explained out;
+  if (!right.recipe) return out;
   DEQUANT_TRY(const int64_t count, element_count(right.shape));
   DEQUANT_TRY(const int64_t of_wrong, element_count(wrong.shape));
-  if (count == 0 || of_wrong != count) return std::optional<Explanation>();
+  if (count == 0 || of_wrong != count) return out;
+  out.too_large = right.stored_bytes() > memory;
+  if (out.too_large) return out;
   const bool all = count <= 4 * kMostElements;
   const int64_t begin = all ? 0 : first / kMostElements * kMostElements;
-  const Range looked_at{begin, all ? count : std::min(count, begin + kMostElements)};
-  const int64_t size = looked_at.end - looked_at.begin;
+  out.looked_at = {begin, all ? count : std::min(count, begin + kMostElements)};
+  const int64_t size = out.looked_at.end - begin;
   DEQUANT_TRY(const RecipeData data, RecipeData::read(a, right, memory));
-  const StreamOptions options{.memory = memory};
-  DEQUANT_TRY(const auto bands, Bands::open(b, wrong, options, all ? size : kMostElements));
-  for (int64_t at = 0; at < looked_at.begin; at += kMostElements)
-    DEQUANT_CHECK(bands->next(kMostElements));
-  DEQUANT_TRY(const auto bytes, bands->next(size));
-  const Element element = wrong.type().element;
+  Windows windows(b, wrong, memory);
+  DEQUANT_CHECK(windows.open(all ? size : kMostElements));
+  DEQUANT_CHECK(windows.skip(begin));
   const bool same_shape =
       std::equal(right.shape.begin(), right.shape.end(), wrong.shape.begin(), wrong.shape.end());
-  Search search(data, right.shape, same_shape, looked_at, element, widened(element, bytes));
-  return search.run();
+  Search search(data, right.shape, same_shape, wrong.type().element);
+  DEQUANT_TRY(auto floats, windows.next(size));
+  DEQUANT_CHECK(search.find(out.looked_at, std::move(floats), all));
+  if (!all && search.has_found()) DEQUANT_CHECK(windows.open(kMostElements));
+  for (int64_t at = 0; at < count && !all && search.has_found(); at += kMostElements) {
+    const Range window{at, std::min(count, at + kMostElements)};
+    DEQUANT_TRY(auto others, windows.next(window.end - at));
+    if (at != begin) DEQUANT_CHECK(search.check(window, std::move(others)));
+  }
+  out.explanation = search.explanation();
+  return out;
 }
 
 }  // namespace dequant::format

@@ -24,17 +24,23 @@ struct Explanation {
   Mistake mistake;
   double equal = 0;         ///< the share of the elements that the mistake gives to the bit
   int64_t unexplained = 0;  ///< elements that differ, and that the mistake does not give
-  Range looked_at = {};     ///< the elements from which the mistake is known
+};
+
+/// What explain() returns.
+struct Explained {
+  std::optional<Explanation> explanation = {};  ///< none: no mistake explains all of the tensor
+  Range looked_at = {};    ///< the elements in which every mistake was made; empty: none was
+  bool too_large = false;  ///< none was made, as the stored tensors need more memory than there is
 };
 
 /// Finds the mistake by which `right`, a tensor with a recipe, became the floats `wrong`: makes
 /// every mistake and compares. Looks at all of up to 2^24 elements; of longer tensors at 2^22
-/// elements that begin at or before `first`, the first element that differs. A mistake explains a
-/// tensor if it gives 99.9 % of the elements that differ, and of all that are not zero, to within
-/// two units in the last place, or to the bit if it is a mistake of roundings. Returns nothing
-/// where none does, or where the stored tensors need more than `memory` bytes. Fails as
-/// ModelFile::open() does.
-Result<std::optional<Explanation>> explain(ModelFile& a, const DenseTensor& right, ModelFile& b,
-                                           const DenseTensor& wrong, int64_t first, int64_t memory);
+/// elements that begin at or before `first`, the first element that differs, and then makes the
+/// mistake that gives most of these in all of the tensor. A mistake explains a tensor if it gives
+/// 99.9 % of the elements that differ, and of all that are not zero, to within two units in the
+/// last place, or to the bit if it is a mistake of roundings. Makes none where the stored tensors
+/// need more than `memory` bytes. Fails as ModelFile::open() does.
+Result<Explained> explain(ModelFile& a, const DenseTensor& right, ModelFile& b,
+                          const DenseTensor& wrong, int64_t first, int64_t memory);
 
 }  // namespace dequant::format

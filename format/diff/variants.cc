@@ -158,8 +158,10 @@ Result<RecipeData> RecipeData::read(ModelFile& file, const DenseTensor& tensor, 
   return data;
 }
 
-Result<std::vector<std::byte>> RecipeData::compute(Range elements) const {
-  DEQUANT_TRY(const int64_t size, packed_bytes(plan.output, elements.end - elements.begin));
+Result<std::vector<std::byte>> RecipeData::compute(Range elements, Element output) const {
+  Plan typed = plan;
+  typed.output = output;
+  DEQUANT_TRY(const int64_t size, packed_bytes(output, elements.end - elements.begin));
   std::vector<std::byte> y(static_cast<size_t>(size));
   const Slices slices = slices_of(plan, elements);
   const auto part = [](const std::vector<std::byte>& all, Range bytes) {
@@ -174,7 +176,7 @@ Result<std::vector<std::byte>> RecipeData::compute(Range elements) const {
       .tensor_scale = tensor_scale,
       .group_index = part(group_index, bytes_of(Element::int32, slices.group_index)),
       .codebook = codebook};
-  DEQUANT_CHECK(run_range(plan, elements, buffers));
+  DEQUANT_CHECK(run_range(typed, elements, buffers));
   return y;
 }
 

@@ -23,8 +23,8 @@ struct RecipeData {
   /// Reads the stored tensors. Fails with limit where they need more than `memory` bytes.
   static Result<RecipeData> read(ModelFile& file, const DenseTensor& tensor, int64_t memory);
 
-  /// The results of these elements, packed. Fails as run_range() does.
-  Result<std::vector<std::byte>> compute(Range elements) const;
+  /// The results of these elements in a float type, packed. Fails as run_range() does.
+  Result<std::vector<std::byte>> compute(Range elements, Element output) const;
 
   /// Every stored scale as float32, the tensor scale applied.
   std::vector<float> scales() const;

@@ -100,7 +100,7 @@ class Verifier {
       DEQUANT_CHECK(count_differing(a, b, found));
       if (found.different == 0) return {};
     }
-    DEQUANT_TRY(found.explanation,
+    DEQUANT_TRY(found.explained,
                 explain(a_, a, b_, b, found.first.value_or(0), options_.stream.memory / 8));
     out_.wrong.push_back(std::move(found));
     return {};

@@ -20,7 +20,7 @@ struct WrongTensor {
   std::optional<int64_t> first = {};  ///< the row-major index of the first element that differs
   float right = 0;                    ///< of floats: what that element should be
   float found = 0;                    ///< of floats: what it is
-  std::optional<Explanation> explanation = {};
+  Explained explained = {};
 };
 
 /// What verify() returns.

@@ -177,7 +177,58 @@ def test_a_difference_behind_the_first_elements_was_called_roundings(tmp_path):
         first = 2100 * columns + int(np.flatnonzero(codes[2100] != 0)[0])
         assert (wrong["first_different"], wrong["mistake"]) == (first, mistake)
     assert wrong["looked_at"] == [2 << 22, 3 << 22]
-    assert wrong["explanation"].endswith("(in elements 8388608 to 12582911)")
+    assert wrong["explanation"] == "the scale was not applied"
+
+
+@pytest.mark.parametrize("rest", [4, np.nan])
+def test_a_mistake_spoke_for_elements_that_were_not_searched(tmp_path, rest):
+    """One bit that differs among the elements that are searched is a rounding, and all else is
+    none."""
+    codes = np.random.default_rng(2).integers(1, 120, (4200, 4096)).astype(np.uint8)
+    quantized = safetensors(tmp_path / "q.safetensors", {
+        "w.weight": ("F8_E4M3", codes), "w.weight_scale": ("F32", np.float32([[0.5]]))})
+    values = e4m3(codes) * np.float32(0.5)
+    right = bfloat16(values)
+    right[0, 5] ^= 1
+    for rows in (2100, 4199):
+        wrong_rows = values[rows:] * np.float32(rest)
+        array = right.copy()
+        array[rows:] = np.where(np.isnan(wrong_rows), 0x7FC0, bfloat16(wrong_rows))
+        floats = safetensors(tmp_path / "f.safetensors", {"w.weight": ("BF16", array)})
+        [wrong] = json.loads(dequant("verify", quantized, floats, "--json",
+                                     code=1).stdout)["wrong"]
+        assert (wrong["mistake"], wrong["unexplained"]) == (None, None)
+        assert wrong["different"] == 1 + array[rows:].size
+        assert wrong["looked_at"] == [0, 1 << 22]
+        assert wrong["explanation"].startswith(
+            "no known mistake explains it (searched in elements 0 to 4194303); element 5 is the ")
+
+
+def test_a_mistake_is_checked_in_all_of_a_long_tensor(tmp_path):
+    codes = np.random.default_rng(3).integers(1, 120, (4200, 4096)).astype(np.uint8)
+    quantized = safetensors(tmp_path / "q.safetensors", {
+        "w.weight": ("F8_E4M3", codes), "w.weight_scale": ("F32", np.float32([[3]]))})
+    values = e4m3(codes)
+    values[4199, :9] = 77.5
+    floats = safetensors(tmp_path / "f.safetensors", {"w.weight": ("BF16", bfloat16(values))})
+    [wrong] = json.loads(dequant("verify", quantized, floats, "--json", code=1).stdout)["wrong"]
+    assert (wrong["mistake"], wrong["unexplained"]) == ("scale_not_applied", 9)
+    assert wrong["explanation"] == "the scale was not applied; 9 elements differ otherwise"
+
+
+def test_a_tensor_that_was_not_searched_had_no_known_mistake(tmp_path):
+    codes = np.random.default_rng(4).integers(1, 120, (1100, 1024)).astype(np.uint8)
+    quantized = safetensors(tmp_path / "q.safetensors", {
+        "w.weight": ("F8_E4M3", codes), "w.weight_scale": ("F32", np.float32([[3]]))})
+    floats = safetensors(tmp_path / "f.safetensors", {"w.weight": ("BF16", bfloat16(e4m3(codes)))})
+    for mem, mistake, looked_at, words in (
+            ("64Mi", "scale_not_applied", [0, codes.size], "the scale was not applied"),
+            ("8Mi", None, None, "not searched for known mistakes, as what is stored takes more "
+                                "than an eighth of --mem; element 0 is the first that differs: ")):
+        [wrong] = json.loads(dequant("verify", quantized, floats, "--json", "--mem", mem,
+                                     code=1).stdout)["wrong"]
+        assert (wrong["mistake"], wrong["looked_at"]) == (mistake, looked_at)
+        assert wrong["explanation"].startswith(words)
 
 
 def test_missing_and_unexpected_tensors_are_named(weight):
