@@ -36,7 +36,7 @@ std::string facts(const format::TensorInfo& n) {
   out += fact("Elements", grouped(element_count(n.plan)));
   out += fact("As float", fmt::format("{} ({})", human_bytes(n.float_bytes), name(n.plan.output)));
   if (!n.plan.parameters.x_blocks) {
-    out += fact("Scales", fmt::format("{} {}, {}", grouped(scale_count(n.plan)), name(n.plan.scale),
+    out += fact("Scales", fmt::format("{} {}, {}", grouped(n.scale.count()), name(n.plan.scale),
                                       shape_text(n.scale_shape)));
   }
   const format::Extent& second = n.tensor_scale.extent;
@@ -133,7 +133,7 @@ std::string odd_scales(const format::TensorInfo& n) {
 
 /// Why the page does not say which scales have no value but 0; empty where it does.
 std::string not_told_apart(const format::TensorInfo& n) {
-  const int64_t count = scale_count(n.plan);
+  const int64_t count = n.scale.count();
   constexpr const char* kSentence = "<p>{}: their values are not told apart.</p>\n";
   if (count > format::Profiler::kMostGroups)
     return fmt::format(kSentence,
@@ -145,7 +145,7 @@ std::string not_told_apart(const format::TensorInfo& n) {
 }
 
 std::string groups(const format::TensorInfo& n) {
-  if (scale_count(n.plan) < 2) return not_told_apart(n);
+  if (n.scale.count() < 2) return not_told_apart(n);
   std::string out;
   if (!n.scale.least.empty()) {
     out = "<div class='groups'>" + group_table(n, "Least scales", n.scale.least) +

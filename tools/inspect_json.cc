@@ -63,7 +63,7 @@ ordered_json tensor_json(const TensorInfo& n, const Words& words) {
   j["granularity_text"] = format::granularity_text(n.plan, n.axis, n.shape);
   j["axis"] = n.axis ? ordered_json(*n.axis) : ordered_json();
   j["block_size"] = format::block_size(n.plan);
-  j["scale_count"] = scale_count(n.plan);
+  j["scale_count"] = n.scale.count();
   j["scale"] = range_json(n.scale.extent);
   j["tensor_scale"] = range_json(n.tensor_scale.extent);
   j["zero_point"] = range_json(n.zero_point);

@@ -130,7 +130,15 @@ int64_t saturated(const format::TensorInfo& n) {
   int64_t count = 0;
   if (c.least == c.lowest) count += not_zero(c.lowest, c.at_least);
   if (c.greatest == c.highest) count += not_zero(c.highest, c.at_greatest);
-  return 100 * (count - 2 * scale_count(n.plan)) >= c.elements ? count : 0;
+  return 100 * (count - 2 * n.scale.count()) >= c.elements ? count : 0;
+}
+
+/// What has a scale of its own. Blocks of a tensor whose rows have whole ones lie like channels.
+std::string_view scale_holders(const format::TensorInfo& n) {
+  if (n.plan.granularity == Granularity::blocked) return "blocks";
+  if (n.plan.granularity == Granularity::strided) return "groups";
+  return n.axis || format::granularity_text(n.plan, n.axis, n.shape) == "per row" ? "channels"
+                                                                                  : "groups";
 }
 
 }  // namespace
@@ -159,12 +167,8 @@ std::vector<std::string> remarks(const format::TensorInfo& n) {
   add_scales(n.scale, "");
   add_scales(n.tensor_scale, " of the tensor");
   if (n.profile.silent != 0) {
-    const auto granularity = n.plan.granularity;
     out.push_back(fmt::format("all values 0 in {} of {} {}", grouped(n.profile.silent),
-                              grouped(n.profile.groups),
-                              granularity == Granularity::blocked   ? "blocks"
-                              : granularity == Granularity::strided ? "groups"
-                                                                    : "channels"));
+                              grouped(n.profile.groups), scale_holders(n)));
   } else if (values.extent.numbers > 1 && values.extent.nans == 0 &&
              values.extent.least == values.extent.greatest) {
     out.push_back(fmt::format("every value is {}", brief(values.extent.least)));
@@ -187,7 +191,7 @@ std::vector<Cell> cells(const format::TensorInfo& n, const format::Words& words)
   const std::string scales =
       n.plan.parameters.x_blocks
           ? "in the blocks"
-          : fmt::format("{} {}", grouped(scale_count(n.plan)), name(n.plan.scale));
+          : fmt::format("{} {}", grouped(n.scale.count()), name(n.plan.scale));
   return {
       words_cell(fmt::format("{} → {}", format::codes_text(n.plan), name(n.plan.output)),
                  scheme_text(n, words)),

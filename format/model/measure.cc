@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "format/io/numbers.h"
+#include "format/model/used_scales.h"
 #include "format/model/zero_points.h"
 
 namespace dequant::format {
@@ -24,7 +25,8 @@ void for_each_listed(ScaleProfile& scale, Visit visit) {
 /// with codes that only fill up a byte.
 class ZeroPointOrder {
  public:
-  explicit ZeroPointOrder(const Plan& plan) {
+  explicit ZeroPointOrder(const Plan& plan)
+      : used_(plan, &Dimension::zero_point, &GroupIndex::zero_point) {
     const auto add = [&](int64_t count, int64_t scale, int64_t zero_point) {
       is_that_of_scales_ = is_that_of_scales_ && scale == zero_point;
       if (zero_point > 0) steps_.push_back({count, scale, zero_point});
@@ -39,6 +41,7 @@ class ZeroPointOrder {
 
   /// The index of the scale that belongs to a zero point; nothing where no element has it.
   std::optional<int64_t> scale_of(int64_t zero_point) const {
+    if (!used_.contains(zero_point)) return {};
     if (is_that_of_scales_) return zero_point;
     int64_t scale = 0;
     for (const Step& step : steps_) {
@@ -57,6 +60,7 @@ class ZeroPointOrder {
     int64_t zero_point;
   };
 
+  const UsedScales used_;
   std::vector<Step> steps_;  ///< the longest stride of zero points first
   bool is_that_of_scales_ = true;
 };
@@ -85,11 +89,18 @@ CodeRows code_rows(const Plan& plan) {
 Result<Measured> Measurer::measure(const DenseTensor& tensor, bool all) {
   const Recipe& recipe = *tensor.recipe;
   Measured found;
-  if (recipe.scale)
-    DEQUANT_CHECK(read(*recipe.scale, [&](double scale) { found.scale.add(scale, all); }));
+  if (recipe.scale) {
+    const UsedScales used(recipe.plan, &Dimension::scale, &GroupIndex::scale);
+    int64_t index = 0;
+    DEQUANT_CHECK(read(*recipe.scale, [&](double scale) {
+      if (used.contains(index)) found.scale.add(scale, index, all);
+      ++index;
+    }));
+  }
   if (recipe.tensor_scale) {
-    DEQUANT_CHECK(
-        read(*recipe.tensor_scale, [&](double scale) { found.tensor_scale.add(scale, all); }));
+    int64_t index = 0;
+    DEQUANT_CHECK(read(*recipe.tensor_scale,
+                       [&](double scale) { found.tensor_scale.add(scale, index++, all); }));
   }
   for_each_listed(found.scale, [&](Group& g) { g.zero_point = recipe.plan.implicit_zero_point; });
   if (recipe.zero_point) DEQUANT_CHECK(read_zero_points(recipe.plan, *recipe.zero_point, found));

@@ -22,8 +22,7 @@ void keep(std::vector<Group>& groups, const Group& group, Before before) {
 
 }  // namespace
 
-void ScaleProfile::add(double scale, bool all) {
-  const int64_t index = extent.numbers + extent.nans;
+void ScaleProfile::add(double scale, int64_t index, bool all) {
   extent.add(scale);
   zeros += scale == 0 ? 1 : 0;
   negatives += scale < 0 ? 1 : 0;

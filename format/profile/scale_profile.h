@@ -24,8 +24,11 @@ class ScaleProfile {
   /// Entries at most in each of the lists below.
   static constexpr size_t kListed = 5;
 
-  /// Adds the next scale. With `all` false only the extent and the counts are computed.
-  void add(double scale, bool all = true);
+  /// Adds the next scale, by its index in the stored tensor. With `all` false only the extent and
+  /// the counts are computed.
+  void add(double scale, int64_t index, bool all = true);
+
+  int64_t count() const { return extent.numbers + extent.nans; }
 
   Extent extent;
   int64_t zeros = 0;

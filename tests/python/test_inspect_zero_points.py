@@ -81,3 +81,22 @@ def test_packed_zero_points_were_none_or_lacked_a_carry(shared, tmp_path, name):
         assert rows
         for (row, column), zero in rows:
             assert zeros[row, column] == zero
+
+
+def test_entries_that_fill_up_words_counted_as_scales(shared, tmp_path):
+    """AWQ's layout GEMV has rows of scales and zero points for more groups than there are."""
+    folder = shared / "checkpoints" / "refuse_awq_gemv_g128"
+    base = "model.layers.0.self_attn.q_proj"
+    stored = {k: array.reshape(shape) for k, (_, shape, array) in
+              tensors(next(folder.glob("model*.safetensors"))).items()}
+    scales = stored[f"{base}.scales"].view(np.float16)
+    assert (scales[:, 2:] == 0).all() and (scales[:, :2] > 0).all()
+    zeros = bits_of(stored[f"{base}.qzeros"], 4)[:, :2]
+    page = tmp_path / "page.html"
+    dequant("inspect", folder, "--html", page)
+    assert "scales 0" not in page.read_text(encoding="utf-8")
+    report = json.loads(dequant("inspect", folder, "--all", "--json").stdout)["tensors"]
+    [found] = [t for t in report if t["name"] == f"{base}.weight"]
+    assert found["scale_count"] == scales[:, :2].size
+    assert found["scale"] == {"min": scales[:, :2].min(), "max": scales[:, :2].max(), "nan": 0}
+    assert found["zero_point"] == {"min": zeros.min(), "max": zeros.max(), "nan": 0}

@@ -139,8 +139,10 @@ TEST(ProfileTest, NoScaleOfAnEmptyTensorIsSilent) {
 
 TEST(ScaleProfileTest, CountsScalesThatAreNoNumbers) {
   ScaleProfile scales;
-  for (const double scale : {1.0, std::nan(""), HUGE_VAL, -HUGE_VAL, 2.0}) scales.add(scale);
-  for (int i = 0; i < 9; ++i) scales.add(std::nan(""));
+  int64_t index = 0;
+  for (const double scale : {1.0, std::nan(""), HUGE_VAL, -HUGE_VAL, 2.0})
+    scales.add(scale, index++);
+  for (int i = 0; i < 9; ++i) scales.add(std::nan(""), index++);
   EXPECT_EQ(scales.first_nans, (std::vector<int64_t>{1, 5, 6, 7, 8}));
   EXPECT_EQ(scales.first_infinities, (std::vector<int64_t>{2, 3}));
   EXPECT_EQ(scales.extent.nans, 10);
