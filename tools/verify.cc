@@ -175,7 +175,8 @@ Result<int> run(Options& o) {
         ErrorCode::invalid_argument,
         "verify compares QUANTIZED with FLOAT, or with --audit one model with its audit");
   }
-  DEQUANT_TRY(const auto quantized, open(o.quantized, o));
+  // An audit compares bytes: whether these are codes is not asked.
+  DEQUANT_TRY(const auto quantized, open(o.quantized, o, o.audit.has_value()));
   if (o.audit) {
     DEQUANT_CHECK(
         format::check_where_known(format::formats(), o.reading.given(), *quantized, *quantized));

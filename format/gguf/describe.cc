@@ -45,19 +45,30 @@ std::string shortened(std::string_view text, bool whole) {
   return fmt::format("{}{}", escaped(text), whole && text.size() <= kMostText ? "" : "...");
 }
 
+/// For JSON, which escapes what it must: the text itself, or the characters that it begins with.
+std::string json_text(std::string_view text, bool whole) {
+  if (whole && text.size() <= kMostText) return as_utf8(text);
+  size_t last = text.size();  // of a character that may be cut
+  while (last > 0 && text.size() - last < 4 && (text[--last] & 0xC0) == 0x80) continue;
+  if (last < text.size() && utf8_length(text, last) == 0) text = text.substr(0, last);
+  return as_utf8(text) + "...";
+}
+
 /// A file that cannot be read any more is an error later on, where its tensors are read.
 Result<ordered_json> json_of(const Parts& parts, const Pair& pair) {
   const InputFile& file = parts.files()[0].file;
   if (pair.type == ValueType::text) {
     DEQUANT_TRY(const std::string text, text_of(file, pair, kMostText));
-    return ordered_json(shortened(text, pair.number <= kMostText));
+    return ordered_json(json_text(text, pair.number <= kMostText));
   }
   if (pair.type != ValueType::array) return json_of(Number{pair.type, pair.number});
   ordered_json first = ordered_json::array();
   DEQUANT_CHECK(visit_elements(
       file, parts.big_endian(), pair, kMostElements,
       [&](Number number) { first.push_back(json_of(number)); },
-      [&](std::string_view text) { first.push_back(shortened(text.substr(0, kMostText), true)); }));
+      [&](std::string_view text) {
+        first.push_back(json_text(text.substr(0, kMostText), text.size() <= kMostText));
+      }));
   return ordered_json{
       {"type", name(pair.element)}, {"count", pair.number}, {"first", std::move(first)}};
 }
@@ -108,7 +119,7 @@ int64_t parameters(const Parts& parts) {
 ordered_json facts(const Parts& parts) {
   ordered_json j = ordered_json::object();
   const Header& header = parts.files()[0].header;
-  j["architecture"] = escaped(architecture(parts));
+  j["architecture"] = as_utf8(architecture(parts));
   j["file_type"] = file_type(parts);
   j["parameters"] = parameters(parts);
   j["version"] = header.version();

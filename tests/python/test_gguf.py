@@ -290,6 +290,26 @@ def test_the_name_of_a_file_that_is_not_written_was_that_of_a_folder(small, name
     assert not (tmp_path / name).exists()
 
 
+def test_texts_of_metadata_in_json_were_escaped_for_a_terminal(tmp_path):
+    template = "{% for m in messages %}\n{{ m }}\\x0a\t\u202e{% endfor %}"
+    kinds = gguf.GGUFValueType
+    file = write(tmp_path / "m.gguf", {"w": np.ones((2, 3), np.float32)}, [
+        ("tokenizer.chat_template", template, kinds.STRING), ("long", "ä" * 150, kinds.STRING),
+        ("odd", "x" + "ä" * 150, kinds.STRING), ("list", ["\n", "\\x0a"], kinds.ARRAY)])
+    metadata = json.loads(dequant("inspect", file, "--json").stdout)["metadata"]
+    assert metadata["tokenizer.chat_template"] == template
+    assert metadata["long"] == "ä" * 100 + "..." and metadata["odd"] == "x" + "ä" * 99 + "..."
+    assert metadata["list"]["first"] == ["\n", "\\x0a"]
+    assert "\u202e" not in dequant("inspect", file).stdout
+
+
+def test_integers_of_an_output_were_codes_to_its_audit(shared, tmp_path):
+    model = shared / "checkpoints" / "gguf_all_types" / "model.gguf"
+    out, audit = tmp_path / "out.safetensors", tmp_path / "audit.jsonl"
+    dequant("convert", model, "-o", out, "--audit", audit)
+    assert "0 wrong, 0 missing" in dequant("verify", "--audit", audit, out).stdout
+
+
 def test_inspect_says_what_the_model_is(small):
     j = json.loads(dequant("inspect", small, "--json").stdout)
     assert (j["architecture"], j["file_type"], j["parameters"]) == ("llama", "Q8_0", 947)
