@@ -108,6 +108,11 @@ def test_an_index_without_order_is_refused_where_the_configuration_says_order(fo
     folder.refused(3, "tensor w.g_idx", "desc_act is false")
 
 
+def test_missing_groups_of_scales_were_blamed_on_the_index(folder):
+    gptq(folder, section(), scales=("F16", np.ones((GROUPS - 1, OUTPUTS), np.float16)))
+    folder.refused(3, "tensor w.scales: 1 groups, and w.qzeros has 2")
+
+
 def test_an_index_of_no_group_is_refused(folder):
     index = np.full(INPUTS, GROUPS, np.int32)
     gptq(folder, section(desc_act=True), g_idx=("I32", index))

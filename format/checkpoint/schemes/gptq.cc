@@ -157,6 +157,11 @@ class Recogniser {
     if (index.empty()) return failure(ErrorCode::malformed, "tensor {}: it has no entries", name);
     std::memcpy(index.data(), bytes.data(), bytes.size());
     const int64_t groups = module.scales->shape()[0];
+    if (const int64_t others = module.qzeros->shape()[0]; others != groups) {
+      return failure(ErrorCode::malformed, "tensor {}: {} groups, and {} has {}",
+                     escaped(module.scales->name()), groups, escaped(module.qzeros->name()),
+                     others);
+    }
     for (size_t i = 0; i < index.size(); ++i) {
       if (index[i] >= 0 && index[i] < groups) continue;
       return failure(ErrorCode::malformed, "tensor {}: entry {} is {}, and there are {} groups",
