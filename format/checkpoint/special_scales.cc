@@ -31,6 +31,15 @@ void add_floats(SpecialNumbers& found, std::span<const std::byte> bytes, Code ex
   found.infinite += infinite;
 }
 
+/// float32 numbers from -2^-128 to 2^-128: 1 divided by these is infinite.
+void add_tiny(SpecialNumbers& found, std::span<const std::byte> bytes) {
+  for (size_t at = 0; at + sizeof(uint32_t) <= bytes.size(); at += sizeof(uint32_t)) {
+    uint32_t code = 0;
+    std::memcpy(&code, bytes.data() + at, sizeof code);
+    found.tiny += (code & 0x7FFFFFFF) <= 0x00200000 ? 1 : 0;
+  }
+}
+
 /// Each code that is special is searched for: there are few.
 void add_codes(SpecialNumbers& found, Element element, std::span<const std::byte> bytes) {
   for (uint32_t code = 0; code < 256; ++code) {
@@ -87,7 +96,9 @@ class CountedReader : public StoredReader {
 void SpecialNumbers::add(Element element, std::span<const std::byte> bytes) {
   numbers += static_cast<int64_t>(bytes.size()) * 8 / bits(element);
   switch (element) {
-    case Element::float32: return add_floats<uint32_t>(*this, bytes, 0x7F800000, 0x007FFFFF);
+    case Element::float32:
+      add_tiny(*this, bytes);
+      return add_floats<uint32_t>(*this, bytes, 0x7F800000, 0x007FFFFF);
     case Element::float16: return add_floats<uint16_t>(*this, bytes, 0x7C00, 0x03FF);
     case Element::bfloat16: return add_floats<uint16_t>(*this, bytes, 0x7F80, 0x007F);
     default: return add_codes(*this, element, bytes);
@@ -124,6 +135,8 @@ Status ScaleCounter::finish(const Group& group, int64_t memory) {
       status = std::move(numbers).error();
       return;
     }
+    if (&part == &group.tensor_scale && group.plan.parameters.tensor_scale == TensorScale::divide)
+      numbers->infinite = numbers->tiny;
     if (part.element == Element::float8e8m0 && group.plan.parameters.infinite_e8m0)
       std::swap(numbers->nan, numbers->infinite);
     found.scales.numbers += numbers->numbers;

@@ -15,6 +15,7 @@ struct SpecialNumbers {
   int64_t numbers = 0;
   int64_t nan = 0;
   int64_t infinite = 0;
+  int64_t tiny = 0;  ///< float32 numbers whose inverse is infinite, such as 0
 
   void add(Element element, std::span<const std::byte> bytes);
 };

@@ -98,6 +98,21 @@ def test_scales_of_float8_and_of_the_whole_tensor_are_counted(folder):
     assert "2 of 3 scales are NaN and 1 are infinite" in warning and counts["w.weight"] == (2, 1)
 
 
+@pytest.mark.parametrize(("divisor", "infinite"), [(0, 1), (1e-41, 1), (-1e-39, 1), (1e-38, 0)])
+def test_a_divisor_that_makes_all_scales_infinite_was_not_counted(folder, divisor, infinite):
+    weights = {"num_bits": 4, "type": "float", "strategy": "tensor_group", "group_size": 16}
+    folder.config({"torch_dtype": "float32", "quantization_config": {
+        "quant_method": "compressed-tensors", "format": "nvfp4-pack-quantized",
+        "config_groups": {"g": {"targets": ["Linear"], "weights": weights}}}})
+    folder.file({"w.weight_packed": ("U8", np.full((2, 8), 0x22, np.uint8)),
+                 "w.weight_scale": ("F8_E4M3", np.array([[0x38], [0x38]], np.uint8)),
+                 "w.weight_global_scale": ("F32", np.array([divisor], np.float32))})
+    warnings, counts = report(folder)
+    assert counts == {"w.weight": (0, infinite)} and len(warnings) == infinite
+    got = tensors(folder.out)["w.weight"][2].view(np.float32)
+    assert np.isinf(got).all() == bool(infinite)
+
+
 def test_scales_that_are_computed_are_counted(folder):
     nested(folder, **{".nested_quant_map": ("F32", np.array([NAN, INF] + [1] * 254, np.float32))})
     assert report(folder)[1] == {"w.weight": (1, 1)}
