@@ -64,6 +64,14 @@ void ignore_signals_of_writes() {
   std::signal(SIGXFSZ, SIG_IGN);
 }
 
+/// Ends as programs do whose output nobody reads any more, such as `dequant inspect M | head`: by
+/// the signal, without a message. Returns after other errors.
+void end_at_closed_pipe(int error) {
+  if (error != EPIPE) return;
+  std::signal(SIGPIPE, SIG_DFL);
+  std::raise(SIGPIPE);
+}
+
 /// Bytes of stack: commands use about 200 KiB, and threads that are started have all of theirs.
 constexpr size_t kStackBytes = size_t{512} << 10;
 /// What main() and the system may have on the stack already.
@@ -175,6 +183,7 @@ int run_command(int argc, char** argv) {
   }
   // Results that could not be printed are an error.
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    end_at_closed_pipe(errno);
     const Error error{ErrorCode::io, "cannot write to standard output"};
     return code == kDone ? report(error) : code;
   }
@@ -198,6 +207,7 @@ int main(int argc, char** argv) {
   } catch (const std::system_error& e) {
     // Printing throws it, with a message that does not name the stream.
     const bool printing = std::ferror(stdout) != 0;
+    if (printing) dequant::tools::end_at_closed_pipe(e.code().value());
     return dequant::tools::report(
         {dequant::ErrorCode::io,
          printing ? "cannot write to standard output: " + e.code().message() : e.what()});
