@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "format/formats.h"
 #include "format/io/errors.h"
@@ -66,7 +67,20 @@ Status warn_of_others(format::ModelFile& file) {
   return {};
 }
 
+/// Refuses limits that no tensor meets, or that say nothing.
+Status check_limits(const DiffLimits& limits) {
+  const auto check = [](const char* option, std::optional<double> limit, double least) -> Status {
+    if (!limit || *limit >= least) return {};
+    return format::failure(ErrorCode::invalid_argument, "{}: {} is not a number{}", option, *limit,
+                           least == 0 ? " from 0 on" : "");
+  };
+  DEQUANT_CHECK(check("--max-abs", limits.max_abs, 0));
+  DEQUANT_CHECK(check("--max-ulp", limits.max_ulp, 0));
+  return check("--min-sqnr", limits.min_sqnr, -std::numeric_limits<double>::infinity());
+}
+
 Result<int> run(Options& o) {
+  DEQUANT_CHECK(check_limits(o.report.limits));
   DEQUANT_TRY(const auto a, open(o.report.a, o));
   DEQUANT_TRY(const auto b, open(o.report.b, o));
   DEQUANT_CHECK(format::check_where_known(format::formats(), o.reading.given(), *a, *b));
@@ -139,7 +153,9 @@ void add_diff(const Command& app, int& exit_code) {
       "\n"
       "Quantized tensors are dequantized, floats compared as they are stored. The exit code is 1 "
       "where\n"
-      "a tensor differs, cannot be compared, or is in one file only.");
+      "a tensor differs, cannot be compared, or is in one file only. Integers and booleans are "
+      "not\n"
+      "looked at: verify compares these.");
   c.callback([o, &exit_code] {
     auto code = run(*o);
     exit_code = code ? *code : report(code.error());

@@ -26,16 +26,19 @@ std::string names_text(const std::string& a, const std::string& b) {
 
 void print_tensors(const DiffReport& report) {
   using enum Align;
-  Table table({{"tensor"},
-               {"type"},
-               {"shape"},
-               {"differ", right},
-               {"max error", right},
-               {"RMS error", right},
-               {"SQNR dB", right},
-               {"max ULP", right},
-               {"mismatches", right},
-               {"worst at"}});
+  std::vector<Table::Column> columns{{"tensor"},
+                                     {"type"},
+                                     {"shape"},
+                                     {"differ", right},
+                                     {"max error", right},
+                                     {"RMS error", right},
+                                     {"SQNR dB", right},
+                                     {"max ULP", right},
+                                     {"mismatches", right}};
+  const bool limited = report.limits.given();
+  if (limited) columns.push_back({"limits"});
+  columns.push_back({"worst at"});
+  Table table(std::move(columns));
   for (const TensorDifference& t : report.difference.tensors) {
     const Difference& d = t.difference;
     if (d.exact()) continue;
@@ -43,10 +46,18 @@ void print_tensors(const DiffReport& report) {
         d.worst
             ? fmt::format("{}: {:.9g}, {:.9g}", shape_text(d.worst->index), d.worst->a, d.worst->b)
             : "";
-    table.add({names_text(t.name, t.name_in_b), types_text(d), shape_text(d.shape),
-               fmt::format("{}", d.size - d.identical), fmt::format("{:.4g}", d.max_abs),
-               fmt::format("{:.4g}", d.rmse), fmt::format("{:.2f}", d.sqnr_db),
-               fmt::format("{:.0f}", d.max_ulp), fmt::format("{}", d.mismatches()), worst});
+    std::vector<std::string> row{names_text(t.name, t.name_in_b),
+                                 types_text(d),
+                                 shape_text(d.shape),
+                                 fmt::format("{}", d.size - d.identical),
+                                 fmt::format("{:.4g}", d.max_abs),
+                                 fmt::format("{:.4g}", d.rmse),
+                                 fmt::format("{:.2f}", d.sqnr_db),
+                                 fmt::format("{:.0f}", d.max_ulp),
+                                 fmt::format("{}", d.mismatches())};
+    if (limited) row.push_back(within(report.limits, d) ? "within" : "beyond");
+    row.push_back(worst);
+    table.add(row);
   }
   if (!table.empty()) fmt::print("{}\n", table.text());
 }

@@ -39,7 +39,7 @@ struct ModelDifference {
   std::vector<std::string> only_in_a;
   std::vector<std::string> only_in_b;
 
-  /// True where both files have the same tensors and all elements are identical.
+  /// True where both files have the same floats, and all are identical. Integers are not looked at.
   bool exact() const;
 };
 

@@ -65,11 +65,12 @@ void NamedTensors::add(Found found, std::string_view name) {
   const auto note = [&](Index& index, std::string_view other) {
     if (other.empty()) return;
     const auto [known, is_first] = index.try_emplace(other, name);
-    if (!is_first) known->second = {};
+    if (!is_first) known->second.reset();
   };
   note(by_node_, found.facts.node);
   note(by_source_, found.facts.source);
   note(by_original_, found.facts.original);
+  if (!found.facts.original.empty()) originals_.try_emplace(name, found.facts.original);
 }
 
 const DenseTensor* NamedTensors::find(std::string_view name) const {
@@ -82,7 +83,12 @@ std::string NamedTensors::reason(std::string_view name) const {
   return at == reasons_.end() ? std::string() : at->second;
 }
 
-std::string_view NamedTensors::known_as(std::string_view name) const {
+std::string_view NamedTensors::original_of(std::string_view name) const {
+  const auto at = originals_.find(name);
+  return at == originals_.end() ? std::string_view() : at->second;
+}
+
+std::optional<std::string_view> NamedTensors::known_as(std::string_view name) const {
   if (const auto at = by_name_.find(name); at != by_name_.end()) return at->first;
   for (const Index* index : {&by_node_, &by_source_, &by_original_}) {
     if (const auto at = index->find(name); at != index->end()) return at->second;
@@ -90,36 +96,91 @@ std::string_view NamedTensors::known_as(std::string_view name) const {
   return {};
 }
 
-Pairing paired(const NamedTensors& a, const NamedTensors& b) {
-  std::unordered_map<std::string_view, std::string_view> in_b;  // by the name in a
-  std::unordered_set<std::string_view> taken;                   // names in b
-  const auto note = [&](std::string_view in_a, std::string_view other) {
-    if (!in_a.empty() && !other.empty() && in_b.try_emplace(in_a, other).second)
-      taken.insert(other);
-  };
-  for (const std::string_view name : a.names()) note(name, b.known_as(name));
-  for (const std::string_view name : b.names()) {
-    if (!taken.contains(name)) note(a.known_as(name), name);
+namespace {
+
+/// Finds pairs of names. A name of a may have several in b where these share an original name.
+class Pairer {
+ public:
+  Pairer(const NamedTensors& a, const NamedTensors& b) : a_(a), b_(b) {}
+
+  Pairing run() {
+    for (const std::string_view name : a_.names()) note(name, b_.known_as(name));
+    for (const std::string_view name : b_.names()) {
+      if (!taken_.contains(name)) note(a_.known_as(name), name);
+    }
+    note_same(a_.by_original(), b_.by_original());
+    note_same(a_.by_source(), b_.by_source());
+    note_several_in_b();
+    note_several_in_a();
+    return pairing();
   }
-  const auto note_same = [&](const NamedTensors::Index& of_a, const NamedTensors::Index& of_b) {
+
+ private:
+  using Name = std::optional<std::string_view>;
+
+  void note(Name in_a, Name in_b) {
+    if (!in_a || !in_b || in_b_.contains(*in_a)) return;
+    in_b_[*in_a].push_back(*in_b);
+    taken_.insert(*in_b);
+  }
+
+  void note_same(const NamedTensors::Index& of_a, const NamedTensors::Index& of_b) {
     for (const auto& [shared, name] : of_a) {
       const auto at = of_b.find(shared);
-      if (at != of_b.end() && !taken.contains(at->second)) note(name, at->second);
-    }
-  };
-  note_same(a.by_original(), b.by_original());
-  note_same(a.by_source(), b.by_source());
-  Pairing pairing;
-  for (const std::string_view name : a.names()) {
-    if (const auto at = in_b.find(name); at != in_b.end()) {
-      pairing.pairs.push_back({name, at->second});
-    } else {
-      pairing.only_in_a.push_back(name);
+      if (at != of_b.end() && at->second && !taken_.contains(*at->second)) note(name, at->second);
     }
   }
-  std::copy_if(b.names().begin(), b.names().end(), std::back_inserter(pairing.only_in_b),
-               [&](std::string_view name) { return !taken.contains(name); });
-  return pairing;
-}
+
+  /// Several tensors of b that were one, which a has.
+  void note_several_in_b() {
+    std::unordered_map<std::string_view, std::vector<std::string_view>> found;
+    for (const std::string_view name : b_.names()) {
+      const std::string_view original = b_.original_of(name);
+      if (original.empty() || taken_.contains(name)) continue;
+      if (a_.has(original) && !in_b_.contains(original)) found[original].push_back(name);
+    }
+    for (auto& [name, others] : found) {
+      taken_.insert(others.begin(), others.end());
+      in_b_.emplace(name, std::move(others));
+    }
+  }
+
+  /// Several tensors of a that were one, which b has.
+  void note_several_in_a() {
+    std::unordered_set<std::string_view> found;
+    for (const std::string_view name : a_.names()) {
+      const std::string_view original = a_.original_of(name);
+      if (original.empty() || in_b_.contains(name)) continue;
+      if (!b_.has(original) || taken_.contains(original)) continue;
+      in_b_[name].push_back(original);
+      found.insert(original);
+    }
+    taken_.merge(found);
+  }
+
+  Pairing pairing() const {
+    Pairing out;
+    for (const std::string_view name : a_.names()) {
+      const auto at = in_b_.find(name);
+      if (at == in_b_.end()) {
+        out.only_in_a.push_back(name);
+        continue;
+      }
+      for (const std::string_view other : at->second) out.pairs.push_back({name, other});
+    }
+    std::copy_if(b_.names().begin(), b_.names().end(), std::back_inserter(out.only_in_b),
+                 [&](std::string_view name) { return !taken_.contains(name); });
+    return out;
+  }
+
+  const NamedTensors& a_;
+  const NamedTensors& b_;
+  std::unordered_map<std::string_view, std::vector<std::string_view>> in_b_;  ///< by the name in a
+  std::unordered_set<std::string_view> taken_;                                ///< names in b
+};
+
+}  // namespace
+
+Pairing paired(const NamedTensors& a, const NamedTensors& b) { return Pairer(a, b).run(); }
 
 }  // namespace dequant::format

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -30,13 +31,19 @@ class NamedTensors {
   /// Why find() returns null.
   std::string reason(std::string_view name) const;
 
+  /// True for each of names().
+  bool has(std::string_view name) const { return by_name_.contains(name); }
+
   /// The name in this file of a tensor that another file has by `name`: `name` itself, or else the
   /// tensor whose node or codes have that name, or else the tensor that had it before it was
-  /// quantized. Empty where no tensor or more than one is meant.
-  std::string_view known_as(std::string_view name) const;
+  /// quantized. Nothing where no tensor or more than one is meant.
+  std::optional<std::string_view> known_as(std::string_view name) const;
 
-  /// Names of tensors by another kind of name; empty where several tensors share that.
-  using Index = std::unordered_map<std::string_view, std::string_view>;
+  /// The name that one of names() had before it was quantized; empty where nothing shows it.
+  std::string_view original_of(std::string_view name) const;
+
+  /// Names of tensors by another kind of name; nothing where several tensors share that.
+  using Index = std::unordered_map<std::string_view, std::optional<std::string_view>>;
 
   /// By the names that tensors had before they were quantized.
   const Index& by_original() const { return by_original_; }
@@ -62,6 +69,7 @@ class NamedTensors {
   Index by_node_;
   Index by_source_;
   Index by_original_;
+  std::unordered_map<std::string_view, std::string_view> originals_;  ///< by the name
 };
 
 /// The names of one tensor in both files.
@@ -79,7 +87,8 @@ struct Pairing {
 
 /// Pairs each name of a with b.known_as(name), then each name of b that is left with
 /// a.known_as(name), then tensors that are left by their original names, and by those of their
-/// codes.
+/// codes. Tensors of one file that are left, and have the same original name, are then paired each
+/// with the tensor that has this name in the other file: a tied weight may have several nodes.
 Pairing paired(const NamedTensors& a, const NamedTensors& b);
 
 }  // namespace dequant::format
