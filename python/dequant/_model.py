@@ -81,8 +81,8 @@ class Tensor:
     the stored codes ("" if they have no name), `domain` is the scheme or block type ("" if there is
     none), and `opset` is the version of the scheme (1 if it has no versions). `granularity` may
     then also be "strided", for example for blocks on several axes. Of a checkpoint it says how the
-    scales lie in memory ("per_axis" where the elements of one follow one another), `axis` is None,
-    and `block_size` 0.
+    scales lie in memory, whatever the axes of the tensor are ("per_axis" for groups of one length),
+    and `axis` is None.
 
     The weight of an operator other than DequantizeLinear, such as MatMulNBits, has as `name` that
     of the constant that convert() writes, and its `granularity` is "strided"; its `stored_dtype` is

@@ -39,6 +39,17 @@ def test_a_block_of_zeros_had_no_remark_where_blocks_have_two_dimensions(folder)
         "[0, 0]": "1", "[0, 1]": "1", "[1, 0]": "0", "[1, 1]": "1"}
 
 
+def test_groups_of_a_row_were_called_channels(folder):
+    (folder.path / "hf_quant_config.json").write_text(json.dumps(
+        {"quantization": {"quant_algo": "NVFP4", "group_size": 16}}))
+    folder.config({"torch_dtype": "bfloat16"})
+    x = np.full((4, 16), 0x21, np.uint8)
+    x[1, 8:] = 0
+    folder.file({"w.weight": ("U8", x), "w.weight_scale_2": ("F32", np.array(1, np.float32)),
+                 "w.weight_scale": ("F8_E4M3", np.full((4, 2), 0x38, np.uint8))})
+    assert remarks(page_of(folder.path)) == ["all values 0 in 1 of 8 groups"]
+
+
 def test_the_page_says_where_it_cannot_tell_values_of_scales_apart(shared, tmp_path):
     index = "An index chooses the scales of elements"
     for folder, sentence in [("gptq_v1_w4_asym_actorder", index), ("fp8_block_128x128", None)]:
