@@ -88,7 +88,7 @@ void print_folded(const ConvertReport& r) {
                {"bytes", right},
                {"as float", right}});
   for (const FoldedTensors& t : folded(r.converted)) {
-    table.add({t.pattern, t.scheme, fmt::format("{} -> {}", t.type, t.output), t.shape,
+    table.add({escaped(t.pattern), t.scheme, fmt::format("{} -> {}", t.type, t.output), t.shape,
                fmt::format("{}", t.count), fmt::format("{}", t.bytes),
                fmt::format("{}", t.float_bytes)});
   }

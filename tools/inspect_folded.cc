@@ -29,7 +29,7 @@ class Kinds {
  public:
   /// Adds a tensor; `kind` has everything but the pattern and the sums of several tensors.
   void add(std::string_view name, FoldedTensors kind) {
-    names_.push_back(escaped(name));
+    names_.emplace_back(name);
     kinds_[{kind.scheme, kind.type, kind.scale, kind.granularity, kind.output, kind.shape,
             kind.reason}]
         .push_back(tensors_.size());
@@ -136,7 +136,7 @@ Table rest_table(const std::vector<FoldedTensors>& tensors, bool with_reason) {
   if (with_reason) columns.push_back({"because"});
   Table table(columns);
   for (const FoldedTensors& t : tensors) {
-    std::vector<std::string> cells{t.pattern, t.type, t.shape, fmt::format("{}", t.count),
+    std::vector<std::string> cells{escaped(t.pattern), t.type, t.shape, fmt::format("{}", t.count),
                                    fmt::format("{}", t.bytes)};
     if (with_reason) cells.push_back(t.reason);
     table.add(cells);
@@ -231,7 +231,7 @@ void print_structure(const format::ModelFile& file, const Structure& structure) 
                {"bytes", right},
                {"as float", right}});
   for (const FoldedTensors& t : structure.dense) {
-    dense.add({t.pattern, t.scheme, fmt::format("{} -> {}", t.type, t.output), t.shape,
+    dense.add({escaped(t.pattern), t.scheme, fmt::format("{} -> {}", t.type, t.output), t.shape,
                fmt::format("{}{}{}", t.scale, t.scale.empty() ? "" : ", ", t.granularity),
                fmt::format("{}", t.count), fmt::format("{}", t.bytes),
                fmt::format("{}", t.float_bytes)});

@@ -1,5 +1,7 @@
 """Checkpoints that are one file: `config.json` beside the file counts, the output is one file."""
 
+import json
+
 import pytest
 
 from support import dequant
@@ -32,3 +34,12 @@ def test_a_file_was_read_without_the_configuration_in_its_folder(shared, name, t
     dequant("convert", source / "model.safetensors", "-o", tmp_path / "out.safetensors")
     dequant("convert", source, "-o", tmp_path / "out")
     assert_same(tensors(tmp_path / "out.safetensors"), tensors(tmp_path / "out"), {})
+
+
+def test_names_in_json_were_escaped_for_a_terminal(folder):
+    names = {"a\nb.bias": "a\\x0ab.bias", "\u202ertl.bias": "\\xe2\\x80\\xaertl.bias"}
+    source = folder.file({**weight(), **{name: ("BF16", NORM) for name in names}})
+    copied = json.loads(dequant("inspect", source, "--json").stdout)["copied"]
+    assert {t["names"] for t in copied} == set(names)
+    lines = dequant("inspect", source).stdout.splitlines()
+    assert set(names.values()) <= {line.split(" ")[0] for line in lines}
