@@ -28,9 +28,13 @@ install_packages() {
       missing+=("$name")
   done
   [ ${#missing[@]} -eq 0 ] && return
-  echo "setup: installing ${missing[*]}"
   local as_root=()
   [ "$(id -u)" -eq 0 ] || as_root=(sudo)
+  if [ ${#as_root[@]} -gt 0 ] && ! command -v sudo >/dev/null; then
+    echo "setup: there is no sudo here; run as root: apt-get install ${missing[*]}" >&2
+    exit 1
+  fi
+  echo "setup: installing ${missing[*]}"
   "${as_root[@]}" apt-get update -qq
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
     apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null

@@ -85,15 +85,30 @@ consume_models() {
   cc -std=c11 -Wall -Wextra -pedantic -Werror -c "$here/model_consumer/main.c" \
     -o "$out/c_by_pkg_config.o" $(pkg-config --cflags dequant-model)
   # shellcheck disable=SC2046,SC2086
-  "$CXX" $flags "$out/c_by_pkg_config.o" -o "$out/c_by_pkg_config" \
+  "$CXX" $flags "$out/c_by_pkg_config.o" -o "$out/c_by_pkg_config" "-Wl,-rpath,$libdir" \
     $(pkg-config --libs dequant-model)
   # shellcheck disable=SC2046,SC2086
   "$CXX" $flags -std=c++20 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror \
-    "$here/model_consumer/main.cc" -o "$out/by_pkg_config" \
+    "$here/model_consumer/main.cc" -o "$out/by_pkg_config" "-Wl,-rpath,$libdir" \
     $(pkg-config --cflags --libs dequant-model)
+  # Not by LD_LIBRARY_PATH: the library of model files finds that of the core itself.
   for program in model_consumer c_model_consumer c_by_pkg_config by_pkg_config; do
-    LD_LIBRARY_PATH=$libdir "$out/$program" "$work/q.gguf" "$work/q_float.gguf"
+    "$out/$program" "$work/q.gguf" "$work/q_float.gguf"
   done
+}
+
+# The message for a component that is not installed names it.
+miss_component() {
+  local out=$work/missing_component
+  mkdir -p "$out"
+  printf 'cmake_minimum_required(VERSION 3.25)\nproject(missing LANGUAGES CXX)\n%s\n' \
+    'find_package(dequant REQUIRED COMPONENTS modle)' >"$out/CMakeLists.txt"
+  if cmake -S "$out" -B "$out/build" "-DCMAKE_PREFIX_PATH=$1" >"$work/log" 2>&1 ||
+    ! tr -s '[:space:]' ' ' <"$work/log" | grep -F 'no component modle of' >/dev/null; then
+    cat "$work/log"
+    say "no word of the component that is not installed"
+    exit 1
+  fi
 }
 
 # The lines of the README's C++ example of that number.
@@ -169,6 +184,7 @@ consume_by_pkg_config "$work/static" static
 consume_by_cmake_in_c "$work/static" static
 consume_by_pkg_config_in_c "$work/static" static
 consume_models "$work/static" static
+miss_component "$work/static"
 readme_example "$work/static"
 readme_model_example "$work/static"
 
