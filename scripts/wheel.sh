@@ -57,6 +57,7 @@ release() {
   done
   PYTHONPATH=$work/tools scripts/add_licenses.py "$work"/linux/*.whl
   PATH=$PWD/$work/venv/bin:$PATH auditwheel repair --strip --wheel-dir "$out" "$work"/linux/*.whl
+  scripts/find_program.py "$out"/*.whl
   ls "$out"
 }
 

@@ -1,4 +1,5 @@
-"""`python -m dequant` runs the program dequant, which is installed in the folder of scripts."""
+"""`python -m dequant` runs the program dequant, which is installed in the folder of scripts, or by
+wheels with their own libraries beside the package."""
 
 from __future__ import annotations
 
@@ -10,9 +11,11 @@ from importlib import metadata
 
 
 def _candidates() -> Iterator[str]:
-    """Possible paths of the program: the path in the package's metadata, then the folders of
-    scripts."""
+    """Possible paths of the program: beside the package, the path in the package's metadata, then
+    the folders of scripts."""
     name = "dequant" + (sysconfig.get_config_var("EXE") or "")
+    packages = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    yield os.path.join(packages, "dequant.scripts", name)
     try:
         files = metadata.files("dequant") or ()
         yield from (str(file.locate()) for file in files if file.name == name)
