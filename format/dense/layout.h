@@ -9,6 +9,7 @@
 #include "dequant/element.h"
 #include "dequant/plan.h"
 #include "dequant/tensor.h"
+#include "format/model/tensor.h"
 #include "format/safetensors/writer.h"
 
 namespace dequant::format::dense {
@@ -24,7 +25,7 @@ struct OutputTensor {
   Element output = Element::float32;    ///< the type of floats that are not copied
   std::string_view type = {};           ///< as the output spells it: "BF16"
   std::optional<Element> element = {};  ///< of the type; nothing: dequant computes with no such
-  Shape shape = {};
+  BorrowedShape shape = {};
   int64_t bytes = 0;
   int64_t offset = 0;   ///< in its file
   int64_t padding = 0;  ///< zeros behind its bytes

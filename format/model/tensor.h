@@ -6,9 +6,11 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "dequant/plan.h"
 #include "dequant/tensor.h"
@@ -17,6 +19,15 @@
 namespace dequant::format {
 
 class InputFile;
+
+/// A shape that others own, longer than a call. Not one of a temporary vector, which would dangle.
+struct BorrowedShape : Shape {
+  BorrowedShape() = default;
+  template <class Sizes>
+  requires std::is_lvalue_reference_v<Sizes> || std::ranges::borrowed_range<Sizes> BorrowedShape(
+      Sizes&& sizes)
+      : Shape(sizes) {}
+};
 
 /// A range of a file that holds the packed bytes of a stored tensor, in no further encoding.
 struct Location {
@@ -90,7 +101,7 @@ struct TensorFacts {
 /// A tensor of the float model: computed by a recipe, or copied as it is stored. Copies of this
 /// struct are valid as long as the model file is open.
 struct DenseTensor : TensorFacts {
-  Shape shape;
+  BorrowedShape shape;
   StoredTensor stored;           ///< the codes; without a recipe the tensor itself
   std::optional<Recipe> recipe;  ///< none: the tensor is copied
   bool shared = false;           ///< other tensors may be computed from the same stored tensors
@@ -116,7 +127,7 @@ struct LeftTensor : TensorFacts {
   std::function<Result<std::optional<Parameters>>()> parameters;
   /// Of the stored tensor, as RestTensor has them; without a type where the format does not say.
   std::string_view type = {};
-  Shape shape = {};
+  BorrowedShape shape = {};
   int64_t bytes = 0;  ///< 0: the model computes it
   /// The file has its data, in a way that dequant does not read: a float model that other programs
   /// make has a tensor of this name.
@@ -128,7 +139,7 @@ struct LeftTensor : TensorFacts {
 struct RestTensor {
   std::string_view name;
   std::string_view type;  ///< as the format spells it: "BF16"
-  Shape shape;
+  BorrowedShape shape;
   int64_t bytes = 0;
   std::string_view dropped;  ///< why the float model does not have it; empty: it is copied
   Location location = {};

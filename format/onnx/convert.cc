@@ -41,6 +41,7 @@ bool wanted(const WriteOptions& options, const Node& node) {
 Converted describe(const Fold& fold, const Rewire& rewire, int64_t first) {
   const Dequantization& d = fold.dequantization;
   const std::string_view own = d.x.name();
+  const Shape shape = d.shape();
   return {rewire.original(*d.node).name.str(),
           d.node->domain().str(),
           d.node->output(0).str(),
@@ -48,7 +49,7 @@ Converted describe(const Fold& fold, const Rewire& rewire, int64_t first) {
           own.empty() ? d.node->input(0).str() : std::string(own),
           d.plan,
           d.axis,
-          d.shape(),
+          {shape.begin(), shape.end()},
           stored_bytes(d),
           first,
           fold.bytes};

@@ -93,12 +93,8 @@ struct Dequantization {
   std::optional<Constant> codebook = {};
   std::vector<int64_t> dense = {};  ///< the shape of the floats of a weight
 
-  /// The shape of the floats.
-  std::vector<int64_t> shape() const {
-    if (!dense.empty()) return dense;
-    const TensorType type = x.type();
-    return {type.shape.begin(), type.shape.end()};
-  }
+  /// The shape of the floats, which this struct or the model owns.
+  Shape shape() const { return dense.empty() ? x.type().shape : Shape(dense); }
 
   /// Calls visit(const Constant&) for the constants of the model other than x: not for a codebook,
   /// which is the operator's own.

@@ -195,8 +195,7 @@ class Saver {
     const Frame& frame = model_.frame(d.node->frame);
     const std::string_view output = d.node->output(0);
     const std::string_view name = fold.cast_to ? std::string_view(fold.constant) : output;
-    const std::vector<int64_t> shape = d.shape();
-    const TensorType type{d.plan.output, shape};
+    const TensorType type{d.plan.output, d.shape()};
     const Computed data{i, fold.bytes};
     Pieces nodes;  // that replace the folded one
     if (needs_node(fold)) {

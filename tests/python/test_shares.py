@@ -79,6 +79,20 @@ def test_a_task_of_many_reads_few_bytes(folder):
         assert read <= task["end"] - task["begin"] + 64
 
 
+@pytest.mark.parametrize("external", [False, True])
+def test_a_tensor_of_an_onnx_model_was_one_task_whatever_its_size(tmp_path, monkeypatch, external):
+    """Its shape was that of memory that was free already: the tasks were others on each machine."""
+    source = shares_support.onnx_file(tmp_path / "in.onnx", external)
+    plans = []
+    for byte in ("0", "85"):  # what glibc writes into memory that is freed
+        monkeypatch.setenv("MALLOC_PERTURB_", byte)
+        plans.append(plan(source, tmp_path / "out.onnx", "--external-data"))
+    assert plans[0] == plans[1]
+    first = 130 * 70 * 4  # bytes of the first tensor, whose codes are raw
+    sizes = [t["end"] - t["begin"] for t in plans[0]["tasks"] if t["end"] <= first]
+    assert len(sizes) >= first // TASK and max(sizes) <= TASK
+
+
 def test_tasks_by_their_numbers(folder):
     tasks = plan(folder.source, folder.out, *folder.options)["tasks"]
     for task in reversed(tasks):
