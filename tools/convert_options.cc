@@ -3,14 +3,14 @@
 
 #include "dequant/element.h"
 #include "format/io/errors.h"
+#include "format/model/conversion.h"
 
 namespace dequant::tools {
 
 Status set_task_bytes(uint64_t bytes, format::ShareOptions& share) {
-  constexpr uint64_t kLeast = 4096;
-  if (bytes < kLeast || bytes > INT64_MAX) {
+  if (bytes < uint64_t{format::kLeastTaskBytes} || bytes > INT64_MAX) {
     return format::failure(ErrorCode::invalid_argument, "--task-size {}: at least {} bytes", bytes,
-                           kLeast);
+                           format::kLeastTaskBytes);
   }
   share.task_bytes = static_cast<int64_t>(bytes);
   return {};

@@ -36,6 +36,24 @@ Result<std::vector<std::string>> texts(const nlohmann::json& object, std::string
   return out;
 }
 
+Result<bool> truth(const nlohmann::json& object, std::string_view key) {
+  const nlohmann::json* value = member(object, key);
+  if (value == nullptr) return false;
+  if (!value->is_boolean()) return bad("{}: {} is neither true nor false", key, shown(*value));
+  return value->get<bool>();
+}
+
+Result<int64_t> task_bytes_of(const nlohmann::json& object) {
+  constexpr const char* kKey = "task_bytes";
+  const nlohmann::json* value = member(object, kKey);
+  if (value == nullptr) return bad("there is no \"{}\"", kKey);
+  auto bytes = integer<int64_t>(*value);
+  if (!bytes) return in(kKey, std::move(bytes).error());
+  if (*bytes < kLeastTaskBytes)
+    return bad("{}: {} is less than {} bytes", kKey, *bytes, kLeastTaskBytes);
+  return bytes;
+}
+
 /// The path of the text of the conversion to `output`; empty: none was begun.
 std::string find_text(const std::string& output) {
   for (const std::string& folder : {work_folder_inside(output), work_folder_beside(output)}) {
@@ -140,15 +158,11 @@ Result<Conversion> read_conversion(std::string_view text) {
   }
   DEQUANT_TRY(write.selection.include, texts(object, "include"));
   DEQUANT_TRY(write.selection.exclude, texts(object, "exclude"));
-  const auto* require_float = member(object, "require_float");
-  write.require_float =
-      require_float != nullptr && require_float->is_boolean() && require_float->get<bool>();
-  const auto* replace = member(object, "replace");
-  if (replace != nullptr && *replace == true) write.overwrite = Overwrite::replace;
-  const auto* bytes = member(object, "task_bytes");
-  if (bytes == nullptr) return bad("there is no \"task_bytes\"");
+  DEQUANT_TRY(write.require_float, truth(object, "require_float"));
+  DEQUANT_TRY(const bool replaces, truth(object, "replace"));
+  if (replaces) write.overwrite = Overwrite::replace;
   write.share.emplace();
-  DEQUANT_TRY(write.share->task_bytes, integer<int64_t>(*bytes));
+  DEQUANT_TRY(write.share->task_bytes, task_bytes_of(object));
   const auto* own = member(object, "options");
   if (own == nullptr || !own->is_object()) return bad("there is no object \"options\"");
   for (const auto& [name, value] : own->items()) {

@@ -24,6 +24,9 @@ inline constexpr const char* kConversionName = "conversion.json";
 /// where an option cannot be shared, and with io.
 Result<std::string> conversion_text(const std::string& input, const ConvertOptions& options);
 
+/// ShareOptions::task_bytes at the least.
+inline constexpr int64_t kLeastTaskBytes = 4096;
+
 struct Conversion {
   std::string input;
   ConvertOptions options;

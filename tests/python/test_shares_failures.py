@@ -148,6 +148,22 @@ def test_other_options_are_another_conversion(folder):
         assert "tasks of another conversion" in error
 
 
+@pytest.mark.parametrize(("key", "value", "words"), [
+    ("task_bytes", -1, "-1 is less than 4096 bytes"),
+    ("task_bytes", 0, "0 is less than 4096 bytes"),
+    ("task_bytes", 4095, "4095 is less than 4096 bytes"),
+    ("task_bytes", 1 << 63, "9223372036854775808 is not a signed integer of 64 bits"),
+    ("task_bytes", 4096.0, "4096.0 is not a signed integer of 64 bits"),
+    ("require_float", "no", '"no" is neither true nor false'),
+    ("replace", 1, "1 is neither true nor false")])
+def test_finalize_went_on_for_ever_with_a_task_size_below_zero(folder, key, value, words):
+    """The values of a text that was damaged, or that somebody else wrote."""
+    folder.share("0/1")
+    path = folder.work() / "conversion.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
+    assert f"conversion.json: {key}: {words}" in folder.finalize(code=3).stderr
+
+
 def test_an_input_that_moved(folder):
     folder.share("0/1")
     moved = folder.source.with_name("moved")
