@@ -23,7 +23,7 @@ bool is_stale(std::string_view name) {
 
 }  // namespace
 
-Result<OtherFiles> other_files(const Shards& shards) {
+Result<OtherFiles> other_files(const Shards& shards, const std::string& output) {
   OtherFiles files;
   std::error_code e;
   fs::recursive_directory_iterator at(shards.folder(), e);
@@ -33,9 +33,11 @@ Result<OtherFiles> other_files(const Shards& shards) {
     std::error_code ignored;  // a dangling link is an error when it is copied
     const bool is_hidden = name.starts_with('.');
     const bool is_folder = at->is_directory(ignored);
+    const bool is_output = is_folder && fs::equivalent(at->path(), output, ignored);
     // The iterator does not follow links, which may lead out of the folder or in circles.
-    if (is_folder && !is_hidden && !at->is_symlink(ignored)) continue;
+    if (is_folder && !is_hidden && !is_output && !at->is_symlink(ignored)) continue;
     if (is_folder) at.disable_recursion_pending();
+    if (is_output) continue;
     if (relative == kConfig) continue;
     const bool is_shard = std::any_of(shards.files().begin(), shards.files().end(),
                                       [&](const Shard& shard) { return shard.name == relative; });

@@ -21,9 +21,9 @@ struct OtherFiles {
   std::vector<std::string> left_out;
 };
 
-/// The files of the folder and the folders in it. Fails with io, and with limit where there are
-/// more than 10,000.
-Result<OtherFiles> other_files(const Shards& shards);
+/// The files of the folder and the folders in it, but for the folder `output`, which may be one of
+/// these. Fails with io, and with limit where there are more than 10,000.
+Result<OtherFiles> other_files(const Shards& shards, const std::string& output);
 
 /// Opens one of them. Fails with io, also for a link that leaves the folder, other than the links
 /// of the Hugging Face cache.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <unordered_set>
 
 #include "format/checkpoint/describe.h"
 #include "format/checkpoint/group_sources.h"
@@ -39,7 +40,8 @@ class Writer : public dense::Job {
     DEQUANT_CHECK(check_options());
     DEQUANT_TRY(layout_, plan_layout(groups_, own_, options_));
     if (is_folder()) {
-      DEQUANT_TRY(others_, other_files(groups_.shards()));
+      DEQUANT_TRY(others_, other_files(groups_.shards(), output_));
+      DEQUANT_CHECK(check_folders());
       // One that cannot be read is an error before the work.
       for (const OtherFile& other : others_.copied)
         DEQUANT_CHECK(open_other(groups_.shards(), other.name));
@@ -112,6 +114,25 @@ class Writer : public dense::Job {
     return failure(ErrorCode::unsupported,
                    "neither config.json nor the type of the scales says which type the dense "
                    "tensors have: give dtype");
+  }
+
+  /// Demands that no folder of other files has the name of a file of the output.
+  Status check_folders() const {
+    std::unordered_set<std::string> own{std::string(kConfig)};
+    if (has_index()) own.insert(dense::index_name(layout_.shards));
+    for (const dense::OutputShard& shard : layout_.shards) own.insert(shard.name);
+    for (const OtherFile& other : others_.copied) {
+      for (auto end = other.name.find('/'); end != std::string::npos;
+           end = other.name.find('/', end + 1)) {
+        const std::string folder = other.name.substr(0, end);
+        if (!own.contains(folder)) continue;
+        return failure(ErrorCode::unsupported,
+                       "{}: the folder {} in it has the name of a file of the output, where {} is "
+                       "to be copied: rename or move it",
+                       escaped(groups_.shards().folder()), escaped(folder), escaped(other.name));
+      }
+    }
+    return {};
   }
 
   /// What write_all() would refuse.
