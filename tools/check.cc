@@ -16,6 +16,7 @@
 #include "conformance/cases/run_case.h"
 #include "format/io/errors.h"
 #include "tools/commands.h"
+#include "tools/json_text.h"
 #include "tools/memory.h"
 
 namespace dequant::tools {
@@ -121,7 +122,7 @@ class Checker {
                              {"skipped", count(Verdict::skipped)},
                              {"cases", cases_},
                              {"errors", errors_}};
-      fmt::print("{}\n", all.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+      fmt::print("{}\n", json_text(all));
     } else {
       fmt::print("{} passed, {} failed, {} skipped\n", count(Verdict::passed),
                  count(Verdict::failed), count(Verdict::skipped));

@@ -19,6 +19,7 @@
 #include "tools/convert_options.h"
 #include "tools/files.h"
 #include "tools/inspect_folded.h"
+#include "tools/json_text.h"
 #include "tools/memory.h"
 #include "tools/table.h"
 
@@ -150,9 +151,7 @@ void print_text(const Options& o, const ConvertReport& r) {
              o.convert.write.dry_run ? ", not written (--dry-run)" : "");
 }
 
-void print_object(const ordered_json& j) {
-  fmt::print("{}\n", j.dump(2, ' ', false, ordered_json::error_handler_t::replace));
-}
+void print_object(const ordered_json& j) { fmt::print("{}\n", json_text(j)); }
 
 void print_json(const Options& o, const ConvertReport& r) {
   ordered_json j{{"input", *o.input}, {"output", o.output}, {"dry_run", o.convert.write.dry_run}};

@@ -10,6 +10,7 @@
 #include "format/model/report_json.h"
 #include "tools/commands.h"
 #include "tools/common.h"
+#include "tools/json_text.h"
 
 namespace dequant::tools {
 namespace {
@@ -60,7 +61,7 @@ int run(Options& o) {
   if (o.json) {
     ordered_json j{{"output", o.output}};
     j.update(format::to_json(share));
-    fmt::print("{}\n", j.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+    fmt::print("{}\n", json_text(j));
   } else if (!o.quiet) {
     print_text(o, share);
   }

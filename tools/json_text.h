@@ -7,8 +7,11 @@
 namespace dequant::tools {
 
 /// The text of a value; all lines but the first are indented by `indent` spaces. Bytes that are not
-/// UTF-8 are replaced.
-std::string json_text(const nlohmann::ordered_json& value, size_t indent);
+/// UTF-8 are replaced, and characters that would do more than show on a terminal are escapes.
+std::string json_text(const nlohmann::ordered_json& value, size_t indent = 0);
+
+/// The same on one line.
+std::string json_line(const nlohmann::ordered_json& value);
 
 /// A number, or a string where JSON has none: "nan", "inf", "-inf".
 nlohmann::ordered_json number(double value);

@@ -156,7 +156,8 @@ int run_command(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "dequant " DEQUANT_VERSION);
   app.failure_message([](const CLI::App*, const CLI::Error& e) {
-    return fmt::format("dequant: error: {}\nRun with --help for more information.\n", e.what());
+    const std::string message = format::escaped(e.what(), std::string::npos);
+    return fmt::format("dequant: error: {}\nRun with --help for more information.\n", message);
   });
   int code = kDone;
   Command command(app);

@@ -7,6 +7,7 @@
 #include "format/io/errors.h"
 #include "format/npy/npy.h"
 #include "tools/files.h"
+#include "tools/json_text.h"
 #include "tools/op.h"
 #include "tools/table.h"
 
@@ -120,7 +121,7 @@ void print_json(const Operation& op, const OpOptions& o, const Target& target,
                  {"file", o.output},
                  {"bytes", target.bytes}};
   j["warnings"] = warnings;
-  fmt::print("{}\n", j.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+  fmt::print("{}\n", json_text(j));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "tools/commands.h"
 #include "tools/convert_options.h"
 #include "tools/files.h"
+#include "tools/json_text.h"
 #include "tools/memory.h"
 
 namespace dequant::tools {
@@ -24,22 +25,18 @@ struct Options {
   ConvertOptions model;
 };
 
-std::string line(const ordered_json& j) {
-  return j.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
-}
-
 /// A line for each task: plans have thousands.
 void print(const Options& o, const std::string& conversion, const format::ConvertReport& report) {
   const format::ShareReport& share = *report.share;
   fmt::print("{{\n  \"dequant\": \"{}\",\n", DEQUANT_VERSION);
-  fmt::print("  \"output\": {},\n", line(o.output));
-  fmt::print("  \"conversion\": {},\n", line(ordered_json::parse(conversion)));
+  fmt::print("  \"output\": {},\n", json_line(o.output));
+  fmt::print("  \"conversion\": {},\n", json_line(ordered_json::parse(conversion)));
   fmt::print("  \"fingerprint\": \"{}\",\n", share.fingerprint);
   fmt::print("  \"bytes_in\": {},\n  \"bytes_out\": {},\n", report.bytes_in, report.bytes_out);
   fmt::print("  \"tasks\": [");
   const char* separator = "\n    ";
   for (const format::TaskReport& task : share.tasks) {
-    fmt::print("{}{}", separator, line(format::to_json(task)));
+    fmt::print("{}{}", separator, json_line(format::to_json(task)));
     separator = ",\n    ";
   }
   fmt::print("\n  ]\n}}\n");

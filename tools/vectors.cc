@@ -12,6 +12,7 @@
 #include "format/io/output.h"
 #include "tools/commands.h"
 #include "tools/files.h"
+#include "tools/json_text.h"
 #include "tools/table.h"
 
 namespace dequant::tools {
@@ -95,7 +96,7 @@ void print_json(const Options& o, size_t cases, const Counts& counts, size_t byt
                          {"bytes", bytes},
                          {"types", types},
                          {"rules", counts.rules}};
-  fmt::print("{}\n", all.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+  fmt::print("{}\n", json_text(all));
 }
 
 Status write(const Options& o, const std::string& text) {

@@ -28,6 +28,19 @@ size_t utf8_length(std::string_view text, size_t i) {
   return n;
 }
 
+size_t printable_length(std::string_view text, size_t i) {
+  const auto byte = [&](size_t k) { return static_cast<unsigned char>(text[k]); };
+  const size_t n = utf8_length(text, i);
+  if (n == 0 || byte(i) < 0x20 || byte(i) == 0x7F) return 0;
+  // The C1 control characters, U+0080 to U+009F.
+  if (byte(i) == 0xC2 && byte(i + 1) < 0xA0) return 0;
+  if (byte(i) != 0xE2) return n;
+  // Line separators and marks of the text direction: U+2028 to U+202E, U+2066 to U+2069.
+  if (byte(i + 1) == 0x80 && byte(i + 2) >= 0xA8 && byte(i + 2) <= 0xAE) return 0;
+  if (byte(i + 1) == 0x81 && byte(i + 2) >= 0xA6 && byte(i + 2) <= 0xA9) return 0;
+  return n;
+}
+
 void append_utf8(std::string& text, uint32_t character) {
   const auto continuation = [&](int shift) {
     return static_cast<char>(0x80 | ((character >> shift) & 0x3F));

@@ -12,6 +12,9 @@ namespace dequant::format {
 /// forms, surrogates and numbers above U+10FFFF are not valid. Demands i < text.size().
 size_t utf8_length(std::string_view text, size_t i);
 
+/// The same length, or 0 also where printing the character would do more than show it.
+size_t printable_length(std::string_view text, size_t i);
+
 /// Appends the UTF-8 sequence of a character. Demands a number up to U+10FFFF, no surrogate.
 void append_utf8(std::string& text, uint32_t character);
 
