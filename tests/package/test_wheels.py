@@ -1,4 +1,5 @@
-"""Wheels for other machines: what is done to them after auditwheel, and where pip installs them."""
+"""Wheels for other machines: what is done to them after auditwheel, where pip installs them, and
+what the extension module shows to the process."""
 
 import os
 import pathlib
@@ -64,3 +65,11 @@ def test_a_wheel_with_its_own_libraries_lost_its_program_with_user(wheel, tmp_pa
     script = tmp_path / "bin/dequant"
     shutil.move(target / "bin", script.parent)
     assert said(script, "x", PYTHONPATH=str(target)) == "the program got x\n"
+
+
+def test_the_extension_module_took_functions_of_a_library_in_the_process():
+    """What it shows, another library can have first, of another version."""
+    [module] = pathlib.Path(dequant.__file__).parent.glob("_core*.so")
+    names = said("nm", "-DC", "--defined-only", module).splitlines()
+    assert any(" PyInit__core" in line for line in names)
+    assert not [line for line in names if "dequant" in line]
