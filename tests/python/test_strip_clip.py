@@ -430,7 +430,7 @@ def test_names_of_limits_are_new(tmp_path):
             if n.op_type == "Constant"] == ["b_min_", "b_max_"]
 
 
-@pytest.mark.parametrize("order", itertools.permutations(range(5)),
+@pytest.mark.parametrize("order", list(itertools.permutations(range(5))),
                          ids=lambda o: "".join(map(str, o)))
 def test_clip_read_a_name_that_was_gone_when_its_pair_stood_before_the_one_it_reads(
     order, tmp_path):
