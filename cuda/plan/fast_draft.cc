@@ -145,6 +145,7 @@ bool FastDraft::set_params() {
                      p_.tensor_scale_use != TensorScale::none || p_.rounds_scale;
   f_.signs = signs_of(p_.x);
   if (f_.scale == FastParam::none) return false;
+  if (p_.inverts_scale && p_.tensor_scale_use != TensorScale::none) return false;
   const auto is_large = [](FastParam p) { return p != FastParam::bits8 && p != FastParam::none; };
   if (p_.difference == Difference::shifted) {
     return is_large(f_.scale) && stored_float(p_.max_range) == f_.scale;

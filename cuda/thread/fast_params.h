@@ -54,14 +54,14 @@ DEQUANT_HD inline void change_scales(const FastPlan& f, Vector<float, kNumber>& 
       if (scales[u] != scales[u]) scales[u] = std::numeric_limits<float>::infinity();
     }
   }
-  if (p.inverts_scale) {
-    for (int u = 0; u < kNumber; ++u) scales[u] = 1.0F / scales[u];
-  }
-  if (p.tensor_scale_use != TensorScale::none) {
-    const float of_tensor = load_float32(p.tensor_scale, 0);
-    const bool divides = p.tensor_scale_use == TensorScale::divide;
+  if (p.inverts_scale || p.tensor_scale_use != TensorScale::none) {
+    // One division for both: a second one is 90 kB of kernels. No fast plan has both.
+    const float of_tensor = p.inverts_scale ? 1.0F : load_float32(p.tensor_scale, 0);
+    const bool divides = p.inverts_scale || p.tensor_scale_use == TensorScale::divide;
     for (int u = 0; u < kNumber; ++u) {
-      scales[u] = divides ? scales[u] / of_tensor : scales[u] * of_tensor;
+      const float above = p.inverts_scale ? 1.0F : scales[u];
+      const float below = p.inverts_scale ? scales[u] : of_tensor;
+      scales[u] = divides ? above / below : above * below;
     }
   }
   if (!p.rounds_scale) return;
