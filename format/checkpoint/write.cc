@@ -104,12 +104,8 @@ class Writer : public dense::Job {
       return failure(ErrorCode::invalid_argument,
                      "resume is for folders: a file appears whole or not at all");
     }
-    for (const std::string_view ending : {".gguf", ".onnx", ".tflite"}) {
-      if (is_folder() || !output_.ends_with(ending)) continue;
-      return failure(ErrorCode::invalid_argument,
-                     "{}: the output is a safetensors file, and its name ends with {}",
-                     escaped(output_), ending);
-    }
+    if (!is_folder())
+      DEQUANT_CHECK(dense::check_ending(output_, "a safetensors file", ".safetensors"));
     if (options_.dtype || !groups_.asks_for_dtype()) return {};
     return failure(ErrorCode::unsupported,
                    "neither config.json nor the type of the scales says which type the dense "

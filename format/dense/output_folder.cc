@@ -36,16 +36,19 @@ bool is_weight(std::string_view name) {
                      [&](std::string_view end) { return name.ends_with(end); });
 }
 
+Status check_ending(const std::string& output, std::string_view what, std::string_view own) {
+  for (const std::string_view end : {".safetensors", ".gguf", ".onnx", ".tflite"}) {
+    if (end == own || !output.ends_with(end)) continue;
+    return failure(ErrorCode::invalid_argument, "{}: the output is {}, and its name ends with {}",
+                   escaped(output), what, end);
+  }
+  return {};
+}
+
 Status check_name_of_new(const std::string& folder) {
   struct stat s {};
   if (::stat(folder.c_str(), &s) == 0 && S_ISDIR(s.st_mode)) return {};
-  for (const std::string_view end : {".safetensors", ".gguf", ".onnx", ".tflite"}) {
-    if (!folder.ends_with(end)) continue;
-    return failure(ErrorCode::invalid_argument,
-                   "{}: the output is a folder of safetensors files, and its name ends with {}",
-                   escaped(folder), end);
-  }
-  return {};
+  return check_ending(folder, "a folder of safetensors files");
 }
 
 Error not_empty(const std::string& folder, std::string_view advice) {

@@ -91,8 +91,11 @@ Error not_empty(const std::string& folder, std::string_view advice = {});
 /// True for names of files with weights, or with the index of such files.
 bool is_weight(std::string_view name);
 
-/// Demands that a folder that is not there does not have the name of one file of a format that
-/// dequant reads: the caller takes it for that file. Fails with invalid_argument.
+/// Demands that the name of an output, `what` in the message, does not end as files of models do,
+/// other than with `own`. Fails with invalid_argument.
+Status check_ending(const std::string& output, std::string_view what, std::string_view own = {});
+
+/// check_ending() of a new folder. A folder that exists may have any name.
 Status check_name_of_new(const std::string& folder);
 
 }  // namespace dequant::format::dense

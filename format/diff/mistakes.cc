@@ -45,8 +45,8 @@ constexpr std::array kMistakes{
     Mistake{kZeroSign, "zeros have the other sign"},
 };
 
-/// A mistake as a way to make floats: the right ones, those of a changed recipe, or right ones that
-/// are rounded to another type first.
+/// A mistake, with the way to compute the floats that it gives: by the right recipe, by a changed
+/// recipe, or by the right recipe and a rounding to another type before the last one.
 struct Candidate {
   std::string_view key;
   const RecipeData* recipe = nullptr;

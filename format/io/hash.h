@@ -33,8 +33,7 @@ class Hash {
 };
 
 /// Adds all bytes of a file that are outside of the ranges `data`. The ranges may have any order,
-/// and may overlap.
-/// Fails as InputFile::read() does.
+/// and may overlap. Fails as InputFile::read() does.
 Status add_structure(Hash& hash, const InputFile& file, std::vector<Range> data);
 
 /// The hash of a range of a file. Fails as InputFile::read() does.

@@ -22,8 +22,8 @@ constexpr int64_t kFirstFloats = 12;
 
 /// Inputs whose nodes are in the memory that is counted for any operator.
 constexpr size_t kFewInputs = 2;
-/// Bytes of memory for another input, and for each pair of inputs: a node is written again whenever
-/// one of its inputs gets another name.
+/// Bytes of memory for each input of a node with more inputs, and for each pair of these inputs: a
+/// node is written again whenever one of its inputs gets another name.
 constexpr int64_t kInputMemory = 1280;
 constexpr int64_t kPairMemory = 8;
 
