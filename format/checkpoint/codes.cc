@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 10> kCodes{
 };
 
 /// Integers that hold codes in tensors of these names.
-constexpr std::array<std::string_view, 6> kWords{"I16", "U16", "I32", "U32", "I64", "U64"};
+constexpr std::array<std::string_view, 6> kIntegers{"I16", "U16", "I32", "U32", "I64", "U64"};
 constexpr std::array<std::string_view, 4> kPacked{".qweight", ".qzeros", ".weight_packed",
                                                   ".weight"};
 
@@ -69,7 +69,7 @@ bool is_tokenizer(const Entry& entry) {
 
 /// The scheme of words that dequant does not read; null for other tensors.
 const Foreign* foreign_scheme(const Groups& groups, const Entry& entry) {
-  if (!contains(kWords, entry.dtype())) return nullptr;
+  if (!contains(kIntegers, entry.dtype())) return nullptr;
   for (const Foreign& foreign : kForeign) {
     const auto module = module_of(entry.name(), foreign.codes);
     if (module && (foreign.beside.empty() || find(groups, *module, foreign.beside) != nullptr))
@@ -124,7 +124,7 @@ std::optional<std::string> why_not_dequantized(const Groups& groups, const Entry
     return fmt::format("it holds codes of {}, which dequant does not read", foreign->scheme);
   if (is_mask(entry) || is_tokenizer(entry)) return {};
   if (!contains(kCodes, entry.dtype()) &&
-      !(contains(kWords, entry.dtype()) && ends_in(entry.name(), kPacked)))
+      !(contains(kIntegers, entry.dtype()) && ends_in(entry.name(), kPacked)))
     return {};
   return what_is_missing(groups, entry);
 }
@@ -137,7 +137,7 @@ std::string warning_of_integers(const Groups& groups) {
   int64_t all = 0;
   for (const Entry& entry : groups.shards().entries()) {
     all += entry.tensor->bytes;
-    if (!contains(kWords, entry.dtype()) || entry.shape().size() < kDimensionsOfCodes) continue;
+    if (!contains(kIntegers, entry.dtype()) || entry.shape().size() < kDimensionsOfCodes) continue;
     if (first == nullptr) first = &entry;
     bytes += entry.tensor->bytes;
     ++count;

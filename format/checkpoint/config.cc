@@ -30,8 +30,8 @@ constexpr const char* kMethod = "quant_method";
 constexpr std::array kOtherKeys{"quantization", "expert_dtype"};
 constexpr std::array kDtypeKeys{"dtype", "torch_dtype"};
 /// How the names of types of codes begin.
-constexpr std::array<std::string_view, 6> kCodes{"float4", "float8", "int",
-                                                 "uint",   "qint",   "quint"};
+constexpr std::array<std::string_view, 6> kQuantizedTypes{"float4", "float8", "int",
+                                                          "uint",   "qint",   "quint"};
 
 /// Files that have what quantization_config has elsewhere, and the method of those who write these.
 struct OwnFile {
@@ -120,7 +120,7 @@ std::optional<Element> float_type(const ordered_json* value) {
 
 bool is_code_type(const ordered_json* value) {
   const std::string text = type_name(value);
-  return std::any_of(kCodes.begin(), kCodes.end(),
+  return std::any_of(kQuantizedTypes.begin(), kQuantizedTypes.end(),
                      [&](std::string_view start) { return text.starts_with(start); });
 }
 

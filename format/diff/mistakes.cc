@@ -14,7 +14,7 @@
 namespace dequant::format {
 namespace {
 
-constexpr int64_t kMostElements = int64_t{1} << 22;
+constexpr int64_t kWindow = int64_t{1} << 22;
 constexpr double kExplained = 0.999;
 constexpr uint32_t kClose = 2;  ///< units in the last place
 constexpr const char* kTransposed = "transposed";
@@ -259,8 +259,7 @@ class Windows {
     return {};
   }
   Status skip(int64_t elements) {
-    for (int64_t at = 0; at < elements; at += kMostElements)
-      DEQUANT_CHECK(bands_->next(kMostElements));
+    for (int64_t at = 0; at < elements; at += kWindow) DEQUANT_CHECK(bands_->next(kWindow));
     return {};
   }
   Result<std::vector<float>> next(int64_t elements) {
@@ -288,22 +287,22 @@ Result<Explained> explain(ModelFile& a, const DenseTensor& right, ModelFile& b,
   if (count == 0 || of_wrong != count) return out;
   out.too_large = right.stored_bytes() > memory;
   if (out.too_large) return out;
-  const bool all = count <= 4 * kMostElements;
-  const int64_t begin = all ? 0 : first / kMostElements * kMostElements;
-  out.looked_at = {begin, all ? count : std::min(count, begin + kMostElements)};
+  const bool all = count <= 4 * kWindow;
+  const int64_t begin = all ? 0 : first / kWindow * kWindow;
+  out.looked_at = {begin, all ? count : std::min(count, begin + kWindow)};
   const int64_t size = out.looked_at.end - begin;
   DEQUANT_TRY(const RecipeData data, RecipeData::read(a, right, memory));
   Windows windows(b, wrong, memory);
-  DEQUANT_CHECK(windows.open(all ? size : kMostElements));
+  DEQUANT_CHECK(windows.open(all ? size : kWindow));
   DEQUANT_CHECK(windows.skip(begin));
   const bool same_shape =
       std::equal(right.shape.begin(), right.shape.end(), wrong.shape.begin(), wrong.shape.end());
   Search search(data, right.shape, same_shape, wrong.type().element);
   DEQUANT_TRY(auto floats, windows.next(size));
   DEQUANT_CHECK(search.find(out.looked_at, std::move(floats), all));
-  if (!all && search.has_found()) DEQUANT_CHECK(windows.open(kMostElements));
-  for (int64_t at = 0; at < count && !all && search.has_found(); at += kMostElements) {
-    const Range window{at, std::min(count, at + kMostElements)};
+  if (!all && search.has_found()) DEQUANT_CHECK(windows.open(kWindow));
+  for (int64_t at = 0; at < count && !all && search.has_found(); at += kWindow) {
+    const Range window{at, std::min(count, at + kWindow)};
     DEQUANT_TRY(auto others, windows.next(window.end - at));
     if (at != begin) DEQUANT_CHECK(search.check(window, std::move(others)));
   }

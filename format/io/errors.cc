@@ -1,9 +1,21 @@
-// Escaping text from files, so that it is safe to print.
+// Errors of the system, and escaping text from files, so that it is safe to print.
 #include "format/io/errors.h"
+
+#include <cstring>
 
 #include "format/io/utf8.h"
 
 namespace dequant::format {
+
+Error error_of_system(std::string_view sentence, int reason) {
+  return Error{reason == ENOMEM ? ErrorCode::out_of_memory : ErrorCode::io,
+               fmt::format("{}: {}", sentence, std::strerror(reason)), reason};
+}
+
+Error in(std::string_view where, Error error) {
+  error.message = fmt::format("{}: {}", where, error.message);
+  return error;
+}
 
 std::string escaped(std::string_view text, size_t longest) {
   std::string out;

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <cerrno>
-#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -18,20 +17,18 @@ Error failure(ErrorCode code, fmt::format_string<Args...> text, Args&&... args) 
   return Error{code, fmt::format(text, std::forward<Args>(args)...)};
 }
 
-/// An error with a formatted sentence and the text of errno: out_of_memory for ENOMEM, else io.
+/// An error with that sentence and the text of an errno: out_of_memory for ENOMEM, else io.
+Error error_of_system(std::string_view sentence, int reason);
+
+/// The same with a formatted sentence and the errno of this thread.
 template <class... Args>
 Error io_error(fmt::format_string<Args...> text, Args&&... args) {
   const int reason = errno;
-  std::string message = fmt::format(text, std::forward<Args>(args)...);
-  return Error{reason == ENOMEM ? ErrorCode::out_of_memory : ErrorCode::io,
-               fmt::format("{}: {}", message, std::strerror(reason)), reason};
+  return error_of_system(fmt::format(text, std::forward<Args>(args)...), reason);
 }
 
 /// The same error with "where: " before its sentence.
-inline Error in(std::string_view where, Error error) {
-  error.message = fmt::format("{}: {}", where, error.message);
-  return error;
-}
+Error in(std::string_view where, Error error);
 
 /// Text from a file or a path that is safe to print on one line: control characters, backslashes
 /// and bytes that are not UTF-8 become escapes. At most `longest` bytes of the text are used.

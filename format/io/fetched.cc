@@ -12,33 +12,6 @@
 #include "format/io/errors.h"
 
 namespace dequant::format {
-namespace {
-
-/// Ranges of a file, none of which touches another.
-class Ranges {
- public:
-  bool contain(Range bytes) const {
-    auto next = ends_.upper_bound(bytes.begin);
-    return next != ends_.begin() && std::prev(next)->second >= bytes.end;
-  }
-
-  void add(Range bytes) {
-    auto at = ends_.upper_bound(bytes.begin);
-    if (at != ends_.begin() && std::prev(at)->second >= bytes.begin) --at;
-    while (at != ends_.end() && at->first <= bytes.end) {
-      bytes.begin = std::min(bytes.begin, at->first);
-      bytes.end = std::max(bytes.end, at->second);
-      at = ends_.erase(at);
-    }
-    ends_.emplace(bytes.begin, bytes.end);
-  }
-
- private:
-  std::map<int64_t, int64_t> ends_;  ///< begin -> end
-};
-
-}  // namespace
-
 class FetchedFolder::State {
  public:
   State(const std::string& path, Fetch fetch) : prefix_(path + "/"), fetch_(std::move(fetch)) {}
@@ -58,6 +31,29 @@ class FetchedFolder::State {
   }
 
  private:
+  /// Ranges of a file, none of which touches another.
+  class Ranges {
+   public:
+    bool contain(Range bytes) const {
+      auto next = ends_.upper_bound(bytes.begin);
+      return next != ends_.begin() && std::prev(next)->second >= bytes.end;
+    }
+
+    void add(Range bytes) {
+      auto at = ends_.upper_bound(bytes.begin);
+      if (at != ends_.begin() && std::prev(at)->second >= bytes.begin) --at;
+      while (at != ends_.end() && at->first <= bytes.end) {
+        bytes.begin = std::min(bytes.begin, at->first);
+        bytes.end = std::max(bytes.end, at->second);
+        at = ends_.erase(at);
+      }
+      ends_.emplace(bytes.begin, bytes.end);
+    }
+
+   private:
+    std::map<int64_t, int64_t> ends_;  ///< begin -> end
+  };
+
   bool is_there(const std::string& path, Range bytes) {
     const std::lock_guard lock(mutex_);
     const auto found = there_.find(path);

@@ -9,7 +9,7 @@ namespace {
 
 /// Indices in a band are a multiple of so many where not each begins with a word: so many codes of
 /// any width are whole words.
-constexpr int64_t kRows = 32;
+constexpr int64_t kIndices = 32;
 constexpr int64_t kWordBits = 32;
 constexpr int64_t kWordBytes = 4;
 
@@ -46,7 +46,7 @@ int64_t unit_of_zero_points(const Plan& plan) {
 bool forget_rows(Packing& p) {
   if (p.order == CodeOrder::of_element || p.order == CodeOrder::high_first) return true;
   const int64_t unit = unit_of(p, p.bits);
-  if (is_slabs(p) || p.columns != 0 || p.row % unit != 0 || kRows % unit != 0) return false;
+  if (is_slabs(p) || p.columns != 0 || p.row % unit != 0 || kIndices % unit != 0) return false;
   p.row = unit;
   return true;
 }
@@ -194,7 +194,7 @@ std::optional<CodeBands> CodeBands::of(const Plan& plan, int64_t most) {
   CodeBands bands(plan);
   for (; bands.dimension_ < plan.dimensions.size(); ++bands.dimension_) {
     const Dimension& d = plan.dimensions[bands.dimension_];
-    const int64_t step = bands.keeps_alignment(d) ? d.block : std::lcm(kRows, d.block);
+    const int64_t step = bands.keeps_alignment(d) ? d.block : std::lcm(kIndices, d.block);
     bands.length_ = d.size;
     auto band = bands.band(0, {0, d.size});
     while (band && band->codes.bytes() > most && bands.length_ > step) {

@@ -20,7 +20,7 @@ constexpr int64_t kOwn = kMiB / 4;
 /// Output bytes of a chunk that one thread computes into memory of the caller.
 constexpr int64_t kInMemory = kMiB;
 /// Threads that fill memory at most: more would wait for each other's reads.
-constexpr int64_t kMostReaders = 64;
+constexpr int64_t kMostFilling = 64;
 /// Output bytes from which on stores bypass the caches, as of Stores::automatic.
 constexpr size_t kStreamed = size_t{16} << 20;
 /// Memory of a thread for one chunk at most: the output, and codes of twice its width.
@@ -138,7 +138,7 @@ Status fill(const Plan& plan, RecipeReaders readers, const StreamOptions& option
                         int64_t first) -> Status {
     Chunks chunks(own, std::move(of_own), elements, kInMemory, parameters, options.phases);
     DEQUANT_CHECK(chunks.open(options.executor));
-    std::vector<Chunk> memory(static_cast<size_t>(std::min(chunks.concurrency(), kMostReaders)));
+    std::vector<Chunk> memory(static_cast<size_t>(std::min(chunks.concurrency(), kMostFilling)));
     Team team(chunks, memory, Holds::codes, [&](Chunk& chunk) {
       const auto begin = static_cast<size_t>((first + chunk.elements.begin) * element_bytes);
       const auto end = static_cast<size_t>((first + chunk.elements.end) * element_bytes);

@@ -11,7 +11,7 @@ namespace dequant::format {
 namespace {
 
 /// Elements that are computed at once.
-constexpr int64_t kStep = int64_t{1} << 16;
+constexpr int64_t kZerosAtOnce = int64_t{1} << 16;
 
 /// One dimension of the scales: how many, and how far apart the scales and zero points are.
 struct Axis {
@@ -71,8 +71,8 @@ Status for_each_zero_point(const Plan& plan, std::span<const std::byte> stored,
   const std::array<float, 1> one{1};
   std::vector<float> y;
   const int64_t count = element_count(wanted);
-  for (int64_t begin = 0; begin < count; begin += kStep) {
-    const Range part{begin, std::min(begin + kStep, count)};
+  for (int64_t begin = 0; begin < count; begin += kZerosAtOnce) {
+    const Range part{begin, std::min(begin + kZerosAtOnce, count)};
     y.resize(static_cast<size_t>(part.end - part.begin));
     const Range bytes = zero_point_bytes_of(wanted, slices_of(wanted, part).zero_point);
     const Buffers buffers{

@@ -21,7 +21,7 @@ constexpr int kMostComputed = 16;
 /// Computations that are kept for other nodes that have the same inputs.
 constexpr size_t kMostRemembered = size_t{1} << 14;
 /// Elements read at once; a multiple of 8.
-constexpr int64_t kStep = int64_t{1} << 16;
+constexpr int64_t kCopiedAtOnce = int64_t{1} << 16;
 
 int count_computed(const Dequantization& d) {
   return 1 + d.x.nodes() + d.scale->nodes() + (d.zero_point ? d.zero_point->nodes() : 0);
@@ -216,7 +216,7 @@ Result<std::string> Constants::plan_quantize(Dequantization& d) const {
   std::vector<std::byte> scale_slice;
   std::vector<std::byte> zero_slice;
   for (Range part; part.begin < element_count(d.plan); part.begin = part.end) {
-    part.end = chunk_end(d.plan, part.begin, kStep);
+    part.end = chunk_end(d.plan, part.begin, kCopiedAtOnce);
     DEQUANT_TRY(const auto values, x->next(part.end - part.begin));
     const Range groups = groups_of(d.plan, part);
     DEQUANT_TRY(const auto scales, scale.get(d.plan.scale, groups, scale_slice));

@@ -20,7 +20,7 @@ constexpr int64_t kMostParameterBytes = int64_t{64} << 20;
 /// Numbers at most that a report lists.
 constexpr int64_t kMostListed = 1024;
 /// Scales read at once; a multiple of 8.
-constexpr int64_t kStep = 4096;
+constexpr int64_t kRoundedAtOnce = 4096;
 
 int64_t int_attribute(const Node& node, std::string_view name, int64_t otherwise) {
   const Attribute* a = node.attribute(name);
@@ -267,10 +267,10 @@ Result<PairRange> QuantizerFacts::range(const Graph& graph, const Node& node, El
   };
   auto codes = codes_at_ends(quantized);
   if (limits) codes = {static_cast<uint32_t>(limits->first), static_cast<uint32_t>(limits->second)};
-  CodeEnds ends(quantized, scales->element, zeros.has_value(), output, std::min(kStep, count),
-                codes);
-  for (int64_t begin = 0; begin < count; begin += kStep) {
-    const int64_t n = std::min(kStep, count - begin);
+  CodeEnds ends(quantized, scales->element, zeros.has_value(), output,
+                std::min(kRoundedAtOnce, count), codes);
+  for (int64_t begin = 0; begin < count; begin += kRoundedAtOnce) {
+    const int64_t n = std::min(kRoundedAtOnce, count - begin);
     const auto part = [&](const TensorData& data) {
       return std::span<const std::byte>(data.bytes)
           .subspan(static_cast<size_t>(begin * bits(data.element) / 8));

@@ -16,14 +16,14 @@ using dense::OutputTensor;
 namespace {
 
 /// Scales that are read at once.
-constexpr int64_t kStep = 4096;
+constexpr int64_t kScalesAtOnce = 4096;
 
 /// How many scales are special. Fails as StoredReader::read() does.
 Result<int64_t> count_special(StoredReader& scales) {
   int64_t special = 0;
-  std::array<float, kStep> floats{};
+  std::array<float, kScalesAtOnce> floats{};
   while (scales.left() > 0) {
-    const int64_t count = std::min(kStep, scales.left());
+    const int64_t count = std::min(kScalesAtOnce, scales.left());
     DEQUANT_TRY(const auto bytes, scales.next(count));
     const std::span part(floats.data(), static_cast<size_t>(count));
     widen(scales.element(), bytes, part);

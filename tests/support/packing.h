@@ -44,13 +44,13 @@ inline int64_t bit_of_row(const Packing& p, int64_t k, int b) {
 
 inline int64_t words_of_row(const Packing& p) {
   int64_t last = 0;
-  for (int64_t k = std::max<int64_t>(p.row - 32, 0); k < p.row; ++k) {
-    for (int b = 0; b < p.bits; ++b) last = std::max(last, bit_of_row(p, k, b));
-  }
+  for (int64_t k = std::max<int64_t>(p.row - 32, 0); k < p.row; ++k)
+    last = std::max(last, bit_of_row(p, k, p.bits - 1));
   return last / 32 + 1;
 }
 
-inline Bit bit_of(const Packing& p, int64_t i, int b) {
+/// `row_words`: words_of_row(p), which is slow.
+inline Bit bit_of(const Packing& p, int64_t row_words, int64_t i, int b) {
   if (p.order == CodeOrder::high_first) return {i / 2, (i % 2 == 0 ? 4 : 0) + b};
   if (p.order == CodeOrder::slabs || p.order == CodeOrder::slabs_high_first) {
     const int64_t bytes = p.bits == 1 || p.bits == 2 || p.bits == 4 || p.bits == 8 ? 1 : 4;
@@ -62,7 +62,7 @@ inline Bit bit_of(const Packing& p, int64_t i, int b) {
   }
   const int64_t n = bit_of_row(p, i % p.row, b);
   const int64_t row = i / p.row;
-  const int64_t word = p.columns != 0 ? n / 32 * p.columns + row : row * words_of_row(p) + n / 32;
+  const int64_t word = p.columns != 0 ? n / 32 * p.columns + row : row * row_words + n / 32;
   return {word * 4 + n % 32 / 8, static_cast<int>(n % 8)};
 }
 
@@ -79,9 +79,12 @@ inline size_t bytes_for(const Packing& p, int64_t codes) {
 }
 
 inline uint32_t code_at(const Packing& p, const Bytes& data, int64_t i) {
+  const bool in_rows =
+      p.columns == 0 && p.order < CodeOrder::slabs && p.order != CodeOrder::high_first;
+  const int64_t row_words = in_rows ? words_of_row(p) : 0;
   uint32_t code = 0;
   for (int b = 0; b < p.bits; ++b) {
-    const Bit at = bit_of(p, i, b);
+    const Bit at = bit_of(p, row_words, i, b);
     const auto byte = static_cast<uint32_t>(data[static_cast<size_t>(at.byte)]);
     code |= (byte >> at.bit & 1U) << b;
   }
