@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from . import _core
-from ._source import is_url, source_of
+from ._source import is_url, source_of, without_file
 from ._typing import ModelSource
 
 
@@ -95,6 +95,7 @@ def convert(input: ModelSource, output: str | os.PathLike[str] | None = None, *,
     """
     if progress is not None and not callable(progress):
         raise TypeError(f"progress: a callable is wanted, not {type(progress).__name__}")
+    input = without_file(input)
     if is_url(input) or is_url(output):
         for name, given in {"assume_const": assume_const, "strip_qdq": strip_qdq,
                             "clip": clip != "needed", "external_data": external_data,

@@ -13,10 +13,18 @@ from ._typing import ModelSource
 #: "s3://...", and protocols in a chain: "simplecache::s3://...".
 _URL = re.compile(r"[A-Za-z][\w+.-]*(::[A-Za-z][\w+.-]*)*://")
 
+_FILE = re.compile(r"(file|local)://(?!.*::)")
+
 
 def is_url(path: object) -> bool:
     """True for text that names a file system of fsspec; all else is a local path."""
     return isinstance(path, str) and _URL.match(path) is not None
+
+
+def without_file(path: Any) -> Any:
+    """The path in a URL of the protocol "file"; other arguments as they are."""
+    found = _FILE.match(path) if isinstance(path, str) else None
+    return path if found is None else os.path.abspath(os.path.expanduser(path[found.end():]))
 
 
 class Source(NamedTuple):

@@ -21,7 +21,7 @@ from typing import Any, overload
 from . import _core
 from ._convert import globs_of, own_options
 from ._errors import UnsupportedError
-from ._source import is_url
+from ._source import is_url, without_file
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,6 +153,7 @@ def plan(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
 
     Raises as convert() does, and UnsupportedError for an ONNX model without a data file.
     """
+    input = without_file(input)
     own = own_options({
         "keep-unknown": bool(keep_unknown), "others": None if others == "keep" else others,
         "max-shard-size": max_shard_size, "shards": shards,
@@ -228,6 +229,7 @@ def finalize(output: str | os.PathLike[str], *, input: str | os.PathLike[str] | 
     Raises as convert() does.
     """
     from . import _remote
+    input = without_file(input)
     source = _remote.input_of(os.fsdecode(output)) if input is None else input
     if is_url(output) or is_url(source):
         return _remote.finalize(os.fsdecode(output), None if input is None else os.fsdecode(input),

@@ -234,7 +234,7 @@ def test_a_model_behind_a_url_was_replaced_by_its_own_floats(checkpoint, fs, mad
     upload(fs, model, f"memory:/{model}")
     before = contents(model), remote_contents(fs, f"memory:/{model}")
     for options in ({"shards": "as-input"}, {"max_shard_size": SHARD}):
-        with pytest.raises(OSError, match="is a file of the input"):
+        with pytest.raises(OSError, match="is a file of the input|is the input itself"):
             dequant.convert(source.format(model), output.format(model), overwrite=True, **options)
     assert (contents(model), remote_contents(fs, f"memory:/{model}")) == before
 
