@@ -141,12 +141,13 @@ def convert(input: ModelSource, output: str | os.PathLike[str] | None = None, *,
 def _convert_remote(input: ModelSource, output: str | os.PathLike[str] | None, dtype: Any, *,
                     own: dict[str, str], options: dict[str, Any], **more: Any) -> ConvertReport:
     from ._remote import convert as remote_convert
+    from ._storage_errors import without_query
     from ._tasks import conversion_of
     if not isinstance(input, (str, os.PathLike)):
         raise TypeError(f"{output}: the input must be a path or a URL too, not "
                         f"{type(input).__name__}")
     if output is None:
-        raise ValueError(f"{input}: there is no output")
+        raise ValueError(f"{without_query(os.fsdecode(input))}: there is no output")
     conversion = conversion_of(input, own, task_size=None, **options)
     return remote_convert(conversion, dtype, os.fsdecode(output), **more)
 

@@ -8,7 +8,8 @@ import shutil
 import struct
 from collections.abc import Iterable, Mapping
 
-from ._storage import Place, RemoteFile, os_errors
+from ._storage import Place, RemoteFile
+from ._storage_errors import os_errors
 
 #: Bytes that are asked for at once, at the most, and of all requests together.
 _PIECE = 16 << 20
@@ -65,15 +66,19 @@ class Mirror:
     def __init__(self, place: Place, files: Mapping[str, RemoteFile], folder: str) -> None:
         self.folder = folder
         self.bytes_fetched = 0
-        self._fs = place.fs
+        self._place = place
         self._url = place.url
         self._files = files
         self._there = {name: _Ranges() for name in files}
         for name, file in files.items():
             path = os.path.join(folder, name)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "xb") as made:
-                made.truncate(file.size)
+            try:
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(path, "xb") as made:
+                    made.truncate(file.size)
+            except OSError as error:
+                raise OSError(error.errno, f"{self._url}: no local file can stand for {name}: "
+                              f"{error.strerror}") from error
 
     def fetch(self, wanted: Iterable[tuple[str, int, int]]) -> None:
         """Gets bytes of files: (name, begin, end)."""
@@ -96,13 +101,13 @@ class Mirror:
             self._get(batch)
 
     def _get(self, pieces: list[tuple[str, int, int]]) -> None:
-        names, begins, ends = zip(*pieces, strict=True)
         with os_errors(self._url):
-            parts = self._fs.cat_ranges([self._files[name].path for name in names], list(begins),
-                                        list(ends), on_error="return")
+            parts = self._place.ranges((self._files[name], begin, end)
+                                       for name, begin, end in pieces)
         for (name, begin, end), part in zip(pieces, parts, strict=True):
             if isinstance(part, BaseException):
-                with os_errors(f"{self._url}: {name}"):
+                one = self._url.endswith(f"/{name}")
+                with os_errors(self._url if one else f"{self._url}: {name}"):
                     raise part
             if len(part) != end - begin:
                 raise OSError(f"{self._url}: {name}: {len(part)} bytes came for bytes {begin} to "

@@ -21,6 +21,7 @@ from ._mirror import Mirror
 from ._remote_output import RemoteOutput
 from ._source import is_url
 from ._storage import Place, StorageOptions, check_tags, options_for
+from ._storage_errors import without_query
 from ._tasks import FinalizeReport, Plan, Task, TaskReport, finalize_report_of
 from ._workspace import Workspace, workspace
 
@@ -36,8 +37,9 @@ def plan(conversion: dict[str, Any], dtype: Any, output: str, mem: int | None,
          storage_options: StorageOptions) -> tuple[Plan, dict[str, Any]]:
     """Also returns the report of the core."""
     url = conversion["input"]
+    name = without_query(url)
     own = dict(conversion)
-    remote: dict[str, Any] = {}
+    remote: dict[str, Any] = {"query": name != url}
     if own["task_bytes"] is None:
         own["task_bytes"] = _ONE_TASK if is_url(output) else 5_000_000_000
     with workspace() as space:
@@ -46,18 +48,20 @@ def plan(conversion: dict[str, Any], dtype: Any, output: str, mem: int | None,
         to = output = output if is_url(output) else os.path.abspath(output)
         if is_url(output):
             place = Place(output, options_for("output", storage_options))
+            if place.is_http:
+                raise UnsupportedError(f"{place.url}: outputs are not written by HTTP")
             to, output = space.output(place), place.url
         text, report_text = _core.plan(json.dumps(own), dtype, to, mem, space.fetched())
     report = json.loads(report_text)
     if "folded" in report:
-        raise UnsupportedError(f"{url}: ONNX models are not converted from or to URLs")
+        raise UnsupportedError(f"{name}: ONNX models are not converted from or to URLs")
     inside = os.path.basename(report["share"]["folder"]) == ".dequant-tasks"
     _check_apart(conversion["input"], output, inside, report["share"]["tasks"], storage_options)
     if is_url(output):
         remote["inside"] = inside
         _check_one_task(report["share"]["tasks"])
-    text = json.dumps(json.loads(text) | {"input": url, "remote": remote})
-    return Plan(output, text, report, storage_options), report
+    text = json.dumps(json.loads(text) | {"input": name, "remote": remote})
+    return Plan(output, text, report, storage_options, url if remote["query"] else None), report
 
 
 def _check_apart(url: str, output: str, inside: bool, tasks: list[dict[str, Any]],
@@ -89,7 +93,7 @@ def run_task(task: Task, overwrite: bool, threads: int | None, mem: int | None,
              progress: Progress, storage_options: StorageOptions) -> TaskReport:
     conversion = json.loads(task.conversion)
     remote = conversion.get("remote", {})
-    url = conversion["input"]
+    url = conversion["input"] if task.url is None else task.url
     options = task.storage_options if storage_options is None else storage_options
     with workspace() as space:
         output, begun = None, False
@@ -111,7 +115,7 @@ def run_task(task: Task, overwrite: bool, threads: int | None, mem: int | None,
             task.conversion, to, task.number, task.fingerprint, overwrite, threads, mem, progress,
             path, space.fetched()))
         if source is not None:  # what was read meanwhile; finalize() looks again
-            check_tags(url, source.model_files()[1], remote["files"])
+            check_tags(source.url, source.model_files()[1], remote["files"])
         if output is not None:
             text = {**conversion, "fingerprint": task.fingerprint, "tasks": task.count,
                     "replace": overwrite}
@@ -171,6 +175,9 @@ def _text_path(output: str) -> str:
 def _finalize_input(space: Workspace, input: str | None, text: dict[str, Any],
                     options: StorageOptions) -> str | None:
     """The local path of the input."""
+    if input is None and text.get("remote", {}).get("query"):
+        raise ValueError(f"{text['input']}: the query of the URL of the input is not stored: give "
+                         "the URL to finalize(), as its input")
     url = input if input is not None else text["input"]
     if not is_url(url):
         return input
@@ -239,11 +246,12 @@ def convert(conversion: dict[str, Any], dtype: Any, output: str, *, overwrite: b
         for phase, seconds in ran.seconds.items():
             report["seconds"][phase] = report["seconds"].get(phase, 0) + seconds
     if not dry_run:
-        found = finalize(tasks.output, None, False, None, storage_options)
+        url = conversion["input"] if is_url(conversion["input"]) else None
+        found = finalize(tasks.output, url, False, None, storage_options)
         if not found.complete:
             number, reason = next(iter(found.missing.items()))
             raise OSError(f"{tasks.output}: task {number}: {reason}: somebody else has changed the "
                           "output meanwhile; convert it again")
     del report["share"]
-    return ConvertReport({"input": conversion["input"], "output": tasks.output,
+    return ConvertReport({"input": without_query(conversion["input"]), "output": tasks.output,
                           "dry_run": dry_run} | report | {"warnings": warnings})

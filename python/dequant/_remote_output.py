@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from glob import has_magic
 from typing import Any
 
-from ._storage import Place, os_errors
+from ._storage import Place
+from ._storage_errors import os_errors
 
 _FOLDER = ".dequant-tasks"
 _TEXT = "conversion.json"

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import errno
 import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ._errors import UnsupportedError
+from ._http import has_ranges, is_http, ranges
 from ._source import is_url
+from ._storage_errors import os_errors, without_query
 
 StorageOptions = Mapping[str, Any] | None
 
 #: Where file systems say that a file changed, in the order of preference.
 _TAGS = ("ETag", "etag", "generation", "md5Hash", "content_hash", "checksum", "blob_id", "oid",
-         "mtime", "LastModified", "last_modified", "updated", "modified", "created")
-#: What else is read of a model that is a single file: format/checkpoint/names.h.
-_BESIDE_SAFETENSORS = ("config.json", "hf_quant_config.json", "quantize_config.json",
-                       "quant_config.json")
+         "sha", "Content-MD5", "Digest", "CRC", "mtime", "LastModified", "Last-Modified",
+         "last_modified", "updated", "modified", "modify", "modificationTime", "date_time",
+         "created")
+#: What else is read of a checkpoint that is a single file: format/checkpoint/names.h.
+_BESIDE = ("config.json", "params.json", "hf_quant_config.json", "quantize_config.json",
+           "quant_config.json", "quanto_qmap.json")
+#: Files of which nothing else is read, unless they are parts.
+_ALONE = (".gguf", ".tflite")
 _INDEX = ".safetensors.index.json"
+#: Of GitHub and git, what stands there is no password.
+_PASSWORD = re.compile(r"(?<!github)(?<!git)://[^/?#]*:[^/?#]*@")
 _SPLIT = re.compile(r"(.*)-\d{5}-of-(\d{5})\.gguf", re.DOTALL)
 
 
@@ -38,25 +45,32 @@ class Place:
     """A file or a folder behind a URL, or at a local path."""
 
     def __init__(self, url: str, options: StorageOptions) -> None:
+        self.url = without_query(url).rstrip("/")
+        if is_url(url) and _PASSWORD.search(url):
+            raise ValueError(f"{_PASSWORD.sub('://', self.url)}: a password in a URL would be stored "
+                             "with the output and printed; storage_options has a place for it")
         try:
             from fsspec.core import url_to_fs
             from fsspec.implementations.local import LocalFileSystem
         except ImportError as error:
-            raise ImportError(f"{url}: URLs need the package fsspec and that of the protocol, such "
-                              "as s3fs: pip install fsspec s3fs") from error
-        self.url = url.rstrip("/")
+            raise ImportError(f"{self.url}: URLs need the package fsspec and that of the protocol, "
+                              "such as s3fs: pip install fsspec s3fs") from error
         self.fs, path = (url_to_fs(url, **(options or {})) if is_url(url)
                          else (LocalFileSystem(), os.path.abspath(url)))
-        self.path: str = path.rstrip("/")
+        self.is_http = is_http(path)
+        self.path: str = path.partition("#")[0] if self.is_http else path.rstrip("/")
         self._is_local = isinstance(self.fs, LocalFileSystem)
-        self.name = self.path.rpartition("/")[2]
+        bare = self.path.partition("?")[0] if self.is_http else self.path
+        self._has_query = bare != self.path
+        self._folder: str = bare.rpartition("/")[0]
+        self.name: str = bare.rpartition("/")[2]
         if self.name in ("", ".", ".."):
-            raise ValueError(f"{url}: the name of a file or a folder is missing")
+            raise ValueError(f"{self.url}: the name of a file or a folder is missing"
+                             + (", and HTTP has no folders" if self.is_http else ""))
 
     def beside(self, name: str) -> str:
         """The path of a file in the same folder."""
-        folder = self.path.rpartition("/")[0]
-        return f"{folder}/{name}"
+        return self.path if name == self.name else f"{self._folder}/{name}"
 
     def real(self, path: str) -> str:
         """The path by which the file system knows a file that has several."""
@@ -65,23 +79,69 @@ class Place:
     def files(self, path: str | None = None) -> dict[str, RemoteFile]:
         """The files of a folder, also those in its folders, by their names relative to it."""
         root = self.path if path is None else path
+        return {name: _file_of(full, info) for name, full, info in self._entries(root, True)}
+
+    def _checkpoint(self, root: str) -> dict[str, RemoteFile]:
+        """The files of a folder that is converted: those without a dot."""
+        files = {}
+        for name, full, info in self._entries(root, False):
+            if info["type"] != "file" and not self._is_local:  # there the core follows links
+                raise ValueError(f"{self.url}: {name} is neither a file nor a folder, but of type "
+                                 f"{info['type']!r}; links are followed at local paths alone")
+            files[name] = _file_of(full, info)
+        for name in files:
+            parts = name.split("/")
+            for i in range(1, len(parts)):
+                if (parent := "/".join(parts[:i])) in files:
+                    raise ValueError(f"{self.url}: {parent} is a file, and a folder with {name}: "
+                                     "remove one of them")
+        return files
+
+    def _entries(self, root: str, hidden: bool) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+        """What lies below a folder and is no folder: its name, its path and what is known of it.
+        hidden: also that whose name, or that of a folder, begins with a dot"""
         self.fs.invalidate_cache()
         with os_errors(self.url):
-            found: Mapping[str, Mapping[str, Any]] = self.fs.find(root, detail=True)
-        files = {}
-        for full, info in found.items():
-            if not full.startswith(root + "/") or info["type"] != "file" or full.endswith("/"):
-                continue
+            found = (list(self.fs.find(root, detail=True).items()) if _has_find(self.fs)
+                     else self._walk(root, hidden))
+        for full, info in found:
             name = full[len(root) + 1:]
-            if any(part in ("", ".", "..") for part in name.split("/")) or "\0" in name:
+            if not full.startswith(root + "/") or name == "" or name.endswith("/"):
+                continue  # object stores have empty objects for folders
+            parts = name.split("/")
+            if any(part in ("", ".", "..") for part in parts) or "\0" in name:
                 raise ValueError(f"{self.url}: {name!r} is no name of a file")
-            files[name] = _file_of(full, info)
-        return files
+            if info["type"] != "directory" and (hidden or not any(
+                    part.startswith(".") for part in parts)):
+                yield name, full, info
+
+    def _walk(self, root: str, hidden: bool) -> list[tuple[str, Mapping[str, Any]]]:
+        """find() of fsspec leaves out folders that it cannot list; here they are errors."""
+        found = []
+        folders = [root]
+        while folders:
+            folder = folders.pop()
+            try:
+                entries = self.fs.ls(folder, detail=True)
+            except FileNotFoundError:
+                if not hidden:
+                    raise
+                continue  # an output that is not there yet, or a folder that somebody removed
+            for info in entries:
+                path = info["name"].rstrip("/")
+                name = path.rpartition("/")[2]
+                if info["type"] != "directory" or name in (".", ".."):
+                    found.append((path, info))
+                elif path != folder and (hidden or not name.startswith(".")):
+                    folders.append(path)
+        return found
 
     def file(self, path: str) -> RemoteFile | None:
         """None where there is none."""
+        name = path.rpartition("/")[2]
         try:
-            with os_errors(self.url):
+            with os_errors(self.url if path == self.path
+                           else f"{self.url}: it is not known whether there is a {name}"):
                 info = self.fs.info(path)
         except FileNotFoundError:
             return None
@@ -90,37 +150,72 @@ class Place:
     def read(self, path: str) -> bytes | None:
         """The contents of a small file; None where there is none."""
         try:
-            with os_errors(self.url):
+            with os_errors(f"{self.url}: {path}"):
                 data: bytes = self.fs.cat_file(path)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         return data
+
+    def ranges(self, wanted: Iterable[tuple[RemoteFile, int, int]]) -> list[bytes | BaseException]:
+        """Gets bytes of files: (file, begin, end)."""
+        if has_ranges(self.fs, self.path):
+            return ranges(self.fs, [(file.path, begin, end, file.size)
+                                    for file, begin, end in wanted])
+        files, begins, ends = zip(*wanted, strict=True)
+        parts: list[bytes | BaseException] = self.fs.cat_ranges(
+            [file.path for file in files], list(begins), list(ends), on_error="return")
+        return parts
 
     def model_files(self) -> tuple[bool, dict[str, RemoteFile]]:
         """Whether the model is a folder, and its files; those of a model that is a file are named
         relative to its folder."""
         self.fs.invalidate_cache()
         with os_errors(self.url):
-            is_folder = self.fs.info(self.path)["type"] == "directory"
-        if is_folder:
-            return True, _without_dots(self.files())
+            info = self.fs.info(self.path)
+        if self.is_http:
+            self._check_http(info)
+        if info["type"] == "directory":
+            return True, self._checkpoint(self.path)
         if self.name.endswith(_INDEX):  # it stands for its folder
-            return False, _without_dots(self.files(self.path.rpartition("/")[0]))
-        names: Iterable[str] = (self.name,)
+            return False, self._checkpoint(self._folder)
+        files = {name: self.file(self.beside(name)) for name in self._names()}
+        return False, {name: file for name, file in files.items() if file is not None}
+
+    def _check_http(self, info: Mapping[str, Any]) -> None:
+        """Demands a model of which all files have URLs that are known."""
+        if info.get("mimetype") == "text/html":
+            raise UnsupportedError(f"{self.url}: an HTML page, and no model; HTTP has no folders: "
+                                   "give the URL of a file")
+        if self.name.endswith(_INDEX):
+            raise UnsupportedError(f"{self.url}: HTTP has no folders, whose files an index lists: "
+                                   "download the checkpoint, or give the URL of one of its "
+                                   ".safetensors files")
+        other = next((name for name in self._names() if name != self.name), None)
+        if self._has_query and other is not None:
+            raise UnsupportedError(
+                f"{self.url}: a URL with a query is that of one file, and {other} may belong to "
+                "the model: give a URL without a query, or download the model")
+
+    def _names(self) -> tuple[str, ...]:
+        """The files that a model is read from."""
         split = _SPLIT.fullmatch(self.name)
         if split:
             count = int(split[2])
-            names = [f"{split[1]}-{i + 1:05}-of-{count:05}.gguf" for i in range(count)]
-        elif self.name.endswith(".safetensors"):
-            names = (self.name, *_BESIDE_SAFETENSORS)
-        files = {name: self.file(self.beside(name)) for name in names}
-        return False, {name: file for name, file in files.items() if file is not None}
+            return tuple(f"{split[1]}-{i + 1:05}-of-{count:05}.gguf" for i in range(count))
+        return (self.name,) if self.name.endswith(_ALONE) else (self.name, *_BESIDE)
 
 
-def _without_dots(files: Mapping[str, RemoteFile]) -> dict[str, RemoteFile]:
-    """Files and folders with a dot are not converted and not copied."""
-    return {name: file for name, file in files.items()
-            if not any(part.startswith(".") for part in name.split("/"))}
+def _has_find(fs: Any) -> bool:
+    """Whether the file system lists a folder with all of its folders in its own way."""
+    from fsspec import AbstractFileSystem
+    from fsspec.asyn import AsyncFileSystem
+    from fsspec.implementations.cached import CachingFileSystem
+    from fsspec.implementations.dirfs import DirFileSystem
+    if isinstance(fs, (CachingFileSystem, DirFileSystem)):
+        return _has_find(fs.fs)
+    kind = type(fs)
+    return (kind.find is not AbstractFileSystem.find
+            or getattr(kind, "_find", AsyncFileSystem._find) is not AsyncFileSystem._find)
 
 
 def _file_of(path: str, info: Mapping[str, Any]) -> RemoteFile:
@@ -129,18 +224,6 @@ def _file_of(path: str, info: Mapping[str, Any]) -> RemoteFile:
         raise ValueError(f"{path}: the file system does not say how many bytes the file has")
     tag = next((str(info[key]) for key in _TAGS if info.get(key) is not None), "")
     return RemoteFile(path, size, hashlib.sha256(f"{size} {tag}".encode()).hexdigest()[:16])
-
-
-@contextlib.contextmanager
-def os_errors(what: str) -> Iterator[None]:
-    """Errors of packages of protocols as OSError with EIO: some have classes of their own for a
-    network that fails."""
-    try:
-        yield
-    except (OSError, ValueError, MemoryError):
-        raise
-    except Exception as error:
-        raise OSError(errno.EIO, f"{what}: {type(error).__name__}: {error}") from error
 
 
 def tags_of(files: Mapping[str, RemoteFile]) -> dict[str, str]:

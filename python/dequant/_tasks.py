@@ -37,6 +37,7 @@ class Task:
     fingerprint  identifies the input, the options and the version
     conversion   the input and the options, as JSON
     storage_options  those of plan(); they are pickled with the task
+    url          of an input behind a URL of HTTP: that with its query, which may be a secret
     """
 
     number: int
@@ -50,6 +51,7 @@ class Task:
     conversion: str
     storage_options: Mapping[str, Any] | None = dataclasses.field(default=None, repr=False,
                                                                   compare=False)
+    url: str | None = dataclasses.field(default=None, repr=False, compare=False)
 
     @property
     def bytes(self) -> int:
@@ -68,7 +70,8 @@ class Plan(Sequence[Task]):
     """
 
     def __init__(self, output: str, conversion: str, report: dict[str, Any],
-                 storage_options: Mapping[str, Any] | None = None) -> None:
+                 storage_options: Mapping[str, Any] | None = None,
+                 url: str | None = None) -> None:
         share = report["share"]
         self.output = output
         self.fingerprint: str = share["fingerprint"]
@@ -78,7 +81,7 @@ class Plan(Sequence[Task]):
         self._tasks = tuple(
             Task(task["task"], share["count"], output, task["file"], task["begin"], task["end"],
                  tuple((file, begin, end) for file, begin, end in task["reads"]),
-                 self.fingerprint, conversion, storage_options)
+                 self.fingerprint, conversion, storage_options, url)
             for task in share["tasks"])
 
     def __len__(self) -> int:

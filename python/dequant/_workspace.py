@@ -29,7 +29,7 @@ class Workspace:
         place = Place(url, options_for("input", options))
         to_folder, files = place.model_files()
         if tags is not None:
-            check_tags(url, files, tags)
+            check_tags(place.url, files, tags)
             files = {name: files[name] for name in tags}
         path = self._place("in", "" if to_folder else place.name, place.url)
         mirror = Mirror(place, files, self._below("in"))

@@ -24,6 +24,7 @@ except ImportError as error:
 from . import finalize, plan
 from ._ray_report import NodeReport, RayReport, Straggler, report_of
 from ._ray_run import Run
+from ._source import is_url
 
 __all__ = ["NodeReport", "RayReport", "Straggler", "convert"]
 
@@ -77,10 +78,11 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
                   arguments={"overwrite": overwrite, "threads": cpus, "mem": mem})
         run.carry_out(tasks)
         own = options.get("storage_options")
-        end = finalize(output, verify=verify, storage_options=own)
+        source = input if is_url(input) else None  # with its query, which is stored nowhere
+        end = finalize(output, input=source, verify=verify, storage_options=own)
         if end.missing:
             run.carry_out([tasks[number] for number in end.missing])
-            end = finalize(output, verify=verify, storage_options=own)
+            end = finalize(output, input=source, verify=verify, storage_options=own)
     if not end.complete:
         number, reason = next(iter(end.missing.items()))
         raise OSError(f"{len(end.missing)} of {len(tasks)} tasks ran and left nothing that this "

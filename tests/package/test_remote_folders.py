@@ -1,10 +1,36 @@
 """Folders behind URLs: what is in them."""
 
+import fsspec
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 import dequant
 from http_support import make_modelopt
-from remote_support import contents
+from remote_memory import checkpoint, fs, made, temporary  # noqa: F401
+from remote_support import SHARD, contents, remote_contents
+
+
+class Odd(MemoryFileSystem):
+    """Cannot list some folders, and has some links, as file systems of fsspec name them."""
+
+    protocol = "odd"
+    cachable = False
+    broken = ()
+    links = ()
+    find = fsspec.AbstractFileSystem.find  # that of most file systems
+
+    @classmethod
+    def _strip_protocol(cls, path):
+        return MemoryFileSystem._strip_protocol(path.replace("odd://", "memory://"))
+
+    def ls(self, path, detail=True, **more):
+        if self._strip_protocol(path) in self.broken:
+            raise ConnectionError("connection reset while listing")
+        return [{**entry, "type": "link"} if entry["name"] in self.links else entry
+                for entry in super().ls(path, detail=True, **more)]
+
+
+fsspec.register_implementation("odd", Odd, clobber=True)
 
 
 @pytest.fixture
@@ -32,3 +58,40 @@ def test_linked_files_of_a_url_of_a_local_folder_were_left_out(linked, tmp_path,
     dequant.run_task(tasks[0])
     assert dequant.finalize(tmp_path / "q", input=url).complete
     assert contents(tmp_path / "q") == expected
+
+
+@pytest.mark.parametrize("name", ["config.json", "docs/guide.md"])
+def test_links_behind_other_urls_were_left_out(checkpoint, monkeypatch, name):
+    monkeypatch.setattr(Odd, "links", (f"/in/fp8/{name}",))
+    with pytest.raises(ValueError, match=f"odd://in/fp8: {name} is neither .*'link'; links are"):
+        dequant.plan("odd://in/fp8", "memory://out/dense")
+
+
+@pytest.mark.parametrize("url", ["odd://in/fp8", "simplecache::odd://in/fp8",
+                                 "odd://in/fp8/model.safetensors.index.json"])
+def test_the_files_of_a_folder_that_cannot_be_listed_were_left_out(checkpoint, tmp_path, url,
+                                                                   monkeypatch):
+    monkeypatch.setattr(Odd, "broken", ("/in/fp8/docs",))
+    options = {"simplecache": {"cache_storage": str(tmp_path)}} if "::" in url else {}
+    with pytest.raises(OSError, match="fp8.*: connection reset while listing"):
+        dequant.plan(url, "memory://out/dense", storage_options={"input": options})
+
+
+def test_hidden_folders_are_not_listed(checkpoint, fs, monkeypatch):
+    fs.pipe_file("/in/fp8/.git/config", b"")
+    monkeypatch.setattr(Odd, "broken", ("/in/fp8/.git",))
+    dequant.convert("odd://in/fp8", "memory://out/dense", max_shard_size=SHARD)
+    assert remote_contents(fs, "memory://out/dense") == contents(checkpoint)
+
+
+def test_a_file_with_the_name_of_a_folder_is_refused(checkpoint, fs):
+    """Object stores have both."""
+    fs.store["/in/fp8/docs"] = fs.store["/in/fp8/config.json"]
+    with pytest.raises(ValueError, match="memory://in/fp8: docs is a file, and a folder with docs/"):
+        dequant.plan("memory://in/fp8", "memory://out/dense")
+
+
+def test_a_name_that_is_too_long_for_a_local_file_names_the_url(checkpoint, fs):
+    fs.pipe_file(f"/in/fp8/{'a' * 300}", b"")
+    with pytest.raises(OSError, match="memory://in/fp8: no local file can stand for aaa.*too long"):
+        dequant.plan("memory://in/fp8", "memory://out/dense")
