@@ -55,13 +55,19 @@ def plan(conversion: dict[str, Any], dtype: Any, output: str, mem: int | None,
     report = json.loads(report_text)
     if "folded" in report:
         raise UnsupportedError(f"{name}: ONNX models are not converted from or to URLs")
-    inside = os.path.basename(report["share"]["folder"]) == ".dequant-tasks"
+    inside = _is_inside(report)
     _check_apart(conversion["input"], output, inside, report["share"]["tasks"], storage_options)
+    remote["inside"] = inside
     if is_url(output):
-        remote["inside"] = inside
         _check_one_task(report["share"]["tasks"])
     text = json.dumps(json.loads(text) | {"input": name, "remote": remote})
     return Plan(output, text, report, storage_options, url if remote["query"] else None), report
+
+
+def _is_inside(report: dict[str, Any]) -> bool:
+    """Whether the output is a folder, with that of the tasks in it."""
+    folder: str = report["share"]["folder"]
+    return os.path.basename(folder) == ".dequant-tasks"
 
 
 def _check_apart(url: str, output: str, inside: bool, tasks: list[dict[str, Any]],
@@ -107,6 +113,8 @@ def run_task(task: Task, overwrite: bool, threads: int | None, mem: int | None,
                 return TaskReport(task.number, task.file, task.bytes, False, {}, ())
             if not begun:
                 _place_others(output, to, task.file, overwrite)
+        else:
+            _check_local(to, remote["inside"], overwrite)
         source, path = None, url
         if is_url(url):
             source, path, _ = space.input(url, options, remote["files"])
@@ -125,14 +133,43 @@ def run_task(task: Task, overwrite: bool, threads: int | None, mem: int | None,
                       tuple(report["warnings"]))
 
 
+def _check_output(tasks: Plan, inside: bool, overwrite: bool,
+                  storage_options: StorageOptions) -> None:
+    """Demands what the first task will demand of the output."""
+    if not is_url(tasks.output):
+        _check_local(tasks.output, inside, overwrite)
+        return
+    output = RemoteOutput(Place(tasks.output, options_for("output", storage_options)), inside)
+    if not output.is_begun(tasks.fingerprint):
+        _others(output, tuple({task.file for task in tasks}), overwrite)
+
+
+def _check_local(output: str, inside: bool, overwrite: bool) -> None:
+    """Demands that an output is not there, but for the folder of its tasks."""
+    if not os.path.lexists(output) or overwrite:
+        return
+    if not inside or not os.path.isdir(output) or (
+            os.listdir(output) and not os.path.exists(f"{output}/.dequant-tasks")):
+        raise _exists(output)
+
+
+def _exists(output: str) -> FileExistsError:
+    return FileExistsError(errno.EEXIST, f"{os.strerror(errno.EEXIST)}, and overwrite is False",
+                           output)
+
+
+def _others(output: RemoteOutput, files: tuple[str, ...], overwrite: bool) -> list[str]:
+    """The files that an output has before its first task."""
+    others = output.others(files)
+    if others and not overwrite:
+        raise _exists(output.place.url)
+    return others
+
+
 def _place_others(output: RemoteOutput, to: str, file: str, overwrite: bool) -> None:
     """Gives the local output the names of the files that the output has: the core says whether it
     may write beside them."""
-    others = output.others((file,))
-    if others and not overwrite:
-        raise FileExistsError(errno.EEXIST, f"{os.strerror(errno.EEXIST)}, and overwrite is False",
-                              output.place.url)
-    for name in others:
+    for name in _others(output, (file,), overwrite):
         path = os.path.join(to if output.inside else os.path.dirname(to), name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "xb"):
@@ -234,6 +271,7 @@ def convert(conversion: dict[str, Any], dtype: Any, output: str, *, overwrite: b
             storage_options: StorageOptions) -> ConvertReport:
     """All tasks, one after the other."""
     tasks, report = plan(conversion, dtype, output, mem, storage_options)
+    _check_output(tasks, _is_inside(report), overwrite, storage_options)
     warnings = list(report["warnings"])
     done = 0
     for task in () if dry_run else tasks:

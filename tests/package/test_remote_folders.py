@@ -1,4 +1,4 @@
-"""Folders behind URLs: what is in them."""
+"""Folders behind URLs: what is in them, and outputs that are there already."""
 
 import fsspec
 import pytest
@@ -6,7 +6,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 import dequant
 from http_support import make_modelopt
-from remote_memory import checkpoint, fs, made, temporary  # noqa: F401
+from remote_memory import Counting, checkpoint, fs, made, temporary  # noqa: F401
 from remote_support import SHARD, contents, remote_contents
 
 
@@ -95,3 +95,39 @@ def test_a_name_that_is_too_long_for_a_local_file_names_the_url(checkpoint, fs):
     fs.pipe_file(f"/in/fp8/{'a' * 300}", b"")
     with pytest.raises(OSError, match="memory://in/fp8: no local file can stand for aaa.*too long"):
         dequant.plan("memory://in/fp8", "memory://out/dense")
+
+
+@pytest.mark.parametrize("dry", [True, False])
+@pytest.mark.parametrize("there", ["files", "file"])
+@pytest.mark.parametrize("output", ["{}", "file://{}"])
+def test_an_output_that_is_there_was_no_error_of_a_dry_run(checkpoint, tmp_path, dry, there,
+                                                           output):
+    if there == "files":
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out" / "x").write_text("mine")
+    else:
+        (tmp_path / "out").write_text("mine")
+    Counting.reads.clear()
+    with pytest.raises(FileExistsError):
+        dequant.convert("counting://in/fp8", output.format(tmp_path / "out"), dry_run=dry)
+    weights = [read for read in Counting.reads if read[2] > 10_000]
+    assert not weights  # nothing that a task would read
+    with pytest.raises(FileExistsError):
+        dequant.convert("memory://in/fp8", output.format(tmp_path / "out"), dry_run=dry)
+
+
+def test_tasks_notice_an_output_before_they_fetch_anything(checkpoint, tmp_path):
+    tasks = dequant.plan("counting://in/fp8", tmp_path / "out")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "x").write_text("mine")
+    Counting.reads.clear()
+    with pytest.raises(FileExistsError, match="overwrite is False"):
+        dequant.run_task(tasks[0])
+    assert not Counting.reads
+
+
+def test_a_dry_run_sees_the_tasks_of_another_conversion(checkpoint):
+    dequant.run_task(dequant.plan("memory://in/fp8", "memory://out/dense")[0])
+    dequant.convert("memory://in/fp8", "memory://out/dense", dry_run=True)
+    with pytest.raises(ValueError, match="tasks of another conversion"):
+        dequant.convert("memory://in/fp8", "memory://out/dense", dtype="float32", dry_run=True)
