@@ -14,6 +14,7 @@ from ._storage_errors import os_errors
 #: Bytes that are asked for at once, at the most, and of all requests together.
 _PIECE = 16 << 20
 _BATCH = 256 << 20
+_LEAST_BATCH = 1 << 20
 _REQUESTS = 512
 #: Bytes that are fetched with those that nobody had announced: the more, the longer the file has
 #: been read from front to back.
@@ -63,11 +64,14 @@ class _Ranges:
 class Mirror:
     """Files in a local folder with the names and the sizes of remote files."""
 
-    def __init__(self, place: Place, files: Mapping[str, RemoteFile], folder: str) -> None:
+    def __init__(self, place: Place, files: Mapping[str, RemoteFile], folder: str,
+                 mem: int | None = None) -> None:
+        """mem: bytes of memory, of which those of requests take a quarter at most"""
         self.folder = folder
         self.bytes_fetched = 0
         self._place = place
         self._url = place.url
+        self._batch = _BATCH if mem is None else min(max(mem // 4, _LEAST_BATCH), _BATCH)
         self._files = files
         self._there = {name: _Ranges() for name in files}
         for name, file in files.items():
@@ -89,11 +93,12 @@ class Mirror:
         if needed > room:
             raise OSError(f"{self.folder}: {needed} bytes of {self._url} are needed there and "
                           f"{room} are free; TMPDIR names a folder with more room")
-        pieces = [(name, at, min(at + _PIECE, end)) for name, begin, end in gaps
-                  for at in range(begin, end, _PIECE)]
+        most = min(_PIECE, self._batch)
+        pieces = [(name, at, min(at + most, end)) for name, begin, end in gaps
+                  for at in range(begin, end, most)]
         batch: list[tuple[str, int, int]] = []
         for piece in pieces:
-            if len(batch) == _REQUESTS or sum(e - b for _, b, e in batch) >= _BATCH:
+            if len(batch) == _REQUESTS or sum(e - b for _, b, e in [*batch, piece]) > self._batch:
                 self._get(batch)
                 batch = []
             batch.append(piece)

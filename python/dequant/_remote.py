@@ -42,7 +42,7 @@ def plan(conversion: dict[str, Any], dtype: Any, output: str, mem: int | None,
     remote: dict[str, Any] = {"query": name != url}
     if own["task_bytes"] is None:
         own["task_bytes"] = _ONE_TASK if is_url(output) else 5_000_000_000
-    with workspace() as space:
+    with workspace(mem) as space:
         if is_url(url):
             _, own["input"], remote["files"] = space.input(url, storage_options, None)
         to = output = output if is_url(output) else os.path.abspath(output)
@@ -101,7 +101,7 @@ def run_task(task: Task, overwrite: bool, threads: int | None, mem: int | None,
     remote = conversion.get("remote", {})
     url = conversion["input"] if task.url is None else task.url
     options = task.storage_options if storage_options is None else storage_options
-    with workspace() as space:
+    with workspace(mem) as space:
         output, begun = None, False
         to = task.output
         if is_url(to):

@@ -17,8 +17,9 @@ from ._storage import Place, StorageOptions, check_tags, options_for, tags_of
 class Workspace:
     """A temporary folder, and what lies in it for whom. Its messages have URLs in place of it."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, mem: int | None) -> None:
         self.folder = folder
+        self._mem = mem
         self.mirrors: list[Mirror] = []
         self._names: dict[str, str] = {}
 
@@ -32,7 +33,7 @@ class Workspace:
             check_tags(place.url, files, tags)
             files = {name: files[name] for name in tags}
         path = self._place("in", "" if to_folder else place.name, place.url)
-        mirror = Mirror(place, files, self._below("in"))
+        mirror = Mirror(place, files, self._below("in"), self._mem)
         self.mirrors.append(mirror)
         mirror.fetch_headers()
         return place, path, tags_of(files)
@@ -88,10 +89,10 @@ class Workspace:
 
 
 @contextlib.contextmanager
-def workspace() -> Iterator[Workspace]:
+def workspace(mem: int | None = None) -> Iterator[Workspace]:
     folder = os.path.realpath(tempfile.mkdtemp(prefix="dequant-"))
     try:
-        made = Workspace(folder)
+        made = Workspace(folder, mem)
         with made.messages():
             yield made
     finally:

@@ -7,7 +7,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 import dequant
 from http_support import make_modelopt
 from remote_memory import Counting, checkpoint, fs, made, temporary  # noqa: F401
-from remote_support import SHARD, contents, remote_contents
+from remote_support import SHARD, contents, remote_contents, upload
 
 
 class Odd(MemoryFileSystem):
@@ -131,3 +131,18 @@ def test_a_dry_run_sees_the_tasks_of_another_conversion(checkpoint):
     dequant.convert("memory://in/fp8", "memory://out/dense", dry_run=True)
     with pytest.raises(ValueError, match="tasks of another conversion"):
         dequant.convert("memory://in/fp8", "memory://out/dense", dtype="float32", dry_run=True)
+
+
+def test_requests_took_more_memory_than_the_caller_allows(fs, made, tmp_path, monkeypatch):
+    model, dense, _ = made("gguf")
+    upload(fs, model, "memory://in/model.gguf")
+    asked = []
+    read = Counting.cat_ranges
+
+    def note(self, paths, starts, ends, **more):
+        asked.append(sum(e - s for s, e in zip(starts, ends, strict=True)))
+        return read(self, paths, starts, ends, **more)
+    monkeypatch.setattr(Counting, "cat_ranges", note)
+    dequant.convert("counting://in/model.gguf", tmp_path / "o.gguf", mem=4 << 20)
+    assert 0 < max(asked) <= 1 << 20
+    assert (tmp_path / "o.gguf").read_bytes() == dense.read_bytes()
