@@ -225,7 +225,7 @@ def finalize(output: str | os.PathLike[str], *, input: str | os.PathLike[str] | 
 
     Any process may call it, any number of times.
 
-    input     the input, where it is not at the path that plan() was given
+    input     the input, where it is not at the path that plan() was given, or its URL has a query
     verify    reads all of the output again and compares the hashes of the records
     storage_options  as of convert()
 
