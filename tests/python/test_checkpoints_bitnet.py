@@ -135,6 +135,16 @@ def test_a_bias_has_an_element_for_each_row(folder):
     assert "tensor w.weight: 8 rows of 4 codes in a byte, and w.bias has 7" in error
 
 
+@pytest.mark.parametrize("linear_class", ["bitlinear", "autobitlinear"])
+def test_a_bias_that_layers_multiply_by_the_scale_was_copied_silently(folder, linear_class):
+    """transformers: F.linear(input, weight, bias) * weight_scale in one class, and in the other a
+    bias that is added last."""
+    bitnet(folder, section={"linear_class": linear_class}, w_dot_bias=BIAS)
+    error = folder.convert().stderr
+    warned = "warning: tensor w.bias: it is copied" in error and "multiply it by w.weight_scale"
+    assert bool(warned) == (linear_class == "autobitlinear"), error
+
+
 FLOATS = ("F32", CODES.astype(F))
 
 

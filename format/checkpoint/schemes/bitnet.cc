@@ -67,9 +67,20 @@ class Recogniser {
     const std::array options{SchemeOption{"linear_class", linear_class_}};
     const std::array tensors{Named{"weight", weight}, Named{"weight_scale", &scale}};
     DEQUANT_TRY(Group group, groups_.group_of(module + ".weight", "bitnet", tensors, options));
-    DEQUANT_CHECK(check_rows(group, find(groups_, module, ".bias")));
+    const Entry* const bias = find(groups_, module, ".bias");
+    DEQUANT_CHECK(check_rows(group, bias));
     DEQUANT_CHECK(groups_.add(std::move(group)));
-    return linear_class_ == kDivides ? check_divisor(scale) : Status{};
+    if (linear_class_ == kDivides) return check_divisor(scale);
+    if (bias != nullptr) warn_of_bias(*bias, scale);
+    return {};
+  }
+
+  /// Layers of autobitlinear multiply the output by the scale, once the bias is added to it.
+  void warn_of_bias(const Entry& bias, const Entry& scale) {
+    groups_.warn(fmt::format(
+        "tensor {}: it is copied as it is stored, and layers of linear_class "
+        "\"autobitlinear\" multiply it by {} as well: the dense model needs the product",
+        escaped(bias.name()), escaped(scale.name())));
   }
 
   /// Packing fills up the last slab of rows that are no multiple of four, which layers do not load.
