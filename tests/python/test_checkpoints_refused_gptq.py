@@ -353,6 +353,21 @@ def test_modules_of_autoround_as_awq_may_have_groups_of_their_own(folder):
     folder.refused(4, "AWQ with 8 bits")
 
 
+@pytest.mark.parametrize("name", ["h.0.mlp.act", "h.0.mlp.gelu_impl"])
+def test_factors_of_activations_were_copied_and_left_out_of_the_model(folder, name):
+    """ScaledActivation of AutoAWQ and GPTQModel: act(x) / scales."""
+    awq(folder)
+    parts = weight(qweight=("I32", np.zeros((INPUTS, OUTPUTS // 8), np.int32)), qzeros=NO_ZEROS,
+                   g_idx=None)
+    folder.file({**parts, f"{name}.scales": ("F16", np.full(INPUTS, 2, np.float16)),
+                 "norm.weight": ("F16", np.ones(8, np.float16)),
+                 "norm.scales": ("F16", np.ones(8, np.float16))})
+    error = folder.convert().stderr
+    assert error.count("warning") == 1 and f"tensor {name}.scales: the dense model" in error
+    assert f"divides the results of {name}" in error
+    assert tensors(folder.out).keys() == {"w.weight", "norm.weight", "norm.scales"}
+
+
 @pytest.mark.parametrize(("members", "code", "words"), [
     ({"version": "gemv_fast"}, 4, ['version "gemv_fast"', "only the layouts gemm and gemv"]),
     ({"version": "marlin"}, 4, ["marlin"]),

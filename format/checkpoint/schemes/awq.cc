@@ -43,6 +43,23 @@ Status check_bits(std::optional<int64_t> bits) {
   return failure(ErrorCode::unsupported, "AWQ with {} bits is not supported", *bits);
 }
 
+/// "X.scales" of an activation X, as of falcon and mpt: AutoAWQ multiplies columns of the next
+/// weight by these factors before it quantizes that, and its model divides the results of X by
+/// them.
+Status drop_output_factors(Groups& groups) {
+  for (const Entry& entry : groups.shards().entries()) {
+    const auto module = module_of(entry.name(), ".scales");
+    if (!module || groups.is_used(entry) || entry.shape().size() != 1) continue;
+    if (find(groups, *module, ".weight") != nullptr) continue;
+    groups.warn(fmt::format(
+        "tensor {}: the dense model does not have these factors, by which the quantized model "
+        "divides the results of {}: divide column i of the weight that takes them by factor i",
+        escaped(entry.name()), escaped(*module)));
+    DEQUANT_CHECK(groups.drop(entry, "it divides the results of an activation"));
+  }
+  return {};
+}
+
 Status recognise_modules(Groups& groups) {
   const Section section(groups.config().quantization(), "the quantization config");
   std::string version = "gemm";
@@ -76,7 +93,7 @@ Status recognise_modules(Groups& groups) {
                              Named{"scales", scales}};
     DEQUANT_CHECK(groups.add(*name + ".weight", "awq", tensors, options));
   }
-  return {};
+  return drop_output_factors(groups);
 }
 
 }  // namespace
