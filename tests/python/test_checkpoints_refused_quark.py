@@ -64,7 +64,7 @@ def test_the_type_says_what_the_tensors_are(folder, weight, tensors_of):
 
 
 @pytest.mark.parametrize(("weight", "code", "words"), [
-    ({**INT8, "dtype": "int4", "group_size": 32}, 3, ["weight: int8[8, 32] is not int32"]),
+    ({**UINT4, "dtype": "int4"}, 3, ["weight: int8[8, 32] is not int32"]),
     ({**INT8, "dtype": "bfp16"}, 4, ["tensor w.weight_zero_point", "zero points", "bfp16"]),
     ({**INT8, "dtype": "fp8_e4m3"}, 4, ["zero points"]),
     ([INT8, UINT4], 4, ["weights that are quantized in 2 steps"]),
@@ -106,6 +106,53 @@ def test_another_order_of_codes_is_refused(folder):
     config(folder, UINT4, order="order")
     folder.file(uint4())
     folder.refused(4, 'pack_method "order"', 'only "reorder" is read')
+
+
+@pytest.mark.parametrize(("weight", "tensors_of", "words"), [
+    ({**INT8, "qscheme": "per_channel", "ch_axis": 1}, int8, ['"per_channel" with ch_axis 1',
+                                                             "scales of rows, ch_axis 0"]),
+    ({**INT8, "qscheme": "per_channel", "ch_axis": -1}, int8, ["with ch_axis -1"]),
+    ({**INT8, "qscheme": "per_channel", "ch_axis": -2**63}, int8, ["with ch_axis -9223"]),
+    ({**UINT4, "ch_axis": 0}, uint4, ['"per_group" with ch_axis 0', "groups along rows"]),
+    ({**MXFP4, "qscheme": "per_group", "ch_axis": 0}, mxfp4, ["with ch_axis 0"]),
+])
+def test_scales_of_columns_were_taken_for_scales_of_rows(folder, weight, tensors_of, words):
+    config(folder, weight)
+    folder.file(tensors_of())
+    folder.refused(4, "tensor w.weight: qscheme", *words)
+
+
+@pytest.mark.parametrize(("weight", "tensors_of"), [
+    ({**INT8, "ch_axis": 1}, int8), ({**INT8, "qscheme": "per_channel", "ch_axis": 0}, int8),
+    ({**INT8, "qscheme": "per_channel", "ch_axis": -2}, int8), ({**UINT4, "ch_axis": 1}, uint4),
+    ({**UINT4, "ch_axis": -1}, uint4), ({**MXFP4, "qscheme": "per_group", "ch_axis": -1}, mxfp4)])
+def test_the_axes_of_rows_are_read(folder, weight, tensors_of):
+    config(folder, weight)
+    folder.file(tensors_of())
+    folder.convert()
+    assert_fours(folder, "w")
+
+
+@pytest.mark.parametrize("dtype", ["int4", "uint4"])
+def test_codes_of_4_bits_with_scales_of_channels_were_called_malformed(folder, dtype):
+    config(folder, {"dtype": dtype, "qscheme": "per_channel", "ch_axis": 0, "group_size": None})
+    folder.file(uint4())
+    folder.refused(4, 'tensor w.weight: codes of 4 bits with qscheme "per_channel"', '"per_group"')
+
+
+@pytest.mark.parametrize("asked", ["float32", "float16", "bfloat16"])
+def test_the_scale_255_was_nan_where_quark_computes_infinity(folder, asked):
+    """Quark: 2 ** (255 - 127) in its own type is infinite, and so are the products, but for 0."""
+    config(folder, MXFP4)
+    codes = np.zeros((8, 16), np.uint8)
+    codes[:, :2] = [0x91, 0x0A]
+    folder.file(mxfp4(weight=("U8", codes), weight_scale=("U8", np.full((8, 1), 255, np.uint8))))
+    folder.convert("--dtype", asked)
+    dtype, shape, bits = tensors(folder.out)["w.weight"]
+    values = (bits.astype(np.uint32) << 16).view(np.float32) if dtype == "BF16" else bits.view(
+        np.float16 if dtype == "F16" else np.float32)
+    row = values.reshape(shape)[0].astype(np.float64)
+    assert row[:3].tolist() == [np.inf, -np.inf, -np.inf] and np.isnan(row[3:]).all()
 
 
 def test_the_order_of_codes_does_not_matter_to_bytes(folder):

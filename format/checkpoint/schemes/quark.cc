@@ -21,6 +21,7 @@ constexpr std::string_view kWhere = "quantization_config";
 constexpr std::string_view kWeight = ".weight";
 constexpr std::string_view kScale = ".weight_scale";
 constexpr std::string_view kZeroPoint = ".weight_zero_point";
+constexpr std::string_view kPerGroup = "per_group";
 
 /// A dtype of the configuration that is an element with an E8M0 scale for each 32.
 struct MxType {
@@ -41,8 +42,10 @@ bool is_quantized(const Entry& weight) {
 /// What the configuration says of weights.
 struct Weights {
   std::string dtype;
-  std::string scale_format;  ///< "e8m0": powers of two in bytes
-  int64_t group_size = 0;    ///< 0: none
+  std::string scale_format;          ///< "e8m0": powers of two in bytes
+  std::string scheme;                ///< qscheme: which elements share a scale
+  std::optional<int64_t> axis = {};  ///< ch_axis: along which scales change
+  int64_t group_size = 0;            ///< 0: none
 };
 
 /// A configuration of its own for the modules that a pattern matches.
@@ -61,9 +64,12 @@ Result<Weights> read_weights(const Section& section) {
   Weights out;
   DEQUANT_TRY(const auto dtype, weight.text("dtype"));
   DEQUANT_TRY(const auto format, weight.text("scale_format"));
+  DEQUANT_TRY(const auto scheme, weight.text("qscheme"));
+  DEQUANT_TRY(out.axis, weight.integer("ch_axis"));
   DEQUANT_TRY(const auto group_size, weight.integer("group_size"));
   out.dtype = dtype.value_or("");
   out.scale_format = format.value_or("");
+  out.scheme = scheme.value_or("");
   out.group_size = group_size.value_or(0);
   return out;
 }
@@ -139,6 +145,7 @@ class Recogniser {
     const Weights& weights = weights_of(module);
     const Entry* const scale = find(groups_, module, kScale);
     const Entry* const zero = find(groups_, module, kZeroPoint);
+    DEQUANT_CHECK(check_axis(weight, weights));
     const std::string_view dtype = weights.dtype;
     if (dtype == "int8" || dtype == "int4" || dtype == "uint4")
       return add_integers(weight, *scale, zero, weights);
@@ -163,6 +170,11 @@ class Recogniser {
                      "tensor {}: codes of 4 bits with pack_method \"{}\": only \"reorder\" is read",
                      escaped(weight.name()), escaped(order_));
     }
+    if (packed && !weights.scheme.empty() && weights.scheme != kPerGroup) {
+      return failure(ErrorCode::unsupported,
+                     "tensor {}: codes of 4 bits with qscheme \"{}\": only \"{}\" is read",
+                     escaped(weight.name()), escaped(weights.scheme), kPerGroup);
+    }
     const std::string group_size = std::to_string(weights.group_size);
     const std::array options{SchemeOption{"weight_dtype", weights.dtype},
                              SchemeOption{"group_size", group_size}};
@@ -176,9 +188,27 @@ class Recogniser {
       if (type.dtype != weights.dtype || weights.group_size != kMxGroup) continue;
       const std::array options{SchemeOption{"element", type.element}};
       const std::array tensors{Named{"weight", &weight}, Named{"scale", &scale}};
-      return groups_.add(std::string(weight.name()), "mx", tensors, options);
+      DEQUANT_TRY(Group group,
+                  groups_.group_of(std::string(weight.name()), "mx", tensors, options));
+      // Quark computes 2^128 for the byte 255, which is infinite.
+      group.plan.parameters.infinite_e8m0 = true;
+      for (Plan& plan : group.variants) plan.parameters.infinite_e8m0 = true;
+      return groups_.add(std::move(group));
     }
     return refuse(weight, weights);
+  }
+
+  /// Scales of rows, or of groups along these, are what shapes alone would be taken for.
+  static Status check_axis(const Entry& weight, const Weights& weights) {
+    const bool per_channel = weights.scheme == "per_channel";
+    if (!weights.axis || (!per_channel && weights.scheme != kPerGroup)) return {};
+    const auto rank = static_cast<int64_t>(weight.shape().size());
+    const int64_t axis = *weights.axis < 0 ? *weights.axis + rank : *weights.axis;
+    if (axis == (per_channel ? 0 : rank - 1)) return {};
+    return failure(ErrorCode::unsupported,
+                   "tensor {}: qscheme \"{}\" with ch_axis {}: only {} are read",
+                   escaped(weight.name()), escaped(weights.scheme), *weights.axis,
+                   per_channel ? "scales of rows, ch_axis 0," : "groups along rows, ch_axis -1,");
   }
 
   static Status check_type(const Entry& weight, std::string_view type, std::string_view dtype) {
