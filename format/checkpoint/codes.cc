@@ -47,8 +47,8 @@ constexpr std::array<std::string_view, 10> kScalesOfModule{
     ".scale_weight", ".qscale_weight",    ".wscales",       ".absmax", ".SCB",
 };
 /// The same behind the whole name of a weight.
-constexpr std::array<std::string_view, 6> kScalesOfName{"_scale",  "_scale_inv", "_weight_scale",
-                                                        "_scales", ".absmax",    "._scale"};
+constexpr std::array<std::string_view, 7> kScalesOfName{
+    "_scale", "_scale_inv", "_weight_scale", "_scales", ".absmax", "._scale", ".scale"};
 
 /// True for the buffer of attention that says which positions a token sees, as GPT-2 and GPT-NeoX
 /// store it: "attn.bias" of U8 [1, 1, n, n].
@@ -114,7 +114,9 @@ const Entry* scale_beside(const Groups& groups, const Entry& codes) {
     return found;
   };
   for (const std::string_view weight : kWeights) {
-    if (const auto module = module_of(codes.name(), weight)) return look(*module, kScalesOfModule);
+    const auto module = module_of(codes.name(), weight);
+    if (!module) continue;
+    if (const Entry* scale = look(*module, kScalesOfModule)) return scale;
   }
   return look(codes.name(), kScalesOfName);
 }

@@ -34,13 +34,16 @@ bool says_it_is_quantized(const Groups& groups) {
 /// A tensor that may be a scale of a float8 tensor, known or not; null: there is none.
 const Entry* possible_scale(const Groups& groups, const std::vector<const Entry*>& float8) {
   std::unordered_set<std::string_view> modules;
+  std::unordered_set<std::string_view> weights;
   for (const Entry* entry : float8) {
     if (const Entry* scale = scale_beside(groups, *entry)) return scale;
     const auto [module, last] = split(entry->name());
     if (last == "weight") modules.insert(module);
+    weights.insert(entry->name());
   }
   for (const Entry& entry : groups.shards().entries()) {
     const auto [module, last] = split(entry.name());
+    if (weights.contains(module)) return &entry;
     if (last != "weight" && last != "bias" && modules.contains(module)) return &entry;
   }
   return nullptr;

@@ -8,8 +8,9 @@ namespace dequant::format::checkpoint {
 
 /// Adds a group for each float8 tensor where nothing in the checkpoint can be a scale: no tensor is
 /// quantized otherwise, no configuration or metadata speak of quantization, no tensor has the name
-/// of a scale, and each module that has a float8 "X.weight" has at most "X.bias" beside it. Adds
-/// nothing otherwise. A warning has the number of these tensors. Fails as Groups::add() does.
+/// of a scale, each module that has a float8 "X.weight" has at most "X.bias" beside it, and no name
+/// begins with the whole name of such a tensor and a dot. Adds nothing otherwise. A warning has the
+/// number of these tensors. Fails as Groups::add() does.
 Status add_float8_values(Groups& groups);
 
 }  // namespace dequant::format::checkpoint

@@ -78,6 +78,20 @@ def test_beside_what_may_be_a_scale_codes_are_no_values(file, scale):
     assert "F8_E4M3" in error and "how it is quantized" in error
 
 
+@pytest.mark.parametrize("scale", ["block.0.q.weight.scale", "in_proj_weight.scale",
+                                   "in_proj_weight.s", "block.0.q.bias.scale"])
+def test_codes_with_a_scale_behind_their_whole_name_were_values(file, scale):
+    error = file({**model(), scale: ("F32", np.ones(1, np.float32))}, code=4)
+    assert "F8_E4M3" in error and "how it is quantized" in error
+
+
+@pytest.mark.parametrize("weight", ["q.weight", "experts.w13"])
+def test_a_scale_behind_a_whole_name_is_named(file, weight):
+    error = file({weight: ("F8_E4M3", CODES), f"{weight}.scale": ("F32", np.ones(1, np.float32))},
+                 code=4)
+    assert f"tensor {weight}" in error and f"{weight}.scale may be its scale" in error
+
+
 @pytest.mark.parametrize("config", [{"quantization_config": {"bits": 8}},
                                     {"compression_config": {"quant_method": "aqlm"}}])
 def test_where_a_configuration_speaks_of_quantization_codes_are_no_values(tmp_path, config):
