@@ -121,7 +121,9 @@ def test_the_bias_says_how_many_rows_groups_come_from(folder, bias, columns, gro
 
 def test_a_shape_that_follows_from_the_bias_is_reported(folder):
     quanto(folder, bias=1)
-    assert "m.w.weight: its shape is not stored; [1, 256]" in folder.convert().stderr
+    error = folder.convert().stderr
+    assert "m.w.weight: its shape is not stored; [1, 256]" in error
+    assert "the weight of a convolution has the same rows" in error
 
 
 @pytest.mark.parametrize(("options", "code", "words"), [

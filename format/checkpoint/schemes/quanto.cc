@@ -110,8 +110,10 @@ class Recogniser {
                      escaped(name), groups, stored[1], rows);
     }
     if (of_row > 1) {
-      groups_.warn(fmt::format("tensor {}: its shape is not stored; [{}, {}] follows from its bias",
-                               escaped(name), rows, of_row * stored[1]));
+      groups_.warn(fmt::format(
+          "tensor {}: its shape is not stored; [{}, {}] follows from its bias, if it is a matrix: "
+          "the weight of a convolution has the same rows, each in the shape of its kernel",
+          escaped(name), rows, of_row * stored[1]));
     }
     return std::vector<int64_t>{rows, of_row * stored[1]};
   }
