@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "format/checkpoint/codes.h"
+#include "format/checkpoint/model_classes.h"
 #include "format/checkpoint/unclaimed.h"
 #include "format/io/errors.h"
 
@@ -64,7 +65,8 @@ Result<Group> Groups::group_of(std::string name, std::string_view scheme,
     if (t.name.find("scale") != t.name.npos && is_output(part.element)) of_scales = part.element;
     types.push_back({t.name, {part.element, part.shape()}});
   }
-  const SchemeNode node{scheme, types, options, output ? *output : output_for(of_scales)};
+  const SchemeNode node{scheme, types, options, output ? *output : output_for(of_scales),
+                        is_transposed(config_, scheme, name)};
   auto dense = plan_scheme(node);
   auto variants = dense ? variants_of(node, dense->plan) : std::vector<Plan>();
   if (!dense || !variants) {

@@ -32,6 +32,9 @@ struct SchemeNode {
   std::span<const SchemeTensor> tensors;  ///< in any order
   std::span<const SchemeOption> options = {};
   Element output = Element::float32;
+  /// The dense tensor is the transpose of the matrix that the scheme stores, as the weights of
+  /// transformers' class Conv1D are, which producers quantize as [out, in].
+  bool transposed = false;
 };
 
 /// The plan of a dense tensor, its shape, and which stored tensor is which input of the plan: an
@@ -76,7 +79,8 @@ DEQUANT_EXPORT std::span<const Scheme> schemes() noexcept;
 
 /// Checks the tensors against the scheme and returns the plan, as the scheme's own function does:
 /// its header says what it demands. Fails with invalid_argument for a name that is no scheme,
-/// tensor or option, for a missing tensor, and as that function does.
+/// tensor or option, for a missing tensor, for a transpose of what is no matrix, and as that
+/// function does; with unsupported for a transpose where a scale is of parts of several rows.
 DEQUANT_EXPORT Result<SchemePlan> plan_scheme(const SchemeNode& node);
 
 }  // namespace dequant

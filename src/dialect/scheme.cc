@@ -2,6 +2,9 @@
 #include "dialect/scheme.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "dialect/transposed.h"
 
 namespace dequant {
 namespace {
@@ -68,6 +71,15 @@ BufferNames names_of(const Scheme& scheme, const SchemeNode& node, const SchemeP
   name(plan.group_index, out.group_index);
   name(plan.codebook, out.codebook);
   return out;
+}
+
+Status transpose(SchemePlan& plan) {
+  if (plan.shape.size() != 2) {
+    return invalid("transposed: the dense tensor ", to_string(Shape(plan.shape)), " is no matrix");
+  }
+  DEQUANT_TRY(plan.plan, transposed_plan(std::move(plan.plan), plan.shape[0], plan.shape[1]));
+  std::swap(plan.shape[0], plan.shape[1]);
+  return {};
 }
 
 }  // namespace
@@ -149,6 +161,7 @@ Result<SchemePlan> plan_scheme(const SchemeNode& node) {
     DEQUANT_CHECK(check_names(entry->scheme, node));
     DEQUANT_CHECK(check_output(node.output));
     DEQUANT_TRY(SchemePlan plan, entry->plan(SchemeArguments(node)));
+    if (node.transposed) DEQUANT_CHECK(transpose(plan));
     plan.names = names_of(entry->scheme, node, plan);
     return plan;
   }

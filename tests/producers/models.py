@@ -22,6 +22,7 @@ MODELS = {
                     "first_k_dense_replace": 1, "q_lora_rank": 256, "kv_lora_rank": 128,
                     "qk_rope_head_dim": 32, "qk_nope_head_dim": 32, "v_head_dim": 32,
                     "num_key_value_heads": 4},
+    "gpt2": {"n_inner": 256},
     "gpt_oss": {"intermediate_size": 128, "num_local_experts": 4, "num_experts_per_tok": 2,
                 "head_dim": 32, "sliding_window": 16},
 }

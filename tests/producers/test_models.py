@@ -50,6 +50,8 @@ MORE = {
         gptqmodel(bits=4, group_size=32, method="awq", format="gemm"), tools.autoawq_model),
     **{(kind, f"bitnet-{name}"): (tools.bitnet(name), tools.bitnet_model)
        for kind in ("llama", "bitnet") for name in ("bitlinear", "autobitlinear")},
+    **{("gpt2", tool): (TOOLS[tool][0], tools.conv1d(TOOLS[tool][1]))
+       for tool in ("bitsandbytes-nf4", "bitsandbytes-int8")},
     ("gpt_oss", "mxfp4"): (tools.mxfp4, tools.transformers_mxfp4),
 }
 #: Biases, and an embedding that is also the head.

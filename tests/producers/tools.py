@@ -156,6 +156,16 @@ def bitsandbytes_model(folder, _):
     return model.dequantize().eval()
 
 
+def conv1d(dequantized_model):
+    """The model of GPT-2, whose Conv1D has the transposes of what the producer quantized."""
+    def model(folder, where):
+        tensors = {name: tensor.t() if name.endswith((".c_attn.weight", ".c_proj.weight",
+                                                      ".c_fc.weight")) else tensor
+                   for name, tensor in dequantized_model(folder, where).state_dict().items()}
+        return plain(folder, tensors, where)
+    return model
+
+
 def torchao(make):
     def quantize(dense, folder):
         import torchao.quantization as ao
