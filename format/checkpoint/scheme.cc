@@ -6,6 +6,7 @@
 #include <string>
 
 #include "format/checkpoint/float8_values.h"
+#include "format/checkpoint/model_classes.h"
 #include "format/checkpoint/rotations.h"
 #include "format/checkpoint/schemes/schemes.h"
 #include "format/io/errors.h"
@@ -50,6 +51,7 @@ Status recognise(Groups& groups, bool keep_unknown) {
                    "dequant knows",
                    escaped(method));
   }
+  warn_of_experts(groups);
   if (method.empty() && !keep_unknown) DEQUANT_CHECK(add_float8_values(groups));
   return groups.finish(keep_unknown);
 }

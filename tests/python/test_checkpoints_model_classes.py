@@ -1,5 +1,5 @@
 """What transformers changes where it quantizes models of some classes: weights of Conv1D, which a
-dense model has as [in, out]."""
+dense model has as [in, out], and single experts of Llama 4, which it does not have."""
 
 import json
 
@@ -9,7 +9,7 @@ import pytest
 from support import dequant
 from test_checkpoints import tensors
 from test_checkpoints_folder import Folder
-from test_verify import safetensors
+from test_verify import bfloat16, safetensors
 
 F = np.float32
 RANDOM = np.random.default_rng(4)
@@ -125,6 +125,25 @@ def test_pieces_of_a_transposed_weight_are_the_whole(folder, tmp_path):
     folder.out = tmp_path / "bands"
     folder.convert("--mem", "1Mi", "-T", "3")
     assert (folder.out / "model.safetensors").read_bytes() == whole
+
+
+LLAMA4 = "model.layers.0.feed_forward.experts"
+
+
+@pytest.mark.parametrize(("kind", "name", "warned"), [
+    ("llama4", f"language_model.{LLAMA4}.0.gate_proj", True),
+    ("llama4_text", f"{LLAMA4}.15.up_proj", True),
+    ("llama4_text", "model.layers.0.feed_forward.shared_expert.up_proj", False),
+    ("mixtral", f"{LLAMA4}.0.gate_proj", False)])
+def test_single_experts_of_llama_4_are_warned_of(folder, kind, name, warned):
+    """transformers has them in quantized models only, and loads a dense model without a word."""
+    folder.config({"model_type": kind, "torch_dtype": "bfloat16",
+                   "quantization_config": {"quant_method": "fp8"}})
+    folder.file({f"{name}.weight": ("F8_E4M3", np.zeros((8, 8), np.uint8)),
+                 f"{name}.weight_scale": ("F32", F(1)), "norm.weight": ("BF16", bfloat16([1]))})
+    error = folder.convert().stderr
+    assert (f"warning: tensor {name}.weight: transformers does not load" in error) == warned
+    assert error.count("warning") == warned
 
 
 def test_a_transposed_weight_is_recognised_in_another_file(folder, tmp_path):
