@@ -10,6 +10,7 @@
 #include "format/checkpoint/names.h"
 #include "format/io/below.h"
 #include "format/io/errors.h"
+#include "format/io/is_there.h"
 #include "format/json/json.h"
 
 namespace dequant::format::checkpoint {
@@ -155,7 +156,8 @@ void make_dense(ordered_json& model, Element dtype, bool ours) {
 
 /// The object of a file; null where the file is not there.
 Result<ordered_json> read_object(const std::string& path) {
-  if (identity_of(path).size < 0) return ordered_json();
+  DEQUANT_TRY(const bool there, is_there(path));
+  if (!there) return ordered_json();
   DEQUANT_TRY(const std::string text, read_small_file(path, kMostBytes));
   auto document = parse_python_json(text);
   if (!document) return in(escaped(path), std::move(document).error());
@@ -181,9 +183,12 @@ Result<Config> Config::read(const Shards& shards) {
   if (folder.empty()) return Config(std::move(documents));
   DEQUANT_TRY(documents->config, read_object(fmt::format("{}/{}", folder, kConfig)));
   DEQUANT_TRY(documents->section, section_of_model(documents->config));
-  // What is no object has no members that the output must not have.
   auto params = read_object(fmt::format("{}/{}", folder, kParams));
-  if (params) documents->params = *std::move(params);
+  if (params) {
+    documents->params = *std::move(params);
+  } else if (params.error().system != 0) {
+    return std::move(params).error();
+  }  // else it is no object, and has no members that the output must not have
   for (const std::string_view name : kQuantizationFiles) {
     DEQUANT_TRY(auto document, read_object(fmt::format("{}/{}", folder, name)));
     if (!document.is_null()) documents->files.emplace(name, std::move(document));

@@ -101,7 +101,8 @@ Result<std::unique_ptr<Shards>> Shards::open(const std::string& path) {
     DEQUANT_CHECK(shards->open_index());
   }
   shards->config_folder_ = shards->folder_;
-  if (!dense::FolderState(shards->folder_).exists()) return shards;
+  DEQUANT_TRY(const bool unfinished, dense::FolderState(shards->folder_).exists());
+  if (!unfinished) return shards;
   return failure(ErrorCode::malformed,
                  "{}: a conversion into this folder is not complete, as its {} says: resume "
                  "continues the conversion, and force begins it again",

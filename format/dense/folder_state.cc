@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "format/io/errors.h"
+#include "format/io/is_there.h"
 #include "format/io/output.h"
 #include "format/json/json.h"
 
@@ -36,7 +37,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 FolderState::FolderState(std::string folder)
     : folder_(std::move(folder)), path_(fmt::format("{}/{}", folder_, kStateName)) {}
 
-bool FolderState::exists() const { return is_taken(path_); }
+Result<bool> FolderState::exists() const { return is_there(path_); }
 
 Status FolderState::lock() {
   Descriptor folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

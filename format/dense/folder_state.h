@@ -21,7 +21,8 @@ class FolderState {
  public:
   explicit FolderState(std::string folder);
 
-  bool exists() const;
+  /// Fails with io where the system does not say.
+  Result<bool> exists() const;
 
   /// Locks the folder until this object ends: fails with io where another conversion has the lock.
   /// File systems without locks have none, nor has what is no folder.

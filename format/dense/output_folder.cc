@@ -13,6 +13,7 @@
 
 #include "dequant/version.h"
 #include "format/io/errors.h"
+#include "format/io/is_there.h"
 
 namespace dequant::format::dense {
 namespace {
@@ -65,7 +66,8 @@ Status OutputFolder::open() {
   if (!made_ && errno != EEXIST) return io_error("cannot make the folder {}", escaped(path_));
   DEQUANT_CHECK(state_.lock());
   DEQUANT_CHECK(check());
-  return continues() ? state_.resume() : begin();
+  DEQUANT_TRY(const bool goes_on, continues());
+  return goes_on ? state_.resume() : begin();
 }
 
 Status OutputFolder::begin() {
@@ -74,11 +76,16 @@ Status OutputFolder::begin() {
   return {};
 }
 
-bool OutputFolder::continues() const { return resume_ && state_.exists(); }
+Result<bool> OutputFolder::continues() const {
+  if (!resume_) return false;
+  return state_.exists();
+}
 
 Status OutputFolder::check() const {
-  if (!is_taken(path_)) return {};
-  return continues() ? state_.check(conversion()) : check_others();
+  DEQUANT_TRY(const bool there, is_there(path_));
+  if (!there) return {};
+  DEQUANT_TRY(const bool goes_on, continues());
+  return goes_on ? state_.check(conversion()) : check_others();
 }
 
 Status OutputFolder::check_others() const {
@@ -91,9 +98,9 @@ Status OutputFolder::check_others() const {
                      escaped(path_));
     }
     if (overwrite_ == Overwrite::refuse) {
-      return not_empty(path_, state_.exists()
-                                  ? "; resume continues the conversion that was interrupted there"
-                                  : "");
+      DEQUANT_TRY(const bool unfinished, state_.exists());
+      return not_empty(
+          path_, unfinished ? "; resume continues the conversion that was interrupted there" : "");
     }
     const auto ours = [&](const OutputShard& shard) { return shard.name == name; };
     const bool index = has_index_ && name == index_name(shards_);

@@ -65,7 +65,7 @@ class OutputFolder {
  private:
   Status open();
   /// True where the folder has the state of a conversion that is to be continued.
-  bool continues() const;
+  Result<bool> continues() const;
   Status check_room(int64_t other_bytes) const;
   /// True for a file that a conversion which is continued has completed.
   Result<bool> has(const OutputShard& shard) const;

@@ -6,6 +6,7 @@
 
 #include "dequant/version.h"
 #include "format/io/errors.h"
+#include "format/io/is_there.h"
 #include "format/io/utf8.h"
 #include "format/json/json.h"
 #include "format/model/model_file.h"
@@ -54,13 +55,15 @@ Result<int64_t> task_bytes_of(const nlohmann::json& object) {
   return bytes;
 }
 
-/// The path of the text of the conversion to `output`; empty: none was begun.
-std::string find_text(const std::string& output) {
+/// The path of the text of the conversion to `output`; empty: none was begun. Fails with io where
+/// the system does not say.
+Result<std::string> find_text(const std::string& output) {
   for (const std::string& folder : {work_folder_inside(output), work_folder_beside(output)}) {
     std::string path = fmt::format("{}/{}", folder, kConversionName);
-    if (is_taken(path)) return path;
+    DEQUANT_TRY(const bool there, is_there(path));
+    if (there) return path;
   }
-  return {};
+  return std::string();
 }
 
 /// What finalize() does where the output has no text of a conversion.
@@ -72,8 +75,10 @@ Result<ConvertReport> completed(Formats formats, const std::string& output) {
                    escaped(output));
   }
   // It may have been killed before all of the folder was gone.
-  for (const std::string& folder : {work_folder_inside(output), work_folder_beside(output)})
-    if (is_taken(folder) && find_text(output).empty()) DEQUANT_CHECK(remove_work_folder(folder));
+  for (const std::string& folder : {work_folder_inside(output), work_folder_beside(output)}) {
+    DEQUANT_TRY(const std::string text, find_text(output));
+    if (is_taken(folder) && text.empty()) DEQUANT_CHECK(remove_work_folder(folder));
+  }
   ConvertReport report;
   report.share.emplace().complete = true;
   return report;
@@ -174,7 +179,7 @@ Result<Conversion> read_conversion(std::string_view text) {
 
 Result<ConvertReport> finalize(Formats formats, const std::string& output,
                                const FinalizeOptions& options) {
-  const std::string path = find_text(output);
+  DEQUANT_TRY(const std::string path, find_text(output));
   if (path.empty()) return completed(formats, output);
   auto report = complete(formats, output, path, options);
   // Another process that completes the output takes the text away, then the records and the folder.

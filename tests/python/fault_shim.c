@@ -8,7 +8,9 @@
 //   FAULT_KILL     instead of failing, the call comes after this signal to the process
 //   FAULT_HIT      a file that appears when it happened
 //   FAULT_PROCESSORS  how many processors the machine seems to have
-//   FAULT_WITHOUT  what the system seems to lack: of the words tmpfile, openat2, renameat2, flock
+//   FAULT_WITHOUT  what the system seems to lack: of the words tmpfile, openat2, renameat2, flock,
+//                  linkat
+//   FAULT_UNSEEN   the end of the paths that cannot be looked at, for FAULT_ERRNO
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -123,6 +125,20 @@ int fstat(int fd, struct stat* s) {
   if (fails("fstat")) return -1;
   return ((int (*)(int, struct stat*))dlsym(RTLD_NEXT, "fstat"))(fd, s);
 }
+
+static int look(const char* call, const char* path, struct stat* s) {
+  const char* end = getenv("FAULT_UNSEEN");
+  const size_t length = strlen(path);
+  if (end != NULL && length >= strlen(end) && strcmp(path + length - strlen(end), end) == 0) {
+    errno = atoi(getenv("FAULT_ERRNO"));
+    return -1;
+  }
+  return ((int (*)(const char*, struct stat*))dlsym(RTLD_NEXT, call))(path, s);
+}
+
+int stat(const char* path, struct stat* s) { return look("stat", path, s); }
+
+int lstat(const char* path, struct stat* s) { return look("lstat", path, s); }
 
 int fsync(int fd) { return fails("fsync") ? -1 : (int)kernel(SYS_fsync, fd); }
 

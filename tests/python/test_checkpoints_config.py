@@ -145,3 +145,16 @@ def test_config_stays_where_nothing_is_dequantized(folder):
     folder.file({"v.weight": ("F8_E4M3", CODES)})
     folder.convert("--keep-unknown")
     assert json.loads((folder.out / "config.json").read_text()) == CONFIG
+
+
+@pytest.mark.parametrize("target", ["../blobs/pruned", "config.json"], ids=["dangling", "circle"])
+@pytest.mark.parametrize("of_file", [False, True], ids=["folder", "file"])
+def test_a_link_that_leads_nowhere_counted_as_no_config(folder, target, of_file):
+    """The dense model had float32, the type of the scales, in place of bfloat16."""
+    weights = folder.file(weight())
+    (folder.path / "config.json").unlink()
+    (folder.path / "config.json").symlink_to(target)
+    output = folder.out.with_name("out.safetensors") if of_file else folder.out
+    error = dequant("convert", weights if of_file else folder.path, "-o", output, code=5).stderr
+    assert "cannot open" in error and "in/config.json" in error, error
+    assert not output.exists()
