@@ -40,6 +40,8 @@ std::string sample_hash(const InputFile& file, Range bytes, Status& status) {
   return hash.hex();
 }
 
+bool is_empty(const std::string& path) { return identity_of(path).size == 0; }
+
 nlohmann::json or_null(std::optional<float> value) {
   return value ? nlohmann::json(*value) : nlohmann::json();
 }
@@ -117,7 +119,7 @@ Status WorkFolder::check_output(Overwrite overwrite) const {
 Status WorkFolder::begin(const TaskList& list, const std::string& conversion,
                          Overwrite overwrite) const {
   if (job_.to_folder()) DEQUANT_CHECK(make_folder(output_));
-  if (is_taken(text_path())) {
+  if (is_taken(text_path()) && !is_empty(text_path())) {
     DEQUANT_CHECK(check(list));
   } else {
     DEQUANT_CHECK(check_output(overwrite));
@@ -128,17 +130,23 @@ Status WorkFolder::begin(const TaskList& list, const std::string& conversion,
   return make_folder(records_);
 }
 
-/// Of several processes that begin at once one writes the text, and the others check it.
+/// Of several processes that begin at once one writes the text, and the others check it. A text
+/// that is empty is that of a process which is about to write it, on a file system without links,
+/// or was killed then: it counts as none.
 Status WorkFolder::write_text(const TaskList& list, const std::string& conversion,
                               Overwrite overwrite) const {
   ordered_json text = ordered_json::parse(conversion);
   text["fingerprint"] = list.fingerprint;
   text["tasks"] = list.tasks.size();
   text["replace"] = overwrite == Overwrite::replace;
-  auto out = OutputFile::create(text_path(), Overwrite::refuse);
-  Status status = out ? out->write(text.dump(2, ' ', true) + "\n") : Status(out.error());
-  if (status) status = out->commit();
-  return !status && status.error().system == EEXIST ? check(list) : std::move(status);
+  const auto write = [&](Overwrite over) -> Status {
+    DEQUANT_TRY(OutputFile out, OutputFile::create(text_path(), over));
+    DEQUANT_CHECK(out.write(text.dump(2, ' ', true) + "\n"));
+    return out.commit();
+  };
+  Status status = write(Overwrite::refuse);
+  if (status || status.error().system != EEXIST) return status;
+  return is_empty(text_path()) ? write(Overwrite::replace) : check(list);
 }
 
 Status WorkFolder::check(const TaskList& list) const {

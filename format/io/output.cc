@@ -32,6 +32,21 @@ std::string link_source(int fd) {
   return ::access(path.c_str(), F_OK) == 0 ? path : std::string();
 }
 
+/// Renames where the file system has no call that takes a name only where it is free: an empty file
+/// takes the name, and is replaced at once. It is closed before that, as some network file systems
+/// write a file when it is closed.
+int rename_over_empty(int directory, const char* from, const char* to) {
+  const Uninterrupted section;
+  if (!Descriptor(::openat(directory, to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)).valid())
+    return -1;
+  const int renamed = ::renameat(directory, from, directory, to);
+  if (renamed == 0) return renamed;
+  const int reason = errno;
+  ::unlinkat(directory, to, 0);
+  errno = reason;
+  return renamed;
+}
+
 int rename_no_replace(int directory, const char* from, const char* to) {
   const auto renamed =
       static_cast<int>(::syscall(SYS_renameat2, directory, from, directory, to, RENAME_NOREPLACE));
@@ -39,7 +54,8 @@ int rename_no_replace(int directory, const char* from, const char* to) {
   // A file system without RENAME_NOREPLACE: link() also fails where the name exists.
   const int linked = ::linkat(directory, from, directory, to, 0);
   if (linked == 0) ::unlinkat(directory, from, 0);
-  return linked;
+  const bool no_links = errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS;
+  return linked != 0 && no_links ? rename_over_empty(directory, from, to) : linked;
 }
 
 Error exists(const std::string& path) {

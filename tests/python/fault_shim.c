@@ -147,6 +147,10 @@ int fallocate(int fd, int mode, off_t at, off_t size) {
 }
 
 int linkat(int from, const char* old, int to, const char* path, int flags) {
+  if (lacks("linkat")) {
+    errno = EPERM;
+    return -1;
+  }
   return fails("linkat") ? -1 : (int)kernel(SYS_linkat, from, old, to, path, flags);
 }
 

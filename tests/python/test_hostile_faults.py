@@ -238,7 +238,8 @@ def test_any_allocation_may_fail_from_the_start_of_the_process(shim, folder, com
 
 
 @pytest.mark.parametrize("without", ["openat2", "tmpfile", "renameat2", "flock", "tmpfile flock",
-                                     "tmpfile renameat2", "openat2 tmpfile renameat2"])
+                                     "tmpfile renameat2", "openat2 tmpfile renameat2",
+                                     "tmpfile renameat2 linkat"])
 @pytest.mark.parametrize("force", [False, True], ids=["new", "force"])
 def test_systems_without_the_newest_calls_will_do(shim, folder, without, force):
     faults = Faults(shim, folder, force, without)

@@ -1,5 +1,5 @@
 """The system fails where folders of checkpoints are read and written: what cannot be looked at is
-not absent."""
+not absent, and what a file system lacks is done without."""
 
 import errno
 import os
@@ -13,6 +13,7 @@ from test_checkpoints_folder import fixture_folder, weight  # noqa: F401
 
 pytestmark = interrupted.NEEDS
 STATE = ".dequant-unfinished.json"
+LINKLESS = "tmpfile renameat2 linkat"
 
 
 def environment(shim, **faults):
@@ -41,3 +42,51 @@ def test_a_state_that_could_not_be_looked_at_let_another_model_into_the_folder(s
                       env=environment(shim, FAULT_UNSEEN=unseen, FAULT_ERRNO=errno.EIO))
         assert_error(outcome, 5, unseen, os.strerror(errno.EIO))
         assert listing(folder.out) == ["other.safetensors"]
+
+
+# File systems that have neither RENAME_NOREPLACE nor links, as some that FUSE mounts.
+
+def test_without_links_no_folder_could_be_written(shim, folder):
+    folder.file(weight())
+    env = environment(shim, FAULT_WITHOUT=LINKLESS)
+    command = ["convert", folder.path, "-o", folder.out, "-q"]
+    assert run(*command, env=env).code == 0
+    assert listing(folder.out) == ["config.json", "model.safetensors"]
+    assert_error(run(*command, env=env), 5, "not empty")
+
+
+@pytest.mark.parametrize("call", ["renameat", "openat"])
+def test_without_links_a_call_that_fails_leaves_nothing(shim, folder, call):
+    source, out = folder.file(weight()), folder.path.parent / "out.safetensors"
+    before = listing(out.parent)
+    codes = []
+    for k in range(1, 40):
+        outcome = run("convert", source, "-o", out, "-q", "-T1", env=environment(
+            shim, FAULT_WITHOUT=LINKLESS, FAULT_CALL=call, FAULT_AT=k, FAULT_ERRNO=errno.EIO))
+        if outcome.code == 0:
+            break
+        codes.append(outcome.code)
+        assert_error(outcome, 5)
+        assert listing(out.parent) == before
+    assert len(codes) in range(1, 20) and listing(out.parent) == sorted([*before, out.name])
+
+
+def test_without_links_shares_could_not_begin(shim, folder):
+    folder.file(weight())
+    env = environment(shim, FAULT_WITHOUT=LINKLESS)
+    for share in ("0/2", "1/2"):
+        assert run("convert", folder.path, "-o", folder.out, "-q", "--shard", share,
+                   env=env).code == 0
+    assert run("finalize", folder.out, env=env).code == 0
+    assert listing(folder.out) == ["config.json", "model.safetensors"]
+
+
+def test_a_text_of_shares_that_a_process_is_about_to_write_counts_as_none(folder):
+    """It is empty for a moment, or for good where that process was killed."""
+    folder.file(weight())
+    work = folder.out / ".dequant-tasks"
+    work.mkdir(parents=True)
+    (work / "conversion.json").touch()
+    assert run("convert", folder.path, "-o", folder.out, "-q", "--shard", "0/1").code == 0
+    assert run("finalize", folder.out).code == 0
+    assert listing(folder.out) == ["config.json", "model.safetensors"]
