@@ -141,26 +141,32 @@ Status OutputFolder::write_shards(TensorWriter& tensors, int64_t other_bytes) {
     if (made_) ::rmdir(path_.c_str());
     return status;
   }
-  int64_t complete = 0;
-  auto status = write_all(tensors, other_bytes, complete);
-  if (!status && complete == 0) abandon();
+  auto status = write_all(tensors, other_bytes);
+  if (!status && !changed_) abandon();
   return status;
 }
 
-Status OutputFolder::write_all(TensorWriter& tensors, int64_t other_bytes, int64_t& complete) {
+Status OutputFolder::write_all(TensorWriter& tensors, int64_t other_bytes) {
   DEQUANT_CHECK(check_room(other_bytes));
   for (const OutputShard& shard : shards_) {
     DEQUANT_TRY(const bool there, has(shard));
     if (there) {
       DEQUANT_CHECK(tensors.skip(shard));
     } else {
-      DEQUANT_CHECK(
-          tensors.write(shard, path_of(shard.name), overwrite(), [this] { return withdraw(); }));
-      ++complete;
+      DEQUANT_CHECK(write(tensors, shard));
       DEQUANT_CHECK(state_.add(shard.name));
     }
   }
   return {};
+}
+
+Status OutputFolder::write(TensorWriter& tensors, const OutputShard& shard) {
+  DEQUANT_TRY(OutputFile out, tensors.fill(shard, path_of(shard.name), overwrite()));
+  changed_ = changed_ || overwrite() == Overwrite::replace;
+  DEQUANT_CHECK(withdraw());
+  auto status = tensors.commit(out);
+  changed_ = changed_ || out.in_place();  // also where the folder could not be flushed after that
+  return status;
 }
 
 Status OutputFolder::withdraw() const {

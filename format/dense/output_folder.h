@@ -39,9 +39,10 @@ class OutputFolder {
 
   /// Makes the folder, or demands that it has nothing of another model; with `resume`, that what it
   /// has is of the same conversion. Then writes the files with tensors, but for those that the
-  /// conversion has completed before. Where that fails before the bytes of the first file are
-  /// written, the folder is as it was. `other_bytes` is the size of the files that are written
-  /// later. Fails with io, also where the disk has no room, and as TensorWriter does.
+  /// conversion has completed before. Where that fails before the first file has its name and
+  /// before files of another model go, the folder is as it was. `other_bytes` is the size of the
+  /// files that are written later. Fails with io, also where the disk has no room, and as
+  /// TensorWriter does.
   Status write_shards(TensorWriter& tensors, int64_t other_bytes);
 
   /// Demands what write_shards() demands of the folder, which need not be there. Writes nothing.
@@ -69,7 +70,8 @@ class OutputFolder {
   Status check_room(int64_t other_bytes) const;
   /// True for a file that a conversion which is continued has completed.
   Result<bool> has(const OutputShard& shard) const;
-  Status write_all(TensorWriter& tensors, int64_t other_bytes, int64_t& complete);
+  Status write_all(TensorWriter& tensors, int64_t other_bytes);
+  Status write(TensorWriter& tensors, const OutputShard& shard);
   void abandon() const;
   nlohmann::ordered_json conversion() const;
   Status begin();
@@ -81,8 +83,9 @@ class OutputFolder {
   const bool has_index_;
   const bool resume_;
   const Overwrite overwrite_;
-  bool made_ = false;   ///< the folder, by open()
-  bool begun_ = false;  ///< `state_` was written by begin()
+  bool made_ = false;     ///< the folder, by open()
+  bool begun_ = false;    ///< `state_` was written by begin()
+  bool changed_ = false;  ///< a file of the output has its name, or files of another model went
 };
 
 /// The error, with the system's ENOTEMPTY, of an output that may be replaced only on request.

@@ -78,6 +78,10 @@ Status TensorWriter::write(const OutputShard& shard, const std::string& path, Ov
                            const std::function<Status()>& before) {
   DEQUANT_TRY(OutputFile out, fill(shard, path, overwrite));
   if (before) DEQUANT_CHECK(before());
+  return commit(out);
+}
+
+Status TensorWriter::commit(OutputFile& out) const {
   const Stopwatch watch(stream_.phases, &Phases::flush);
   return out.commit();
 }

@@ -29,6 +29,8 @@ class TensorWriter {
   /// A file with all its bytes, flushed, which has no name yet. Fails with io, malformed or limit,
   /// and with the error of the caller's progress.
   Result<OutputFile> fill(const OutputShard& shard, const std::string& path, Overwrite overwrite);
+  /// Gives such a file its name. Fails with io.
+  Status commit(OutputFile& out) const;
 
   /// Writes a file, whole or not at all. Calls `before`, if it is not null, when all bytes are
   /// written and the file has no name yet. Fails as fill() does, and with the error of `before`.

@@ -1,5 +1,6 @@
 """The system fails where folders of checkpoints are read and written: what cannot be looked at is
-not absent, and what a file system lacks is done without."""
+not absent, a conversion that failed can be continued, and what a file system lacks is done
+without."""
 
 import errno
 import os
@@ -19,6 +20,10 @@ LINKLESS = "tmpfile renameat2 linkat"
 def environment(shim, **faults):
     return dict(os.environ, LD_PRELOAD=str(shim), FAULT_HIT=os.devnull,
                 **{name: str(value) for name, value in faults.items()})
+
+
+def contents(path):
+    return {name: (path / name).read_bytes() for name in listing(path)}
 
 
 @pytest.mark.parametrize("name", ["config.json", "quantize_config.json", "quant_config.json",
@@ -42,6 +47,37 @@ def test_a_state_that_could_not_be_looked_at_let_another_model_into_the_folder(s
                       env=environment(shim, FAULT_UNSEEN=unseen, FAULT_ERRNO=errno.EIO))
         assert_error(outcome, 5, unseen, os.strerror(errno.EIO))
         assert listing(folder.out) == ["other.safetensors"]
+
+
+@pytest.mark.parametrize("force", [[], ["--force"]], ids=["new", "force"])
+def test_a_folder_that_could_not_be_flushed_lost_the_state_of_its_conversion(shim, folder, force):
+    """Each call that flushes fails in turn."""
+    folder.file(weight(), "a.safetensors")
+    folder.file(weight("v"), "b.safetensors")
+    folder.index({name: file for file, stem in (("a.safetensors", "w"), ("b.safetensors", "v"))
+                  for name in weight(stem)})
+    command = ["convert", folder.path, "-o", folder.out, "-q", "-T1"]
+    assert run(*command).code == 0
+    wanted = contents(folder.out)
+    continued = 0
+    for k in range(1, 60):
+        if not force:
+            for path in folder.out.iterdir():
+                path.unlink()
+        outcome = run(*command, *force, env=environment(
+            shim, FAULT_CALL="fsync", FAULT_AT=k, FAULT_ERRNO=errno.EIO))
+        if outcome.code == 0:
+            break
+        assert_error(outcome, 5, "flush")
+        left = listing(folder.out)
+        if STATE in left:
+            continued += 1
+            assert run(*command, "--resume").code == 0
+        else:
+            assert left == (sorted(wanted) if force else []), left
+            assert run(*command, *force).code == 0
+        assert contents(folder.out) == wanted
+    assert 8 < k < 59 and continued > 5
 
 
 # File systems that have neither RENAME_NOREPLACE nor links, as some that FUSE mounts.
