@@ -179,9 +179,9 @@ uint32_t Rounder::integer(float quotient, float zero_point) const {
   return static_cast<uint32_t>(static_cast<int32_t>(code)) & mask_;
 }
 
-uint32_t Rounder::floating(float quotient) const {
-  if (std::isnan(quotient)) return nan_;
-  const double size = std::abs(double{quotient});
+uint32_t Rounder::floating(float number) const {
+  if (std::isnan(number)) return nan_;
+  const double size = std::abs(double{number});
   uint32_t code = 0;
   if (size >= largest_) {
     code = static_cast<uint32_t>(values_.size() - 1);
@@ -191,7 +191,7 @@ uint32_t Rounder::floating(float quotient) const {
     const double middle = (values_[code] + *above) / 2;  // exact, as both have few significant bits
     if (size > middle || (size == middle && code % 2 == 1)) ++code;
   }
-  const bool negative = std::signbit(quotient) && (code != 0 || negative_zero_);
+  const bool negative = std::signbit(number) && (code != 0 || negative_zero_);
   return negative ? code | sign_ : code;
 }
 
@@ -200,11 +200,13 @@ template <class Visit>
 void Quantizer::visit(Range elements, std::span<const std::byte> x,
                       std::span<const std::byte> scale, std::span<const std::byte> zero_point,
                       Visit&& visit) const {
-  const bool has_zero = !zero_point.empty() && kind(plan_.input) != Kind::floating;
+  // The zero point of a float is zero. To float8 nothing is added, and -0 changes no number.
+  const bool is_float8 = kind(plan_.input) == Kind::floating && bits(plan_.input) == 8;
+  const bool has_zero = !zero_point.empty() && !is_float8;
   const int64_t first = groups_of(plan_, elements).begin;
   for_each_group_run(plan_, elements, [&](int64_t at, int64_t count, int64_t group, int64_t step) {
     float s = 0;
-    float zero = 0;
+    float zero = -0.0F;
     const auto load = [&](int64_t index) {
       s = load_float(plan_.scale, scale, index);
       if (!has_zero) return;

@@ -30,13 +30,13 @@ Result<QuantizeNode> plan_quantize(const Graph& graph, const Node& node, const T
                                    const std::optional<TensorType>& zero_point);
 
 /// Rounds a quotient to the nearest code of a type, ties to even, saturated. For integer types it
-/// adds the zero point after rounding.
+/// adds the zero point after rounding, for floats before.
 class Rounder {
  public:
   explicit Rounder(Element element);
 
   uint32_t operator()(float quotient, float zero_point) const {
-    return integer_ ? integer(quotient, zero_point) : floating(quotient);
+    return integer_ ? integer(quotient, zero_point) : floating(quotient + zero_point);
   }
 
   /// The largest finite number of the type.
@@ -44,7 +44,7 @@ class Rounder {
 
  private:
   uint32_t integer(float quotient, float zero_point) const;
-  uint32_t floating(float quotient) const;
+  uint32_t floating(float number) const;
 
   bool integer_ = true;
   float lowest_ = 0;

@@ -88,10 +88,12 @@ TEST(Rounder, ZeroPointIsAddedAfterRounding) {
 }
 
 TEST(Rounder, ZerosKeepTheirSignWhereTheTypeHasTwo) {
-  EXPECT_EQ(Rounder(Element::float8e4m3fn)(-0.0F, 0), 0x80U);
+  EXPECT_EQ(Rounder(Element::float8e4m3fn)(-0.0F, -0.0F), 0x80U);
   EXPECT_EQ(Rounder(Element::float8e5m2)(-1e-30F, 0), 0x80U);
-  EXPECT_EQ(Rounder(Element::float4e2m1)(-0.0F, 0), 0x8U);
-  EXPECT_EQ(Rounder(Element::float8e4m3fnuz)(-0.0F, 0), 0x00U);
+  EXPECT_EQ(Rounder(Element::float4e2m1)(-0.0F, -0.0F), 0x8U);
+  EXPECT_EQ(Rounder(Element::float4e2m1)(-0.0F, 0), 0x0U);
+  EXPECT_EQ(Rounder(Element::float4e2m1)(-1e-30F, 0), 0x8U);
+  EXPECT_EQ(Rounder(Element::float8e4m3fnuz)(-0.0F, -0.0F), 0x00U);
   EXPECT_EQ(Rounder(Element::float8e5m2fnuz)(-1e-30F, 0), 0x00U);
 }
 
