@@ -1,6 +1,7 @@
 """The page of `dequant inspect --html` in Chromium, where that is installed: it unfolds, sorts,
 filters, and runs no script but its own."""
 
+import base64
 import pathlib
 import tempfile
 
@@ -196,6 +197,18 @@ def test_a_name_of_any_length_scrolls_within_its_cell(tmp_path):
         heights = p.value("[...document.querySelectorAll('#tensors > tbody > tr')]"
                           ".map(e => e.getBoundingClientRect().height)")
         assert heights[0] < 300 and 150 < heights[1] < 1500
+
+
+def test_printing_cut_the_last_columns_of_the_wide_table(page):
+    letter = 11 * 96 - 2 * 8 / 25.4 * 96  # pixels of a landscape page between its margins
+    with Page(page, width=int(letter)) as p:
+        p.click("#tensors > tbody summary")  # also with the details of a tensor
+        p.call("Emulation.setEmulatedMedia", media="print")
+        ends = p.value("[...document.querySelectorAll('.scroll > table')]"
+                       ".map(e => e.getBoundingClientRect().right)")
+        assert len(ends) > 1 and 0.8 * letter < max(ends) < letter, ends
+        printed = base64.b64decode(p.call("Page.printToPDF", preferCSSPageSize=True)["data"])
+        assert b"/MediaBox [0 0 792 612]" in printed
 
 
 def test_browser_leaves_nothing_behind(page, monkeypatch):
