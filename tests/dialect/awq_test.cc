@@ -111,10 +111,7 @@ TEST(Awq, WordsOfGemvHaveEightInputsInTheirOrder) {
   }
 }
 
-void rejects(const char* clause, const Shapes& s, std::string_view word) {
-  SCOPED_TRACE(clause);
-  EXPECT_TRUE(is_invalid(plan_of(s), word));
-}
+constexpr Rejects<Shapes> rejects;
 
 TEST(Awq, GroupsAreThoseOfTheInputs) {
   EXPECT_TRUE(succeeds(plan_of({.qzeros = {int32, {1, kOut / 8}},

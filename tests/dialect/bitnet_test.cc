@@ -32,10 +32,7 @@ bitnet::Dequantize node_of(const Weight& w) {
 
 Result<Plan> plan_of(const Weight& w) { return bitnet::dequantize(node_of(w)); }
 
-void rejects(const char* clause, const Weight& w, std::string_view word) {
-  SCOPED_TRACE(clause);
-  EXPECT_TRUE(is_invalid(plan_of(w), word));
-}
+constexpr Rejects<Weight> rejects;
 
 /// The float32 of one byte of codes; the first is in the lowest bits.
 std::vector<float> floats_of(LinearClass linear_class, uint8_t byte, Element type, uint32_t scale) {

@@ -46,10 +46,7 @@ Result<Plan> plan_of(const Weight& w) {
   return compressed_tensors::dequantize(node);
 }
 
-void rejects(const char* clause, const Weight& w, std::string_view word) {
-  SCOPED_TRACE(clause);
-  EXPECT_TRUE(is_invalid(plan_of(w), word));
-}
+constexpr Rejects<Weight> rejects;
 
 /// The results as float32, with buffers of codes.
 std::vector<float> values(const Weight& w, const Bytes& x, const Bytes& scale,

@@ -182,10 +182,7 @@ TEST(PackedWeights, AnIndexHasTheGroupOfEachColumn) {
   }
 }
 
-void rejects(const char* clause, const Shapes& s, std::string_view word) {
-  SCOPED_TRACE(clause);
-  EXPECT_TRUE(is_invalid(plan_of(s), word));
-}
+constexpr Rejects<Shapes> rejects;
 
 // 70 codes of 5 and of 7 bits need more words if these are padded; of 3 and 6 bits as many.
 TEST(PackedWeights, TheNumberOfWordsSaysHowTheseAreFilledWhereItCan) {

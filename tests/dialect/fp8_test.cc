@@ -26,10 +26,7 @@ Result<Plan> plan_of(const Weight& w) {
       {{w.weight.element, w.weight.shape}, {w.scale.element, w.scale.shape}, w.block, w.output});
 }
 
-void rejects(const char* clause, const Weight& w, std::string_view word) {
-  SCOPED_TRACE(clause);
-  EXPECT_TRUE(is_invalid(plan_of(w), word));
-}
+constexpr Rejects<Weight> rejects;
 
 /// The index of the scale of each element: every weight is 1, and scale i is i + 1.
 std::vector<int> scales_of(const Weight& w) {

@@ -28,10 +28,7 @@ Result<Plan> plan_of(const Experts& e) {
                              e.output});
 }
 
-void rejects(const char* clause, const Experts& e, std::string_view word) {
-  SCOPED_TRACE(clause);
-  EXPECT_TRUE(is_invalid(plan_of(e), word));
-}
+constexpr Rejects<Experts> rejects;
 
 /// The value of row `row` and column `column` of expert `expert`: the low nibble of each byte is 1,
 /// the high one 1.5, and scale i is 2^i.

@@ -207,10 +207,7 @@ Result<Plan> plan_of(const Shapes& s) {
   return gptq::dequantize(node);
 }
 
-void rejects(const char* clause, const Shapes& s, std::string_view word) {
-  SCOPED_TRACE(clause);
-  EXPECT_TRUE(is_invalid(plan_of(s), word));
-}
+constexpr Rejects<Shapes> rejects;
 
 TEST(GptqShapes, InputsAreThoseThatTheWordsHold) {
   EXPECT_TRUE(succeeds(plan_of(Shapes{})));

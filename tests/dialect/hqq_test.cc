@@ -40,10 +40,7 @@ Result<Plan> plan_of(const Weight& w) {
                           w.output});
 }
 
-void rejects(const char* clause, const Weight& w, std::string_view word) {
-  SCOPED_TRACE(clause);
-  EXPECT_TRUE(is_invalid(plan_of(w), word));
-}
+constexpr Rejects<Weight> rejects;
 
 /// A matrix of `rows` x `columns` codes in slabs, and the floats that the plan gives for it, with
 /// scale g + 1 and zero point g / 2 of group g.

@@ -41,10 +41,7 @@ Result<Plan> plan_of(const Weight& w) {
   return modelopt::dequantize(node);
 }
 
-void rejects(const char* clause, const Weight& w, std::string_view word) {
-  SCOPED_TRACE(clause);
-  EXPECT_TRUE(is_invalid(plan_of(w), word));
-}
+constexpr Rejects<Weight> rejects;
 
 /// The results as codes of the output.
 std::vector<uint32_t> results(const Weight& w, const Bytes& x, const Bytes& scale,

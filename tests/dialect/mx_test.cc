@@ -24,10 +24,7 @@ Result<Plan> plan_of(const Weight& w) {
       {{w.weight.element, w.weight.shape}, {w.scale.element, w.scale.shape}, w.element, w.output});
 }
 
-void rejects(const char* clause, const Weight& w, std::string_view word) {
-  SCOPED_TRACE(clause);
-  EXPECT_TRUE(is_invalid(plan_of(w), word));
-}
+constexpr Rejects<Weight> rejects;
 
 TEST(Mx, BytesHoldTwoCodesOf4BitsOrFourOf6) {
   const auto four = plan_of({});

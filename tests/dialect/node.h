@@ -62,19 +62,29 @@ struct Node {
 
 inline Result<Plan> plan_of(const Node& node) { return onnx::dequantize_linear(node.view()); }
 
-/// The node yields that plan.
-inline void accepts(const char* clause, const Node& node, const Plan& want) {
-  SCOPED_TRACE(clause);
-  const auto plan = plan_of(node);
-  ASSERT_TRUE(plan) << plan.error().message;
-  EXPECT_EQ(*plan, want);
-}
+/// accepts(clause, node, want): the node yields that plan.
+template <class Node>
+struct Accepts {
+  void operator()(const char* clause, const Node& node, const Plan& want) const {
+    SCOPED_TRACE(clause);
+    const auto plan = plan_of(node);
+    ASSERT_TRUE(plan) << plan.error().message;
+    EXPECT_EQ(*plan, want);
+  }
+};
 
-/// The node is invalid, by a message that has that word.
-inline void rejects(const char* clause, const Node& node, std::string_view word) {
-  SCOPED_TRACE(clause);
-  EXPECT_TRUE(is_invalid(plan_of(node), word));
-}
+/// rejects(clause, node, word): the node is invalid, by a message that has that word. An object
+/// for each type of node, as a template of a function would not take nodes in braces.
+template <class Node>
+struct Rejects {
+  void operator()(const char* clause, const Node& node, std::string_view word) const {
+    SCOPED_TRACE(clause);
+    EXPECT_TRUE(is_invalid(plan_of(node), word));
+  }
+};
+
+inline constexpr Accepts<Node> accepts;
+inline constexpr Rejects<Node> rejects;
 
 /// Every version of the operator.
 inline constexpr int64_t kVersions[] = {10, 13, 19, 21, 23, 24, 25, 28};

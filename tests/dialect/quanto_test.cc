@@ -35,10 +35,7 @@ quanto::Dequantize node_of(const Weight& w) {
 
 Result<Plan> plan_of(const Weight& w) { return quanto::dequantize(node_of(w)); }
 
-void rejects(const char* clause, const Weight& w, std::string_view word) {
-  SCOPED_TRACE(clause);
-  EXPECT_TRUE(is_invalid(plan_of(w), word));
-}
+constexpr Rejects<Weight> rejects;
 
 // Five rows in slabs of ceil(5 / slabs) rows: the last slab is short.
 TEST(Quanto, TheFirstSlabIsInTheLowestBits) {

@@ -39,10 +39,7 @@ Result<Plan> plan_of(const Weight& w) {
   return quark::dequantize(node);
 }
 
-void rejects(const char* clause, const Weight& w, std::string_view word) {
-  SCOPED_TRACE(clause);
-  EXPECT_TRUE(is_invalid(plan_of(w), word));
-}
+constexpr Rejects<Weight> rejects;
 
 /// Where output 0, 1, ... of eight is in a word, counted in codes of 4 bits from the lowest on.
 constexpr std::array<int64_t, 8> kPlace{0, 4, 1, 5, 2, 6, 3, 7};

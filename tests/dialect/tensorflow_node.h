@@ -1,11 +1,8 @@
 // Nodes of TensorFlow's Dequantize that own their shapes, and what every case checks.
 #pragma once
 
-#include <string_view>
-
 #include "dequant/tensorflow.h"
 #include "dialect/node.h"
-#include "support/expect_error.h"
 
 namespace dequant::testing::tensorflow_node {
 
@@ -43,19 +40,8 @@ inline Result<Plan> plan_of(const Node& n) {
   return tensorflow::dequantize(node);
 }
 
-/// The node yields that plan.
-inline void accepts(const char* clause, const Node& node, const Plan& want) {
-  SCOPED_TRACE(clause);
-  const auto plan = plan_of(node);
-  ASSERT_TRUE(plan) << plan.error().message;
-  EXPECT_EQ(*plan, want);
-}
-
-/// The node is invalid, by a message that has that word.
-inline void rejects(const char* clause, const Node& node, std::string_view word) {
-  SCOPED_TRACE(clause);
-  EXPECT_TRUE(is_invalid(plan_of(node), word));
-}
+inline constexpr Accepts<Node> accepts;
+inline constexpr Rejects<Node> rejects;
 
 /// Ranges of that shape, both.
 inline Node with_ranges(Node node, const Fixed& shape) {

@@ -31,10 +31,7 @@ Result<Plan> plan_of(const Weight& w) {
   return torchao::dequantize(node);
 }
 
-void rejects(const char* clause, const Weight& w, std::string_view word) {
-  SCOPED_TRACE(clause);
-  EXPECT_TRUE(is_invalid(plan_of(w), word));
-}
+constexpr Rejects<Weight> rejects;
 
 TEST(Torchao, ZeroPointsAreSubtractedBeforeTheProduct) {
   const auto plan = plan_of({});

@@ -35,10 +35,7 @@ Operation shaped(const Fixed& input, const Fixed& param_sizes, Element element =
   return {{element, input}, {scale, param_sizes}, {element, param_sizes}};
 }
 
-void rejects(const char* clause, const Operation& op, std::string_view word) {
-  SCOPED_TRACE(clause);
-  EXPECT_TRUE(is_invalid(plan_of(op), word));
-}
+constexpr Rejects<Operation> rejects;
 
 TEST(WebNNTypes, TakesTheIntegersAndFloatsOfTheSpecificationAndFourBits) {
   for (const Element input : elements()) {
