@@ -1,6 +1,7 @@
 """Hostile models, byte by byte: a protobuf writer that may lie, and the command run under
 limits."""
 
+import json
 import os
 import pathlib
 import struct
@@ -141,6 +142,13 @@ def convert(folder, data, *options, **limits):
         source.write_bytes(data)
     return run("convert", source, "-o", source.with_name("out.onnx"), "-q", "-T1",
                *options, **limits)
+
+
+def reason(folder):
+    """Why the first node of the model that convert() wrote stays quantized."""
+    outcome = run("inspect", pathlib.Path(folder) / "hostile.onnx", "--json")
+    assert outcome.code == 0, outcome
+    return json.loads(outcome.out)["nodes"][0]["reason"]
 
 
 def listing(folder):

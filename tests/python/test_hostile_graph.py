@@ -1,13 +1,12 @@
 """Graphs that no runtime could run, or that are built to take forever."""
 
-import json
-
 import onnx
 import pytest
 
 from hostile_support import (DEQUANTIZE, FLOAT, INT8, MIB, SCALE, X, ZERO, annotation,
                              assert_refused, attribute, convert, external, graph, initializer,
-                             int_attribute, model, node, num, quantized, run, sub, tensor, value)
+                             int_attribute, model, node, num, quantized, reason, sub, tensor,
+                             value)
 
 TENSORS = [initializer(X), initializer(SCALE), initializer(ZERO)]
 RELU = node("Relu", ["y"], ["out"])
@@ -102,12 +101,6 @@ UNSUPPORTED = {
 def test_external_data_that_would_be_lost_is_not_supported(tmp_path, name):
     data = quantized(node("Foo", [], ["foo"], attribute("a", UNSUPPORTED[name])))
     assert_refused(tmp_path, data, 4, "tensor t")
-
-
-def reason(folder):
-    outcome = run("inspect", folder / "hostile.onnx", "--json")
-    assert outcome.code == 0, outcome
-    return json.loads(outcome.out)["nodes"][0]["reason"]
 
 
 COMPUTED = node("Relu", ["s0"], ["s"]) + initializer(tensor("s0", [], FLOAT, raw=bytes(4)))

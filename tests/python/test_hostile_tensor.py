@@ -1,7 +1,6 @@
 """Tensors whose type, shape and data contradict each other: exit code 3 before anything is written.
 And those that are legal, but not what dequant reads."""
 
-import json
 import struct
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 from hostile_support import (COMPLEX64, DEQUANTIZE, FLOAT, FLOAT4, FLOAT16, INT2, INT4, INT8, INT32,
                              MIB, STRING, UINT4, UINT8, assert_refused, convert, fixed32,
                              initializer, int_attribute, listing, model, node, num, packed,
-                             quantized, run, sub, tensor, value)
+                             quantized, reason, sub, tensor, value)
 
 SIX = bytes(6)
 
@@ -129,12 +128,6 @@ def test_typed_data_is_read_packed_and_one_by_one(tmp_path):
     assert convert(tmp_path, data).code == 0
     y = onnx.numpy_helper.to_array(onnx.load(tmp_path / "out.onnx").graph.initializer[0])
     assert (y == np.array([[0, .5, 1], [1.5, 2, 2.5]], np.float32)).all()
-
-
-def reason(folder):
-    outcome = run("inspect", folder / "hostile.onnx", "--json")
-    assert outcome.code == 0, outcome
-    return json.loads(outcome.out)["nodes"][0]["reason"]
 
 
 @pytest.mark.parametrize("data_type", [0, 99, -1, STRING, COMPLEX64, FLOAT])

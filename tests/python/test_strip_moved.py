@@ -5,11 +5,11 @@ that the pairs do not change, the converted model computes the same bits."""
 import json
 
 import numpy as np
-import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from arithmetic import codes, dequantized, floats
+from slices_support import ints, shape_of
 from support import (convert, dequant, dq, initializer, model, names, node,
                      op_types, q, reasons, save, session, value)
 
@@ -26,10 +26,6 @@ def same_numbers_in_any_order_of_tests():
     RNG = np.random.default_rng(11)
 
 
-def ints(name, numbers):
-    return numpy_helper.from_array(np.array(numbers, np.int64), name)
-
-
 def grid(shape, low=-50, high=77):
     """Numbers that the pair does not change."""
     return (RNG.integers(low * 2, high * 2, shape) / 2).astype("f4")
@@ -41,13 +37,6 @@ def same_bits(source, target, feeds, feeds_after=None):
     for a, b in zip(before, after, strict=True):
         assert (a.dtype, a.shape) == (b.dtype, b.shape)
         assert a.tobytes() == b.tobytes()
-
-
-def output_shape(proto, name):
-    made = onnx.shape_inference.infer_shapes(proto, data_prop=True)
-    [found] = [v for v in (*made.graph.value_info, *made.graph.output) if v.name == name]
-    return [d.dim_value if d.HasField("dim_value") else d.dim_param or "n"
-            for d in found.type.tensor_type.shape.dim]
 
 
 MOVES = {
@@ -88,7 +77,7 @@ def moved(name, zero="z"):
     nodes = [q(f"in s {zero}", "a"), move, dq(f"b s {zero}", "c"), node("Identity", "c", "out")]
     proto = model(nodes, [value("in", shape=SHAPE)], [value("out", shape=None)],
                   [*PARAMETERS, *more])
-    shape = output_shape(proto, "out")
+    shape = shape_of(proto, "out")
     proto.graph.output[0].CopyFrom(value("out", shape=shape))
     proto.graph.value_info.extend([value("a", "uint8", SHAPE), value("b", "uint8", shape)])
     return proto
