@@ -107,8 +107,7 @@ def convert(input: ModelSource, output: str | os.PathLike[str] | None = None, *,
             input, output, dtype, overwrite=bool(overwrite), dry_run=bool(dry_run),
             threads=threads, mem=mem, progress=progress, storage_options=storage_options,
             own=own_options({"keep-unknown": bool(keep_unknown), "max-shard-size": max_shard_size,
-                             "shards": shards, "others": None if others == "keep" else others,
-                             "names": None if names == "gguf" else names}),
+                             "shards": shards, "others": others, "names": names}),
             options={"include": include, "exclude": exclude, "require_float": require_float})
     source = source_of(input, base_dir)
     if source.contents is None:
@@ -124,9 +123,8 @@ def convert(input: ModelSource, output: str | os.PathLike[str] | None = None, *,
         "assume-const": bool(assume_const), "strip-qdq": bool(strip_qdq),
         "external-data": bool(external_data), "no-checksum": not checksum,
         "keep-unknown": bool(keep_unknown), "resume": bool(resume),
-        "clip": None if clip == "needed" else clip, "others": None if others == "keep" else others,
-        "max-shard-size": max_shard_size, "shards": shards,
-        "names": None if names == "gguf" else names,
+        "clip": clip, "others": others, "max-shard-size": max_shard_size, "shards": shards,
+        "names": names,
         "audit": None if audit is None else os.fsdecode(audit)})
     text, written = _core.convert(*source[:3], output, own, dtype, bool(clean_temp),
                                   globs_of("include", include), globs_of("exclude", exclude),
@@ -160,11 +158,15 @@ def _is_negative(number: Any) -> bool:
         return False
 
 
+_DEFAULTS = {"clip": "needed", "others": "keep", "names": "gguf"}
+
+
 def own_options(given: Mapping[str, bool | int | str | None]) -> dict[str, str]:
     """Options of formats, by their names on the command line, as the core takes them: those that
-    are None or False are left out, and True is a flag."""
-    return {name: "" if value is True else str(value)
-            for name, value in given.items() if value is not None and value is not False}
+    are None, False or a default are left out, as formats that lack them refuse them, and True is a
+    flag."""
+    return {name: "" if value is True else str(value) for name, value in given.items()
+            if value is not None and value is not False and value != _DEFAULTS.get(name)}
 
 
 def globs_of(parameter: str, globs: str | Iterable[str]) -> list[str]:

@@ -158,11 +158,10 @@ def plan(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
     """
     input = without_file(input)
     own = own_options({
-        "keep-unknown": bool(keep_unknown), "others": None if others == "keep" else others,
-        "max-shard-size": max_shard_size, "shards": shards,
-        "names": None if names == "gguf" else names, "assume-const": bool(assume_const),
-        "strip-qdq": bool(strip_qdq), "clip": None if clip == "needed" else clip,
-        "external-data": bool(external_data), "no-checksum": not checksum})
+        "keep-unknown": bool(keep_unknown), "others": others, "max-shard-size": max_shard_size,
+        "shards": shards, "names": names, "assume-const": bool(assume_const),
+        "strip-qdq": bool(strip_qdq), "clip": clip, "external-data": bool(external_data),
+        "no-checksum": not checksum})
     conversion = conversion_of(input, own, task_size=task_size, include=include, exclude=exclude,
                                require_float=require_float)
     if is_url(input) or is_url(output):
