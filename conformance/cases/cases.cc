@@ -2,7 +2,6 @@
 #include "conformance/cases/cases.h"
 
 #include <algorithm>
-#include <set>
 
 #include "conformance/cases/members.h"
 #include "dequant/scheme.h"
@@ -136,21 +135,6 @@ Status parse_body(const json& value, Case& c) {
   return parse_tolerance(value, c);
 }
 
-Result<Case> parse_case(const json& value, size_t index) {
-  const auto numbered = [&](Error error) {
-    return in(fmt::format("cases[{}]", index), std::move(error));
-  };
-  if (!value.is_object()) return numbered(bad("{} is not an object", shown(value)));
-  auto name = text_member(value, "name");
-  if (!name) return numbered(std::move(name).error());
-  Case c;
-  c.name = *std::move(name);
-  if (Status body = parse_body(value, c); !body) {
-    return in(fmt::format("case \"{}\"", escaped(c.name)), std::move(body).error());
-  }
-  return c;
-}
-
 }  // namespace
 
 std::vector<std::string> dialects() {
@@ -171,15 +155,7 @@ Result<CaseFile> parse_cases(std::string_view text) {
   DEQUANT_CHECK(check_frame(root, "case file", "dequant-cases", "cases"));
   CaseFile file;
   DEQUANT_TRY(file.about, parse_about(root));
-  const json& cases = *member(root, "cases");
-  std::set<std::string> names;
-  for (size_t i = 0; i < cases.size(); ++i) {
-    DEQUANT_TRY(Case c, parse_case(cases[i], i));
-    if (!names.insert(c.name).second) {
-      return bad("cases[{}]: a case before it is named \"{}\" as well", i, escaped(c.name));
-    }
-    file.cases.push_back(std::move(c));
-  }
+  DEQUANT_TRY(file.cases, parse_named<Case>(root, "cases", "case", parse_body));
   return file;
 }
 

@@ -1,8 +1,6 @@
 // Reading result files, and judging each result by what its case expects.
 #include "conformance/cases/results.h"
 
-#include <set>
-
 #include "conformance/cases/dialects/read.h"
 #include "conformance/cases/members.h"
 #include "conformance/cases/run_case.h"
@@ -50,21 +48,6 @@ Status parse_body(const json& value, CaseResult& result) {
   return {};
 }
 
-Result<CaseResult> parse_result(const json& value, size_t index) {
-  const auto numbered = [&](Error error) {
-    return in(fmt::format("results[{}]", index), std::move(error));
-  };
-  if (!value.is_object()) return numbered(bad("{} is not an object", shown(value)));
-  auto name = text_member(value, "name");
-  if (!name) return numbered(std::move(name).error());
-  CaseResult result;
-  result.name = *std::move(name);
-  if (Status body = parse_body(value, result); !body) {
-    return in(fmt::format("result \"{}\"", escaped(result.name)), std::move(body).error());
-  }
-  return result;
-}
-
 Outcome failed(const Case& c, std::string reason) {
   return {c.name, Verdict::failed, std::move(reason), {}};
 }
@@ -90,16 +73,7 @@ Result<ResultFile> parse_results(std::string_view text) {
   DEQUANT_CHECK(check_frame(root, "result file", "dequant-results", "results"));
   ResultFile file;
   DEQUANT_TRY(file.about, parse_about(root));
-  const json& results = *member(root, "results");
-  std::set<std::string> names;
-  for (size_t i = 0; i < results.size(); ++i) {
-    DEQUANT_TRY(CaseResult result, parse_result(results[i], i));
-    if (!names.insert(result.name).second) {
-      return bad("results[{}]: a result before it is named \"{}\" as well", i,
-                 escaped(result.name));
-    }
-    file.results.push_back(std::move(result));
-  }
+  DEQUANT_TRY(file.results, parse_named<CaseResult>(root, "results", "result", parse_body));
   return file;
 }
 
