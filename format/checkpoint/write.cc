@@ -2,7 +2,6 @@
 #include "format/checkpoint/write.h"
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <unordered_set>
 
@@ -13,13 +12,12 @@
 #include "format/checkpoint/other_files.h"
 #include "format/dense/output_folder.h"
 #include "format/dense/share.h"
+#include "format/io/clock.h"
 #include "format/io/errors.h"
 #include "format/json/json.h"
 
 namespace dequant::format::checkpoint {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 class Writer : public dense::Job {
  public:
@@ -49,11 +47,8 @@ class Writer : public dense::Job {
       layout_.shards.at(0).name = std::filesystem::path(output_).filename().string();
     }
     DEQUANT_TRY(ConvertReport report, describe(groups_, layout_, others_));
-    if (options_.require_float && !report.left.empty()) {
-      return failure(ErrorCode::unsupported, "{}: {} tensors would stay quantized, the first is {}",
-                     escaped(file_.path()), report.left.size(), escaped(report.left[0].name));
-    }
-    report.seconds.decide = std::chrono::duration<double>(Clock::now() - started).count();
+    DEQUANT_CHECK(dense::check_left(file_.path(), report, options_));
+    report.seconds.decide = seconds_since(started);
     if (options_.share) {
       DEQUANT_TRY(report.share, dense::carry_out(*this, output_, options_, stream_));
       add_special_scales(sources_.special_scales(), report);
@@ -100,10 +95,7 @@ class Writer : public dense::Job {
 
   Status check_options() const {
     if (is_folder()) DEQUANT_CHECK(dense::check_name_of_new(output_));
-    if (own_.resume && !is_folder()) {
-      return failure(ErrorCode::invalid_argument,
-                     "resume is for folders: a file appears whole or not at all");
-    }
+    DEQUANT_CHECK(dense::check_resume(own_, to_folder()));
     if (!is_folder())
       DEQUANT_CHECK(dense::check_ending(output_, "a safetensors file", ".safetensors"));
     if (options_.dtype || !groups_.asks_for_dtype()) return {};
@@ -143,21 +135,15 @@ class Writer : public dense::Job {
   }
 
   Status write_all(ConvertReport& report) {
-    dense::Done done(options_.progress, report.bytes_out);
-    std::optional<AuditWriter> audit;
-    if (!own_.audit.empty()) {
-      DEQUANT_TRY(AuditWriter created, AuditWriter::create(own_.audit, options_.overwrite));
-      audit.emplace(std::move(created));
-    }
-    dense::TensorWriter tensors(sources_, stream_, done, audit ? &*audit : nullptr);
-    if (is_folder()) {
-      DEQUANT_CHECK(write_folder(tensors));
-    } else {
-      DEQUANT_CHECK(tensors.write(layout_.shards.at(0), output_, options_.overwrite,
-                                  [this] { return groups_.shards().check_unchanged(); }));
-    }
+    const auto write = [&](dense::TensorWriter& tensors) -> Status {
+      if (is_folder()) return write_folder(tensors);
+      return tensors.write(layout_.shards.at(0), output_, options_.overwrite,
+                           [this] { return groups_.shards().check_unchanged(); });
+    };
+    DEQUANT_CHECK(
+        dense::write_with_audit(sources_, stream_, own_, options_, report.bytes_out, write));
     add_special_scales(sources_.special_scales(), report);
-    return audit ? audit->commit() : Status();
+    return {};
   }
 
   Status write_folder(dense::TensorWriter& tensors) {

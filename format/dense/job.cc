@@ -1,8 +1,9 @@
-// Where the files of a conversion get their names.
+// Where the files of a conversion get their names, and what may stay quantized.
 #include "format/dense/job.h"
 
 #include <fmt/format.h>
 
+#include "format/io/errors.h"
 #include "format/io/output.h"
 
 namespace dequant::format::dense {
@@ -16,6 +17,13 @@ std::vector<std::string> Job::names(const std::string& output) const {
   std::vector<std::string> all;
   for (const OutputShard& shard : shards()) all.push_back(path_of(shard, output));
   return all;
+}
+
+Status check_left(const std::string& path, const ConvertReport& report,
+                  const WriteOptions& options) {
+  if (!options.require_float || report.left.empty()) return {};
+  return failure(ErrorCode::unsupported, "{}: {} tensors would stay quantized, the first is {}",
+                 escaped(path), report.left.size(), escaped(report.left[0].name));
 }
 
 }  // namespace dequant::format::dense

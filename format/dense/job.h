@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "format/dense/sources.h"
+#include "format/model/report.h"
+#include "format/model/write_options.h"
 
 namespace dequant::format::dense {
 
@@ -44,5 +46,10 @@ class Job {
     return {};
   }
 };
+
+/// Demands that nothing of the model of that path stays quantized, where the options want that.
+/// Fails with unsupported.
+Status check_left(const std::string& path, const ConvertReport& report,
+                  const WriteOptions& options);
 
 }  // namespace dequant::format::dense

@@ -35,4 +35,10 @@ Result<Options> read_options(const FormatOptions& given) {
   return options;
 }
 
+Status check_resume(const Options& options, bool to_folder) {
+  if (!options.resume || to_folder) return {};
+  return failure(ErrorCode::invalid_argument,
+                 "resume is for folders: a file appears whole or not at all");
+}
+
 }  // namespace dequant::format::dense

@@ -26,6 +26,9 @@ struct Options {
 /// Fails with invalid_argument for an option with a wrong value.
 Result<Options> read_options(const FormatOptions& given);
 
+/// Demands that a conversion which continues another writes a folder. Fails with invalid_argument.
+Status check_resume(const Options& options, bool to_folder);
+
 /// The error of an option with a wrong value: "others "x" is not keep or same".
 Error wrong_option(std::string_view option, std::string_view value, const char* allowed);
 

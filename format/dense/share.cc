@@ -1,17 +1,14 @@
 // The steps of a conversion that several processes carry out.
 #include "format/dense/share.h"
 
-#include <chrono>
-#include <numeric>
-
 #include "format/dense/output_folder.h"
 #include "format/dense/records.h"
+#include "format/io/clock.h"
 #include "format/io/errors.h"
 
 namespace dequant::format::dense {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using State = TaskReport::State;
 
 class Share {
@@ -96,7 +93,7 @@ class Share {
     ValueRange values;
     DEQUANT_CHECK(writer.write_part(shard, list_.tasks[task].bytes, file, values));
     DEQUANT_CHECK(job_.check_unchanged());
-    const double seconds = std::chrono::duration<double>(Clock::now() - started).count();
+    const double seconds = seconds_since(started);
     return folder_.add_record(list_, task, values, seconds);
   }
 

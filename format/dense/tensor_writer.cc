@@ -231,4 +231,18 @@ Status TensorWriter::copy(const Piece& piece, const OffsetSink& sink) {
   return sources_.read(tensor, stored_part(tensor, piece.bytes), pass, stream_.phases);
 }
 
+Status write_with_audit(Sources& sources, const StreamOptions& stream, const Options& own,
+                        const WriteOptions& options, int64_t bytes,
+                        const std::function<Status(TensorWriter&)>& write) {
+  Done done(options.progress, bytes);
+  std::optional<AuditWriter> audit;
+  if (!own.audit.empty()) {
+    DEQUANT_TRY(AuditWriter created, AuditWriter::create(own.audit, options.overwrite));
+    audit.emplace(std::move(created));
+  }
+  TensorWriter tensors(sources, stream, done, audit ? &*audit : nullptr);
+  DEQUANT_CHECK(write(tensors));
+  return audit ? audit->commit() : Status();
+}
+
 }  // namespace dequant::format::dense

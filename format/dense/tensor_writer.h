@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "format/dense/options.h"
 #include "format/dense/tasks.h"
 #include "format/dense/writes.h"
 #include "format/io/shared_file.h"
@@ -63,5 +64,11 @@ class TensorWriter {
   std::vector<float> floats_;
   std::vector<std::byte> rounded_;
 };
+
+/// Calls write(tensors) with a writer that reports `bytes` to the caller's progress, and completes
+/// the audit that `own` asks for after it. Fails with io and with the error of `write`.
+Status write_with_audit(Sources& sources, const StreamOptions& stream, const Options& own,
+                        const WriteOptions& options, int64_t bytes,
+                        const std::function<Status(TensorWriter&)>& write);
 
 }  // namespace dequant::format::dense

@@ -3,18 +3,16 @@
 
 #include <unistd.h>
 
-#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "format/dense/output_folder.h"
 #include "format/dense/share.h"
 #include "format/gguf/report.h"
 #include "format/gguf/sources.h"
+#include "format/io/clock.h"
 
 namespace dequant::format::gguf {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// Names of complete files, which are removed unless all of them are complete.
 class CompleteFiles {
@@ -56,11 +54,8 @@ class Writer : public dense::Job {
     if (!layout) return in(escaped(file_.path()), std::move(layout).error());
     layout_ = *std::move(layout);
     ConvertReport report = report_of(parts_, uses_, layout_, target_, own_.names);
-    if (options_.require_float && !report.left.empty()) {
-      return failure(ErrorCode::unsupported, "{}: {} tensors would stay quantized, the first is {}",
-                     escaped(file_.path()), report.left.size(), escaped(report.left[0].name));
-    }
-    report.seconds.decide = std::chrono::duration<double>(Clock::now() - started).count();
+    DEQUANT_CHECK(dense::check_left(file_.path(), report, options_));
+    report.seconds.decide = seconds_since(started);
     if (options_.share) {
       DEQUANT_TRY(report.share, dense::carry_out(*this, output_, options_, stream_));
     } else {
@@ -85,10 +80,7 @@ class Writer : public dense::Job {
  private:
   Status check_options() const {
     if (to_folder()) DEQUANT_CHECK(dense::check_name_of_new(output_));
-    if (own_.resume && target_ != Target::folder) {
-      return failure(ErrorCode::invalid_argument,
-                     "resume is for folders: a file appears whole or not at all");
-    }
+    DEQUANT_CHECK(dense::check_resume(own_, to_folder()));
     if (own_.names == Names::transformers && target_ == Target::gguf) {
       return failure(ErrorCode::invalid_argument,
                      "names hf is for safetensors: {} would be a GGUF file", escaped(output_));
@@ -128,15 +120,10 @@ class Writer : public dense::Job {
   }
 
   Status write_all(const ConvertReport& report) {
-    dense::Done done(options_.progress, report.bytes_out);
-    std::optional<AuditWriter> audit;
-    if (!own_.audit.empty()) {
-      DEQUANT_TRY(AuditWriter created, AuditWriter::create(own_.audit, options_.overwrite));
-      audit.emplace(std::move(created));
-    }
-    dense::TensorWriter tensors(sources_, stream_, done, audit ? &*audit : nullptr);
-    DEQUANT_CHECK(target_ == Target::folder ? write_folder(tensors) : write_files(tensors));
-    return audit ? audit->commit() : Status();
+    const auto write = [&](dense::TensorWriter& tensors) -> Status {
+      return target_ == Target::folder ? write_folder(tensors) : write_files(tensors);
+    };
+    return dense::write_with_audit(sources_, stream_, own_, options_, report.bytes_out, write);
   }
 
   Status write_folder(dense::TensorWriter& tensors) {

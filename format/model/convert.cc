@@ -1,9 +1,9 @@
 // Converting a quantized model file to a float model file.
 #include "format/model/convert.h"
 
-#include <chrono>
 #include <filesystem>
 
+#include "format/io/clock.h"
 #include "format/io/errors.h"
 #include "format/model/conversion.h"
 #include "format/model/model_file.h"
@@ -11,12 +11,6 @@
 
 namespace dequant::format {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 Result<std::vector<Leftover>> clean(const std::string& output, const ConvertOptions& options) {
   if (!options.clean_temp) return std::vector<Leftover>();

@@ -2,9 +2,9 @@
 #include "format/onnx/convert.h"
 
 #include <algorithm>
-#include <chrono>
 #include <unordered_set>
 
+#include "format/io/clock.h"
 #include "format/io/errors.h"
 #include "format/model/distinct_bytes.h"
 #include "format/onnx/constants.h"
@@ -77,12 +77,6 @@ void warn_of_left_data(const std::string& output, std::vector<std::string>& warn
     warnings.push_back(fmt::format("{} stays, which the {} that is replaced may have named",
                                    escaped(name), escaped(output)));
   }
-}
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 class Converter {

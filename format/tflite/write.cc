@@ -1,12 +1,12 @@
 // Writing the dense tensors of a TFLite model.
 #include "format/tflite/write.h"
 
-#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
 #include "format/dense/share.h"
+#include "format/io/clock.h"
 #include "format/io/errors.h"
 #include "format/io/hash.h"
 #include "format/tflite/options.h"
@@ -15,7 +15,6 @@
 namespace dequant::format::tflite {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using dense::OutputTensor;
 
 constexpr std::string_view kSafetensors = ".safetensors";
@@ -54,7 +53,7 @@ class Writer : public dense::Job {
     report_.bytes_out = shard.bytes;
     report_.warnings = constants_.warnings.sentences();
     report_.warnings.emplace_back(kSentence);
-    report_.seconds.decide = std::chrono::duration<double>(Clock::now() - started).count();
+    report_.seconds.decide = seconds_since(started);
     if (options_.share) {
       DEQUANT_TRY(report_.share, dense::carry_out(*this, output_, options_, stream_));
     } else {
@@ -152,16 +151,11 @@ class Writer : public dense::Job {
   }
 
   Status write_all() {
-    dense::Done done(options_.progress, report_.bytes_out);
-    std::optional<AuditWriter> audit;
-    if (!own_.audit.empty()) {
-      DEQUANT_TRY(AuditWriter created, AuditWriter::create(own_.audit, options_.overwrite));
-      audit.emplace(std::move(created));
-    }
-    dense::TensorWriter tensors(sources_, stream_, done, audit ? &*audit : nullptr);
-    DEQUANT_CHECK(tensors.write(shards_[0], output_, options_.overwrite,
-                                [this] { return input_.check_unchanged(); }));
-    return audit ? audit->commit() : Status();
+    const auto write = [&](dense::TensorWriter& tensors) -> Status {
+      return tensors.write(shards_[0], output_, options_.overwrite,
+                           [this] { return input_.check_unchanged(); });
+    };
+    return dense::write_with_audit(sources_, stream_, own_, options_, report_.bytes_out, write);
   }
 
   ModelFile& file_;

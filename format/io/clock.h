@@ -1,0 +1,14 @@
+// The seconds that something takes.
+#pragma once
+
+#include <chrono>
+
+namespace dequant::format {
+
+using Clock = std::chrono::steady_clock;
+
+inline double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace dequant::format
