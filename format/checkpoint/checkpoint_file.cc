@@ -129,15 +129,8 @@ DenseTensor CheckpointFile::copied_tensor(const Entry& entry) const {
 Status CheckpointFile::visit_floats(const TensorVisitor& visitor) {
   for (const Entry& entry : shards_->entries()) {
     if (!groups_.is_copied(entry)) continue;
-    const auto element = entry.tensor->dtype->element;
-    if (element && is_output(*element)) {
-      DEQUANT_CHECK(visitor.dense(copied_tensor(entry)));
-    } else if (entry.dtype() == "F64") {
-      LeftTensor left;
-      left.name = left.source = entry.name();
-      left.reason = "dequant does not read type F64";
-      DEQUANT_CHECK(visitor.left(left));
-    }
+    DEQUANT_CHECK(visit_float(visitor, entry.name(), entry.dtype(), entry.tensor->dtype->element,
+                              [&] { return copied_tensor(entry); }));
   }
   return {};
 }

@@ -87,14 +87,9 @@ Status GgufFile::visit(const TensorVisitor& visitor) {
 Status GgufFile::visit_floats(const TensorVisitor& visitor) {
   for (const Entry& entry : parts_->entries()) {
     if (!uses_.is_copied(entry)) continue;
-    if (entry.type().element && is_output(*entry.type().element)) {
-      DEQUANT_CHECK(visitor.dense(copied_tensor(entry)));
-    } else if (entry.type().name == "F64") {
-      LeftTensor left;
-      left.name = left.source = entry.name();
-      left.reason = "dequant does not read type F64";
-      DEQUANT_CHECK(visitor.left(left));
-    }
+    const Type& type = entry.type();
+    DEQUANT_CHECK(visit_float(visitor, entry.name(), type.name, type.element,
+                              [&] { return copied_tensor(entry); }));
   }
   return {};
 }

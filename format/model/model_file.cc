@@ -29,6 +29,16 @@ Result<AuditReport> ModelFile::check_audit(const std::string&, const Progress&) 
   return failure(ErrorCode::unsupported, "{}: {} have no audits", escaped(path_), format_.files);
 }
 
+Status visit_float(const TensorVisitor& visitor, std::string_view name, std::string_view type,
+                   std::optional<Element> element, const std::function<DenseTensor()>& copied) {
+  if (element && is_output(*element)) return visitor.dense(copied());
+  if (type != "F64" && type != "FLOAT64") return {};
+  LeftTensor left;
+  left.name = left.source = name;
+  left.reason = fmt::format("dequant does not read type {}", type);
+  return visitor.left(left);
+}
+
 Result<RecipeReaders> open_readers(ModelFile& file, const DenseTensor& tensor,
                                    const StreamOptions& options) {
   const int64_t memory = parameter_memory(options);

@@ -158,6 +158,11 @@ class ModelFile {
   const std::string path_;
 };
 
+/// Visits one tensor as ModelFile::visit_floats() does: `copied` makes it, `type` is the name that
+/// the format gives its type. Does nothing where that is no float type.
+Status visit_float(const TensorVisitor& visitor, std::string_view name, std::string_view type,
+                   std::optional<Element> element, const std::function<DenseTensor()>& copied);
+
 /// Opens the stored tensors of the tensor's recipe; the tensor must have one. Fails as
 /// ModelFile::open() does.
 Result<RecipeReaders> open_readers(ModelFile& file, const DenseTensor& tensor,

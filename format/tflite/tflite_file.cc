@@ -180,14 +180,8 @@ Status TfliteFile::visit_floats(const TensorVisitor& visitor) {
   for (const Constant& constant : constants_.all) {
     if (constant.use != Use::copied) continue;
     const Type& type = *constant.type;
-    if (type.element && is_output(*type.element)) {
-      DEQUANT_CHECK(visitor.dense(copied_tensor(constant)));
-    } else if (type.name == "FLOAT64") {
-      LeftTensor left;
-      left.name = left.source = constant.name;
-      left.reason = "dequant does not read type FLOAT64";
-      DEQUANT_CHECK(visitor.left(left));
-    }
+    DEQUANT_CHECK(visit_float(visitor, constant.name, type.name, type.element,
+                              [&] { return copied_tensor(constant); }));
   }
   return {};
 }
