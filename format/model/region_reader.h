@@ -20,14 +20,16 @@ class RegionReader : public StoredReader {
   }
   Status finish() override { return file_.check_unchanged(); }
 
+ protected:
+  const InputFile& file_;
+  const int64_t offset_;
+
  private:
   Status read_next(Range elements, std::span<std::byte> out) override {
     return read_at(elements, out);
   }
   std::string label() const override { return label_; }
 
-  const InputFile& file_;
-  const int64_t offset_;
   const std::string label_;
 };
 

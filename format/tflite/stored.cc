@@ -8,13 +8,9 @@ namespace dequant::format::tflite {
 namespace {
 
 /// Numbers of 64 bits as codes of an element that can hold them: zero points, biases.
-class NarrowingReader : public StoredReader {
+class NarrowingReader : public RegionReader {
  public:
-  NarrowingReader(const InputFile& file, int64_t offset, Element element, int64_t count,
-                  std::string label)
-      : StoredReader(element, count), file_(file), offset_(offset), label_(std::move(label)) {}
-
-  bool seekable() const override { return true; }
+  using RegionReader::RegionReader;
 
   Status read_at(Range elements, std::span<std::byte> out) const override {
     constexpr int64_t kStep = 4096;
@@ -30,18 +26,6 @@ class NarrowingReader : public StoredReader {
     }
     return {};
   }
-
-  Status finish() override { return file_.check_unchanged(); }
-
- private:
-  Status read_next(Range elements, std::span<std::byte> out) override {
-    return read_at(elements, out);
-  }
-  std::string label() const override { return label_; }
-
-  const InputFile& file_;
-  const int64_t offset_;
-  const std::string label_;
 };
 
 }  // namespace
