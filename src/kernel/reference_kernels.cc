@@ -27,21 +27,17 @@ void reference_kernel(const KernelArgs& a) {
   }
 }
 
+template <Element kX, Element kY>
+void fill_output(Table& table) {
+  table.at(kX, kY, ScaleLayout::per_group) = reference_kernel<kX, kY, ScaleLayout::per_group>;
+  table.at(kX, kY, ScaleLayout::per_element) = reference_kernel<kX, kY, ScaleLayout::per_element>;
+}
+
 template <Element kX>
 void fill_element(Table& table) {
-  using enum Element;
-  table.at(kX, float32, ScaleLayout::per_group) =
-      reference_kernel<kX, float32, ScaleLayout::per_group>;
-  table.at(kX, float32, ScaleLayout::per_element) =
-      reference_kernel<kX, float32, ScaleLayout::per_element>;
-  table.at(kX, float16, ScaleLayout::per_group) =
-      reference_kernel<kX, float16, ScaleLayout::per_group>;
-  table.at(kX, float16, ScaleLayout::per_element) =
-      reference_kernel<kX, float16, ScaleLayout::per_element>;
-  table.at(kX, bfloat16, ScaleLayout::per_group) =
-      reference_kernel<kX, bfloat16, ScaleLayout::per_group>;
-  table.at(kX, bfloat16, ScaleLayout::per_element) =
-      reference_kernel<kX, bfloat16, ScaleLayout::per_element>;
+  fill_output<kX, Element::float32>(table);
+  fill_output<kX, Element::float16>(table);
+  fill_output<kX, Element::bfloat16>(table);
 }
 
 template <Element kX, Element kY, ScaleLayout kScaleLayout>
@@ -67,21 +63,19 @@ void reference_formula_kernel(const KernelArgs& a) {
   }
 }
 
+template <Element kX, Element kY>
+void fill_range_output(Table& table) {
+  table.range_at(kX, kY, ScaleLayout::per_group) =
+      reference_range_kernel<kX, kY, ScaleLayout::per_group>;
+  table.range_at(kX, kY, ScaleLayout::per_element) =
+      reference_range_kernel<kX, kY, ScaleLayout::per_element>;
+}
+
 template <Element kX>
 void fill_ranges(Table& table) {
-  using enum Element;
-  table.range_at(kX, float32, ScaleLayout::per_group) =
-      reference_range_kernel<kX, float32, ScaleLayout::per_group>;
-  table.range_at(kX, float32, ScaleLayout::per_element) =
-      reference_range_kernel<kX, float32, ScaleLayout::per_element>;
-  table.range_at(kX, float16, ScaleLayout::per_group) =
-      reference_range_kernel<kX, float16, ScaleLayout::per_group>;
-  table.range_at(kX, float16, ScaleLayout::per_element) =
-      reference_range_kernel<kX, float16, ScaleLayout::per_element>;
-  table.range_at(kX, bfloat16, ScaleLayout::per_group) =
-      reference_range_kernel<kX, bfloat16, ScaleLayout::per_group>;
-  table.range_at(kX, bfloat16, ScaleLayout::per_element) =
-      reference_range_kernel<kX, bfloat16, ScaleLayout::per_element>;
+  fill_range_output<kX, Element::float32>(table);
+  fill_range_output<kX, Element::float16>(table);
+  fill_range_output<kX, Element::bfloat16>(table);
   table.formula_at(kX) = reference_formula_kernel<kX>;
 }
 
