@@ -7,8 +7,6 @@
 #include <cstdio>
 #include <limits>
 
-#include "format/model/plan_words.h"
-
 namespace dequant::tools {
 
 void Threads::add_to(const Command& command) {
@@ -58,11 +56,11 @@ Progress::~Progress() {
   if (shown_) fmt::print(stderr, "\r\033[K");
 }
 
-void Progress::update(int64_t done, int64_t total) {
+Status Progress::operator()(int64_t done, int64_t total) {
   using namespace std::chrono_literals;
-  if (!terminal_ || total <= 0) return;
+  if (!terminal_ || total <= 0) return {};
   const auto now = std::chrono::steady_clock::now();
-  if (now - start_ < 1s || now - last_ < 100ms) return;
+  if (now - start_ < 1s || now - last_ < 100ms) return {};
   last_ = now;
   shown_ = true;
   constexpr int kWidth = 40;
@@ -72,6 +70,7 @@ void Progress::update(int64_t done, int64_t total) {
   fmt::print(stderr, "\r{} [{:#<{}}{:.<{}}] {:3.0f} %  {:.0f} MB/s\033[K", what_, "", filled, "",
              kWidth - filled, part * 100, static_cast<double>(done) / seconds / 1e6);
   std::fflush(stderr);
+  return {};
 }
 
 }  // namespace dequant::tools

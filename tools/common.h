@@ -45,7 +45,8 @@ class Progress {
  public:
   explicit Progress(std::string what);
   ~Progress();
-  void update(int64_t done, int64_t total);
+  /// As a format::Progress, by std::ref(). Does not fail.
+  Status operator()(int64_t done, int64_t total);
 
  private:
   std::string what_;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -243,10 +244,7 @@ int run(Options& o) {
   o.convert.open.own.set_if(o.resume, "resume");
   if (const Status read = read_share(o); !read) return report(read.error());
   auto progress = std::make_unique<Progress>("writing");
-  write.progress = [&](int64_t done, int64_t total) -> Status {
-    progress->update(done, total);
-    return {};
-  };
+  write.progress = std::ref(*progress);
   const auto result = format::convert(format::formats(), *o.input, o.output, o.convert);
   progress.reset();
   if (!result) return report(result.error());

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
 #include "format/formats.h"
@@ -91,10 +92,7 @@ Result<int> run(Options& o) {
   options.skip_mismatches = o.skip_mismatches;
   options.stream = o.resources.stream_options();
   auto progress = std::make_unique<Progress>("comparing");
-  options.progress = [&](int64_t done, int64_t total) -> Status {
-    progress->update(done, total);
-    return {};
-  };
+  options.progress = std::ref(*progress);
   DEQUANT_TRY(o.report.difference, format::diff(*a, *b, options));
   progress.reset();
   if (o.json) {

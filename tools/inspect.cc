@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -99,8 +100,7 @@ Status run(Options& o) {
 
   auto progress = std::make_unique<Progress>("reading");
   // No progress bar where output is printed at the same time.
-  if (!o.json || ::isatty(STDOUT_FILENO) == 0)
-    options.progress = [&](int64_t done, int64_t total) { progress->update(done, total); };
+  if (!o.json || ::isatty(STDOUT_FILENO) == 0) options.progress = std::ref(*progress);
   DEQUANT_TRY(const InspectTotals totals, format::inspect(*file, options, sinks));
   progress.reset();
   if (page) {

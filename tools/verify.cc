@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -156,10 +157,7 @@ Result<std::unique_ptr<format::ModelFile>> open(const std::string& path, const O
 template <class Compare>
 Result<int> show(const Options& o, Compare compare) {
   auto progress = std::make_unique<Progress>("verifying");
-  DEQUANT_TRY(const auto report, compare([&](int64_t done, int64_t total) -> Status {
-                progress->update(done, total);
-                return {};
-              }));
+  DEQUANT_TRY(const auto report, compare(std::ref(*progress)));
   progress.reset();
   if (o.json) {
     print_json(o, report);

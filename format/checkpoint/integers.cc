@@ -1,6 +1,8 @@
 // The numbers of small stored tensors.
 #include "format/checkpoint/integers.h"
 
+#include <fmt/ranges.h>
+
 #include "format/io/errors.h"
 
 namespace dequant::format::checkpoint {
@@ -24,12 +26,7 @@ Result<std::vector<int64_t>> read_integers(const Shards& shards, const Entry& en
 }
 
 std::string option_of(std::span<const int64_t> numbers) {
-  std::string text;
-  for (const int64_t number : numbers) {
-    if (!text.empty()) text += ',';
-    text += std::to_string(number);
-  }
-  return text;
+  return fmt::format("{}", fmt::join(numbers, ","));
 }
 
 }  // namespace dequant::format::checkpoint
