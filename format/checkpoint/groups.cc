@@ -33,9 +33,7 @@ Result<std::vector<Plan>> variants_of(SchemeNode node, const Plan& plan) {
 
 Element Groups::output_for(Element scale) {
   if (const auto type = config_.dtype()) return *type;
-  for (const Element e : {Element::float32, Element::float16, Element::bfloat16}) {
-    if (scale == e) return e;
-  }
+  if (is_output(scale)) return scale;
   asks_for_dtype_ = true;
   return Element::float32;
 }

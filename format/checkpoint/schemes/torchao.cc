@@ -26,14 +26,6 @@ std::string prefix_of(std::string_view name) {
   return fmt::format("{}_{}_", module, name.substr(module.size()));
 }
 
-/// The type that torchao calls "bfloat16".
-std::optional<Element> float_type(std::string_view text) {
-  for (const Element e : {Element::float32, Element::float16, Element::bfloat16}) {
-    if (text == name(e)) return e;
-  }
-  return {};
-}
-
 class Recogniser {
  public:
   explicit Recogniser(Groups& groups) : groups_(groups) {}
@@ -99,8 +91,8 @@ class Recogniser {
   static Result<Element> output_of(const Section& data) {
     DEQUANT_TRY(const Section dtype, data.object("dtype"));
     DEQUANT_TRY(const auto text, dtype.text("_data"));
-    const auto type = float_type(text.value_or(""));
-    if (type) return *type;
+    const auto type = element_from_name(text.value_or(""));
+    if (type && is_output(*type)) return *type;
     return data.wrong("dtype", "one of float32, float16, bfloat16");
   }
 
