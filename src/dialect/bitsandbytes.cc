@@ -28,9 +28,7 @@ Status check_blocksize(int64_t size, const char* what) {
 
 /// The elements of the dense weight, which the bytes of the stored one must hold.
 Result<int64_t> check_weight(const Dequantize4Bit& node) {
-  if (node.shape.size() > size_t{kMaxRank}) {
-    return invalid("shape: rank ", node.shape.size(), " is greater than ", kMaxRank);
-  }
+  DEQUANT_CHECK(check_rank("shape", node.shape, kMaxRank));
   const auto count = checked_count(node.shape);
   const auto bytes = count ? checked_bytes(4, *count) : std::nullopt;
   if (!bytes || !checked_bytes(bits(node.output), *count)) {

@@ -5,7 +5,6 @@
 
 #include "checked.h"
 #include "dialect/float_codes.h"
-#include "dialect/linear.h"
 #include "dialect/matrix.h"
 #include "text.h"
 
@@ -13,8 +12,6 @@ namespace dequant::compressed_tensors {
 namespace {
 
 using enum Element;
-
-constexpr ElementSet kFloatScale{float32, float16, bfloat16};
 
 /// A format whose codes are floats in blocks of a length of its own.
 struct FloatBlocks {
@@ -80,9 +77,7 @@ Status check_weight(const Dequantize& node) {
   DEQUANT_CHECK(check_absent(node.weight_global_scale.has_value(), "weight_global_scale",
                              "weights with float scales"));
   DEQUANT_CHECK(check_float_scale(node));
-  if (node.weight.shape.size() > size_t{kMaxRank}) {
-    return invalid("weight: rank ", node.weight.shape.size(), " is greater than ", kMaxRank);
-  }
+  DEQUANT_CHECK(check_rank("weight", node.weight.shape, kMaxRank));
   if (node.weight_zero_point) {
     const TensorType& zero = *node.weight_zero_point;
     if (weight != int8 || zero.element != int8) {
@@ -138,9 +133,7 @@ std::optional<Element> computing_type(Element scale) {
 }
 
 Status check_float_scale(const Dequantize& node) {
-  if (kFloatScale.contains(node.weight_scale.element)) return {};
-  return invalid("weight_scale: element type ", name(node.weight_scale.element),
-                 " is not one of float32, float16, bfloat16");
+  return check_float_type("weight_scale", node.weight_scale.element);
 }
 
 Status check_index(const Dequantize& node, int64_t columns) {

@@ -1,17 +1,10 @@
 // The parts of the compressed-tensors dialect.
 #pragma once
 
-#include <vector>
-
 #include "dequant/compressed_tensors.h"
+#include "dialect/scheme.h"
 
 namespace dequant::compressed_tensors {
-
-/// A plan and the shape of its dense weight.
-struct Dense {
-  Plan plan;
-  std::vector<int64_t> shape;
-};
 
 /// The plan of any weight; see dequantize().
 Result<Dense> dense_of(const Dequantize& node);

@@ -45,9 +45,7 @@ Result<Plan> dequantize(const Dequantize& node) {
                    " is not one of float32, float16, bfloat16, float8e8m0, uint8");
   }
   DEQUANT_CHECK(check_output(node.output));
-  if (node.weight.shape.size() > size_t{kMaxRank}) {
-    return invalid("weight: rank ", node.weight.shape.size(), " is greater than ", kMaxRank);
-  }
+  DEQUANT_CHECK(check_rank("weight", node.weight.shape, kMaxRank));
   const Element stored = node.weight_scale.element;
   const Plan plan{.input = node.weight.element,
                   .scale = stored == uint8 ? float8e8m0 : stored,

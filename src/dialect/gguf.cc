@@ -5,7 +5,7 @@
 #include <array>
 
 #include "checked.h"
-#include "dialect/output.h"
+#include "dialect/checks.h"
 #include "text.h"
 
 namespace dequant::gguf {

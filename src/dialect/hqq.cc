@@ -3,7 +3,6 @@
 
 #include "checked.h"
 #include "dialect/grid.h"
-#include "dialect/linear.h"
 #include "dialect/scheme.h"
 #include "text.h"
 
@@ -11,8 +10,6 @@ namespace dequant::hqq {
 namespace {
 
 using enum Element;
-
-constexpr ElementSet kFloats{float32, float16, bfloat16};
 
 /// How codes of some bits share a word.
 struct Words {
@@ -35,9 +32,7 @@ Result<Words> words_of(const Dequantize& node) {
 
 /// The matrix M.
 Result<std::array<int64_t, 2>> matrix_of(const Dequantize& node) {
-  if (node.shape.size() > size_t{kMaxRank}) {
-    return invalid("shape: rank ", node.shape.size(), " is greater than ", kMaxRank);
-  }
+  DEQUANT_CHECK(check_rank("shape", node.shape, kMaxRank));
   const auto count = checked_count(node.shape);
   if (!count || !checked_bytes(32, *count)) {
     return invalid("shape: the elements of ", to_string(node.shape), " do not fit in 64 bits");
@@ -48,14 +43,6 @@ Result<std::array<int64_t, 2>> matrix_of(const Dequantize& node) {
   }
   const int64_t groups = *count / node.group_size;
   return node.axis == 1 ? std::array{groups, node.group_size} : std::array{node.group_size, groups};
-}
-
-Status check_parameter(const TensorType& type, const char* what, Element element, Shape shape) {
-  if (type.element == element &&
-      std::equal(shape.begin(), shape.end(), type.shape.begin(), type.shape.end()))
-    return {};
-  return invalid(what, ": ", name(type.element), to_string(type.shape), " where ", name(element),
-                 to_string(shape), " is needed");
 }
 
 constexpr std::array kInputs{
@@ -100,16 +87,13 @@ Result<Plan> dequantize(const Dequantize& node) {
     return invalid("shape: ", matrix[0], " rows of groups do not fill words of ", words.codes,
                    " codes");
   }
-  DEQUANT_CHECK(check_parameter(node.W_q, "W_q", words.element, stored));
-  if (!kFloats.contains(node.scale.element)) {
-    return invalid("scale: element type ", name(node.scale.element),
-                   " is not one of float32, float16, bfloat16");
-  }
+  DEQUANT_CHECK(check_tensor("W_q", node.W_q, words.element, stored));
+  DEQUANT_CHECK(check_float_type("scale", node.scale.element));
   const Element type = node.scale.element;
   std::array parameters = matrix;
   parameters[static_cast<size_t>(node.axis)] = 1;
-  DEQUANT_CHECK(check_parameter(node.scale, "scale", type, parameters));
-  DEQUANT_CHECK(check_parameter(node.zero, "zero", type, parameters));
+  DEQUANT_CHECK(check_tensor("scale", node.scale, type, parameters));
+  DEQUANT_CHECK(check_tensor("zero", node.zero, type, parameters));
   Plan plan{.input = uint8, .scale = type, .output = node.output, .has_zero_point = true};
   plan.parameters.zero_point = type;
   if (type != float32) plan.parameters.result_rounding = type;

@@ -5,7 +5,6 @@
 
 #include "checked.h"
 #include "dialect/grid.h"
-#include "dialect/linear.h"
 #include "dialect/scheme.h"
 #include "dialect/words.h"
 #include "text.h"
@@ -14,8 +13,6 @@ namespace dequant::mlx {
 namespace {
 
 using enum Element;
-
-constexpr ElementSet kFloats{float32, float16, bfloat16};
 
 /// What a mode says of its tensors.
 struct ModeTraits {
@@ -38,10 +35,7 @@ Status check_affine(const Dequantize& node) {
     return invalid("bits: ", node.bits, " is not one of 1, 2, 3, 4, 5, 6, 8");
   if (std::find(kGroups.begin(), kGroups.end(), node.group_size) == kGroups.end())
     return invalid("group_size: ", node.group_size, " is not one of 32, 64, 128");
-  if (!kFloats.contains(node.scales.element)) {
-    return invalid("scales: element type ", name(node.scales.element),
-                   " is not one of float32, float16, bfloat16");
-  }
+  DEQUANT_CHECK(check_float_type("scales", node.scales.element));
   if (!node.biases) return invalid("biases: affine weights need some");
   const TensorType& biases = *node.biases;
   if (biases.element != node.scales.element ||

@@ -18,12 +18,6 @@ using enum Element;
 constexpr int64_t kBlockOfFp8 = 128;
 constexpr int64_t kBlockOfNvfp4 = 16;
 
-/// A plan and the shape of its dense weight.
-struct Dense {
-  Plan plan;
-  std::vector<int64_t> shape;
-};
-
 bool has_float_scales(Algorithm algorithm) { return algorithm < Algorithm::nvfp4; }
 
 /// Of [rows, 1, columns, 1] the two sizes that count blocks. ModelOpt gives the scale of a single
@@ -68,9 +62,7 @@ Result<Dense> dense_of_elements(const Dequantize& node) {
   }
   if (node.weight_scale_2) return invalid("weight_scale_2: only weights of NVFP4 have one");
   const Shape shape = node.weight.shape;
-  if (shape.size() > size_t{kMaxRank}) {
-    return invalid("weight: rank ", shape.size(), " is greater than ", kMaxRank);
-  }
+  DEQUANT_CHECK(check_rank("weight", shape, kMaxRank));
   DEQUANT_CHECK(check_scale(node));
   Plan plan{.input = needed, .scale = float32, .output = node.output};
   if (node.output != float32) plan.parameters.scale_rounding = node.output;

@@ -14,7 +14,6 @@ namespace {
 
 using enum Element;
 
-constexpr ElementSet kFloats{float32, float16, bfloat16};
 constexpr ElementSet kBytes{int8, float8e4m3fn, float8e4m3fnuz, float8e5m2, float8e5m2fnuz};
 
 Status check_types(const Dequantize& node) {
@@ -25,10 +24,7 @@ Status check_types(const Dequantize& node) {
     return invalid("data: element type ", name(node.data.element), " is not ",
                    bytes ? "int8 or a float8" : "uint8");
   }
-  if (!kFloats.contains(node.scale.element)) {
-    return invalid("scale: element type ", name(node.scale.element),
-                   " is not one of float32, float16, bfloat16");
-  }
+  DEQUANT_CHECK(check_float_type("scale", node.scale.element));
   if (bytes == node.shift.has_value()) {
     return invalid("shift: weights of ", node.bits, " bits ", bytes ? "have none" : "need one");
   }

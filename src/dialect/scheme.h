@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "dequant/scheme.h"
-#include "dialect/output.h"
+#include "dialect/checks.h"
 #include "text.h"
 
 namespace dequant {
@@ -42,6 +42,12 @@ class SchemeArguments {
 
  private:
   const SchemeNode& node_;
+};
+
+/// A plan and the shape of its dense weight.
+struct Dense {
+  Plan plan;
+  std::vector<int64_t> shape;
 };
 
 /// A scheme and its function.

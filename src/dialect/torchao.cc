@@ -13,7 +13,6 @@ using enum Element;
 
 constexpr size_t kMaxRank = 8;
 constexpr ElementSet kCodes{int8, float8e4m3fn, float8e4m3fnuz, float8e5m2, float8e5m2fnuz};
-constexpr ElementSet kFloats{float32, float16, bfloat16};
 
 constexpr std::array kInputs{
     SchemeInput{"qdata", true, "int8 or a float8"},
@@ -45,13 +44,8 @@ Result<Plan> dequantize(const Dequantize& node) {
     return invalid("qdata: element type ", name(node.qdata.element),
                    " is neither int8 nor a float8");
   }
-  if (node.qdata.shape.size() > kMaxRank) {
-    return invalid("qdata: rank ", node.qdata.shape.size(), " is greater than ", kMaxRank);
-  }
-  if (!kFloats.contains(node.scale.element)) {
-    return invalid("scale: element type ", name(node.scale.element),
-                   " is not one of float32, float16, bfloat16");
-  }
+  DEQUANT_CHECK(check_rank("qdata", node.qdata.shape, kMaxRank));
+  DEQUANT_CHECK(check_float_type("scale", node.scale.element));
   if (node.block_size.empty()) return invalid("block_size: needs a length for each dimension");
   Plan plan{.input = node.qdata.element, .scale = node.scale.element, .output = node.output};
   if (node.zero_point) {

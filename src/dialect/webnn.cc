@@ -2,10 +2,10 @@
 #include "dequant/webnn.h"
 
 #include <algorithm>
-#include <string_view>
 #include <vector>
 
 #include "dialect/blocks.h"
+#include "dialect/checks.h"
 #include "dialect/linear.h"
 #include "plan/strided.h"
 #include "text.h"
@@ -38,9 +38,7 @@ Status check_types(const DequantizeLinear& node) {
 /// than input.
 Status check_input(const DequantizeLinear& node) {
   const Shape input = node.input.shape;
-  if (input.size() > size_t{kMaxRank}) {
-    return invalid("input: rank ", input.size(), " is greater than ", kMaxRank);
-  }
+  DEQUANT_CHECK(check_rank("input", input, kMaxRank));
   for (size_t d = 0; d < input.size(); ++d) {
     if (input[d] >= 1) continue;
     return invalid("input: dimension ", d, " of ", to_string(input), " is less than 1");
