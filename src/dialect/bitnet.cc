@@ -5,7 +5,6 @@
 
 #include "checked.h"
 #include "dialect/grid.h"
-#include "dialect/linear.h"
 #include "dialect/scheme.h"
 #include "text.h"
 
@@ -14,16 +13,12 @@ namespace {
 
 using enum Element;
 
-constexpr ElementSet kFloats{float32, float16, bfloat16};
 constexpr int64_t kSlabs = 4;
 
 Status check_types(const Dequantize& node) {
   if (node.weight.element != uint8)
     return invalid("weight: element type ", name(node.weight.element), " is not uint8");
-  if (!kFloats.contains(node.weight_scale.element)) {
-    return invalid("weight_scale: element type ", name(node.weight_scale.element),
-                   " is not one of float32, float16, bfloat16");
-  }
+  DEQUANT_CHECK(check_float_type("weight_scale", node.weight_scale.element));
   const Shape scale = node.weight_scale.shape;
   if (scale.size() > 1 || checked_count(scale) != 1) {
     return invalid("weight_scale: shape ", to_string(scale), " where a weight has one scale, [1]");

@@ -2,11 +2,9 @@
 #include "dequant/quark.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "checked.h"
 #include "dialect/grid.h"
-#include "dialect/linear.h"
 #include "dialect/matrix.h"
 #include "dialect/scheme.h"
 #include "text.h"
@@ -16,22 +14,8 @@ namespace {
 
 using enum Element;
 
-constexpr ElementSet kScale{float32, float16, bfloat16};
 /// Codes of 4 bits in a word.
 constexpr int64_t kCodes = 8;
-
-/// A plan and the shape of its dense weight.
-struct Dense {
-  Plan plan;
-  std::vector<int64_t> shape;
-};
-
-/// Demands a tensor of an element and a shape.
-Status check(const char* what, const TensorType& type, Element element, Shape shape) {
-  if (type.element == element && std::ranges::equal(type.shape, shape)) return {};
-  return invalid(what, ": ", name(type.element), to_string(type.shape), " where ", name(element),
-                 to_string(shape), " is needed");
-}
 
 Result<Dense> dense_of_bytes(const Dequantize& node) {
   const Shape shape = node.weight.shape;
@@ -45,7 +29,7 @@ Result<Dense> dense_of_bytes(const Dequantize& node) {
                    shape[0], "]");
   }
   if (node.weight_zero_point) {
-    DEQUANT_CHECK(check("weight_zero_point", *node.weight_zero_point, int8, scale));
+    DEQUANT_CHECK(check_tensor("weight_zero_point", *node.weight_zero_point, int8, scale));
   }
   DEQUANT_TRY(Plan plan,
               grid_plan({.input = int8,
@@ -68,7 +52,7 @@ Result<Dense> dense_of_words(const Dequantize& node) {
   if (!out) return invalid("weight: shape ", to_string(words), " has too many outputs");
   const int64_t groups = ceil_div(in, node.group_size);
   const std::array scales{groups, *out};
-  DEQUANT_CHECK(check("weight_scale", node.weight_scale, node.weight_scale.element, scales));
+  DEQUANT_CHECK(check_tensor("weight_scale", node.weight_scale, node.weight_scale.element, scales));
   // The bits of a code are those of its element: two's complement, or not.
   const Element element = node.weight_dtype == DType::int4 ? int8 : uint8;
   const Packing packing{CodeOrder::interleaved, 4, *out, 0};
@@ -79,7 +63,7 @@ Result<Dense> dense_of_words(const Dequantize& node) {
   plan.parameters.x_packing = packing;
   if (node.weight_zero_point) {
     const std::array zeros{groups, words[1]};
-    DEQUANT_CHECK(check("weight_zero_point", *node.weight_zero_point, int32, zeros));
+    DEQUANT_CHECK(check_tensor("weight_zero_point", *node.weight_zero_point, int32, zeros));
     plan.parameters.zero_point = element;
     plan.parameters.zero_point_packing = packing;
   } else if (node.weight_dtype == DType::uint4) {
@@ -96,10 +80,7 @@ Result<Dense> dense_of_words(const Dequantize& node) {
 }
 
 Result<Dense> dense_of(const Dequantize& node) {
-  if (!kScale.contains(node.weight_scale.element)) {
-    return invalid("weight_scale: element type ", name(node.weight_scale.element),
-                   " is not one of float32, float16, bfloat16");
-  }
+  DEQUANT_CHECK(check_float_type("weight_scale", node.weight_scale.element));
   return node.weight_dtype == DType::int8 ? dense_of_bytes(node) : dense_of_words(node);
 }
 
