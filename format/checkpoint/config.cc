@@ -112,11 +112,8 @@ std::string type_name(const ordered_json* value) {
 
 /// The float type of "bfloat16" or "torch.bfloat16".
 std::optional<Element> float_type(const ordered_json* value) {
-  const std::string text = type_name(value);
-  for (const Element e : {Element::float32, Element::float16, Element::bfloat16}) {
-    if (text == name(e)) return e;
-  }
-  return {};
+  const auto type = element_from_name(type_name(value));
+  return type && is_output(*type) ? type : std::nullopt;
 }
 
 bool is_code_type(const ordered_json* value) {

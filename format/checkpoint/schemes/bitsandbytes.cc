@@ -41,14 +41,6 @@ struct Weight {
   std::string beside(std::string_view what) const { return fmt::format("{}{}", separator, what); }
 };
 
-/// The float type of "bfloat16".
-std::optional<Element> float_type(std::string_view text) {
-  for (const Element e : {Element::float32, Element::float16, Element::bfloat16}) {
-    if (text == name(e)) return e;
-  }
-  return {};
-}
-
 /// The member of a state that must be there.
 template <class T>
 Result<T> need(const Section& state, std::string_view key, Result<std::optional<T>> value) {
@@ -91,8 +83,9 @@ class Recogniser {
     if (!contains(kTypes, type)) return state.wrong("quant_type", "one of nf4, fp4");
     DEQUANT_TRY(const int64_t blocksize, need(state, "blocksize", state.integer("blocksize")));
     DEQUANT_TRY(const auto dtype, need(state, "dtype", state.text("dtype")));
-    const auto output = float_type(dtype);
-    if (!output) return state.wrong("dtype", "one of float32, float16, bfloat16");
+    const auto output = element_from_name(dtype);
+    if (!output || !is_output(*output))
+      return state.wrong("dtype", "one of float32, float16, bfloat16");
     DEQUANT_TRY(const auto shape, state.integers("shape"));
     if (!state.has("shape")) return state.wrong("shape", "a list of integers");
     DEQUANT_TRY(const Entry* weight, require(groups_, entry, name, ""));
