@@ -8,6 +8,7 @@
 #include "checked.h"
 #include "execute/ranges.h"
 #include "execute/result_tables.h"
+#include "execute/tiles.h"
 #include "kernel/lut.h"
 
 namespace dequant {
@@ -85,59 +86,47 @@ KernelCalls::KernelCalls(const Job& job) noexcept
   if (job.plan.parameters.codebook) codebook_.load(job.plan, job.buffers);
 }
 
+KernelCalls::Call KernelCalls::call_of(Element x, ScaleLayout scale_layout, const uint8_t* codes,
+                                       uint8_t* y, int64_t count, int64_t group,
+                                       const Params& params) const noexcept {
+  return {kernel_of(x, scale_layout),
+          scale_layout,
+          bits(x),
+          lut_of(x),
+          codes,
+          y,
+          count,
+          group,
+          params,
+          scales_of_y_};
+}
+
 void KernelCalls::call(Element x, ScaleLayout scale_layout, const uint8_t* codes, uint8_t* y,
                        int64_t count, int64_t group, const Params& params,
                        size_t prefetch_distance) const noexcept {
-  if (few_codes_ && looks_up(x, scale_layout, count, group)) {
-    return call_looked_up(x, codes, y, count, group, params, job_.way.stream);
-  }
-  if (!plain_) {
-    return call_special(x, scale_layout, codes, y, count, group, params, job_.way.stream);
-  }
-  const Call c{kernel_of(x, scale_layout),
-               scale_layout,
-               bits(x),
-               lut_of(x),
-               codes,
-               y,
-               count,
-               group,
-               params,
-               scales_of_y_,
-               prefetch_distance};
-  job_.way.stream ? stream(c) : c(false);
+  dequantize(x, scale_layout, codes, y, count, group, params, job_.way.stream, prefetch_distance);
 }
 
 void KernelCalls::call_cached(Element x, ScaleLayout scale_layout, const uint8_t* codes, uint8_t* y,
                               int64_t count, int64_t group, const Params& params) const noexcept {
+  dequantize(x, scale_layout, codes, y, count, group, params, false, kPrefetchDistanceX);
+}
+
+void KernelCalls::dequantize(Element x, ScaleLayout scale_layout, const uint8_t* codes, uint8_t* y,
+                             int64_t count, int64_t group, const Params& params, bool streams,
+                             size_t prefetch_distance) const noexcept {
   if (few_codes_ && looks_up(x, scale_layout, count, group)) {
-    return call_looked_up(x, codes, y, count, group, params, false);
+    return call_looked_up(x, codes, y, count, group, params, streams);
   }
-  if (!plain_) return call_special(x, scale_layout, codes, y, count, group, params, false);
-  Call{kernel_of(x, scale_layout),
-       scale_layout,
-       bits(x),
-       lut_of(x),
-       codes,
-       y,
-       count,
-       group,
-       params,
-       scales_of_y_}(false);
+  if (!plain_) return call_special(x, scale_layout, codes, y, count, group, params, streams);
+  Call c = call_of(x, scale_layout, codes, y, count, group, params);
+  c.prefetch_distance = prefetch_distance;
+  streams ? stream(c) : c(false);
 }
 
 void KernelCalls::rows(Element x, ScaleLayout scale_layout, const uint8_t* codes, uint8_t* y,
                        const Rows& rows, int64_t group, const Params& params) const noexcept {
-  const Call first{kernel_of(x, scale_layout),
-                   scale_layout,
-                   bits(x),
-                   lut_of(x),
-                   codes,
-                   y,
-                   rows.columns,
-                   group,
-                   params,
-                   scales_of_y_};
+  const Call first = call_of(x, scale_layout, codes, y, rows.columns, group, params);
   const bool on_lines = rows.y % kCacheLineBytes == 0 && can_share_from(y) &&
                         first.whole_lines(y_size_, job_.table.lanes);
   if (!plain_ || (job_.way.stream && !on_lines)) {
@@ -168,8 +157,7 @@ void KernelCalls::rows_of_groups(Element x, const uint8_t* codes, uint8_t* y, co
     }
     return;
   }
-  const Call first{kernel_of(x, kLayout), kLayout, bits(x), lut_of(x),   codes, y,
-                   rows.columns,          1,       params,  scales_of_y_};
+  const Call first = call_of(x, kLayout, codes, y, rows.columns, 1, params);
   KernelArgs args = first.args(false);
   for (int64_t r = 0; r < rows.count; ++r) {
     const int64_t param = groups[static_cast<size_t>(r)] * rows.params;
@@ -262,16 +250,9 @@ void KernelCalls::call_special(Element x, ScaleLayout scale_layout, const uint8_
     return run_stages({job_.plan, table, streams}, products, scale_layout, codes, y, count, group,
                       own);
   }
-  const Call c{kernel(job_.plan.output, scale_layout),
-               scale_layout,
-               bits(x),
-               lut,
-               codes,
-               y,
-               count,
-               group,
-               own,
-               scales_of_y_};
+  Call c = call_of(x, scale_layout, codes, y, count, group, own);
+  c.kernel = kernel(job_.plan.output, scale_layout);
+  c.lut = lut;
   streams ? stream(c) : c(false);
 }
 
@@ -319,11 +300,7 @@ void KernelCalls::stream_through_buffer(const Call& c) const noexcept {
   const int64_t capacity = kBufferBytes / y_size_;
   int64_t count = 0;
   for (int64_t i = 0; i < c.count; i += count) {
-    count = std::min(capacity, c.count - i);
-    if (c.scale_layout == ScaleLayout::per_group) {
-      count = c.group <= capacity ? std::min(capacity / c.group * c.group, c.count - i)
-                                  : std::min(count, c.group - i % c.group);
-    }
+    count = tile_size(c.scale_layout, i, c.count, c.group, capacity);
     Call buffered = c.span(i, count, y_size_);
     buffered.y = buffer;
     buffered(false);

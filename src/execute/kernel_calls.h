@@ -68,6 +68,13 @@ class KernelCalls {
 
  private:
   struct Call;
+  /// By the kernel for x.
+  Call call_of(Element x, ScaleLayout scale_layout, const uint8_t* codes, uint8_t* y, int64_t count,
+               int64_t group, const Params& params) const noexcept;
+  /// call(), or call_cached() where `streams` is false.
+  void dequantize(Element x, ScaleLayout scale_layout, const uint8_t* codes, uint8_t* y,
+                  int64_t count, int64_t group, const Params& params, bool streams,
+                  size_t prefetch_distance) const noexcept;
   /// True if the results of a call are looked up in tables.
   bool looks_up(Element x, ScaleLayout scale_layout, int64_t count, int64_t group) const noexcept;
   /// call() by tables.
