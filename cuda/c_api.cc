@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <span>
-#include <utility>
 
 #include "c_api/boundary.h"
 #include "c_api/buffers.h"

@@ -1,7 +1,6 @@
 // The details below the row of a tensor: charts with axes, codes, the least and greatest scales.
 #include <fmt/format.h>
 
-#include "tools/common.h"
 #include "tools/inspect_bars.h"
 #include "tools/inspect_html.h"
 #include "tools/inspect_page.h"

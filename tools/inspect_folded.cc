@@ -12,7 +12,6 @@
 #include "format/model/distinct_bytes.h"
 #include "format/model/fold_names.h"
 #include "format/model/plan_words.h"
-#include "tools/common.h"
 #include "tools/table.h"
 
 namespace dequant::tools {

@@ -2,7 +2,6 @@
 // document in memory needs about 1 KiB for each node.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "format/model/plan_words.h"

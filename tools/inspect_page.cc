@@ -8,7 +8,6 @@
 
 #include "dequant/version.h"
 #include "format/model/plan_words.h"
-#include "tools/common.h"
 #include "tools/inspect_html.h"
 #include "tools/inspect_sinks.h"
 #include "tools/page/embedded.h"

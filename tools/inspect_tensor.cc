@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "format/model/plan_words.h"
-#include "tools/common.h"
 #include "tools/inspect_bars.h"
 #include "tools/inspect_html.h"
 #include "tools/inspect_page.h"

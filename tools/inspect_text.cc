@@ -5,7 +5,6 @@
 
 #include "format/io/errors.h"
 #include "format/model/plan_words.h"
-#include "tools/common.h"
 #include "tools/inspect_sinks.h"
 
 namespace dequant::tools {

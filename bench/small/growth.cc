@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <utility>
 
 #include "dequant/dequant.hpp"
 #include "timing.h"

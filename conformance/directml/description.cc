@@ -1,8 +1,6 @@
 // Reading descriptions in JSON into DirectML's structures, which have pointers to each other.
 #include "conformance/directml/description.h"
 
-#include <optional>
-
 #include "conformance/directml/names.h"
 #include "format/io/errors.h"
 #include "format/io/file.h"

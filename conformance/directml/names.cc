@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "conformance/directml/node.h"
 #include "format/json/json.h"

@@ -1,5 +1,4 @@
 // Nodes that DirectML's operators must refuse. Each violates one rule of its feature level.
-#include <algorithm>
 
 #include "conformance/vectors/directml_node.h"
 #include "format/io/errors.h"

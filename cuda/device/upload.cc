@@ -7,8 +7,6 @@
 #include <new>
 #include <utility>
 
-#include "dequant/tensor.h"
-
 namespace dequant::cuda {
 namespace {
 

@@ -3,7 +3,6 @@
 
 #include <unordered_set>
 
-#include "format/checkpoint/names.h"
 #include "format/io/errors.h"
 
 namespace dequant::format::checkpoint {

@@ -2,7 +2,6 @@
 #include "format/checkpoint/special_scales.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 

@@ -2,9 +2,7 @@
 #include "format/diff/variants.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
-#include <optional>
 
 #include "dequant/codes.h"
 #include "format/io/errors.h"

@@ -4,7 +4,6 @@
 #include <array>
 #include <filesystem>
 
-#include "dequant/version.h"
 #include "format/io/errors.h"
 #include "format/io/is_there.h"
 #include "format/io/utf8.h"

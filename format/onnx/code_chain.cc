@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "dequant/codes.h"
 #include "format/profile/code_ends.h"
 
 namespace dequant::format::onnx {

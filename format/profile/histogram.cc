@@ -2,7 +2,6 @@
 #include "format/profile/histogram.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace dequant::format {

@@ -1,7 +1,6 @@
 // DirectML's two operators on strided arrays.
 #include "dequant/directml.h"
 
-#include <algorithm>
 #include <array>
 #include <string>
 

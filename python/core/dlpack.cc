@@ -2,7 +2,6 @@
 #include <nanobind/ndarray.h>
 
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "python/core/dlpack.h"

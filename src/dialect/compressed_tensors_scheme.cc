@@ -3,7 +3,6 @@
 
 #include "dialect/compressed_tensors.h"
 #include "dialect/scheme.h"
-#include "text.h"
 
 namespace dequant::compressed_tensors {
 namespace {

@@ -1,6 +1,5 @@
 // Weights of compressed-tensors whose codes are packed in words.
 #include <algorithm>
-#include <array>
 
 #include "checked.h"
 #include "dialect/compressed_tensors.h"

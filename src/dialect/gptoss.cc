@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "checked.h"
-#include "dialect/linear.h"
 #include "dialect/scheme.h"
 #include "plan/strided.h"
 #include "text.h"

@@ -4,7 +4,6 @@
 #include "execute/column_tiles.h"
 
 #include <algorithm>
-#include <array>
 
 #include "checked.h"
 #include "execute/gather.h"

@@ -4,7 +4,6 @@
 #include "execute/index_tiles.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstring>
 

@@ -2,7 +2,6 @@
 #include "execute/parameters.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <limits>
 

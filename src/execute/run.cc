@@ -3,7 +3,6 @@
 #include <array>
 #include <cstring>
 
-#include "checked.h"
 #include "dequant/plan.h"
 #include "element/traits.h"
 #include "execute/check.h"

@@ -2,7 +2,6 @@
 #include "plan/packing.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "checked.h"

@@ -3,7 +3,6 @@
 #include <climits>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "c_api/any_number.h"
 #include "c_api/call.h"

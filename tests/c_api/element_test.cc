@@ -1,5 +1,4 @@
 // Names and numbers: of elements, codes, targets and the version.
-#include <algorithm>
 #include <climits>
 #include <set>
 

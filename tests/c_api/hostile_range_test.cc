@@ -1,5 +1,4 @@
 // Hostile input: min_range and max_range of TensorFlow. Values by the formulas of docs/numerics.md.
-#include <cmath>
 #include <limits>
 
 #include "c_api/hostile.h"

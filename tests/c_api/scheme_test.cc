@@ -1,7 +1,6 @@
 // Schemes of checkpoints through the C API.
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <string>
 
 #include "c_api/call.h"

@@ -8,7 +8,6 @@
 #include "dequant/cuda.h"
 #include "dequant/gguf.h"
 #include "dequant/tensorflow.h"
-#include "plan/strided.h"
 #include "support/random_plan.h"
 
 namespace dequant {

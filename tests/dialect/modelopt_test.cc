@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "dequant/scheme.h"
 #include "node.h"
 #include "support/expect_error.h"

@@ -5,7 +5,6 @@
 
 #include <cmath>
 
-#include "element/codes.h"
 #include "support/float_bits.h"
 #include "support/print.h"
 

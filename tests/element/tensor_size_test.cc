@@ -1,8 +1,6 @@
 // Sizes of tensors: no product that wraps is ever accepted, in whatever order its factors stand.
 #include <gtest/gtest.h>
 
-#include <vector>
-
 #include "dequant/tensor.h"
 #include "support/expect_error.h"
 #include "support/spec_index.h"

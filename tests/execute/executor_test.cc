@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
-#include <thread>
 #include <vector>
 
 #include "dequant/plan.h"

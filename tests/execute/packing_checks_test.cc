@@ -2,8 +2,6 @@
 // layouts.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "dequant/plan.h"
 #include "plan/strided.h"
 #include "support/expect_error.h"

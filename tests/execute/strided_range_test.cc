@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "dequant/isa.h"
-#include "plan/strided.h"
 #include "support/expect_error.h"
 #include "support/forced_target.h"
 #include "support/guarded_buffer.h"

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <set>
-#include <string>
 #include <vector>
 
 #include "dequant/explain.h"

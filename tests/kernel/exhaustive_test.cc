@@ -2,7 +2,6 @@
 // every target against the reference.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <string>
 #include <tuple>

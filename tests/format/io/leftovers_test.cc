@@ -7,8 +7,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-
 #include "format/io/file.h"
 #include "format/io/temporary.h"
 #include "format/npy/scratch.h"

@@ -6,7 +6,6 @@
 #include <array>
 #include <atomic>
 #include <cstring>
-#include <mutex>
 #include <random>
 
 #include "cuda/device/device_host.h"

@@ -3,13 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <random>
 #include <vector>
-
-#include "dequant/codes.h"
 
 namespace dequant::format {
 namespace {

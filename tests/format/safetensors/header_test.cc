@@ -1,10 +1,8 @@
 // What a safetensors file may hold, and the ways in which it can be wrong as a whole.
 #include "format/safetensors/header.h"
 
-#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <numeric>
 
 #include "reading.h"
 

@@ -1,8 +1,6 @@
 // The JSON of a header: strings, numbers and what may stand between them.
 #include "format/safetensors/header_text.h"
 
-#include <limits>
-
 #include "reading.h"
 
 namespace dequant::format::safetensors {
