@@ -1,4 +1,4 @@
-// A program of somebody else: uses every part of the public face and checks one result of each.
+// A program of somebody else: uses every part of what is installed, and checks one result of each.
 #include <array>
 #include <cstdio>
 #include <span>
