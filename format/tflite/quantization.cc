@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "format/io/errors.h"
 #include "format/tflite/field_numbers.h"
