@@ -69,10 +69,10 @@ Status stream(ModelFile& file, const DenseTensor& tensor, const StreamOptions& o
     DEQUANT_TRY(RecipeReaders readers, open_readers(file, tensor, options));
     return stream(tensor.recipe->plan, std::move(readers), options, sink);
   }
-  constexpr int64_t kStep = int64_t{1} << 20;  // elements
+  constexpr int64_t kElementsAtOnce = int64_t{1} << 20;  // elements
   DEQUANT_TRY(const auto reader, open_whole(file, tensor.stored, options.memory));
   while (reader->left() > 0) {
-    DEQUANT_TRY(const auto part, reader->next(std::min(kStep, reader->left())));
+    DEQUANT_TRY(const auto part, reader->next(std::min(kElementsAtOnce, reader->left())));
     DEQUANT_CHECK(sink(part));
   }
   return reader->finish();
