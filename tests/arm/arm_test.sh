@@ -38,7 +38,7 @@ export -f compile
   find src/kernel -name 'table_*.cc'
   printf '%s\n' "$googletest"/googletest/src/gtest{-all,_main}.cc \
     "$googletest/googlemock/src/gmock-all.cc"
-  printf '%s\n' src/dialect/{onnx,linear,gguf,output}.cc
+  printf '%s\n' src/dialect/{onnx,linear,gguf,checks}.cc
   find tests/{arm,block,element,kernel,execute} src -name '*.cc' ! -path 'src/kernel/table_*' \
     ! -path 'src/c_api/*' ! -path 'src/dialect/*' ! -name executor.cc ! -name thread_pool_test.cc \
     ! -name fork_test.cc ! -name highway_targets_test.cc
