@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 7> kConv1d{
     "gpt2", "openai-gpt", "imagegpt", "decision_transformer", "clvp", "clvp_decoder", "jais"};
 constexpr std::array<std::string_view, 5> kModules{
     ".c_attn.weight", ".c_proj.weight", ".c_fc.weight", ".c_fc2.weight", ".q_attn.weight"};
-/// Schemes whose producers quantize the weights of Conv1D, as those of a linear layer.
+/// Schemes whose producers quantize the weights of Conv1D in the layout of a linear layer.
 constexpr std::array<std::string_view, 4> kSchemes{"awq", "bitsandbytes", "bitsandbytes_int8",
                                                    "gptq"};
 /// Keys of models in a model, by which the names of their tensors begin.
@@ -63,8 +63,7 @@ void warn_of_experts(Groups& groups) {
     if (!is_single_expert(group.name)) continue;
     groups.warn(fmt::format(
         "tensor {}: transformers does not load the output's experts and begins with random ones: "
-        "it "
-        "has single experts of Llama 4 in quantized models only, and experts.gate_up_proj and "
+        "it has single experts of Llama 4 in quantized models only, and experts.gate_up_proj and "
         "experts.down_proj of all in a dense one",
         escaped(group.name)));
     return;

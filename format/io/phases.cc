@@ -1,12 +1,12 @@
 // The clock of the phases of a conversion.
 #include "format/io/phases.h"
 
-#include <chrono>
+#include "format/io/clock.h"
 
 namespace dequant::format {
 
 int64_t steady_nanoseconds() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  const auto now = Clock::now().time_since_epoch();
   return std::chrono::nanoseconds(now).count();
 }
 

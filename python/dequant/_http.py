@@ -1,4 +1,4 @@
-"""Ranges of files of HTTP servers, whose answers are compared with what was asked for: fsspec takes
+"""Ranges of files by HTTP. Each answer is compared with the range that was requested: fsspec takes
 the bytes of any answer."""
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ class Mirror:
 
     def __init__(self, place: Place, files: Mapping[str, RemoteFile], folder: str,
                  mem: int | None = None) -> None:
-        """mem: bytes of memory, of which those of requests take a quarter at most"""
+        """mem: bytes; the requests at one time are for a quarter of them at most"""
         self.folder = folder
         self.bytes_fetched = 0
         self._place = place

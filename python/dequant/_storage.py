@@ -47,8 +47,9 @@ class Place:
     def __init__(self, url: str, options: StorageOptions) -> None:
         self.url = without_query(url).rstrip("/")
         if is_url(url) and _PASSWORD.search(url):
-            raise ValueError(f"{_PASSWORD.sub('://', self.url)}: a password in a URL would be stored "
-                             "with the output and printed; storage_options has a place for it")
+            raise ValueError(f"{_PASSWORD.sub('://', self.url)}: a password in a URL would be "
+                             "stored with the output and printed; storage_options has a place "
+                             "for it")
         try:
             from fsspec.core import url_to_fs
             from fsspec.implementations.local import LocalFileSystem

@@ -1,4 +1,4 @@
-"""Errors of the packages of protocols as OSErrors, with what was asked for and why it failed."""
+"""Errors of fsspec and of the packages of its protocols as OSErrors with the URL and the reason."""
 
 from __future__ import annotations
 

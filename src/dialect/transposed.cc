@@ -12,9 +12,8 @@ std::vector<Dimension> dimensions_of(const Plan& plan) {
   if (plan.granularity == Granularity::strided) return plan.dimensions;
   const bool per_tensor = plan.granularity == Granularity::per_tensor;
   const bool blocked = plan.granularity == Granularity::blocked;
-  const int64_t step = per_tensor ? 0
-                       : blocked  ? plan.inner
-                                  : 1;  // from scale to scale on the axis
+  // From scale to scale along the axis.
+  const int64_t step = per_tensor ? 0 : blocked ? plan.inner : 1;
   const int64_t outer = blocked ? (plan.axis + plan.block - 1) / plan.block * plan.inner : 0;
   const int64_t inner = blocked ? 1 : 0;
   const int64_t slab = plan.axis * plan.inner;

@@ -1,4 +1,4 @@
-// Plans of a matrix that is stored as the transpose of what is asked for.
+// Plans of the transpose of a matrix that a scheme stores.
 #pragma once
 
 #include "dequant/plan.h"
