@@ -18,7 +18,7 @@ namespace {
 using bench::Cell;
 using bench::Filter;
 
-struct Options {
+struct BenchArguments {
   Filter filter;
   std::vector<uint64_t> elements{uint64_t{256} << 10, uint64_t{256} << 20};
   std::vector<std::string> threads{"1"};
@@ -77,7 +77,7 @@ class Line {
 };
 
 /// All points to measure, in the order of the report: sizes, threads, cells.
-Result<std::vector<Point>> measure_all(const Options& o, const std::vector<Cell>& cells,
+Result<std::vector<Point>> measure_all(const BenchArguments& o, const std::vector<Cell>& cells,
                                        const std::vector<int>& threads) {
   std::vector<Point> points;
   bench::Meter meter;
@@ -96,7 +96,7 @@ Result<std::vector<Point>> measure_all(const Options& o, const std::vector<Cell>
 }
 
 /// Checks the memory of all cells before the first is measured.
-Status check_memory(const Options& o, const std::vector<Cell>& cells) {
+Status check_memory(const BenchArguments& o, const std::vector<Cell>& cells) {
   const int64_t available = bench::available_memory();
   for (const uint64_t elements : o.elements) {
     for (const Cell& cell : cells) {
@@ -125,15 +125,15 @@ std::vector<Cell> with_neighbours(const std::vector<Cell>& cells) {
   return both;
 }
 
-void say_what_is_usual(const Options& o, size_t cells) {
-  const bool default_sizes = o.elements == Options().elements && o.threads.size() == 1;
+void say_what_is_usual(const BenchArguments& o, size_t cells) {
+  const bool default_sizes = o.elements == BenchArguments().elements && o.threads.size() == 1;
   fmt::print(stderr,
              "{} cells: uint8, int4 and float8e4m3fn with every output and every granularity of "
              "nodes{}; --help says how to choose others, --cell '*' is all {}\n",
              cells, default_sizes ? ", about two minutes" : "", bench::all_cells().size());
 }
 
-Result<int> run(const Options& o) {
+Result<int> run(const BenchArguments& o) {
   if (!o.target.empty()) DEQUANT_CHECK(force_target(o.target));
   std::vector<int> threads;
   for (const std::string& text : o.threads) {
@@ -168,7 +168,7 @@ Result<int> run(const Options& o) {
 }  // namespace
 
 void add_bench(const Command& app, int& exit_code) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<BenchArguments>();
   const Command c = app.add_subcommand("bench", "Measure speed, in percent of what memory allows");
   const auto names = [&](const char* option, std::vector<std::string>& to, const char* help) {
     c.add_option(option, to, help).type_name("GLOB,...").delimiter(',').one_value();

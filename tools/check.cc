@@ -28,7 +28,7 @@ using conformance::Verdict;
 using format::escaped;
 using nlohmann::ordered_json;
 
-struct Options {
+struct CheckArguments {
   std::vector<std::string> paths;
   std::string results;  ///< empty: the library's own
   std::vector<std::string> include;
@@ -71,7 +71,7 @@ ordered_json to_json(const std::string& path, const Outcome& outcome, const std:
 /// Checks cases and counts the outcomes.
 class Checker {
  public:
-  explicit Checker(const Options& options) : options_(options) {}
+  explicit Checker(const CheckArguments& options) : options_(options) {}
 
   void check(const std::string& path) {
     at_work_on(path);
@@ -207,7 +207,7 @@ class Checker {
     return found == counts_.end() ? 0 : found->second;
   }
 
-  const Options& options_;
+  const CheckArguments& options_;
   std::map<Verdict, int64_t> counts_;
   std::map<std::string, int64_t> skipped_;
   ordered_json cases_ = ordered_json::array();
@@ -218,7 +218,7 @@ class Checker {
 }  // namespace
 
 void add_check(const Command& app, int& exit_code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CheckArguments>();
   const Command check =
       app.add_subcommand("check", "Run conformance cases and compare bit for bit");
   check

@@ -31,7 +31,7 @@ using format::ConvertReport;
 using format::escaped;
 using nlohmann::ordered_json;
 
-struct Options {
+struct ConvertArguments {
   std::optional<std::string> input;
   std::string output;
   bool force = false;
@@ -72,7 +72,7 @@ void print_changed(std::string_view what, const std::vector<format::ChangedValue
   fmt::print("{}\n", table.text());
 }
 
-void print_cleaned(const Options& o, const std::vector<format::Leftover>& cleaned) {
+void print_cleaned(const ConvertArguments& o, const std::vector<format::Leftover>& cleaned) {
   for (const auto& l : cleaned) {
     fmt::print("{} ({}) {}: the run that wrote it is dead\n", l.name, human_bytes(l.bytes),
                o.convert.write.dry_run ? "would be removed" : "removed");
@@ -97,7 +97,7 @@ void print_folded(const ConvertReport& r) {
   fmt::print("{}\n", table.text());
 }
 
-void print_text(const Options& o, const ConvertReport& r) {
+void print_text(const ConvertArguments& o, const ConvertReport& r) {
   using enum Align;
   print_cleaned(o, r.cleaned);
   if (!r.converted.empty() && r.words.folds) {
@@ -154,7 +154,7 @@ void print_text(const Options& o, const ConvertReport& r) {
 
 void print_object(const ordered_json& j) { fmt::print("{}\n", json_text(j)); }
 
-void print_json(const Options& o, const ConvertReport& r) {
+void print_json(const ConvertArguments& o, const ConvertReport& r) {
   ordered_json j{{"input", *o.input}, {"output", o.output}, {"dry_run", o.convert.write.dry_run}};
   j.update(to_json(r));
   print_object(j);
@@ -165,7 +165,7 @@ void print_warnings(const std::vector<std::string>& warnings) {
 }
 
 /// Runs --clean-temp without a model.
-int clean(const Options& o) {
+int clean(const ConvertArguments& o) {
   const auto removal = o.convert.write.dry_run ? format::Removal::pretended : format::Removal::done;
   auto cleaned = format::remove_leftovers(
       is_folder(o.output) ? o.output : format::folder_of(o.output), removal);
@@ -185,7 +185,7 @@ int clean(const Options& o) {
 }
 
 /// The library's options of --shard and --task.
-Status read_share(Options& o) {
+Status read_share(ConvertArguments& o) {
   if (!o.share && !o.task) return {};
   format::ShareOptions& share = o.convert.write.share.emplace();
   share.step = format::ShareOptions::Step::run;
@@ -205,7 +205,7 @@ Status read_share(Options& o) {
   return {};
 }
 
-void print_share(const Options& o, const ConvertReport& r) {
+void print_share(const ConvertArguments& o, const ConvertReport& r) {
   const format::ShareReport& share = *r.share;
   int64_t bytes = 0;
   size_t done = 0;
@@ -227,7 +227,7 @@ void print_share(const Options& o, const ConvertReport& r) {
   }
 }
 
-int run(Options& o) {
+int run(ConvertArguments& o) {
   if (!o.input) {
     if (o.convert.clean_temp) return clean(o);
     return report({ErrorCode::invalid_argument, "MODEL is required; only --clean-temp needs none"});
@@ -262,7 +262,7 @@ int run(Options& o) {
 }  // namespace
 
 void add_convert(const Command& app, int& exit_code) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<ConvertArguments>();
   const Command c = app.add_subcommand("convert", "Turn a quantized model into a float one");
   c.add_option(
       "MODEL", o->input,

@@ -22,7 +22,7 @@ using format::Difference;
 using format::escaped;
 using format::TensorDifference;
 
-struct Options {
+struct DiffArguments {
   DiffReport report;
   std::optional<int64_t> axis;
   int worst = 5;
@@ -33,7 +33,7 @@ struct Options {
   Resources resources;
 };
 
-Result<std::unique_ptr<format::ModelFile>> open(const std::string& path, const Options& o) {
+Result<std::unique_ptr<format::ModelFile>> open(const std::string& path, const DiffArguments& o) {
   at_work_on(path);
   const format::OpenOptions options{o.resources.structure_memory(), {}, o.reading.given()};
   return format::open_model(format::formats(), path, options);
@@ -80,7 +80,7 @@ Status check_limits(const DiffLimits& limits) {
   return check("--min-sqnr", limits.min_sqnr, -std::numeric_limits<double>::infinity());
 }
 
-Result<int> run(Options& o) {
+Result<int> run(DiffArguments& o) {
   DEQUANT_CHECK(check_limits(o.report.limits));
   DEQUANT_TRY(const auto a, open(o.report.a, o));
   DEQUANT_TRY(const auto b, open(o.report.b, o));
@@ -122,7 +122,7 @@ bool within(const DiffReport& report) {
 }
 
 void add_diff(const Command& app, int& exit_code) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<DiffArguments>();
   const Command c = app.add_subcommand("diff", "Compare the tensors of two models");
   c.add_option("A", o->report.a, "Model, the reference").required();
   c.add_option("B", o->report.b, "Model that is compared with it").required();

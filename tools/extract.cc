@@ -21,7 +21,7 @@ using format::DenseTensor;
 using format::escaped;
 using format::Extractor;
 
-struct Options {
+struct ExtractArguments {
   std::string model;
   std::string name;
   std::string output;
@@ -36,7 +36,7 @@ struct Options {
 /// Writes one tensor to an .npy file, chunk by chunk. bfloat16 becomes float32 unless raw; codes
 /// under 8 bits get a byte each.
 Status write_npy(format::ModelFile& file, const DenseTensor& tensor, const std::string& path,
-                 const Options& o, const format::StreamOptions& options) {
+                 const ExtractArguments& o, const format::StreamOptions& options) {
   const TensorType type = tensor.type();
   DEQUANT_CHECK(file.check_output(path));
   const bool widen = type.element == Element::bfloat16 && !o.raw;
@@ -74,7 +74,7 @@ Status set_type(DenseTensor& tensor, const std::string& dtype) {
   return {};
 }
 
-Status run(Options& o) {
+Status run(ExtractArguments& o) {
   at_work_on(o.model);
   if (o.all == !o.name.empty()) {
     return format::failure(ErrorCode::invalid_argument,
@@ -112,7 +112,7 @@ Status run(Options& o) {
 }  // namespace
 
 void add_extract(const Command& app, int& exit_code) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<ExtractArguments>();
   const Command c = app.add_subcommand("extract", "Write tensors of a model as .npy files");
   c.add_option("MODEL", o->model, "Model of any format").required();
   c.add_option("NAME", o->name, "Output, node or codes of a dequantization, or another constant");

@@ -19,7 +19,7 @@ using format::escaped;
 using format::TaskReport;
 using nlohmann::ordered_json;
 
-struct Options {
+struct FinalizeArguments {
   std::string output;
   std::string input;
   bool verify = false;
@@ -31,7 +31,7 @@ struct Options {
 /// Tasks that are listed in text at most.
 constexpr size_t kMostListed = 20;
 
-void print_text(const Options& o, const format::ShareReport& share) {
+void print_text(const FinalizeArguments& o, const format::ShareReport& share) {
   if (share.complete) {
     fmt::print("{} is complete{}\n", escaped(o.output),
                share.fingerprint.empty() ? "; nothing was left to do" : "");
@@ -50,7 +50,7 @@ void print_text(const Options& o, const format::ShareReport& share) {
       missing, share.count);
 }
 
-int run(Options& o) {
+int run(FinalizeArguments& o) {
   format::FinalizeOptions options;
   options.input = o.input;
   options.read_again = o.verify;
@@ -71,7 +71,7 @@ int run(Options& o) {
 }  // namespace
 
 void add_finalize(const Command& app, int& exit_code) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<FinalizeArguments>();
   const Command c =
       app.add_subcommand("finalize", "Complete a model that convert --shard or --task has written");
   c.add_option("OUTPUT", o->output, "The output of these commands").required();

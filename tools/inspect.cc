@@ -55,7 +55,7 @@ class Sinks : public InspectSink {
   std::vector<InspectSink*> sinks_;
 };
 
-struct Options {
+struct InspectArguments {
   std::string model;
   std::optional<std::string> page;
   bool json = false;
@@ -76,7 +76,7 @@ Status show_structure(format::ModelFile& file, bool json) {
   return {};
 }
 
-Status run(Options& o) {
+Status run(InspectArguments& o) {
   at_work_on(o.model);
   format::InspectOptions options{o.resources.stream_options()};
   std::optional<format::OutputFile> page_file;
@@ -116,7 +116,7 @@ Status run(Options& o) {
 }  // namespace
 
 void add_inspect(const Command& app, int& exit_code) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<InspectArguments>();
   const Command command =
       app.add_subcommand("inspect", "Show what the quantized tensors of a model hold");
   command

@@ -22,7 +22,7 @@ using format::Parameters;
 using format::TensorInfo;
 
 /// Bytes of a string of Rows, from which on a new string is begun.
-constexpr size_t kPart = size_t{1} << 20;
+constexpr size_t kPagePart = size_t{1} << 20;
 
 std::string card(std::string_view what, const std::string& value, const std::string& more = "") {
   return fmt::format("<div><dt>{}</dt><dd>{}{}</dd></div>\n", what, value,
@@ -98,7 +98,7 @@ std::string left_row(const TensorInfo& n) {
 }  // namespace
 
 void Rows::add(std::string_view text) {
-  if (parts_.empty() || parts_.back().size() + text.size() > kPart) parts_.emplace_back();
+  if (parts_.empty() || parts_.back().size() + text.size() > kPagePart) parts_.emplace_back();
   parts_.back() += text;
 }
 

@@ -27,34 +27,34 @@ enum class Kind : char {
   picture = 'p',  ///< the number alone, and a chart where there is room for it
 };
 
-struct Cell {
+struct PageCell {
   Kind kind = Kind::words;
   std::string text;
   std::string more;  ///< the small text, or the number
 };
 
-Cell words_cell(std::string text, std::string more) {
+PageCell words_cell(std::string text, std::string more) {
   return {Kind::words, std::move(text), std::move(more)};
 }
 
-Cell number_cell(double key, std::string text) {
+PageCell number_cell(double key, std::string text) {
   return {Kind::number, std::move(text), exact(key)};
 }
 
-Cell empty_cell() { return {Kind::number, "–", ""}; }
+PageCell empty_cell() { return {Kind::number, "–", ""}; }
 
-Cell share_cell(int64_t part, int64_t whole) {
+PageCell share_cell(int64_t part, int64_t whole) {
   if (whole == 0) return empty_cell();
   return number_cell(static_cast<double>(part) / static_cast<double>(whole), share(part, whole));
 }
 
-Cell extent_cell(const Extent& e, double end) {
+PageCell extent_cell(const Extent& e, double end) {
   if (e.numbers == 0) return {Kind::extent, "–", ""};
   return {Kind::extent, brief(end), exact(end)};
 }
 
 /// Integers have all digits: they have no tooltip.
-Cell zero_points_cell(const Extent& e) {
+PageCell zero_points_cell(const Extent& e) {
   if (e.numbers == 0) return empty_cell();
   const auto text = [](double zero) {
     return zero == std::trunc(zero) ? exact(zero) : brief(zero);
@@ -66,24 +66,24 @@ Cell zero_points_cell(const Extent& e) {
 
 double largest(const Extent& e) { return std::max(std::abs(e.least), std::abs(e.greatest)); }
 
-Cell values_cell(const format::TensorInfo& n) {
+PageCell values_cell(const format::TensorInfo& n) {
   return {Kind::picture, "", exact(largest(n.profile.values.extent))};
 }
 
-Cell scales_cell(const format::TensorInfo& n) {
+PageCell scales_cell(const format::TensorInfo& n) {
   const Extent& e = n.scale.extent;
   if (e.numbers < 2) return {Kind::picture, "", fmt::format("{}", e.numbers)};
   return {Kind::picture, "", exact(n.scale.least.empty() ? 0 : std::abs(e.greatest / e.least))};
 }
 
-Cell codes_cell(const CodeProfile& c) {
+PageCell codes_cell(const CodeProfile& c) {
   if (!c.used || c.elements == 0) return empty_cell();  // codes with a layout are not counted
   return number_cell(static_cast<double>(*c.used) / static_cast<double>(c.possible),
                      fmt::format("{} of {}", grouped(*c.used), grouped(c.possible)));
 }
 
 /// The cell as HTML; a picture has `chart`. The script makes the same of the rows in its data.
-std::string to_html(const Cell& cell, const std::string& chart = "") {
+std::string to_html(const PageCell& cell, const std::string& chart = "") {
   const auto& [kind, text, more] = cell;
   if (kind == Kind::picture) return fmt::format("<td data-v='{}'>{}</td>", more, chart);
   if (kind == Kind::words) return fmt::format("<td>{}<small>{}</small></td>", text, more);
@@ -181,7 +181,7 @@ std::vector<std::string> remarks(const format::TensorInfo& n) {
 
 namespace {
 
-std::vector<Cell> cells(const format::TensorInfo& n, const format::Words& words) {
+std::vector<PageCell> cells(const format::TensorInfo& n, const format::Words& words) {
   const auto& values = n.profile.values;
   const auto& codes = n.profile.codes;
   const Extent& scale = n.scale.extent;
@@ -230,7 +230,7 @@ std::string tensor_rows(const format::TensorInfo& n, const format::Words& words,
                                  ? ""
                                  : small_chart(scale_bars(n.scale), fmt::format("s{}", index))};
   size_t pictures = 0;
-  for (const Cell& cell : cells(n, words)) {
+  for (const PageCell& cell : cells(n, words)) {
     out += cell.kind == Kind::picture ? to_html(cell, charts[pictures++]) : to_html(cell);
   }
   return out + fmt::format("</tr>\n<tr class='more'><td colspan='17'>{}</td></tr>\n</tbody>\n",
@@ -239,7 +239,7 @@ std::string tensor_rows(const format::TensorInfo& n, const format::Words& words,
 
 PackedRow packed_row(const format::TensorInfo& n, const format::Words& words) {
   PackedRow row{"", name_lines(n)};
-  for (const Cell& cell : cells(n, words)) {
+  for (const PageCell& cell : cells(n, words)) {
     row.kinds += static_cast<char>(cell.kind);
     if (cell.kind != Kind::picture) row.lines += "\n" + cell.text;
     row.lines += "\n" + cell.more;

@@ -15,7 +15,7 @@ namespace dml = conformance::directml;
 using format::escaped;
 using format::failure;
 
-struct Options : OpInputOptions {
+struct DirectmlArguments : OpInputOptions {
   std::string feature_level = "6_4";
   std::string operator_name;
   std::string quantization;
@@ -24,11 +24,11 @@ struct Options : OpInputOptions {
 
 // The parser of the command line has checked the names.
 
-DML_FEATURE_LEVEL level_of(const Options& o) {
+DML_FEATURE_LEVEL level_of(const DirectmlArguments& o) {
   return dml::feature_level_from_name(o.feature_level).value_or(DML_FEATURE_LEVEL_1_0);
 }
 
-Result<dml::Node> node_of(const Options& o) {
+Result<dml::Node> node_of(const DirectmlArguments& o) {
   dml::Node node;
   node.type = dml::operator_from_name(o.operator_name).value_or(DML_OPERATOR_INVALID);
   const auto quantization = dml::quantization_from_name(o.quantization);
@@ -42,7 +42,7 @@ Result<dml::Node> node_of(const Options& o) {
 }
 
 /// Runs an operator on packed tensors with the types and shapes of the files.
-Status run_packed(Options& o) {
+Status run_packed(DirectmlArguments& o) {
   DEQUANT_TRY(dml::Node node, node_of(o));
   DEQUANT_TRY(OpInputs inputs, open_inputs(o));
   node.x.type = inputs.x.type();
@@ -77,7 +77,7 @@ Status check_extent(const OpTensor& tensor, int64_t needed) {
 }
 
 /// Runs an operator on buffers with the types and strides of a description.
-Status run_described(Options& o) {
+Status run_described(DirectmlArguments& o) {
   DEQUANT_CHECK(format::OutputFile::check_folder(o.output));
   DEQUANT_CHECK(check_apart(o.output, o.desc));
   DEQUANT_TRY(const auto description, dml::read_description(o.desc));
@@ -99,7 +99,7 @@ Status run_described(Options& o) {
   return carry_out(op, o);
 }
 
-Status run(Options& o) {
+Status run(DirectmlArguments& o) {
   if (!o.desc.empty()) return run_described(o);
   if (!o.operator_name.empty()) return run_packed(o);
   return failure(ErrorCode::invalid_argument, "give either --operator or --desc");
@@ -108,7 +108,7 @@ Status run(Options& o) {
 }  // namespace
 
 void add_op_directml(const Command& op, int& exit_code) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<DirectmlArguments>();
   const Command c = op.add_subcommand("directml", "DirectML's operators that dequantize");
   o->add_x(c, "Type of x where numpy has none: int4 uint4");
   o->add_param_options(c, "float32 or float16; numpy has both");

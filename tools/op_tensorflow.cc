@@ -12,7 +12,7 @@ namespace {
 
 namespace tf = dequant::tensorflow;
 
-struct Options : OpOptions {
+struct TensorflowArguments : OpOptions {
   std::string version = "2";
   std::string mode = "MIN_COMBINED";
   std::string min;
@@ -31,7 +31,7 @@ Result<std::optional<Element>> x_element(const std::string& type_name) {
   return named_element("--x-type", type_name);
 }
 
-tf::Dequantize node_of(const Options& o) {
+tf::Dequantize node_of(const TensorflowArguments& o) {
   tf::Dequantize node;
   node.version = o.version == "1.4" ? tf::Version::r1_4 : tf::Version::r2;
   // The parser of the command line has checked the names.
@@ -44,7 +44,7 @@ tf::Dequantize node_of(const Options& o) {
   return node;
 }
 
-Status run(Options& o) {
+Status run(TensorflowArguments& o) {
   DEQUANT_CHECK(format::OutputFile::check_folder(o.output));
   DEQUANT_TRY(const auto x_type, x_element(o.x_type));
   DEQUANT_TRY(OpTensor x, open_tensor("x", "--x", o.x, x_type, "--x-type"));
@@ -64,7 +64,7 @@ Status run(Options& o) {
   return carry_out(op, o);
 }
 
-void add_attributes(const Command& c, Options& o) {
+void add_attributes(const Command& c, TensorflowArguments& o) {
   c.add_option("--min", o.min, "min_range: a number, numbers separated by commas, or an .npy file")
       .type_name("RANGE")
       .required();
@@ -94,7 +94,7 @@ void add_attributes(const Command& c, Options& o) {
 }  // namespace
 
 void add_op_tensorflow(const Command& op, int& exit_code) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<TensorflowArguments>();
   const Command c = op.add_subcommand("tensorflow", "Dequantize of TensorFlow");
   o->add_x(c, "Type of x; an array of uint8 is quint8 without it, int8 is qint8, and so on");
   add_attributes(c, *o);

@@ -19,14 +19,15 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Options {
+struct PlanArguments {
   std::string input;
   std::string output;
   ConvertOptions model;
 };
 
 /// A line for each task: plans have thousands.
-void print(const Options& o, const std::string& conversion, const format::ConvertReport& report) {
+void print(const PlanArguments& o, const std::string& conversion,
+           const format::ConvertReport& report) {
   const format::ShareReport& share = *report.share;
   fmt::print("{{\n  \"dequant\": \"{}\",\n", DEQUANT_VERSION);
   fmt::print("  \"output\": {},\n", json_line(o.output));
@@ -42,7 +43,7 @@ void print(const Options& o, const std::string& conversion, const format::Conver
   fmt::print("\n  ]\n}}\n");
 }
 
-int run(Options& o) {
+int run(PlanArguments& o) {
   at_work_on(o.input);
   format::ConvertOptions options = o.model.library();
   format::ShareOptions& share = options.write.share.emplace();
@@ -61,7 +62,7 @@ int run(Options& o) {
 }  // namespace
 
 void add_plan(const Command& app, int& exit_code) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<PlanArguments>();
   const Command c =
       app.add_subcommand("plan", "List the tasks of a conversion that several machines carry out");
   c.add_option(

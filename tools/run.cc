@@ -20,7 +20,7 @@ using format::escaped;
 using format::onnx::InputType;
 using format::onnx::NamedTensor;
 
-struct Options {
+struct RunArguments {
   std::string model;
   std::vector<std::string> inputs;
   std::string folder;
@@ -68,11 +68,11 @@ Result<NamedTensor> read_input(const std::vector<InputType>& types, const std::s
   return NamedTensor{name, std::move(data)};
 }
 
-std::string path_of(const Options& o, size_t index, const NamedTensor& tensor) {
+std::string path_of(const RunArguments& o, size_t index, const NamedTensor& tensor) {
   return fmt::format("{}/{}.{}", o.folder, numbered_name(index, tensor.name), o.kind);
 }
 
-Status write_output(const Options& o, size_t index, const NamedTensor& tensor, Table& table) {
+Status write_output(const RunArguments& o, size_t index, const NamedTensor& tensor, Table& table) {
   const std::string path = path_of(o, index, tensor);
   const auto overwrite = o.force ? format::Overwrite::replace : format::Overwrite::refuse;
   if (o.kind == "npy") {
@@ -95,7 +95,7 @@ Status check_format(const std::string& model) {
                          escaped(model), found->files);
 }
 
-Status run(Options& o) {
+Status run(RunArguments& o) {
   DEQUANT_CHECK(check_output_folder(o.folder));
   at_work_on(o.model);
   DEQUANT_CHECK(check_format(o.model));
@@ -124,7 +124,7 @@ Status run(Options& o) {
 }  // namespace
 
 void add_run(const Command& app, int& exit_code) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<RunArguments>();
   const Command c = app.add_subcommand(
       "run", "Evaluate a model of DequantizeLinear, Constant and Identity nodes");
   c.add_option("MODEL", o->model, "ONNX model").required();

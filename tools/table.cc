@@ -18,7 +18,7 @@ size_t width(std::string_view text) {
 }
 
 /// Bytes of a string of rows, from which on a new string is begun.
-constexpr size_t kPart = size_t{1} << 16;
+constexpr size_t kTablePart = size_t{1} << 16;
 
 std::string_view take_cell(std::string_view& cells) {
   const size_t end = cells.find('\n');
@@ -34,7 +34,7 @@ Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
 }
 
 void Table::add(const std::vector<std::string>& cells) {
-  if (rows_.empty() || rows_.back().size() > kPart) rows_.emplace_back();
+  if (rows_.empty() || rows_.back().size() > kTablePart) rows_.emplace_back();
   for (size_t c = 0; c < columns_.size(); ++c) {
     widths_[c] = std::max(widths_[c], width(cells[c]));
     rows_.back() += cells[c];

@@ -22,7 +22,7 @@ using conformance::vectors::Vector;
 using format::escaped;
 using nlohmann::ordered_json;
 
-struct Options {
+struct VectorsArguments {
   conformance::vectors::Request request;
   std::string output;
   bool dry_run = false;
@@ -76,7 +76,7 @@ void print_table(const Counts& counts) {
   fmt::print("{}\n{}\n", table.text(), refusals.text());
 }
 
-void print_json(const Options& o, size_t cases, const Counts& counts, size_t bytes) {
+void print_json(const VectorsArguments& o, size_t cases, const Counts& counts, size_t bytes) {
   ordered_json types = ordered_json::array();
   for (const auto& [key, by_granularity] : counts.types) {
     ordered_json row = ordered_json::object();
@@ -99,7 +99,7 @@ void print_json(const Options& o, size_t cases, const Counts& counts, size_t byt
   fmt::print("{}\n", json_text(all));
 }
 
-Status write(const Options& o, const std::string& text) {
+Status write(const VectorsArguments& o, const std::string& text) {
   DEQUANT_TRY(format::OutputFile out,
               format::OutputFile::create(
                   o.output, o.force ? format::Overwrite::replace : format::Overwrite::refuse));
@@ -107,7 +107,7 @@ Status write(const Options& o, const std::string& text) {
   return out.commit();
 }
 
-Status run(Options& o) {
+Status run(VectorsArguments& o) {
   if (o.output.empty() && !o.dry_run) {
     return format::failure(ErrorCode::invalid_argument, "give -o FILE, or --dry-run");
   }
@@ -142,7 +142,7 @@ Status run(Options& o) {
 }  // namespace
 
 void add_vectors(const Command& app, int& exit_code) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<VectorsArguments>();
   const Command c = app.add_subcommand("vectors", "Make conformance cases with the expected bits");
   c.add_option("DIALECT", o->request.dialect,
                "onnx, microsoft, tensorflow, directml, webnn, or a scheme of checkpoints as in "

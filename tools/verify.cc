@@ -25,7 +25,7 @@ using format::Verification;
 using format::WrongTensor;
 using nlohmann::ordered_json;
 
-struct Options {
+struct VerifyArguments {
   std::string quantized;  ///< with --audit the float model
   std::optional<std::string> floats;
   std::optional<std::string> audit;
@@ -60,7 +60,7 @@ std::string explanation_text(const WrongTensor& t) {
                      *t.first, t.found, t.right);
 }
 
-void print_text(const Options& o, const Verification& v) {
+void print_text(const VerifyArguments& o, const Verification& v) {
   using enum Align;
   if (!v.wrong.empty()) {
     Table table({{"tensor"}, {"elements", right}, {"differ", right}, {"because"}});
@@ -87,7 +87,7 @@ void print_text(const Options& o, const Verification& v) {
   }
 }
 
-void print_json(const Options& o, const Verification& v) {
+void print_json(const VerifyArguments& o, const Verification& v) {
   ordered_json j{{"quantized", o.quantized}, {"float", *o.floats}, {"good", v.good()}};
   j["wrong"] = ordered_json::array();
   for (const WrongTensor& t : v.wrong) {
@@ -119,7 +119,7 @@ void print_json(const Options& o, const Verification& v) {
   fmt::print("{}\n", json_text(j, 0));
 }
 
-void print_text(const Options& o, const format::AuditReport& r) {
+void print_text(const VerifyArguments& o, const format::AuditReport& r) {
   if (!r.wrong.empty()) {
     Table table({{"tensor"}, {"because"}});
     for (const auto& t : r.wrong) table.add({escaped(t.name), t.reason});
@@ -134,7 +134,7 @@ void print_text(const Options& o, const format::AuditReport& r) {
              r.missing.size(), r.unexpected.size());
 }
 
-void print_json(const Options& o, const format::AuditReport& r) {
+void print_json(const VerifyArguments& o, const format::AuditReport& r) {
   ordered_json j{{"audit", *o.audit}, {"float", o.quantized}, {"good", r.good()}};
   j["wrong"] = ordered_json::array();
   for (const auto& t : r.wrong) j["wrong"].push_back({{"name", t.name}, {"reason", t.reason}});
@@ -145,7 +145,7 @@ void print_json(const Options& o, const format::AuditReport& r) {
 }
 
 /// `keep_unknown`: codes that nothing says how to dequantize are kept, whatever the user gave.
-Result<std::unique_ptr<format::ModelFile>> open(const std::string& path, const Options& o,
+Result<std::unique_ptr<format::ModelFile>> open(const std::string& path, const VerifyArguments& o,
                                                 bool keep_unknown = false) {
   at_work_on(path);
   format::OpenOptions options{o.resources.structure_memory(), {}, o.reading.given()};
@@ -155,7 +155,7 @@ Result<std::unique_ptr<format::ModelFile>> open(const std::string& path, const O
 
 /// Calls compare(const format::Progress&) -> Result of a report, and prints the report.
 template <class Compare>
-Result<int> show(const Options& o, Compare compare) {
+Result<int> show(const VerifyArguments& o, Compare compare) {
   auto progress = std::make_unique<Progress>("verifying");
   DEQUANT_TRY(const auto report, compare(std::ref(*progress)));
   progress.reset();
@@ -167,7 +167,7 @@ Result<int> show(const Options& o, Compare compare) {
   return report.good() ? kDone : kDifferences;
 }
 
-Result<int> run(Options& o) {
+Result<int> run(VerifyArguments& o) {
   if (o.audit.has_value() == o.floats.has_value()) {
     return format::failure(
         ErrorCode::invalid_argument,
@@ -194,7 +194,7 @@ Result<int> run(Options& o) {
 }  // namespace
 
 void add_verify(const Command& app, int& exit_code) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<VerifyArguments>();
   const Command c = app.add_subcommand(
       "verify", "Check a float model against the quantized model it was made from");
   c.add_option("QUANTIZED", o->quantized,

@@ -119,7 +119,7 @@ Status check_dialect(const json& value, const Case& c) {
   return {};
 }
 
-Status parse_body(const json& value, Case& c) {
+Status parse_case_body(const json& value, Case& c) {
   DEQUANT_CHECK(check_object(value, {"name", "dialect", "version", "operator", "attributes",
                                      "inputs", "expect", "rule", "ulp", "ignore_zero_sign"}));
   DEQUANT_TRY(c.dialect, text_member(value, "dialect"));
@@ -155,7 +155,7 @@ Result<CaseFile> parse_cases(std::string_view text) {
   DEQUANT_CHECK(check_frame(root, "case file", "dequant-cases", "cases"));
   CaseFile file;
   DEQUANT_TRY(file.about, parse_about(root));
-  DEQUANT_TRY(file.cases, parse_named<Case>(root, "cases", "case", parse_body));
+  DEQUANT_TRY(file.cases, parse_named<Case>(root, "cases", "case", parse_case_body));
   return file;
 }
 

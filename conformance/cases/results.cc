@@ -28,7 +28,7 @@ Result<Refusal> parse_refusal(const json& error) {
   return bad("error: {} is neither true nor a message", shown(error));
 }
 
-Status parse_body(const json& value, CaseResult& result) {
+Status parse_result_body(const json& value, CaseResult& result) {
   DEQUANT_CHECK(check_object(value, {"name", "y", "error", "skipped"}));
   // The name and one of the three others.
   if (value.size() != 2) {
@@ -73,7 +73,7 @@ Result<ResultFile> parse_results(std::string_view text) {
   DEQUANT_CHECK(check_frame(root, "result file", "dequant-results", "results"));
   ResultFile file;
   DEQUANT_TRY(file.about, parse_about(root));
-  DEQUANT_TRY(file.results, parse_named<CaseResult>(root, "results", "result", parse_body));
+  DEQUANT_TRY(file.results, parse_named<CaseResult>(root, "results", "result", parse_result_body));
   return file;
 }
 

@@ -17,12 +17,6 @@ using format::shown;
 
 namespace {
 
-template <class Enum>
-struct Named {
-  std::string_view name;
-  Enum value;
-};
-
 constexpr auto kDataTypes = std::to_array<Named<DML_TENSOR_DATA_TYPE>>({
     {"UNKNOWN", DML_TENSOR_DATA_TYPE_UNKNOWN},
     {"FLOAT32", DML_TENSOR_DATA_TYPE_FLOAT32},

@@ -8,6 +8,13 @@
 
 namespace dequant::conformance::directml {
 
+/// A value and how JSON spells it.
+template <class T>
+struct Named {
+  std::string_view name;
+  T value;
+};
+
 /// The operator of a name. Fails with unsupported for all but the two that dequantize.
 Result<DML_OPERATOR_TYPE> read_operator(std::string_view name);
 

@@ -13,12 +13,6 @@ using format::failure;
 
 namespace {
 
-template <class T>
-struct Named {
-  std::string_view name;
-  T value;
-};
-
 constexpr auto kLevels = std::to_array<Named<DML_FEATURE_LEVEL>>({
     {"1_0", DML_FEATURE_LEVEL_1_0},
     {"2_0", DML_FEATURE_LEVEL_2_0},

@@ -79,9 +79,9 @@ CheckpointNode made(MakeNode make, Choices& choices) {
 }
 
 /// Breaks a node in one place each: its tensors' types and shapes, its settings, its indices.
-class Refusals {
+class CheckpointRefusals {
  public:
-  Refusals(Collector& out, const CheckpointNode& node) : out_(out), node_(node) {}
+  CheckpointRefusals(Collector& out, const CheckpointNode& node) : out_(out), node_(node) {}
 
   void tensors() {
     for (size_t i = 0; i < node_.tensors.size(); ++i) {
@@ -166,10 +166,10 @@ void add_checkpoint(Collector& out, std::string_view scheme) {
     const bool index = std::ranges::any_of(node.tensors, [](auto& t) { return t.below > 0; });
     if (index && !indexed) indexed = node;
   } while (choices.next(random()));
-  Refusals refusals(out, *first);
+  CheckpointRefusals refusals(out, *first);
   refusals.tensors();
   refusals.settings(*std::ranges::find(schemes(), scheme, &Scheme::name));
-  if (indexed) Refusals(out, *indexed).indices();
+  if (indexed) CheckpointRefusals(out, *indexed).indices();
 }
 
 void add_checkpoint_random(Collector& out, std::string_view scheme, int64_t count) {

@@ -178,7 +178,7 @@ CheckpointNode float_blocks(Choices& c, Name format) {
 }
 
 /// An element for each code.
-CheckpointNode elements(Choices& c, Name format) {
+CheckpointNode code_elements(Choices& c, Name format) {
   const Element weight = format == "int-quantized"     ? int8
                          : format == "float-quantized" ? float8e4m3fn
                                                        : c.each({int8, float8e4m3fn});
@@ -207,7 +207,7 @@ CheckpointNode compressed_tensors(Choices& c) {
   CheckpointNode node = format == "pack-quantized"    ? packed(c)
                         : format.starts_with("nvfp4") ? float_blocks(c, format)
                         : format.starts_with("mx")    ? float_blocks(c, format)
-                                                      : elements(c, format);
+                                                      : code_elements(c, format);
   node.attributes["format"] = std::string(format);
   return node;
 }

@@ -8,9 +8,9 @@ namespace {
 
 using enum Element;
 
-class Refusals {
+class DirectmlRefusals {
  public:
-  Refusals(Collector& out, const DirectmlRules& rules) : out_(out), rules_(rules) {}
+  DirectmlRefusals(Collector& out, const DirectmlRules& rules) : out_(out), rules_(rules) {}
 
   void types() {
     for (const Element e : elements()) {
@@ -113,7 +113,7 @@ class Refusals {
 }  // namespace
 
 void add_directml_refusals(Collector& out, const DirectmlRules& rules) {
-  Refusals refusals(out, rules);
+  DirectmlRefusals refusals(out, rules);
   refusals.types();
   refusals.ranks();
   refusals.sizes();

@@ -11,9 +11,9 @@ namespace {
 
 using enum Element;
 
-class Refusals {
+class LinearRefusals {
  public:
-  Refusals(Collector& out, const LinearRules& rules) : out_(out), rules_(rules) {}
+  LinearRefusals(Collector& out, const LinearRules& rules) : out_(out), rules_(rules) {}
 
   void types() {
     for (const Element e : elements()) {
@@ -139,7 +139,7 @@ class Refusals {
 }  // namespace
 
 void add_linear_refusals(Collector& out, const LinearRules& rules) {
-  Refusals refusals(out, rules);
+  LinearRefusals refusals(out, rules);
   refusals.types();
   refusals.zero_point_values();
   refusals.attributes();

@@ -9,9 +9,9 @@ namespace {
 
 using tensorflow::Mode;
 
-class Refusals {
+class TensorflowRefusals {
  public:
-  explicit Refusals(Collector& out) : out_(out) {}
+  explicit TensorflowRefusals(Collector& out) : out_(out) {}
 
   /// Types of x that are no quantized types of TensorFlow, and wrong types of ranges and outputs.
   void types() {
@@ -110,7 +110,7 @@ class Refusals {
 }  // namespace
 
 void add_tensorflow_refusals(Collector& out, bool today) {
-  Refusals refusals(out);
+  TensorflowRefusals refusals(out);
   refusals.types();
   refusals.ranges_per_tensor();
   refusals.unknown_attribute();

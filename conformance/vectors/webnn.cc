@@ -17,13 +17,13 @@ using enum Element;
 constexpr Element kInputs[]{uint8, int8, uint32, int32, uint4, int4};
 constexpr Element kScales[]{float32, float16};
 
-struct Shapes {
+struct WebnnShapes {
   std::string_view name;
   Sizes x;
   Sizes scale;
 };
 
-std::string granularity_of(const Shapes& s) {
+std::string granularity_of(const WebnnShapes& s) {
   size_t shared = 0;
   size_t whole = 0;
   for (size_t d = 0; d < s.x.size(); ++d) {
@@ -38,7 +38,7 @@ std::string granularity_of(const Shapes& s) {
 }
 
 Case random_case(const Collector& out, std::string name, Element x, Element scale,
-                 const Shapes& s) {
+                 const WebnnShapes& s) {
   Case c = out.begin(std::move(name));
   Random random = out.random(c.name);
   c.inputs["x"] = random_codes(random, x, s.x);
@@ -71,7 +71,7 @@ void add_types(Collector& out, Element x, Element scale) {
   out.accept(narrowed(std::move(all)), "per_tensor");
   out.accept(edge_case(out, types + "/per_axis", x, scale, 1), "per_axis");
   out.accept(edge_case(out, types + "/blocked", x, scale, 2), "blocked");
-  const Shapes each{"", {3, 5}, {3, 5}};
+  const WebnnShapes each{"", {3, 5}, {3, 5}};
   out.accept(random_case(out, types + "/per_element", x, scale, each), "per_element");
 }
 
@@ -89,8 +89,8 @@ void add_wide_differences(Collector& out, Element x, Element scale) {
   out.accept(std::move(c), "per_axis");
 }
 
-const std::vector<Shapes>& shapes() {
-  static const std::vector<Shapes> list{
+const std::vector<WebnnShapes>& webnn_shapes() {
+  static const std::vector<WebnnShapes> list{
       {"scalar", {}, {}},
       {"one", {1}, {1}},
       {"rank_1_whole", {5}, {1}},
@@ -111,9 +111,9 @@ const std::vector<Shapes>& shapes() {
   return list;
 }
 
-class Refusals {
+class WebnnRefusals {
  public:
-  explicit Refusals(Collector& out) : out_(out) {}
+  explicit WebnnRefusals(Collector& out) : out_(out) {}
 
   void types() {
     for (const Element e : elements()) {
@@ -132,7 +132,7 @@ class Refusals {
   }
 
   void shapes() {
-    const auto scale = [&](const Shapes& s, const std::string& rule) {
+    const auto scale = [&](const WebnnShapes& s, const std::string& rule) {
       out_.refuse(random_case(out_, "reject", uint8, float32, s), rule, s.name);
     };
     scale({"lower", {2, 3}, {3}}, "scale_rank");
@@ -164,7 +164,7 @@ class Refusals {
     out_.refuse(c, "zero_point_shape", variant);
   }
 
-  const Shapes plain_{"", {2, 3}, {2, 1}};
+  const WebnnShapes plain_{"", {2, 3}, {2, 1}};
 
   Collector& out_;
 };
@@ -177,12 +177,12 @@ void add_webnn(Collector& out) {
       add_types(out, x, scale);
       add_wide_differences(out, x, scale);
     }
-    for (const Shapes& s : shapes()) {
+    for (const WebnnShapes& s : webnn_shapes()) {
       const std::string name = fmt::format("{}/shapes/{}", dequant::name(x), s.name);
       out.accept(random_case(out, name, x, float32, s), granularity_of(s));
     }
   }
-  Refusals refusals(out);
+  WebnnRefusals refusals(out);
   refusals.types();
   refusals.shapes();
   refusals.attributes();
@@ -193,7 +193,7 @@ void add_webnn_random(Collector& out, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     const std::string name = fmt::format("random/{:05}", i);
     Random random = out.random(name + " shape");
-    Shapes s{"", {}, {}};
+    WebnnShapes s{"", {}, {}};
     int64_t elements = 1;
     for (int64_t rank = random.in(0, 5); rank > 0; --rank) {
       const int64_t block = random.in(1, std::min<int64_t>(4, kMostElements / elements));

@@ -41,7 +41,7 @@ Result<Outcome> judged(const std::string& cases, const std::string& results) {
 }
 
 /// For EXPECT_TRUE: the text is malformed and the message has that word.
-::testing::AssertionResult malformed(std::string_view text, std::string_view word) {
+::testing::AssertionResult results_are_malformed(std::string_view text, std::string_view word) {
   return fails(parse_results(text), ErrorCode::malformed, word);
 }
 
@@ -60,41 +60,45 @@ TEST(ParseResults, ReadsAllThatAResultSays) {
 TEST(ParseResults, TruncatedAtEveryByteIsAnError) {
   const std::string text = result_file(kRight);
   for (size_t n = 0; n < text.size(); ++n) {
-    EXPECT_TRUE(malformed(text.substr(0, n), "ends at byte " + std::to_string(n))) << n;
+    EXPECT_TRUE(results_are_malformed(text.substr(0, n), "ends at byte " + std::to_string(n))) << n;
   }
 }
 
 TEST(ParseResults, TheFrameMustBeThatOfResults) {
-  EXPECT_TRUE(malformed(case_file(), "not a result file"));
-  EXPECT_TRUE(malformed("[]", "not a result file"));
+  EXPECT_TRUE(results_are_malformed(case_file(), "not a result file"));
+  EXPECT_TRUE(results_are_malformed("[]", "not a result file"));
+  EXPECT_TRUE(results_are_malformed(with(result_file(kRight), R"("version": 1)", R"("version": 2)"),
+                                    "version"));
+  EXPECT_TRUE(results_are_malformed(with(result_file(kRight), "about", "abuot"), "abuot"));
   EXPECT_TRUE(
-      malformed(with(result_file(kRight), R"("version": 1)", R"("version": 2)"), "version"));
-  EXPECT_TRUE(malformed(with(result_file(kRight), "about", "abuot"), "abuot"));
-  EXPECT_TRUE(malformed(with(result_file(kRight), "results\": [", "cases\": ["), "cases"));
+      results_are_malformed(with(result_file(kRight), "results\": [", "cases\": ["), "cases"));
 }
 
 TEST(ParseResults, AResultIsOneOfThree) {
+  EXPECT_TRUE(results_are_malformed(result_file(R"("error": true, "skipped": "no")"),
+                                    "result \"half\": exactly"));
+  EXPECT_TRUE(results_are_malformed(result_file(R"("y": {}, "error": true)"),
+                                    "exactly one of y, error and"));
+  EXPECT_TRUE(results_are_malformed(
+      R"({"format": "dequant-results", "version": 1, "results": [{"name": "a"}]})",
+      "belongs here, not 0"));
+  EXPECT_TRUE(results_are_malformed(result_file(R"("z": 1)"), "\"z\""));
+  EXPECT_TRUE(results_are_malformed(result_file(R"("error": false)"), "error: false"));
+  EXPECT_TRUE(results_are_malformed(result_file(R"("error": 1)"), "error: 1"));
+  EXPECT_TRUE(results_are_malformed(result_file(R"("skipped": true)"), "skipped"));
+  EXPECT_TRUE(results_are_malformed(result_file(R"("y": 1)"), "y: 1 is not an object"));
   EXPECT_TRUE(
-      malformed(result_file(R"("error": true, "skipped": "no")"), "result \"half\": exactly"));
-  EXPECT_TRUE(malformed(result_file(R"("y": {}, "error": true)"), "exactly one of y, error and"));
-  EXPECT_TRUE(
-      malformed(R"({"format": "dequant-results", "version": 1, "results": [{"name": "a"}]})",
-                "belongs here, not 0"));
-  EXPECT_TRUE(malformed(result_file(R"("z": 1)"), "\"z\""));
-  EXPECT_TRUE(malformed(result_file(R"("error": false)"), "error: false"));
-  EXPECT_TRUE(malformed(result_file(R"("error": 1)"), "error: 1"));
-  EXPECT_TRUE(malformed(result_file(R"("skipped": true)"), "skipped"));
-  EXPECT_TRUE(malformed(result_file(R"("y": 1)"), "y: 1 is not an object"));
-  EXPECT_TRUE(malformed(right_with(R"("shape": [3])", R"("shape": [0.5])"), "y: shape[0]"));
-  EXPECT_TRUE(
-      malformed(right_with(R"("shape": [3])", R"("shape": [3], "strides": [1])"), "strides"));
+      results_are_malformed(right_with(R"("shape": [3])", R"("shape": [0.5])"), "y: shape[0]"));
+  EXPECT_TRUE(results_are_malformed(
+      right_with(R"("shape": [3])", R"("shape": [3], "strides": [1])"), "strides"));
 }
 
 TEST(ParseResults, NamesAreUniqueAndSafeToPrint) {
   const std::string one = R"({"name": "a\n", "error": true})";
   const std::string twice =
       R"({"format": "dequant-results", "version": 1, "results": [)" + one + "," + one + "]}";
-  EXPECT_TRUE(malformed(twice, "results[1]: a result before it is named \"a\\x0a\" as well"));
+  EXPECT_TRUE(
+      results_are_malformed(twice, "results[1]: a result before it is named \"a\\x0a\" as well"));
 }
 
 TEST(ReadResults, NamesTheFile) {

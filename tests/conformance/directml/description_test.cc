@@ -49,7 +49,7 @@ std::string with(std::string_view text, std::string_view what, std::string_view 
 }
 
 /// For EXPECT_TRUE: the text is malformed by a message that has that word.
-::testing::AssertionResult malformed(std::string_view text, std::string_view word) {
+::testing::AssertionResult description_is_malformed(std::string_view text, std::string_view word) {
   return fails(parse_description(text), ErrorCode::malformed, word);
 }
 
@@ -114,59 +114,73 @@ TEST(DirectMLDescription, FlagsMayBeAList) {
 }
 
 TEST(DirectMLDescription, UnknownNamesAreRefused) {
-  EXPECT_TRUE(malformed(with(kDequantize, "\"UINT4\"", "\"UINT5\""),
-                        "InputTensor: DataType: \"UINT5\" is no DML_TENSOR_DATA_TYPE"));
-  EXPECT_TRUE(malformed(with(kDequantize, "TYPE_BUFFER", "TYPE_TEXTURE"), "InputTensor: Type"));
-  EXPECT_TRUE(malformed(with(kDequantize, "SCALE_ZERO_POINT", "ZERO"), "QuantizationType"));
-  EXPECT_TRUE(malformed(with(kElementWise, "OWNED_BY_DML", "MINE"), "InputTensor: Flags"));
-  EXPECT_TRUE(malformed(with(kElementWise, "\"Flags\"", "\"Flag\""), "the key \"Flag\""));
-  EXPECT_TRUE(malformed(with(kElementWise, "\"ScaleTensor\"", "\"Scale\""), "the key \"Scale\""));
-  EXPECT_TRUE(malformed(with(kElementWise, "\"Desc\"", "\"Description\""), "the key"));
+  EXPECT_TRUE(
+      description_is_malformed(with(kDequantize, "\"UINT4\"", "\"UINT5\""),
+                               "InputTensor: DataType: \"UINT5\" is no DML_TENSOR_DATA_TYPE"));
+  EXPECT_TRUE(description_is_malformed(with(kDequantize, "TYPE_BUFFER", "TYPE_TEXTURE"),
+                                       "InputTensor: Type"));
+  EXPECT_TRUE(
+      description_is_malformed(with(kDequantize, "SCALE_ZERO_POINT", "ZERO"), "QuantizationType"));
+  EXPECT_TRUE(
+      description_is_malformed(with(kElementWise, "OWNED_BY_DML", "MINE"), "InputTensor: Flags"));
+  EXPECT_TRUE(
+      description_is_malformed(with(kElementWise, "\"Flags\"", "\"Flag\""), "the key \"Flag\""));
+  EXPECT_TRUE(description_is_malformed(with(kElementWise, "\"ScaleTensor\"", "\"Scale\""),
+                                       "the key \"Scale\""));
+  EXPECT_TRUE(
+      description_is_malformed(with(kElementWise, "\"Desc\"", "\"Description\""), "the key"));
   EXPECT_TRUE(fails(parse_description(with(kDequantize, "DEQUANTIZE", "QUANTIZE")),
                     ErrorCode::unsupported, "Type: \"QUANTIZE\""));
 }
 
 TEST(DirectMLDescription, WhatIsMissingIsNamed) {
-  EXPECT_TRUE(malformed("{}", "there is no \"Type\""));
-  EXPECT_TRUE(malformed(R"({"Type": "DEQUANTIZE"})", "there is no \"InputTensor\""));
-  EXPECT_TRUE(malformed(with(kDequantize, R"("DataType": "FLOAT16", )", ""),
-                        "QuantizationTensors[0]: there is no \"DataType\""));
-  EXPECT_TRUE(malformed(with(kDequantize, R"(, "Sizes": [2, 2]})", "}"),
-                        "QuantizationTensors[0]: there is no \"Sizes\""));
-  EXPECT_TRUE(malformed(with(kDequantize, R"("QuantizationTensorCount": 2,)", ""),
-                        "there is no \"QuantizationTensorCount\""));
+  EXPECT_TRUE(description_is_malformed("{}", "there is no \"Type\""));
+  EXPECT_TRUE(description_is_malformed(R"({"Type": "DEQUANTIZE"})", "there is no \"InputTensor\""));
+  EXPECT_TRUE(description_is_malformed(with(kDequantize, R"("DataType": "FLOAT16", )", ""),
+                                       "QuantizationTensors[0]: there is no \"DataType\""));
+  EXPECT_TRUE(description_is_malformed(with(kDequantize, R"(, "Sizes": [2, 2]})", "}"),
+                                       "QuantizationTensors[0]: there is no \"Sizes\""));
+  EXPECT_TRUE(description_is_malformed(with(kDequantize, R"("QuantizationTensorCount": 2,)", ""),
+                                       "there is no \"QuantizationTensorCount\""));
 }
 
 TEST(DirectMLDescription, CountsMatchTheirArrays) {
-  EXPECT_TRUE(malformed(with(kDequantize, R"("DimensionCount": 2)", R"("DimensionCount": 3)"),
-                        "DimensionCount: 3, but there are 2 Sizes"));
-  EXPECT_TRUE(malformed(with(kElementWise, "[0, 0, 4, 1]", "[4, 1]"), "2 of them for 4 Sizes"));
-  EXPECT_TRUE(malformed(with(kDequantize, "TensorCount\": 2", "TensorCount\": 1"),
-                        "QuantizationTensorCount: 1, but there are 2"));
-  EXPECT_TRUE(malformed(
+  EXPECT_TRUE(description_is_malformed(
+      with(kDequantize, R"("DimensionCount": 2)", R"("DimensionCount": 3)"),
+      "DimensionCount: 3, but there are 2 Sizes"));
+  EXPECT_TRUE(description_is_malformed(with(kElementWise, "[0, 0, 4, 1]", "[4, 1]"),
+                                       "2 of them for 4 Sizes"));
+  EXPECT_TRUE(description_is_malformed(with(kDequantize, "TensorCount\": 2", "TensorCount\": 1"),
+                                       "QuantizationTensorCount: 1, but there are 2"));
+  EXPECT_TRUE(description_is_malformed(
       with(kDequantize, R"({"DataType": "FLOAT16", "Sizes": [2, 2]},)",
            R"({"DataType": "FLOAT16", "Sizes": [2, 2]}, {"DataType": "INT8", "Sizes": [1]},)"),
       "3 tensors"));
 }
 
 TEST(DirectMLDescription, NumbersFitTheirMembers) {
-  EXPECT_TRUE(malformed(with(kElementWise, "[0, 0, 4, 1]", "[0, 0, 4, 4294967296]"),
-                        "InputTensor: Strides[3]: 4294967296 does not fit in 32 bits"));
-  EXPECT_TRUE(malformed(with(kElementWise, "[1, 1, 2, 3]", "[1, 1, -2, 3]"), "Sizes[2]: -2"));
-  EXPECT_TRUE(malformed(with(kElementWise, "[1, 1, 2, 3]", "[1, 1, 2.5, 3]"), "Sizes[2]: 2.5"));
-  EXPECT_TRUE(malformed(with(kElementWise, "Bytes\": 40", "Bytes\": -1"),
-                        "OutputTensor: TotalTensorSizeInBytes: -1"));
-  EXPECT_TRUE(malformed(with(kElementWise, "Alignment\": 16", "Alignment\": \"16\""), "Alignment"));
+  EXPECT_TRUE(
+      description_is_malformed(with(kElementWise, "[0, 0, 4, 1]", "[0, 0, 4, 4294967296]"),
+                               "InputTensor: Strides[3]: 4294967296 does not fit in 32 bits"));
+  EXPECT_TRUE(description_is_malformed(with(kElementWise, "[1, 1, 2, 3]", "[1, 1, -2, 3]"),
+                                       "Sizes[2]: -2"));
+  EXPECT_TRUE(description_is_malformed(with(kElementWise, "[1, 1, 2, 3]", "[1, 1, 2.5, 3]"),
+                                       "Sizes[2]: 2.5"));
+  EXPECT_TRUE(description_is_malformed(with(kElementWise, "Bytes\": 40", "Bytes\": -1"),
+                                       "OutputTensor: TotalTensorSizeInBytes: -1"));
+  EXPECT_TRUE(description_is_malformed(with(kElementWise, "Alignment\": 16", "Alignment\": \"16\""),
+                                       "Alignment"));
 }
 
 TEST(DirectMLDescription, WhatIsNotAnObjectIsRefused) {
-  EXPECT_TRUE(malformed("[]", "an array is not an object"));
-  EXPECT_TRUE(malformed("3", "not an object"));
-  EXPECT_TRUE(malformed("{", "not JSON"));
-  EXPECT_TRUE(malformed(R"({"Type": "DEQUANTIZE", "Desc": []})", "not an object"));
-  EXPECT_TRUE(malformed(R"({"Type": 174, "Desc": {}})", "Type: 174 is not a string"));
-  EXPECT_TRUE(malformed(R"({"Type": "DEQUANTIZE", "Desc": {"InputTensor": 1}})",
-                        "InputTensor: 1 is not an object"));
+  EXPECT_TRUE(description_is_malformed("[]", "an array is not an object"));
+  EXPECT_TRUE(description_is_malformed("3", "not an object"));
+  EXPECT_TRUE(description_is_malformed("{", "not JSON"));
+  EXPECT_TRUE(description_is_malformed(R"({"Type": "DEQUANTIZE", "Desc": []})", "not an object"));
+  EXPECT_TRUE(
+      description_is_malformed(R"({"Type": 174, "Desc": {}})", "Type: 174 is not a string"));
+  EXPECT_TRUE(description_is_malformed(R"({"Type": "DEQUANTIZE", "Desc": {"InputTensor": 1}})",
+                                       "InputTensor: 1 is not an object"));
 }
 
 TEST(DirectMLDescription, SizesThatHaveNoTotalAreTheOnesThatDirectMLRefuses) {

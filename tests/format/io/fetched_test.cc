@@ -10,12 +10,14 @@
 #include <vector>
 
 #include "format/io/file.h"
+#include "format/io/range_text.h"
 #include "format/npy/scratch.h"
 #include "support/expect_error.h"
 
 namespace dequant::format {
 namespace {
 
+using testing::range_text;
 using testing::Scratch;
 using testing::succeeds;
 
@@ -41,12 +43,6 @@ class Digits {
   std::vector<Range> asked_;
 };
 
-std::string read(const InputFile& file, int64_t offset, size_t size) {
-  std::string out(size, '?');
-  const auto status = file.read(offset, std::as_writable_bytes(std::span(out)));
-  return status ? out : status.error().message;
-}
-
 TEST(FetchedFolderTest, BytesAreFetchedOnceAndBeforeTheyAreRead) {
   const Scratch scratch;
   const std::string path = scratch.write("f", std::string(20, '\0'));
@@ -55,11 +51,11 @@ TEST(FetchedFolderTest, BytesAreFetchedOnceAndBeforeTheyAreRead) {
     return digits.fetch(name, bytes);
   });
   const auto file = InputFile::open(path).value();
-  EXPECT_EQ(read(file, 5, 2), "56");
-  EXPECT_EQ(read(file, 4, 4), "4567");  // fetched with the first
-  EXPECT_EQ(read(file, 12, 8), "23456789");
-  EXPECT_EQ(read(file, 4, 16), "4567890123456789");
-  EXPECT_EQ(read(file, 9, 9), "901234567");
+  EXPECT_EQ(range_text(file, 5, 2), "56");
+  EXPECT_EQ(range_text(file, 4, 4), "4567");  // fetched with the first
+  EXPECT_EQ(range_text(file, 12, 8), "23456789");
+  EXPECT_EQ(range_text(file, 4, 16), "4567890123456789");
+  EXPECT_EQ(range_text(file, 9, 9), "901234567");
   ASSERT_EQ(digits.asked().size(), 3U);
   EXPECT_EQ(digits.asked()[2].begin, 4);
   EXPECT_TRUE(succeeds(file.check_unchanged()));  // fetching is no change
@@ -75,7 +71,7 @@ TEST(FetchedFolderTest, OtherFilesAreReadAsTheyAre) {
     const FetchedFolder folder(near.substr(0, near.rfind('/')), [&](const auto& name, Range bytes) {
       return digits.fetch(name, bytes);
     });
-    EXPECT_EQ(read(InputFile::open(path).value(), 0, 4), "abcd");
+    EXPECT_EQ(range_text(InputFile::open(path).value(), 0, 4), "abcd");
     EXPECT_FALSE(is_fetched(path));
     EXPECT_TRUE(is_fetched(near));
   }
@@ -92,12 +88,13 @@ TEST(FetchedFolderTest, AnErrorOfFetchingIsAnErrorOfReading) {
     const FetchedFolder folder(folder_path, [](const auto&, Range) -> Result<Range> {
       return Error{ErrorCode::io, "the network is gone"};
     });
-    EXPECT_EQ(read(file, 0, 4), "the network is gone");
+    EXPECT_EQ(range_text(file, 0, 4), "the network is gone");
   }
   const FetchedFolder folder(folder_path, [](const auto&, Range bytes) -> Result<Range> {
     return Range{bytes.begin, bytes.end - 1};
   });
-  EXPECT_NE(read(file, 0, 4).find("bytes 0 to 3 were fetched, not 0 to 4"), std::string::npos);
+  EXPECT_NE(range_text(file, 0, 4).find("bytes 0 to 3 were fetched, not 0 to 4"),
+            std::string::npos);
 }
 
 TEST(FetchedFolderTest, ThreadsReadAtOnce) {
@@ -112,7 +109,8 @@ TEST(FetchedFolderTest, ThreadsReadAtOnce) {
   std::vector<int> wrong(4);
   for (size_t t = 0; t < wrong.size(); ++t) {
     threads.emplace_back([&, t] {
-      for (int64_t at = 0; at < 3990; at += 10) wrong[t] += read(file, at, 10) != "0123456789";
+      for (int64_t at = 0; at < 3990; at += 10)
+        wrong[t] += range_text(file, at, 10) != "0123456789";
     });
   }
   for (std::thread& thread : threads) thread.join();

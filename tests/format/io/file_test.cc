@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "format/io/range_text.h"
 #include "format/npy/scratch.h"
 #include "support/expect_error.h"
 
@@ -13,23 +14,18 @@ namespace dequant::format {
 namespace {
 
 using testing::fails;
+using testing::range_text;
 using testing::Scratch;
 using testing::succeeds;
-
-std::string read(const InputFile& file, int64_t offset, size_t size) {
-  std::string out(size, '?');
-  const auto status = file.read(offset, std::as_writable_bytes(std::span(out)));
-  return status ? out : status.error().message;
-}
 
 TEST(InputFileTest, ReadsAnyRange) {
   const Scratch scratch;
   const auto file = InputFile::open(scratch.write("f", "0123456789")).value();
   EXPECT_EQ(file.size(), 10);
-  EXPECT_EQ(read(file, 0, 10), "0123456789");
-  EXPECT_EQ(read(file, 7, 3), "789");
-  EXPECT_EQ(read(file, 3, 0), "");
-  EXPECT_EQ(read(file, 10, 0), "");
+  EXPECT_EQ(range_text(file, 0, 10), "0123456789");
+  EXPECT_EQ(range_text(file, 7, 3), "789");
+  EXPECT_EQ(range_text(file, 3, 0), "");
+  EXPECT_EQ(range_text(file, 10, 0), "");
 }
 
 TEST(InputFileTest, AFileThatEndsTooEarlyHasChanged) {
@@ -57,7 +53,7 @@ TEST(InputFileTest, AReplacedFileIsStillTheOneThatWasOpened) {
   const std::string path = scratch.write("f", "old");
   const auto file = InputFile::open(path).value();
   ASSERT_EQ(::rename(scratch.write("g", "new").c_str(), path.c_str()), 0);
-  EXPECT_EQ(read(file, 0, 3), "old");
+  EXPECT_EQ(range_text(file, 0, 3), "old");
   EXPECT_TRUE(succeeds(file.check_unchanged()));
 }
 
@@ -78,9 +74,9 @@ TEST(InputFileTest, BytesInMemoryAreReadAsAFile) {
     const auto file = InputFile::in_memory({std::as_bytes(std::span(bytes)), owner}, "<bytes>");
     EXPECT_EQ(file.name(), "<bytes>");
     EXPECT_EQ(file.size(), 10);
-    EXPECT_EQ(read(file, 0, 10), "0123456789");
-    EXPECT_EQ(read(file, 7, 3), "789");
-    EXPECT_EQ(read(file, 10, 0), "");
+    EXPECT_EQ(range_text(file, 0, 10), "0123456789");
+    EXPECT_EQ(range_text(file, 7, 3), "789");
+    EXPECT_EQ(range_text(file, 10, 0), "");
     EXPECT_TRUE(succeeds(file.check_unchanged()));
     std::vector<std::byte> out(4);
     for (const int64_t offset : {7, 10, 11, 1 << 30})

@@ -25,7 +25,7 @@ using testing::succeeds;
 
 constexpr std::array<const Format*, 2> kFormats{&kBoxes, &onnx::kFormat};
 
-std::string bytes_of(std::initializer_list<float> floats) {
+std::string float_bytes(std::initializer_list<float> floats) {
   std::string out;
   for (const float f : floats) out.append(reinterpret_cast<const char*>(&f), sizeof f);
   return out;
@@ -41,8 +41,8 @@ std::string boxes() {
       R"("zero_point":{"at":14}},)"
       R"({"name":"plain","type":"float32","shape":[2],"at":15},)"
       R"({"name":"cache","type":"int8","shape":[1],"at":0,"left":"it is a cache"}])";
-  return "BOXES 1\n" + list + "\n" + std::string("\x01\xFE\x03\x04", 4) + bytes_of({0.5F, 2}) +
-         std::string("\x21\x03\x01", 3) + bytes_of({7, 8});
+  return "BOXES 1\n" + list + "\n" + std::string("\x01\xFE\x03\x04", 4) + float_bytes({0.5F, 2}) +
+         std::string("\x21\x03\x01", 3) + float_bytes({7, 8});
 }
 
 class ModelFileTest : public ::testing::Test {
@@ -146,7 +146,7 @@ TEST_F(ModelFileTest, AStoredTensorLiesWhereItSays) {
   const Location at = all->tensors()[0].recipe->scale->location.value();
   EXPECT_TRUE(at.file.empty());
   EXPECT_EQ(boxes().substr(static_cast<size_t>(at.offset), static_cast<size_t>(at.length)),
-            bytes_of({0.5F, 2}));
+            float_bytes({0.5F, 2}));
 }
 
 /// Counts what it is told.

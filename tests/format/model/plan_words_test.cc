@@ -100,7 +100,7 @@ TEST(CodesText, HasTheBitsOfCodesThatShareWords) {
 
 TEST(ScalesText, KnowsThePlansOfNodes) {
   const auto node = [](const Sizes& x, const Sizes& scale, int64_t axis, int64_t block) {
-    onnx::DequantizeLinear n;
+    dequant::onnx::DequantizeLinear n;
     n.x = {int8, x};
     n.x_scale = {float32, scale};
     n.axis = axis;

@@ -12,7 +12,7 @@ namespace dequant::format {
 namespace {
 
 template <class Code>
-std::span<const std::byte> bytes_of(const std::vector<Code>& codes) {
+std::span<const std::byte> span_of(const std::vector<Code>& codes) {
   return std::as_bytes(std::span(codes));
 }
 
@@ -47,7 +47,7 @@ TEST_P(HalfRange, OfEveryCodeAlone) {
   for (uint32_t code = 0; code <= 0xFFFF; ++code) {
     const std::vector<uint16_t> one{static_cast<uint16_t>(code)};
     ValueRange got;
-    got.add(GetParam(), bytes_of(one));
+    got.add(GetParam(), span_of(one));
     expect_equal(got, plain(GetParam(), one));
     EXPECT_TRUE(!got.least || std::signbit(*got.least) == (code >> 15 == 1));
   }
@@ -60,7 +60,7 @@ TEST_P(HalfRange, OfAnyNumberOfCodes) {
     std::vector<uint16_t> codes(count);
     for (uint16_t& code : codes) code = static_cast<uint16_t>(random());
     ValueRange got;
-    got.add(GetParam(), bytes_of(codes));
+    got.add(GetParam(), span_of(codes));
     expect_equal(got, plain(GetParam(), codes));
   }
 }
@@ -68,7 +68,7 @@ TEST_P(HalfRange, OfAnyNumberOfCodes) {
 TEST_P(HalfRange, ManyNaNInOnePart) {
   const std::vector<uint16_t> codes(100'000, 0xFFFF);
   ValueRange got;
-  got.add(GetParam(), bytes_of(codes));
+  got.add(GetParam(), span_of(codes));
   EXPECT_EQ(got.nan, 100'000);
   EXPECT_FALSE(got.least || got.greatest);
 }
@@ -84,7 +84,7 @@ TEST(ValueRange, OfFloat32) {
   codes[18] = 0xFF800000;
   codes[19] = 0x7FC00000;
   ValueRange got;
-  got.add(Element::float32, bytes_of(codes));
+  got.add(Element::float32, span_of(codes));
   expect_equal(got, plain(Element::float32, codes));
 }
 
@@ -92,10 +92,10 @@ TEST(ValueRange, PartsInAnyOrder) {
   const std::vector<float> a{1.0F, -0.0F};
   const std::vector<float> b{0.0F, std::numeric_limits<float>::infinity()};
   ValueRange ab, ba, other;
-  ab.add(Element::float32, bytes_of(a));
-  ab.add(Element::float32, bytes_of(b));
-  ba.add(Element::float32, bytes_of(b));
-  other.add(Element::float32, bytes_of(a));
+  ab.add(Element::float32, span_of(a));
+  ab.add(Element::float32, span_of(b));
+  ba.add(Element::float32, span_of(b));
+  other.add(Element::float32, span_of(a));
   ba.add(other);
   expect_equal(ab, ba);
   EXPECT_TRUE(std::signbit(*ba.least));

@@ -21,7 +21,7 @@ using testing::Scratch;
 using testing::succeeds;
 
 /// Larger than a chunk, and no multiple of a chunk.
-constexpr int64_t kSize = 1'000'003;
+constexpr int64_t kElements = 1'000'003;
 
 std::vector<float> halves(int64_t size) {
   std::vector<float> out;
@@ -53,7 +53,7 @@ Result<std::vector<float>> read(Extractor& extractor, size_t index, int64_t size
 }
 
 TEST_P(ExtractorReadTest, ComputesTheWholeOutputOnOneThreadAndOnAll) {
-  for (const int64_t size : {int64_t{0}, int64_t{1}, int64_t{7}, kSize, 5 * kSize}) {
+  for (const int64_t size : {int64_t{0}, int64_t{1}, int64_t{7}, kElements, 5 * kElements}) {
     const auto extractor = open(size);
     EXPECT_TRUE(read(*extractor, 0, size).value() == halves(size)) << size;
     EXPECT_TRUE(read(*extractor, 0, size, sequential_executor()).value() == halves(size)) << size;
@@ -75,14 +75,15 @@ TEST_P(ExtractorReadTest, AnotherOutputIsRoundedOnceToThat) {
 }
 
 TEST_P(ExtractorReadTest, ManyThreadsReadAtOnce) {
-  const auto extractor = open(kSize, 4);
-  const std::vector<float> expected = halves(kSize);
+  const auto extractor = open(kElements, 4);
+  const std::vector<float> expected = halves(kElements);
   std::vector<std::thread> threads;
   std::atomic<int> right{0};
   for (size_t t = 0; t < 8; ++t) {
     threads.emplace_back([&, t] {
-      const auto y = read(*extractor, t % 4, kSize, t % 2 == 0 ? default_executor() : Executor{});
-      std::vector<std::byte> codes(kSize);
+      const auto y =
+          read(*extractor, t % 4, kElements, t % 2 == 0 ? default_executor() : Executor{});
+      std::vector<std::byte> codes(kElements);
       const auto status =
           format::read(extractor->file(), extractor->tensors()[t % 4].stored, codes);
       if (y && *y == expected && status && codes[5] == std::byte{5}) ++right;
@@ -93,11 +94,12 @@ TEST_P(ExtractorReadTest, ManyThreadsReadAtOnce) {
 }
 
 TEST_P(ExtractorReadTest, RefusesAFileThatHasChanged) {
-  const auto extractor = open(kSize);
+  const auto extractor = open(kElements);
   std::filesystem::resize_file(scratch_.path("m.onnx"), 100);
-  EXPECT_TRUE(fails(read(*extractor, 0, kSize), ErrorCode::malformed, "m.onnx"));
-  scratch_.write("m.onnx", quantized_model(kSize + 1, 1, GetParam()));
-  EXPECT_TRUE(fails(read(*extractor, 0, kSize), ErrorCode::malformed, "changed while being read"));
+  EXPECT_TRUE(fails(read(*extractor, 0, kElements), ErrorCode::malformed, "m.onnx"));
+  scratch_.write("m.onnx", quantized_model(kElements + 1, 1, GetParam()));
+  EXPECT_TRUE(
+      fails(read(*extractor, 0, kElements), ErrorCode::malformed, "changed while being read"));
 }
 
 INSTANTIATE_TEST_SUITE_P(RawAndTyped, ExtractorReadTest, ::testing::Bool());

@@ -19,7 +19,7 @@ using testing::verdict_is;
 using testing::with;
 
 /// float8e4m3fn [1, 2, 1] in blocks of two columns: times 1 and 2.
-const std::string kBlocks = case_file(
+const std::string kCheckpointBlocks = case_file(
     R"({"name": "blocks", "dialect": "fp8", "version": 1,)"
     R"( "attributes": {"block": [1, 2], "dtype": "float16"},)"
     R"( "inputs": {"weight": {"type": "float8e4m3fn", "shape": [1, 3], "bits": [56, 64, 56]},)"
@@ -38,22 +38,23 @@ const std::string kActOrder = case_file(
     R"( "expect": {"y": {"type": "float32", "shape": [1, 2], "bits": [1073741824, 1077936128]}}})");
 
 TEST(CheckpointCase, TensorsAndSettingsHaveTheProducersNames) {
-  EXPECT_TRUE(passes(kBlocks));
+  EXPECT_TRUE(passes(kCheckpointBlocks));
   EXPECT_TRUE(passes(kActOrder));
   EXPECT_TRUE(verdict_is(run_first(with(kActOrder, "[1, 0]", "[0, 1]")), Verdict::failed,
                          "first at [0, 0]"));
 }
 
 TEST(CheckpointCase, ListsMayBeTexts) {
-  EXPECT_TRUE(passes(with(kBlocks, "[1, 2], \"dtype\"", "\"1,2\", \"dtype\"")));
-  EXPECT_TRUE(fails(run_first(with(kBlocks, "[1, 2], \"dtype\"", "[1, 0.5], \"dtype\"")),
+  EXPECT_TRUE(passes(with(kCheckpointBlocks, "[1, 2], \"dtype\"", "\"1,2\", \"dtype\"")));
+  EXPECT_TRUE(fails(run_first(with(kCheckpointBlocks, "[1, 2], \"dtype\"", "[1, 0.5], \"dtype\"")),
                     ErrorCode::malformed, "attributes.block: list[1]"));
 }
 
 TEST(CheckpointCase, TheOutputIsFloat32UnlessToldOtherwise) {
-  EXPECT_TRUE(verdict_is(run_first(with(kBlocks, R"(, "dtype": "float16")", "")), Verdict::failed,
-                         "y is float32[1, 3] where float16[1, 3]"));
-  EXPECT_TRUE(is_refused(with(kBlocks, R"("dtype": "float16")", R"("dtype": "int8")"), "output"));
+  EXPECT_TRUE(verdict_is(run_first(with(kCheckpointBlocks, R"(, "dtype": "float16")", "")),
+                         Verdict::failed, "y is float32[1, 3] where float16[1, 3]"));
+  EXPECT_TRUE(
+      is_refused(with(kCheckpointBlocks, R"("dtype": "float16")", R"("dtype": "int8")"), "output"));
 }
 
 TEST(CheckpointCase, TheCodebookOfModelOptIsItsOwn) {
@@ -72,22 +73,24 @@ TEST(CheckpointCase, WhatTheSchemeForbidsIsRefused) {
   EXPECT_TRUE(is_refused(with(kActOrder, "\"bits\": 4", "\"bits\": \"x\""), "bits: \"x\""));
   EXPECT_TRUE(is_refused(with(kActOrder, "\"bits\": 4", "\"axis\": 0"), "no option \"axis\""));
   EXPECT_TRUE(is_refused(with(kActOrder, "[1, 0]", "[1, 2]"), "2"));
-  EXPECT_TRUE(is_refused(with(kBlocks, "[1, 2], \"dtype\"", "[1, 4], \"dtype\""), "weight_scale"));
+  EXPECT_TRUE(is_refused(with(kCheckpointBlocks, "[1, 2], \"dtype\"", "[1, 4], \"dtype\""),
+                         "weight_scale"));
 }
 
 TEST(CheckpointCase, TensorsThatTheListDoesNotHaveAreMalformed) {
-  EXPECT_TRUE(fails(run_first(with(kBlocks, "\"weight_scale\"", "\"scale\"")), ErrorCode::malformed,
-                    "inputs.scale: fp8 has no such tensor"));
+  EXPECT_TRUE(fails(run_first(with(kCheckpointBlocks, "\"weight_scale\"", "\"scale\"")),
+                    ErrorCode::malformed, "inputs.scale: fp8 has no such tensor"));
   EXPECT_TRUE(fails(run_first(with(kActOrder, "\"scales\"", "\"g_idx2\"")), ErrorCode::malformed,
                     "inputs.g_idx2"));
   const std::string_view qzeros =
       R"( "qzeros": {"type": "int32", "shape": [2, 1], "bits": [0, 0]},)";
   EXPECT_TRUE(
       fails(run_first(with(kActOrder, qzeros, "")), ErrorCode::malformed, "there is no qzeros"));
-  EXPECT_TRUE(fails(run_first(with(kBlocks, "\"version\": 1, \"attr", "\"version\": 2, \"attr")),
-                    ErrorCode::malformed, "fp8 has only 1"));
-  EXPECT_TRUE(fails(run_first(with(kBlocks, "[56, 64, 56]", "[56, 64]")), ErrorCode::malformed,
-                    "weight: 2 codes for the 3"));
+  EXPECT_TRUE(
+      fails(run_first(with(kCheckpointBlocks, "\"version\": 1, \"attr", "\"version\": 2, \"attr")),
+            ErrorCode::malformed, "fp8 has only 1"));
+  EXPECT_TRUE(fails(run_first(with(kCheckpointBlocks, "[56, 64, 56]", "[56, 64]")),
+                    ErrorCode::malformed, "weight: 2 codes for the 3"));
 }
 
 TEST(CheckpointCase, EverySchemeIsADialect) {

@@ -27,7 +27,7 @@ const std::string kColumns = case_file(
     R"( "bits": [1065353216, 1077936128, 1073741824, 1082130432]}}})");
 
 /// uint4 [1, 2, 3, 4] in two blocks: (x - 1) * 1 and (x - 3) * 2.
-const std::string kBlocks = case_file(
+const std::string kDirectmlBlocks = case_file(
     R"({"name": "blocks", "dialect": "directml", "version": "6_3", "operator": "DEQUANTIZE",)"
     R"( "attributes": {"quantization_type": "SCALE_ZERO_POINT"},)"
     R"( "inputs": {"x": {"type": "uint4", "shape": [4], "bits": [1, 2, 3, 4]},)"
@@ -80,20 +80,20 @@ TEST(DirectmlCase, LittleStorageCannotAskForAllMemory) {
 }
 
 TEST(DirectmlCase, BlocksFollowFromTheSizes) {
-  EXPECT_TRUE(passes(kBlocks));
-  EXPECT_TRUE(passes(with(kBlocks, "6_3", "6_4")));
-  EXPECT_TRUE(verdict_is(run_first(with(kBlocks, "[0, 1065353216, 0", "[0, 1065353217, 0")),
+  EXPECT_TRUE(passes(kDirectmlBlocks));
+  EXPECT_TRUE(passes(with(kDirectmlBlocks, "6_3", "6_4")));
+  EXPECT_TRUE(verdict_is(run_first(with(kDirectmlBlocks, "[0, 1065353216, 0", "[0, 1065353217, 0")),
                          Verdict::failed, "first at [1]"));
 }
 
 TEST(DirectmlCase, TheQuantizationTypeCountsTheTensors) {
-  const std::string scale_only = with(kBlocks, "SCALE_ZERO_POINT", "SCALE");
+  const std::string scale_only = with(kDirectmlBlocks, "SCALE_ZERO_POINT", "SCALE");
   EXPECT_TRUE(is_refused(scale_only, "QuantizationTensorCount"));
-  EXPECT_TRUE(is_refused(with(kBlocks, "SCALE_ZERO_POINT", "NONE"), "QuantizationType"));
+  EXPECT_TRUE(is_refused(with(kDirectmlBlocks, "SCALE_ZERO_POINT", "NONE"), "QuantizationType"));
 }
 
 TEST(DirectmlCase, WhatALevelLacksIsRefused) {
-  EXPECT_TRUE(is_refused(with(kBlocks, "6_3", "6_2"), "6_3"));
+  EXPECT_TRUE(is_refused(with(kDirectmlBlocks, "6_3", "6_2"), "6_3"));
   EXPECT_TRUE(is_refused(with(kColumns, "6_2", "6_1"), "ero"));  // no zero point
   EXPECT_TRUE(is_refused(
       with(kColumns, R"("scale": {"type": "float32")", R"("scale": {"type": "bfloat16")"),
@@ -104,9 +104,9 @@ TEST(DirectmlCase, OtherAttributesAreRefused) {
   EXPECT_TRUE(is_refused(
       with(kColumns, R"("attributes": {})", R"("attributes": {"quantization_type": "SCALE"})"),
       "ELEMENT_WISE_DEQUANTIZE_LINEAR has no such attribute"));
-  EXPECT_TRUE(
-      is_refused(with(kBlocks, R"({"quantization_type")", R"({"axis": 0, "quantization_type")"),
-                 "axis: DEQUANTIZE has no such attribute"));
+  EXPECT_TRUE(is_refused(
+      with(kDirectmlBlocks, R"({"quantization_type")", R"({"axis": 0, "quantization_type")"),
+      "axis: DEQUANTIZE has no such attribute"));
 }
 
 TEST(DirectmlCase, NamesAreThoseOfTheFormat) {
@@ -116,17 +116,18 @@ TEST(DirectmlCase, NamesAreThoseOfTheFormat) {
   }
   EXPECT_TRUE(fails(run_first(with(kColumns, "ELEMENT_WISE_DEQUANTIZE_LINEAR", "QUANTIZE")),
                     ErrorCode::malformed, "operator: \"QUANTIZE\""));
-  EXPECT_TRUE(fails(run_first(with(kBlocks, "SCALE_ZERO_POINT", "BOTH")), ErrorCode::malformed,
-                    "attributes.quantization_type: \"BOTH\""));
-  EXPECT_TRUE(fails(run_first(with(kBlocks, R"("quantization_type": "SCALE_ZERO_POINT")", "")),
-                    ErrorCode::malformed, "needs quantization_type"));
+  EXPECT_TRUE(fails(run_first(with(kDirectmlBlocks, "SCALE_ZERO_POINT", "BOTH")),
+                    ErrorCode::malformed, "attributes.quantization_type: \"BOTH\""));
+  EXPECT_TRUE(
+      fails(run_first(with(kDirectmlBlocks, R"("quantization_type": "SCALE_ZERO_POINT")", "")),
+            ErrorCode::malformed, "needs quantization_type"));
 }
 
 TEST(DirectmlCase, InputsFitTheirShapes) {
-  EXPECT_TRUE(fails(run_first(with(kBlocks, "[1, 2, 3, 4]", "[1, 2, 3]")), ErrorCode::malformed,
-                    "x: 3 codes for the 4"));
-  EXPECT_TRUE(fails(run_first(with(kBlocks, "[1, 2, 3, 4]", "[1, 2, 3, 16]")), ErrorCode::malformed,
-                    "x: bits[3]: 16"));
+  EXPECT_TRUE(fails(run_first(with(kDirectmlBlocks, "[1, 2, 3, 4]", "[1, 2, 3]")),
+                    ErrorCode::malformed, "x: 3 codes for the 4"));
+  EXPECT_TRUE(fails(run_first(with(kDirectmlBlocks, "[1, 2, 3, 4]", "[1, 2, 3, 16]")),
+                    ErrorCode::malformed, "x: bits[3]: 16"));
   EXPECT_TRUE(fails(run_first(with(kColumns, R"("strides": [1, 2])", R"("strides": [1])")),
                     ErrorCode::malformed, "x: 1 strides for a shape of 2"));
   EXPECT_TRUE(fails(run_first(with(kColumns, R"("scale": {)", R"("min_range": {)")),

@@ -17,7 +17,7 @@ using testing::verdict_is;
 using testing::with;
 
 /// uint8 [[1, 2, 3, 4]] in two blocks: (x - 1) * 1 and (x - 3) * 2.
-const std::string kBlocks =
+const std::string kWebnnBlocks =
     case_file(R"({"name": "blocks", "dialect": "webnn", "version": 1, "attributes": {},)"
               R"( "inputs": {"x": {"type": "uint8", "shape": [1, 4], "bits": [1, 2, 3, 4]},)"
               R"( "scale": {"type": "float32", "shape": [1, 2], "bits": [1065353216, 1073741824]},)"
@@ -26,11 +26,11 @@ const std::string kBlocks =
               R"( "bits": [0, 1065353216, 0, 1073741824]}}})");
 
 std::string blocks_with(std::string_view from, std::string_view to) {
-  return with(kBlocks, from, to);
+  return with(kWebnnBlocks, from, to);
 }
 
 TEST(WebnnCase, BlocksFollowFromTheSizes) {
-  EXPECT_TRUE(passes(kBlocks));
+  EXPECT_TRUE(passes(kWebnnBlocks));
   EXPECT_TRUE(passes(blocks_with(R"("version": 1, "attr)", R"("version": "1", "attr)")));
   EXPECT_TRUE(verdict_is(run_first(blocks_with("[0, 1065353216, 0", "[0, 1065353216, 1")),
                          Verdict::failed, "first at [0, 2]"));
