@@ -208,10 +208,12 @@ def test_numbers_that_an_object_of_a_module_lacks_are_those_of_its_mode(folder, 
 @pytest.mark.parametrize(("quantization", "code", "words"), [
     ({}, 4, ["tensor w.weight", "bits of its codes are not stored"]),
     ({"bits": 4}, 3, ["group_size is absent"]),
-    ({"bits": 8, "group_size": 32}, 3, ["tensor w.weight", "scales: dimension 1 is 2"]),
+    ({"bits": 8, "group_size": 32, "w": True}, 3,
+     ["tensor w.weight", "scales: dimension 1 is 2"]),
     ({"bits": 4, "group_size": 32, "w": False}, 3, ["w is false"]),
-    ({"bits": 4, "group_size": 32, "mode": "fp3"}, 3, ['mode: "fp3"', "mxfp4"]),
-    ({"bits": 4, "group_size": 32, "mode": "mxfp4"}, 3, ["scales: element type float32"]),
+    ({"bits": 4, "group_size": 32, "mode": "fp3", "w": True}, 3, ['mode: "fp3"', "mxfp4"]),
+    ({"bits": 4, "group_size": 32, "mode": "mxfp4", "w": True}, 3,
+     ["scales: element type float32"]),
     ([], 3, ["quantization is [], not an object"]),
 ])
 def test_numbers_of_mlx_that_tensors_contradict_are_refused(folder, quantization, code, words):

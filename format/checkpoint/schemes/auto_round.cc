@@ -23,6 +23,8 @@ constexpr std::array kPackings{
     Packing{"auto_round:triton", AutoRoundLayout::gptq_v2},
     Packing{"auto_round:auto_awq", AutoRoundLayout::awq},
     Packing{"auto_round:awq", AutoRoundLayout::awq},
+    Packing{"mlx", AutoRoundLayout::mlx},
+    Packing{"auto_round:mlx", AutoRoundLayout::mlx},
 };
 
 /// Characters of all expressions.

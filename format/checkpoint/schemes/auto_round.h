@@ -22,6 +22,7 @@ enum class AutoRoundLayout {
   gptq,     ///< zero points minus 1
   gptq_v2,  ///< zero points
   awq,
+  mlx,
 };
 
 /// The layout that packing_format, or backend in old files, names. Fails with unsupported where it

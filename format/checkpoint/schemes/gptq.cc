@@ -58,12 +58,12 @@ class Recogniser {
   }
 
  private:
-  /// False for tensors in the layout of AWQ, which AutoRound and GPTQModel may have stored.
+  /// False for tensors in other layouts, as of AWQ, which AutoRound and GPTQModel may have stored.
   Result<bool> read_format() {
     if (is_auto_round(groups_.config().method())) {
       DEQUANT_TRY(const AutoRoundLayout layout, auto_round_layout(section_));
       format_ = layout == AutoRoundLayout::gptq ? "gptq" : "gptq_v2";
-      return layout != AutoRoundLayout::awq;
+      return layout == AutoRoundLayout::gptq || layout == AutoRoundLayout::gptq_v2;
     }
     DEQUANT_TRY(format_, gptq_layout(section_));
     if (format_ == kGptqGemm) return false;
