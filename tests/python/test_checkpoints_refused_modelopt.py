@@ -48,12 +48,38 @@ def values(folder, name="w"):
     return tensors(folder.out)[f"{name}.weight"][2]
 
 
-@pytest.mark.parametrize("algorithm", ["NVFP4", "W4A16_NVFP4", "NVFP4_AWQ", "nvfp4"])
+@pytest.mark.parametrize("algorithm", ["NVFP4", "W4A16_NVFP4", "NVFP4_AWQ", "nvfp4",
+                                       "W4A8_NVFP4_FP8"])
 def test_code_8_is_no_negative_zero(folder, algorithm):
     config(folder, {"quant_algo": algorithm})
     folder.file(nvfp4())
     folder.convert()
     assert (values(folder) == bfloat16([0, 8] * 16)).all()
+
+
+@pytest.mark.parametrize("algorithm", ["MXFP4", "W4A8_MXFP4_FP8"])
+def test_mxfp4_was_refused_where_activations_are_fp8(folder, algorithm):
+    config(folder, {"quant_algo": algorithm, "group_size": 32})
+    folder.file({"w.weight": ("U8", np.full((2, 16), 0x28, np.uint8)),
+                 "w.weight_scale": ("U8", np.full((2, 1), 128, np.uint8))})
+    folder.convert()
+    assert (values(folder) == bfloat16([-0.0, 2] * 32)).all()
+
+
+@pytest.mark.parametrize("algorithm", ["W8A8_SQ_PER_CHANNEL", "W8A16"])
+def test_int8_was_refused_where_activations_are_floats(folder, algorithm):
+    config(folder, {"quant_algo": algorithm})
+    folder.file({"w.weight": ("I8", np.full((2, 4), -3, np.int8)),
+                 "w.weight_scale": ("F32", np.array([2, 4], np.float32))})
+    folder.convert()
+    assert (values(folder) == bfloat16([-6] * 4 + [-12] * 4)).all()
+
+
+@pytest.mark.parametrize("algorithm", ["NVFP4_SVD", "fp8_pb_real"])
+def test_algorithms_whose_weights_are_more_or_other_tensors_are_refused(folder, algorithm):
+    config(folder, {"quant_algo": algorithm})
+    folder.file(nvfp4())
+    folder.refused(4, "tensor w.weight", f"quant_algo {algorithm.upper()}", "dequant knows")
 
 
 def test_the_scale_of_a_single_block_has_no_dimensions(folder):

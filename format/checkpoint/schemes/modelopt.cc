@@ -34,15 +34,18 @@ struct Layout {
   std::string_view layout;
 };
 
-constexpr std::array<Layout, 10> kLayouts{{
+constexpr std::array<Layout, 13> kLayouts{{
     {"FP8", "FP8"},
     {"FP8_PER_CHANNEL_PER_TOKEN", "FP8_PER_CHANNEL_PER_TOKEN"},
     {"FP8_PB_WO", "FP8_PB_WO"},
     {"W8A8_SQ_PER_CHANNEL", "W8A8_SQ_PER_CHANNEL"},
+    {"W8A16", "W8A8_SQ_PER_CHANNEL"},
     {"NVFP4", "NVFP4"},
     {"NVFP4_AWQ", "NVFP4"},
     {"W4A16_NVFP4", "NVFP4"},
+    {"W4A8_NVFP4_FP8", "NVFP4"},
     {"MXFP4", "MXFP4"},
+    {"W4A8_MXFP4_FP8", "MXFP4"},
     {"MXFP8", "MXFP8"},
     {kPairs, kPairs},
 }};
