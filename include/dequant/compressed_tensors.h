@@ -14,7 +14,7 @@ enum class Format : uint8_t {
   int_quantized,    ///< weight int8
   float_quantized,  ///< weight float8e4m3fn
   naive_quantized,  ///< weight int8 or float8e4m3fn
-  pack_quantized,   ///< weight_packed int32, codes of 2 to 8 bits
+  pack_quantized,   ///< weight_packed int32, codes of 1 to 8 bits
   nvfp4_pack_quantized,
   mxfp4_pack_quantized,
   mxfp6_pack_quantized,

@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 2> kWords{"padded", "dense"};
 constexpr std::array kSettings{
     SchemeSetting{"format", "as the configuration names it: pack-quantized is the default"},
     SchemeSetting{"strategy", "tensor, channel, group (the default) or block"},
-    SchemeSetting{"num_bits", "of pack-quantized: 2 to 8, the default is 4"},
+    SchemeSetting{"num_bits", "of pack-quantized: 1 to 8, the default is 4"},
     SchemeSetting{"group_size", "columns that share a scale"},
     SchemeSetting{"block_structure", "rows and columns that share a scale: 128,128"},
     SchemeSetting{"weight_shape", "of pack-quantized: the numbers of that tensor: 64,256"},

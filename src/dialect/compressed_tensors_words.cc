@@ -19,8 +19,8 @@ bool has_packed_zeros(const Dequantize& node) {
 
 /// Demands that the tensors are matrices, and the numbers in the range that the format has.
 Status check(const Dequantize& node) {
-  if (node.num_bits < 2 || node.num_bits > 8) {
-    return invalid("num_bits: ", node.num_bits, " is not 2 to 8");
+  if (node.num_bits < 1 || node.num_bits > 8) {
+    return invalid("num_bits: ", node.num_bits, " is not 1 to 8");
   }
   if (node.weight.element != int32 || node.weight.shape.size() != 2) {
     return invalid("weight_packed: ", name(node.weight.element), to_string(node.weight.shape),

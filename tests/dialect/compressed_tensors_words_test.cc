@@ -156,7 +156,7 @@ void expect_values(const Weight& w) {
 }
 
 TEST(PackedWeights, CodesAndZeroPointsFillWords) {
-  for (int bits = 2; bits <= 8; ++bits) {
+  for (int bits = 1; bits <= 8; ++bits) {
     for (const Words words : {Words::padded, Words::dense}) {
       for (const Zeros zeros : {Zeros::none, Zeros::words, Zeros::bytes}) {
         expect_values({.bits = bits, .words = words, .zeros = zeros});
@@ -201,7 +201,7 @@ TEST(PackedWeights, TheNumberOfWordsSaysHowTheseAreFilledWhereItCan) {
     s.words.reset();
     EXPECT_TRUE(fails(plan_of(s), ErrorCode::unsupported, "may be padded or dense")) << bits;
   }
-  for (const int bits : {2, 4, 8}) {
+  for (const int bits : {1, 2, 4, 8}) {
     Shapes s = shapes_of({.bits = bits, .zeros = Zeros::words});
     s.words.reset();
     EXPECT_TRUE(succeeds(plan_of(s))) << bits;
@@ -235,7 +235,7 @@ TEST(PackedWeights, ShapesAreThoseOfTheWeight) {
   rejects("a negative shape", {.shape = {5, -70}}, "weight_shape");
   rejects("too large", {.shape = {5, INT64_MAX}}, "weight_shape");
   rejects("bytes", {.weight = {uint8, {5, 36}}}, "weight_packed: uint8[5, 36] is not int32");
-  rejects("1 bit", {.bits = 1}, "num_bits: 1 is not 2 to 8");
+  rejects("0 bits", {.bits = 0}, "num_bits: 0 is not 1 to 8");
   rejects("9 bits", {.bits = 9}, "num_bits: 9");
   rejects("groups", {.scale = {float32, {5, 2}}}, "needs [5, 3]");
   rejects("no group size", {.group_size = 0}, "group_size: 0 is less than 1");

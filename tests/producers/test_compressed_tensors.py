@@ -71,7 +71,7 @@ def test_packed_integers(tmp_path, seed):
     draw = Draw(seed)
     strategy = draw.one_of("group", "group", "channel")
     size = 8 * draw.number(2, 17) if strategy == "group" else None
-    args = {"num_bits": draw.number(2, 8), "type": "int", "strategy": strategy,
+    args = {"num_bits": draw.number(1, 8), "type": "int", "strategy": strategy,
             "symmetric": draw.one_of(True, False)} | ({"group_size": size} if size else {})
     one_kind(tmp_path, draw, args, "pack-quantized", draw.one_of(*FLOATS), size)
 

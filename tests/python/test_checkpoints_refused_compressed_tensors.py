@@ -61,6 +61,15 @@ def test_codes_have_8_on_top(folder):
     assert (values(folder) == bfloat16([2])).all()
 
 
+@pytest.mark.parametrize("version", ["0.17.1", "0.20.0"])
+def test_codes_of_one_bit_were_refused(folder, version):
+    """Words as of pack_to_int32(): codes -1 and 0 in turn."""
+    config(folder, {"g": group({**INT4, "num_bits": 1})}, version=version)
+    folder.file(packed(weight_packed=("I32", np.full((ROWS, COLUMNS // 32), -0x55555556, "i4"))))
+    folder.convert()
+    assert (values(folder) == bfloat16([-2, 0] * (ROWS * COLUMNS // 2))).all()
+
+
 # Tensors.
 
 @pytest.mark.parametrize(("replaced", "code", "words"), [
@@ -168,7 +177,7 @@ def test_embeddings_are_weights_like_others(shared, tmp_path):
     ({"config_groups": {"g": 1}}, 3, ["g is 1, not an object"]),
     ({"config_groups": {"g": group({**INT4, "strategy": "token"})}}, 4, ['strategy "token"']),
     ({"config_groups": {"g": group({**INT4, "num_bits": "4"})}}, 3, ["num_bits is", "an integer"]),
-    ({"config_groups": {"g": group({**INT4, "num_bits": 9})}}, 3, ["num_bits: 9 is not 2 to 8"]),
+    ({"config_groups": {"g": group({**INT4, "num_bits": 9})}}, 3, ["num_bits: 9 is not 1 to 8"]),
     ({"config_groups": {"g": group({**INT4, "group_size": 16})}}, 3,
      ["in groups of 16 needs [8, 4]"]),
     ({"config_groups": {"g": group({**INT4, "type": "float"})}}, 3,
