@@ -11,14 +11,16 @@ namespace dequant::modelopt {
 
 /// The layouts of weights, by the quant_algo that names these.
 enum class Algorithm : uint8_t {
-  fp8,                        ///< FP8: one scale
-  fp8_per_channel_per_token,  ///< FP8_PER_CHANNEL_PER_TOKEN: a scale for each row
-  fp8_pb_wo,                  ///< FP8_PB_WO: a scale for each block of 128 by 128
-  w8a8_sq_per_channel,        ///< W8A8_SQ_PER_CHANNEL: int8, a scale for each row
-  nvfp4,                      ///< NVFP4, W4A16_NVFP4, NVFP4_AWQ
-  mxfp4,                      ///< MXFP4
-  mxfp8,                      ///< MXFP8
-  w4a16_awq,                  ///< W4A16_AWQ: int4 in groups of a row
+  fp8,  ///< FP8: one scale
+  /// FP8_PER_CHANNEL_PER_TOKEN: a scale for each row; of stacked experts for each expert, row or
+  /// column
+  fp8_per_channel_per_token,
+  fp8_pb_wo,            ///< FP8_PB_WO: a scale for each block of 128 by 128
+  w8a8_sq_per_channel,  ///< W8A8_SQ_PER_CHANNEL: int8, a scale for each row
+  nvfp4,                ///< NVFP4, W4A16_NVFP4, NVFP4_AWQ
+  mxfp4,                ///< MXFP4
+  mxfp8,                ///< MXFP8
+  w4a16_awq,            ///< W4A16_AWQ: int4 in groups of a row
 };
 
 /// The value of each code of NVFP4: those of float4e2m1, but code 8 is +0, not -0. The contents of
@@ -36,8 +38,9 @@ struct Dequantize {
   /// uint8 [..., out / 2, in], a byte with the codes of two outputs, the first in the low bits.
   TensorType weight;
   /// float32: one, [out], or [ceil(out / 128), ceil(in / 128)], which may have further dimensions
-  /// of size 1; of W4A16_AWQ [..., out, groups]. Of NVFP4 float8e4m3fn [..., in / 16], of MXFP4 and
-  /// MXFP8 uint8 or float8e8m0 [..., in / 32].
+  /// of size 1; of experts of FP8_PER_CHANNEL_PER_TOKEN [experts], or [experts, n] where n is the
+  /// size of one of the other dimensions, and not of both; of W4A16_AWQ [..., out, groups]. Of
+  /// NVFP4 float8e4m3fn [..., in / 16], of MXFP4 and MXFP8 uint8 or float8e8m0 [..., in / 32].
   TensorType weight_scale;
   std::optional<TensorType> weight_scale_2 = {};  ///< of NVFP4: one float32
   Element output = Element::bfloat16;
@@ -53,8 +56,8 @@ struct Dequantize {
 /// tensors. FP8 and int8: the scale is rounded to the output before it is used. NVFP4:
 /// weight_scale * weight_scale_2 is rounded to float32; Buffers::codebook must be kNvfp4Values.
 /// W4A16_AWQ, of which ModelOpt has the packer alone: code * weight_scale in float32, rounded once.
-/// Fails with invalid_argument; the message names the tensor, the rule that it breaks and its
-/// value.
+/// Fails with invalid_argument, and with unsupported for square experts with scales [experts, n];
+/// the message names the tensor, the rule that it breaks and its value.
 DEQUANT_EXPORT Result<Plan> dequantize(const Dequantize& node);
 
 }  // namespace dequant::modelopt

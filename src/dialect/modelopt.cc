@@ -20,11 +20,37 @@ constexpr int64_t kBlockOfNvfp4 = 16;
 
 bool has_float_scales(Algorithm algorithm) { return algorithm < Algorithm::nvfp4; }
 
-/// Of [rows, 1, columns, 1] the two sizes that count blocks. ModelOpt gives the scale of a single
-/// block no dimensions.
-std::vector<int64_t> grid_of(Shape scale, bool blocks) {
+bool is_experts(const Dequantize& node) {
+  return node.quant_algo == Algorithm::fp8_per_channel_per_token && node.weight.shape.size() == 3;
+}
+
+/// Demands that the scales of stacked experts are those of one dimension.
+Status check_scale_of_experts(Shape weight, Shape scale) {
+  if (std::ranges::equal(scale, weight.first(1))) return {};
+  if (scale.size() != 2 || scale[0] != weight[0] ||
+      (scale[1] != weight[1] && scale[1] != weight[2])) {
+    return invalid("weight_scale: shape ", to_string(scale), " where experts ", to_string(weight),
+                   " have a scale each, or one for each row or column");
+  }
+  if (weight[1] != weight[2]) return {};
+  return Error{
+      ErrorCode::unsupported,
+      concat("weight_scale: shape ", to_string(scale), " where experts ", to_string(weight),
+             " have as many rows as columns: nothing says which of "
+             "these have the scales")};
+}
+
+/// The scales as a tensor of the rank of the weight or of one. Of [rows, 1, columns, 1] the two
+/// sizes that count blocks. ModelOpt gives the scale of a single block no dimensions.
+std::vector<int64_t> grid_of(const Dequantize& node) {
+  const Shape scale = node.weight_scale.shape;
+  if (is_experts(node)) {
+    if (scale.size() == 1) return {scale[0], 1, 1};
+    if (scale[1] == node.weight.shape[1]) return {scale[0], scale[1], 1};
+    return {scale[0], 1, scale[1]};
+  }
   if (scale.size() == 4) return {scale[0], scale[2]};
-  if (blocks && scale.empty()) return {1, 1};
+  if (node.quant_algo == Algorithm::fp8_pb_wo && scale.empty()) return {1, 1};
   return {scale.begin(), scale.end()};
 }
 
@@ -36,6 +62,7 @@ Status check_scale(const Dequantize& node) {
     if (checked_count(scale) == 1) return {};
     return invalid("weight_scale: shape ", to_string(scale), " where FP8 has one scale");
   }
+  if (is_experts(node)) return check_scale_of_experts(weight, scale);
   if (weight.size() != 2) {
     return invalid("weight: shape ", to_string(weight), " is not that of a matrix");
   }
@@ -67,7 +94,7 @@ Result<Dense> dense_of_elements(const Dequantize& node) {
   Plan plan{.input = needed, .scale = float32, .output = node.output};
   if (node.output != float32) plan.parameters.scale_rounding = node.output;
   const bool blocks = node.quant_algo == Algorithm::fp8_pb_wo;
-  const auto grid = grid_of(node.weight_scale.shape, blocks);
+  const auto grid = grid_of(node);
   const std::vector<int64_t> lengths(blocks ? 2 : 0, kBlockOfFp8);
   DEQUANT_TRY(plan, grid_plan(std::move(plan), {"weight", node.weight},
                               {"weight_scale", {float32, grid}}, lengths));

@@ -92,6 +92,24 @@ TEST(ModelOpt, TheAlgorithmSaysWhichElementsShareAScale) {
             rows);
 }
 
+TEST(ModelOpt, StackedExpertsHaveScalesOfEachOrOfRowsOrOfColumns) {
+  const auto of_experts = [](const Fixed& scale) {
+    return Weight{.algorithm = Algorithm::fp8_per_channel_per_token,
+                  .weight = {float8e4m3fn, {2, 3, 2}},
+                  .scale = {float32, scale}};
+  };
+  EXPECT_EQ(scales_of(of_experts({2}), 2),
+            (std::vector<float>{1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2}));
+  EXPECT_EQ(scales_of(of_experts({2, 3}), 6),
+            (std::vector<float>{1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6}));
+  EXPECT_EQ(scales_of(of_experts({2, 2}), 4),
+            (std::vector<float>{1, 2, 1, 2, 1, 2, 3, 4, 3, 4, 3, 4}));
+  EXPECT_TRUE(fails(plan_of({.algorithm = Algorithm::fp8_per_channel_per_token,
+                             .weight = {float8e4m3fn, {2, 3, 3}},
+                             .scale = {float32, {2, 3}}}),
+                    ErrorCode::unsupported, "as many rows as columns"));
+}
+
 TEST(ModelOpt, BlocksHave128RowsAnd128ColumnsAndTheLastMayBeShort) {
   for (const Fixed& grid : {Fixed{2, 2}, Fixed{2, 1, 2, 1}}) {
     const auto scales = scales_of({.algorithm = Algorithm::fp8_pb_wo,

@@ -177,6 +177,47 @@ def test_experts_of_fp8_are_read(folder):
         "m.experts.down_proj_input_scale"]
 
 
+def experts_with_scales(folder, shape, scales):
+    """The floats of experts with random codes and scales of that shape, if they broadcast."""
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 0x7F, shape).astype(np.uint8)
+    scale = rng.random(scales).astype(np.float32)
+    config(folder, {"quant_algo": "FP8_PER_CHANNEL_PER_TOKEN"})
+    folder.file(experts(fp8(weight=("F8_E4M3", codes), weight_scale=("F32", scale))))
+    return codes.view(ml_dtypes.float8_e4m3fn).astype(np.float32), scale
+
+
+@pytest.mark.parametrize(("scales", "broadcast"), [
+    ((4,), (4, 1, 1)), ((4, 6), (4, 6, 1)), ((4, 5), (4, 1, 5))])
+def test_experts_with_scales_of_experts_rows_or_columns_were_refused(folder, scales, broadcast):
+    """The dimensions that to_quantized_weight() of ModelOpt gives the scales."""
+    codes, scale = experts_with_scales(folder, (4, 6, 5), scales)
+    folder.convert("--dtype", "float32")
+    got = tensors(folder.out)["m.experts.down_proj"]
+    assert got[:2] == ("F32", [4, 6, 5])
+    np.testing.assert_array_equal(got[2].view("<f4"), (codes * scale.reshape(broadcast)).ravel())
+
+
+def test_one_scale_for_each_of_as_many_experts_as_rows_and_columns_is_read(folder):
+    codes, scale = experts_with_scales(folder, (4, 4, 4), (4,))
+    folder.convert("--dtype", "float32")
+    np.testing.assert_array_equal(tensors(folder.out)["m.experts.down_proj"][2].view("<f4"),
+                                  (codes * scale.reshape(4, 1, 1)).ravel())
+
+
+@pytest.mark.parametrize(("shape", "scales", "code", "words"), [
+    ((4, 6, 6), (4, 6), 4, ["weight_scale: shape [4, 6]", "as many rows as columns"]),
+    ((4, 6, 5), (4, 4), 3, ["weight_scale: shape [4, 4] where experts [4, 6, 5]"]),
+    ((4, 6, 5), (6,), 3, ["weight_scale: shape [6] where experts [4, 6, 5]"]),
+    ((4, 6, 5), (4, 6, 1), 3, ["weight_scale: shape [4, 6, 1]"]),
+    ((2, 4, 6, 5), (2,), 3, ["not that of a matrix"]),
+])
+def test_scales_of_experts_that_may_be_of_several_dimensions_or_of_none_are_refused(
+        folder, shape, scales, code, words):
+    experts_with_scales(folder, shape, scales)
+    folder.refused(code, "tensor m.experts.down_proj", *words)
+
+
 def experts_of_nvfp4(rng):
     """Experts [2, in = 32, out = 3] by columns, and the numbers that they stand for."""
     weight = rng.integers(0, 256, (2, 16, 3)).astype(np.uint8)
@@ -210,7 +251,8 @@ def test_experts_of_nvfp4_along_rows_are_read_as_other_weights(folder):
 
 @pytest.mark.parametrize(("own", "words"), [
     ({"quant_algo": "FP8", "ignore": ["m.experts"]}, ["leaves module m.experts unquantized"]),
-    ({"quant_algo": "FP8_PER_CHANNEL_PER_TOKEN"}, ["m.experts.down_proj", "not that of a matrix"]),
+    ({"quant_algo": "W8A8_SQ_PER_CHANNEL"}, ["m.experts.down_proj", "not int8"]),
+    ({"quant_algo": "FP8_PB_WO"}, ["m.experts.down_proj", "not that of a matrix"]),
     ({"quant_algo": "MIXED_PRECISION", "quantized_layers": {"m.experts.x": {"quant_algo": "FP8"}}},
      ["module m.experts is not in quantized_layers"]),
 ])
