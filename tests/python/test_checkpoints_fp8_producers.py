@@ -1,5 +1,5 @@
 """FP8 checkpoints of other producers than DeepSeek: FBGEMM has a scale for each row, and experts
-with one for each column; GPTQModel divides by its scales."""
+with one for each column; GPTQModel divides by its scales; transformers has experts of FP4."""
 
 import numpy as np
 import pytest
@@ -57,3 +57,48 @@ def test_scales_that_divide_were_multiplied(folder):
     folder.file({"a.weight": ("F8_E4M3", CODES),
                  "a.weight_scale_inv": ("F32", np.full(8, 1e3, np.float32))})
     folder.refused(4, 'weight_scale_semantics is "inverse"', "divided by their scales")
+
+
+# Experts of transformers' FP8Experts with expert_dtype fp4.
+
+E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6], np.float32)
+NAME = "m.experts.gate_up_proj"
+
+
+def fp4_experts(folder, scales, place="quantization_config", expert_dtype="fp4"):
+    """The floats of experts [2, 3, 64], of scales 2^-2, 2^-1 and so on."""
+    document = {"torch_dtype": "bfloat16", "quantization_config": {
+        "quant_method": "fp8", "weight_block_size": [128, 128]}}
+    (document if place == "config.json" else document[place])["expert_dtype"] = expert_dtype
+    folder.config(document)
+    codes = np.random.default_rng(1).integers(0, 256, (2, 3, 32)).astype(np.uint8)
+    exponents = np.arange(125, 137, dtype=np.uint8).reshape(2, 3, 2)
+    powers = np.exp2(exponents.astype(np.float32) - 127)
+    folder.file({NAME: ("I8", codes.view(np.int8)),
+                 f"{NAME}_scale_inv": (scales, powers if scales == "F32" else exponents)})
+    values = E2M1[np.stack([codes & 15, codes >> 4], -1).reshape(2, 3, 64)]
+    return values * powers.repeat(32, -1)
+
+
+@pytest.mark.parametrize("place", ["quantization_config", "config.json"])
+@pytest.mark.parametrize("scales", ["U8", "F8_E8M0"])
+def test_fp4_experts_with_scales_of_bytes_were_refused(folder, scales, place):
+    expected = fp4_experts(folder, scales, place)
+    folder.convert()
+    dtype, shape, values = tensors(folder.out)[NAME]
+    assert (dtype, shape) == ("BF16", [2, 3, 64])
+    assert values.tobytes() == bfloat16(expected).tobytes()
+
+
+@pytest.mark.parametrize(("scales", "expert_dtype"), [("F32", "fp4"), ("U8", "fp8")])
+def test_integers_with_other_scales_are_refused(folder, scales, expert_dtype):
+    fp4_experts(folder, scales, expert_dtype=expert_dtype)
+    folder.refused(4, f"tensor {NAME}")
+
+
+@pytest.mark.parametrize("method", ["metal", "gemma", "nvfp4", "fouroversix", "sinq"])
+def test_methods_of_transformers_that_nothing_reads_are_refused(folder, method):
+    folder.config({"torch_dtype": "bfloat16", "quantization_config": {"quant_method": method}})
+    folder.file({"w.weight": ("I8", np.zeros((2, 4), np.int8)),
+                 "w.weight_scale": ("F32", np.ones(2, np.float32))})
+    folder.refused(4, f'quant_method "{method}" is not one that dequant knows')

@@ -9,6 +9,7 @@
 
 #include "format/checkpoint/schemes/comfy_layers.h"
 #include "format/checkpoint/schemes/schemes.h"
+#include "format/checkpoint/section.h"
 #include "format/io/errors.h"
 
 namespace dequant::format::checkpoint {
@@ -83,6 +84,17 @@ std::optional<int64_t> implied_block(int64_t size, int64_t blocks) {
   return std::has_single_bit(static_cast<uint64_t>(length)) ? std::optional(length) : std::nullopt;
 }
 
+/// True where the configuration says that experts have two FP4 codes in a byte: E8M0 scales of such
+/// weights may be stored as U8.
+Result<bool> has_fp4_experts(const Config& config) {
+  for (const Section& section : {Section(config.quantization(), "quantization_config"),
+                                 Section(&config.document(), "config.json")}) {
+    DEQUANT_TRY(const auto type, section.text("expert_dtype"));
+    if (type) return *type == "fp4";
+  }
+  return false;
+}
+
 class Recogniser {
  public:
   explicit Recogniser(Groups& groups) : groups_(groups) {}
@@ -91,11 +103,14 @@ class Recogniser {
     DEQUANT_CHECK(check_semantics());
     DEQUANT_TRY(block_, configured_block(groups_.config()));
     DEQUANT_TRY(comfy_, ComfyLayers::read(groups_));
+    DEQUANT_TRY(const bool fp4_experts, has_fp4_experts(groups_.config()));
     for (const Entry& entry : groups_.shards().entries()) {
       const bool packed = entry.dtype() == "I8";  // FP4, two codes in a byte
       if (!is_float8(entry) && !packed) continue;
       DEQUANT_TRY(const Entry* scale, scale_of(groups_, entry));
-      if (scale == nullptr || (packed && scale->dtype() != "F8_E8M0")) continue;
+      if (scale == nullptr) continue;
+      const bool is_e8m0 = scale->dtype() == "F8_E8M0" || (fp4_experts && scale->dtype() == "U8");
+      if (packed && !is_e8m0) continue;
       DEQUANT_CHECK(add(entry, *scale, packed));
     }
     return ComfyLayers::drop_markers(groups_);
