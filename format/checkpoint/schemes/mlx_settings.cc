@@ -166,7 +166,9 @@ Result<MlxSettings> MlxModules::settings_of_unnamed(const std::string& module, c
                                                     const Entry& scales) {
   DEQUANT_TRY(MlxSettings all, settings_of_all());
   const std::vector<MlxSettings> fit = that_fit(weight, scales);
-  if (fit.empty()) return all;  // plan_scheme() says what is wrong
+  const bool is_known = std::any_of(kDefaults.begin(), kDefaults.end(),
+                                    [&](const Defaults& d) { return d.mode == all.mode; });
+  if (fit.empty() || !is_known) return all;  // plan_scheme() says what is wrong
   if (!has(fit, all)) {
     if (fit.size() == 1) return fit[0];
     return failure(ErrorCode::unsupported,
