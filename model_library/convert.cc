@@ -5,6 +5,7 @@
 
 #include "dequant/model.h"
 #include "format/formats.h"
+#include "format/model/float_environment.h"
 #include "format/model/report_json.h"
 #include "model_library/options.h"
 
@@ -12,6 +13,7 @@ namespace dequant {
 
 Result<ModelConversion> convert_model(const std::string& input, const std::string& output,
                                       const ConvertModelOptions& options) {
+  const format::FloatEnvironment environment;
   DEQUANT_TRY(const auto converted, model_library::convert_options(options));
   DEQUANT_TRY(format::ConvertReport report,
               format::convert(format::formats(), input, output, converted));

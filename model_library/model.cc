@@ -11,6 +11,7 @@
 #include "format/formats.h"
 #include "format/io/errors.h"
 #include "format/model/extract.h"
+#include "format/model/float_environment.h"
 #include "format/model/plan_words.h"
 #include "model_library/options.h"
 #include "model_library/other_floats.h"
@@ -105,6 +106,7 @@ Model& Model::operator=(Model&& other) noexcept = default;
 Model::~Model() = default;
 
 Result<Model> Model::open(const std::string& path, const OpenModelOptions& options) {
+  const format::FloatEnvironment environment;
   DEQUANT_TRY(const auto opened, model_library::open_options(options));
   DEQUANT_TRY(auto file, format::open_model(format::formats(), path, opened));
   auto contents = std::make_unique<Contents>();
@@ -140,6 +142,7 @@ Result<int64_t> Model::bytes(size_t tensor, std::optional<Element> output) const
 }
 
 Status Model::read(size_t tensor, std::span<std::byte> y, const ReadModelOptions& options) const {
+  const format::FloatEnvironment environment;
   DEQUANT_TRY(const int64_t bytes, this->bytes(tensor, options.output));
   if (std::cmp_not_equal(bytes, y.size())) {
     return format::failure(ErrorCode::invalid_argument, "y: {} bytes where {} takes {}", y.size(),
@@ -155,6 +158,7 @@ Status Model::read(size_t tensor, std::span<std::byte> y, const ReadModelOptions
 }
 
 Status Model::read(size_t tensor, const ModelBand& band, const ReadModelOptions& options) const {
+  const format::FloatEnvironment environment;
   DEQUANT_TRY(const DenseTensor t, contents_->as(tensor, options.output));
   int64_t offset = 0;
   const format::Sink sink = [&](std::span<const std::byte> bytes) -> Status {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <system_error>
 
+#include "format/model/float_environment.h"
 #include "python/core/model.h"
 #include "python/core/unlocked.h"
 
@@ -196,6 +197,7 @@ void Conversion::allocate(int64_t bytes) {
 }
 
 void Conversion::work() {
+  const format::FloatEnvironment environment;
   try {
     result_ = work_(options_);
   } catch (...) {  // std::bad_alloc

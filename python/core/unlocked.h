@@ -1,10 +1,12 @@
-// Releases the GIL while the library computes.
+// Releases the GIL while the library computes, whatever the floating-point state of the caller.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
 #include <chrono>
 #include <thread>
+
+#include "format/model/float_environment.h"
 
 namespace dequant::python {
 
@@ -30,6 +32,7 @@ class Unlocked {
 
  private:
   PyThreadState* state_;
+  format::FloatEnvironment environment_;
 };
 
 }  // namespace dequant::python

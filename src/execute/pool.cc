@@ -7,6 +7,8 @@
 #include <array>
 #include <thread>
 
+#include "execute/float_environment.h"
+
 namespace dequant {
 namespace {
 
@@ -144,6 +146,7 @@ void Pool::grow(std::size_t workers) noexcept {
 
 /// What a thread of the pool runs: helps calls that have places, else waits for the next call.
 void Pool::help() noexcept {
+  const FloatEnvironment environment;  // a thread begins with that of the one that has started it
   std::unique_lock lock(lock_);
   const std::size_t first = ++helping_;  // the calling thread begins with span 0
   for (;;) {
