@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "format/io/errors.h"
 #include "format/io/is_there.h"
@@ -89,16 +90,20 @@ Status FolderState::resume() {
     }
     complete_.insert(name->get<std::string>());
   }
+  // What a full disk has left of a line would become the beginning of the next one.
+  const auto whole = static_cast<off_t>(content.rfind('\n') + 1);
+  if (::truncate(path_.c_str(), whole) != 0) return io_error("cannot write {}", escaped(path_));
   return {};
 }
 
 Status FolderState::add(const std::string& name) const {
   const Descriptor file(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   const std::string line = nlohmann::json(name).dump() + "\n";
-  const auto wanted = static_cast<ssize_t>(line.size());
-  if (!file.valid() || ::write(file.get(), line.data(), line.size()) != wanted ||
-      ::fdatasync(file.get()) != 0)
-    return io_error("cannot write {}", escaped(path_));
+  if (!file.valid()) return io_error("cannot write {}", escaped(path_));
+  const ssize_t written = ::write(file.get(), line.data(), line.size());
+  if (written >= 0 && std::cmp_less(written, line.size())) errno = ENOSPC;
+  const bool whole = std::cmp_equal(written, line.size());
+  if (!whole || ::fdatasync(file.get()) != 0) return io_error("cannot write {}", escaped(path_));
   return {};
 }
 

@@ -13,6 +13,7 @@
 #include "format/dense/output_folder.h"
 #include "format/io/errors.h"
 #include "format/io/hash.h"
+#include "format/io/is_there.h"
 #include "format/json/json.h"
 #include "format/model/conversion.h"
 
@@ -195,7 +196,8 @@ Status WorkFolder::add_record(const TaskList& list, size_t task, const ValueRang
 }
 
 Result<std::string> WorkFolder::missing(const TaskList& list, size_t task, bool read_again) const {
-  if (!is_taken(record_of(task))) return std::string("no record");
+  DEQUANT_TRY(const bool recorded, is_there(record_of(task)));
+  if (!recorded) return std::string("no record");
   DEQUANT_TRY(const std::string text, read_small_file(record_of(task), kMostOfRecord));
   const auto record = parse_json(text);
   if (!record || !record->is_object()) return std::string("its record is no JSON object");
@@ -205,8 +207,9 @@ Result<std::string> WorkFolder::missing(const TaskList& list, size_t task, bool 
     if (found == nullptr || *found != value) return fmt::format("its record has another {}", key);
   }
   const OutputShard& shard = list.shard_of(task);
-  if (!is_taken(data_of(shard)) && !is_taken(final_of(shard)))
-    return fmt::format("{} is not there", escaped(shard.name));
+  DEQUANT_TRY(const bool is_unfinished, is_there(unfinished(shard)));
+  DEQUANT_TRY(const bool is_final, is_there(final_of(shard)));
+  if (!is_unfinished && !is_final) return fmt::format("{} is not there", escaped(shard.name));
   DEQUANT_TRY(const InputFile file, open_data(shard));
   if (file.size() != shard.bytes) {
     return fmt::format("{} has {} bytes, not {}", escaped(shard.name), file.size(), shard.bytes);

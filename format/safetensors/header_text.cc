@@ -34,6 +34,7 @@ HeaderText::HeaderText(const InputFile& file, int64_t begin, int64_t end)
     : file_(file), piece_at_(begin), end_(end) {}
 
 bool HeaderText::fill() {
+  if (!read_) return false;
   const int64_t at = this->at();
   piece_.resize(static_cast<size_t>(std::min(kPiece, end_ - at)));
   piece_at_ = at;

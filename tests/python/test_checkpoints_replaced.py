@@ -152,6 +152,19 @@ def test_a_resume_that_fails_at_once_lost_what_was_complete(replaced):
     assert files_of(replaced.out) == replaced.whole
 
 
+def test_a_line_of_which_a_full_disk_took_a_part_made_the_next_line_unreadable(replaced):
+    replaced.kill()
+    with open(replaced.out / STATE, "a") as state:
+        state.write('"mode')
+    os.rename(replaced.out / SHARDS[-1], replaced.kept)
+    (replaced.out / SHARDS[-1]).mkdir()
+    dequant(*replaced.command("--resume"), code=5)  # writes what comes before
+    (replaced.out / SHARDS[-1]).rmdir()
+    os.rename(replaced.kept, replaced.out / SHARDS[-1])
+    dequant(*replaced.command("--resume"))
+    assert files_of(replaced.out) == replaced.whole
+
+
 def test_two_conversions_wrote_into_one_folder(replaced):
     folder = os.open(replaced.out, os.O_RDONLY | os.O_DIRECTORY)
     fcntl.flock(folder, fcntl.LOCK_EX)  # as a conversion has it that goes on
