@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "format/io/errors.h"
+#include "format/io/room.h"
 #include "format/npy/npy.h"
 #include "tools/files.h"
 #include "tools/json_text.h"
@@ -124,14 +125,19 @@ void print_json(const Operation& op, const OpOptions& o, const Target& target,
   fmt::print("{}\n", json_text(j));
 }
 
+/// What produce() refuses before the work.
+Status check_output(const OpOptions& o, const Target& target) {
+  DEQUANT_CHECK(format::OutputFile::check(o.output, overwrite_of(o)));
+  return format::check_room(o.output, target.bytes);
+}
+
 }  // namespace
 
 Status carry_out(Operation& op, OpOptions& o) {
   for (const OpTensor& t : op.inputs) DEQUANT_CHECK(check_apart(o.output, t.file));
   DEQUANT_TRY(const Target target, target_of(op));
   std::vector<std::string> warnings;
-  DEQUANT_CHECK(o.dry_run ? format::OutputFile::check(o.output, overwrite_of(o))
-                          : produce(op, o, target, warnings));
+  DEQUANT_CHECK(o.dry_run ? check_output(o, target) : produce(op, o, target, warnings));
   for (const std::string& w : warnings) fmt::print(stderr, "dequant: warning: {}\n", w);
   if (o.json) {
     print_json(op, o, target, warnings);

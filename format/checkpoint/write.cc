@@ -14,6 +14,7 @@
 #include "format/dense/share.h"
 #include "format/io/clock.h"
 #include "format/io/errors.h"
+#include "format/io/room.h"
 #include "format/json/json.h"
 
 namespace dequant::format::checkpoint {
@@ -125,9 +126,18 @@ class Writer : public dense::Job {
 
   /// What write_all() would refuse.
   Status check_output() const {
-    if (!is_folder()) return OutputFile::check(output_, options_.overwrite);
+    if (!is_folder()) {
+      DEQUANT_CHECK(OutputFile::check(output_, options_.overwrite));
+      return check_room(output_, layout_.shards.at(0).bytes);
+    }
     DEQUANT_TRY(const std::string input, hash_of_input(groups_, true));
-    return output_folder(input).check();
+    return output_folder(input).check_dry(other_bytes());
+  }
+
+  int64_t other_bytes() const {
+    int64_t bytes = 0;
+    for (const OtherFile& other : others_.copied) bytes += other.bytes;
+    return bytes;
   }
 
   dense::OutputFolder output_folder(const std::string& input) const {
@@ -149,9 +159,7 @@ class Writer : public dense::Job {
   Status write_folder(dense::TensorWriter& tensors) {
     DEQUANT_TRY(const std::string input, hash_of_input(groups_, true));
     dense::OutputFolder folder = output_folder(input);
-    int64_t other_bytes = 0;
-    for (const OtherFile& other : others_.copied) other_bytes += other.bytes;
-    DEQUANT_CHECK(folder.write_shards(tensors, other_bytes));
+    DEQUANT_CHECK(folder.write_shards(tensors, other_bytes()));
     DEQUANT_CHECK(write_rest(folder));
     return folder.finish();
   }

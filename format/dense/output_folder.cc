@@ -2,7 +2,6 @@
 #include "format/dense/output_folder.h"
 
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "dequant/version.h"
 #include "format/io/errors.h"
 #include "format/io/is_there.h"
+#include "format/io/room.h"
 
 namespace dequant::format::dense {
 namespace {
@@ -88,6 +88,13 @@ Status OutputFolder::check() const {
   return goes_on ? state_.check(conversion()) : check_others();
 }
 
+Status OutputFolder::check_dry(int64_t other_bytes) {
+  DEQUANT_CHECK(check());
+  DEQUANT_TRY(const bool goes_on, continues());
+  if (goes_on) DEQUANT_CHECK(state_.resume());
+  return check_room(other_bytes);
+}
+
 Status OutputFolder::check_others() const {
   std::error_code e;
   for (std::filesystem::directory_iterator at(path_, e), end; !e && at != end; at.increment(e)) {
@@ -113,17 +120,17 @@ Status OutputFolder::check_others() const {
 }
 
 Status OutputFolder::check_room(int64_t other_bytes) const {
-  struct statvfs s {};
-  if (::statvfs(path_.c_str(), &s) != 0) return io_error("{}", escaped(path_));
-  int64_t needed = other_bytes;
+  int64_t held = 0;  // more than now, by what is done so far
+  int64_t most = 0;
   for (const OutputShard& shard : shards_) {
     DEQUANT_TRY(const bool done, has(shard));
-    if (!done) needed += shard.bytes;
+    if (done) continue;
+    held += shard.bytes;
+    most = std::max(most, held);
+    // The file of the same name goes when this one is complete, before the next is begun.
+    if (overwrite() == Overwrite::replace) held -= bytes_freed(path_of(shard.name));
   }
-  const auto room = static_cast<uint64_t>(s.f_bavail) * s.f_frsize;
-  if (static_cast<uint64_t>(needed) <= room) return {};
-  return failure(ErrorCode::io, "{}: {} bytes are needed and {} are free", escaped(path_), needed,
-                 room);
+  return format::check_room(path_, std::max(most, held + other_bytes));
 }
 
 Result<bool> OutputFolder::has(const OutputShard& shard) const {

@@ -47,6 +47,8 @@ class OutputFolder {
 
   /// Demands what write_shards() demands of the folder, which need not be there. Writes nothing.
   Status check() const;
+  /// The same, and room on the disk, as a dry run does.
+  Status check_dry(int64_t other_bytes);
   /// Demands that the folder, which is there, has nothing of another model; with
   /// Overwrite::replace, that it has no weights of another model. Fails with io.
   Status check_others() const;

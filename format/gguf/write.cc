@@ -10,6 +10,7 @@
 #include "format/gguf/report.h"
 #include "format/gguf/sources.h"
 #include "format/io/clock.h"
+#include "format/io/room.h"
 
 namespace dequant::format::gguf {
 namespace {
@@ -97,13 +98,25 @@ class Writer : public dense::Job {
   Status check_output() const {
     if (target_ == Target::folder) {
       const std::string input = hash_of_input(parts_, true);
-      return output_folder(input).check();
+      return output_folder(input).check_dry(other_bytes());
     }
     for (const std::string& path : paths()) {
       DEQUANT_CHECK(file_.check_output(path));
       DEQUANT_CHECK(OutputFile::check(path, options_.overwrite));
     }
-    return {};
+    return check_room_of_files();
+  }
+
+  /// All files are on the disk before the first has its name.
+  Status check_room_of_files() const {
+    int64_t bytes = 0;
+    for (const dense::OutputShard& shard : layout_.shards) bytes += shard.bytes;
+    return check_room(output_, bytes);
+  }
+
+  /// Of the file beside the shards of a folder.
+  int64_t other_bytes() const {
+    return layout_.config ? static_cast<int64_t>(layout_.config->text.size()) : 0;
   }
 
   dense::OutputFolder output_folder(const std::string& input) const {
@@ -129,9 +142,7 @@ class Writer : public dense::Job {
   Status write_folder(dense::TensorWriter& tensors) {
     const std::string input = hash_of_input(parts_, true);
     dense::OutputFolder folder = output_folder(input);
-    const auto& config = layout_.config;
-    DEQUANT_CHECK(folder.write_shards(
-        tensors, config ? static_cast<int64_t>(config->text.size()) : int64_t{0}));
+    DEQUANT_CHECK(folder.write_shards(tensors, other_bytes()));
     DEQUANT_CHECK(parts_.check_unchanged());
     DEQUANT_CHECK(write_rest(folder));
     return folder.finish();
@@ -144,6 +155,7 @@ class Writer : public dense::Job {
     }
     const std::vector<std::string> files = paths();
     for (const std::string& path : files) DEQUANT_CHECK(file_.check_output(path));
+    DEQUANT_CHECK(check_room_of_files());
     std::vector<OutputFile> filled;
     for (size_t i = 0; i < files.size(); ++i) {
       DEQUANT_TRY(OutputFile out, tensors.fill(layout_.shards[i], files[i], options_.overwrite));

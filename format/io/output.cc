@@ -11,6 +11,7 @@
 #include <cerrno>
 
 #include "format/io/errors.h"
+#include "format/io/room.h"
 #include "format/io/shared_file.h"
 #include "format/io/temporary.h"
 
@@ -222,8 +223,9 @@ Status OutputFile::clear() {
 }
 
 Status OutputFile::reserve(int64_t bytes) {
-  if (memory_ || bytes <= 0 || ::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, 0, bytes) == 0)
-    return {};
+  if (memory_ || bytes <= 0) return {};
+  DEQUANT_CHECK(check_room(path_, bytes));
+  if (::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, 0, bytes) == 0) return {};
   if (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINTR) return {};
   return io_error("no room for {} ({} bytes)", escaped(path_), bytes);
 }

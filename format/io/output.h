@@ -66,7 +66,8 @@ class OutputFile {
   /// Bytes that were written, and bytes that leave() skipped.
   int64_t size() const { return size_; }
 
-  /// Allocates space on the disk, so that a full disk is an error before the work. Optional.
+  /// Allocates space on the disk, so that a full disk is an error before the work. Fails as
+  /// check_room() does, also where nothing can be allocated. Optional.
   Status reserve(int64_t bytes);
 
   /// Appends bytes.

@@ -8,6 +8,7 @@
 #include "format/dense/share.h"
 #include "format/dense/writes.h"
 #include "format/io/errors.h"
+#include "format/io/room.h"
 #include "format/model/overflows.h"
 #include "format/onnx/constant_reader.h"
 #include "format/onnx/encode.h"
@@ -78,6 +79,7 @@ class Saver {
     // Opened first, so that errors of writing are found before the work. Without a commit() both
     // files are removed.
     DEQUANT_TRY(OutputFile out, OutputFile::create(path_, options_.overwrite));
+    DEQUANT_CHECK(check_room(path_, size_of(pieces) + data_bytes_));
     if (has_data_) {
       DEQUANT_TRY(OutputFile data, OutputFile::create_beside(out, location_));
       if (!options_.dry_run) DEQUANT_CHECK(fill_data(data));

@@ -9,6 +9,7 @@
 #include "format/io/clock.h"
 #include "format/io/errors.h"
 #include "format/io/hash.h"
+#include "format/io/room.h"
 #include "format/tflite/options.h"
 #include "format/tflite/sources.h"
 
@@ -57,8 +58,7 @@ class Writer : public dense::Job {
     if (options_.share) {
       DEQUANT_TRY(report_.share, dense::carry_out(*this, output_, options_, stream_));
     } else {
-      DEQUANT_CHECK(options_.dry_run ? OutputFile::check(output_, options_.overwrite)
-                                     : write_all());
+      DEQUANT_CHECK(options_.dry_run ? check_disk() : write_all());
     }
     for (std::string& warning : sources_.warnings().sentences())
       report_.warnings.push_back(std::move(warning));
@@ -80,6 +80,12 @@ class Writer : public dense::Job {
                    escaped(output_),
                    output_.ends_with(kEnding) ? "dequant writes no TFLite models; " : "",
                    kSafetensors);
+  }
+
+  /// What write_all() would refuse.
+  Status check_disk() const {
+    DEQUANT_CHECK(OutputFile::check(output_, options_.overwrite));
+    return check_room(output_, shards_[0].bytes);
   }
 
   /// Adds the tensor of a constant to the output, and what becomes of it to the report.
