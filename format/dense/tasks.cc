@@ -11,6 +11,7 @@
 #include "dequant/version.h"
 #include "format/io/hash.h"
 #include "format/model/chunks.h"
+#include "format/model/code_bands.h"
 
 namespace dequant::format::dense {
 namespace {
@@ -65,13 +66,40 @@ void add_tasks(Job& job, size_t index, int64_t task_bytes, std::vector<Task>& ta
   tasks.push_back({index, {begin, shard.bytes}});
 }
 
+/// The bytes from the first to the last that bands with these elements need.
+Range bytes_of_bands(const CodeBands& bands, Range elements) {
+  int64_t first = 0;
+  for (int64_t end = bands.count(); first < end;) {
+    const int64_t middle = first + (end - first) / 2;
+    if (bands.at(middle).elements.end <= elements.begin) {
+      first = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  Range bytes{INT64_MAX, 0};
+  for (int64_t i = first; i < bands.count(); ++i) {
+    const CodeBand band = bands.at(i);
+    if (band.elements.begin >= elements.end) break;
+    int64_t end = band.codes.begin + band.codes.length;
+    for (const Runs::Step& step : band.codes.steps) end += (step.count - 1) * step.stride;
+    bytes = {std::min(bytes.begin, band.codes.begin), std::max(bytes.end, end)};
+  }
+  return bytes;
+}
+
 /// The codes of a piece that is not the whole tensor.
 Range part_of(const Plan& plan, const Piece& piece, const Source& codes) {
   // As for StreamOptions of the default memory; with less, chunks may read more.
   constexpr int64_t kChunk = int64_t{1} << 18, kMemory = int64_t{1} << 28;
-  if (Chunks::holds_codes(plan, kChunk, kMemory)) return {0, codes.bytes};
   const int64_t element_bytes = bits(plan.output) / 8;
   const Range elements{piece.bytes.begin / element_bytes, piece.bytes.end / element_bytes};
+  if (Chunks::holds_codes(plan, kChunk, kMemory)) {
+    const auto bands = codes.bytes > kMemory ? CodeBands::of(plan, kMemory) : std::nullopt;
+    if (!bands) return {0, codes.bytes};
+    const Range bytes = bytes_of_bands(*bands, elements);
+    return {bytes.begin, std::min(bytes.end, codes.bytes)};
+  }
   const Range bytes = x_bytes_of(plan, slices_of(plan, elements).x);
   return {bytes.begin, std::min(bytes.end, codes.bytes)};
 }
