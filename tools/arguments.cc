@@ -48,7 +48,12 @@ Option Option::type_name(const char* name) const { return option_->type_name(nam
 
 Option Option::capture_default_str() const { return option_->capture_default_str(), *this; }
 
-Option Option::one_value() const { return option_->allow_extra_args(false), *this; }
+/// The help shows "..." where the parser takes several values of an option: here that is how often
+/// the option may be given, which its words say.
+Option Option::one_value() const {
+  option_->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  return option_->expected(1), *this;
+}
 
 Option Option::delimiter(char mark) const { return option_->delimiter(mark), *this; }
 

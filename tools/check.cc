@@ -230,10 +230,14 @@ void add_check(const Command& app, int& exit_code) {
       .add_option("--results", options->results,
                   "Judge these results of another implementation of the cases of one case file")
       .type_name("FILE");
-  check.add_option("--include", options->include, "Only cases whose name matches this glob")
+  check
+      .add_option("--include", options->include,
+                  "Only cases whose name matches this glob; may be repeated")
       .type_name("GLOB")
       .one_value();
-  check.add_option("--exclude", options->exclude, "No cases whose name matches this glob")
+  check
+      .add_option("--exclude", options->exclude,
+                  "No cases whose name matches this glob; may be repeated")
       .type_name("GLOB")
       .one_value();
   check.add_flag("--json", options->json, "Print one JSON object instead of lines");

@@ -35,11 +35,11 @@ void ConvertOptions::add_to(const Command& c) {
       "--external-data", external_data_,
       "Write float tensors of 1 KiB and more to a data file beside the model, whatever its size");
   c.add_option("--include", selection_.include,
-               "Only nodes whose name, output or x matches this glob")
+               "Only nodes whose name, output or x matches this glob; may be repeated")
       .type_name("GLOB")
       .one_value();
   c.add_option("--exclude", selection_.exclude,
-               "No nodes whose name, output or x matches this glob")
+               "No nodes whose name, output or x matches this glob; may be repeated")
       .type_name("GLOB")
       .one_value();
   c.add_flag("--require-float", require_float_,

@@ -1,6 +1,7 @@
 // The `dequant` command: parses the command line and runs a subcommand.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
@@ -150,13 +151,22 @@ bool names_op(int argc, char** argv) {
   return std::any_of(argv, argv + argc, [](std::string_view word) { return word == "op"; });
 }
 
+/// The parser's message. It lists arguments that were not expected from the last to the first; here
+/// they are in the order in which they were given.
+std::string words_of(const CLI::App& app, const CLI::Error& e) {
+  if (e.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError)) return e.what();
+  const std::vector<std::string> extras = app.remaining(true);
+  return fmt::format("The following argument{} not expected: {}",
+                     extras.size() > 1 ? "s were" : " was", fmt::join(extras, " "));
+}
+
 int run_command(int argc, char** argv) {
   CLI::App app{"Turns quantized numbers back into floats, exactly."};
   app.name("dequant");
   app.require_subcommand(1);
   app.set_version_flag("--version", "dequant " DEQUANT_VERSION);
-  app.failure_message([](const CLI::App*, const CLI::Error& e) {
-    const std::string message = format::escaped(e.what(), std::string::npos);
+  app.failure_message([](const CLI::App* parsed, const CLI::Error& e) {
+    const std::string message = format::escaped(words_of(*parsed, e), std::string::npos);
     return fmt::format("dequant: error: {}\nRun with --help for more information.\n", message);
   });
   int code = kDone;

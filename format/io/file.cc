@@ -35,6 +35,7 @@ Descriptor::~Descriptor() {
 }
 
 Result<InputFile> InputFile::open(const std::string& path) {
+  if (path.empty()) return Error{ErrorCode::io, "\"\" is no file name", ENOENT};
   // O_NONBLOCK: opening a FIFO must not wait for a writer.
   Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!fd.valid()) return io_error("cannot open {}", escaped(path));

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "format/io/range_text.h"
 #include "format/npy/scratch.h"
 #include "support/expect_error.h"
@@ -64,7 +66,8 @@ TEST(InputFileTest, OpensOnlyRegularFiles) {
     EXPECT_TRUE(fails(InputFile::open(path), ErrorCode::io, "not a regular file"));
   }
   EXPECT_TRUE(fails(InputFile::open(scratch.path("missing")), ErrorCode::io, "No such file"));
-  EXPECT_TRUE(fails(InputFile::open(""), ErrorCode::io, "No such file"));
+  EXPECT_TRUE(fails(InputFile::open(""), ErrorCode::io, "\"\" is no file name"));
+  EXPECT_EQ(InputFile::open("").error().system, ENOENT);
 }
 
 TEST(InputFileTest, BytesInMemoryAreReadAsAFile) {

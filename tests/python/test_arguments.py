@@ -1,0 +1,28 @@
+"""What the command line says of its arguments."""
+
+import pytest
+
+from hostile_support import assert_error, run
+from support import dequant
+
+
+def test_a_model_without_a_name_had_a_sentence_without_a_name(tmp_path):
+    for command in (["convert", "", "-o", "out.onnx"], ["inspect", ""], ["diff", "", ""]):
+        assert_error(run(*command, cwd=tmp_path), 5, "\"\" is no file name")
+
+
+def test_arguments_that_were_not_expected_were_listed_backwards(tmp_path):
+    error = dequant("convert", "m.onnx", "-o", "a.onnx", "--DTYPE", "float16", "more", code=2,
+                    cwd=tmp_path).stderr
+    assert "The following arguments were not expected: --DTYPE float16 more\n" in error
+    error = dequant("convert", "m.onnx", "-o", "a.onnx", "more", code=2, cwd=tmp_path).stderr
+    assert "The following argument was not expected: more\n" in error
+
+
+@pytest.mark.parametrize("command", ["convert", "plan", "check"])
+def test_options_of_one_value_were_shown_as_if_they_took_several(command):
+    lines = dequant(command, "--help").stdout.split("\n")
+    for option in ("--include", "--exclude"):
+        at = next(i for i, line in enumerate(lines) if line.strip().startswith(f"{option} GLOB"))
+        text = " ".join(lines[at:at + 2])
+        assert "GLOB ..." not in text and "may be repeated" in " ".join(text.split()), text
