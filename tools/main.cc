@@ -90,6 +90,15 @@ Status raise_stack_limit() {
                          before >> 10, kNeeded >> 10);
 }
 
+/// Raises the limit of open files, often 1024, to what the system allows: all files of a checkpoint
+/// are open at once.
+void raise_file_limit() {
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);  // where that fails, an error of opening has the advice
+}
+
 /// Makes the stack as deep as the commands need: where memory is exhausted the system cannot extend
 /// it later, and ends the process by SIGSEGV.
 [[gnu::noinline]] void deepen_stack() {
@@ -207,6 +216,7 @@ int run_command(int argc, char** argv) {
 int main(int argc, char** argv) {
   if (const auto stack = dequant::tools::raise_stack_limit(); !stack)
     return dequant::tools::report(stack.error());
+  dequant::tools::raise_file_limit();
   dequant::tools::deepen_stack();
   dequant::tools::occupy_closed_streams();
   dequant::tools::ignore_signals_of_writes();

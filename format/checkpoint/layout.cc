@@ -24,7 +24,7 @@ class Planner {
                                        "as the index of a checkpoint is: leave out "
                                        "shards as-input, or rename the file"));
     }
-    if (!own_.shards_as_input) {
+    if (!own_.shards_as_input && groups_.shards().is_folder()) {
       const std::string& first = groups_.shards().files()[0].name;
       dense::name_shards(layout_.shards, dense::stem_of(first));
     }

@@ -81,7 +81,10 @@ Status place(OutputShard& shard, const safetensors::NewMetadata& metadata) {
     tensors.push_back(
         {std::string(t.name), safetensors::find_dtype(t.type), {t.shape.begin(), t.shape.end()}});
   }
-  DEQUANT_TRY(const auto header, safetensors::NewHeader::make(tensors, metadata));
+  const auto made = safetensors::NewHeader::make(tensors, metadata);
+  // A checkpoint that is one file gets its name later, and then there is no other file.
+  if (!made) return shard.name.empty() ? made.error() : in(escaped(shard.name), made.error());
+  const safetensors::NewHeader& header = *made;
   std::vector<OutputTensor> in_order;
   in_order.reserve(shard.tensors.size());
   for (const size_t i : header.order()) {

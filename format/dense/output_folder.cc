@@ -100,9 +100,11 @@ Status OutputFolder::check_others() const {
   for (std::filesystem::directory_iterator at(path_, e), end; !e && at != end; at.increment(e)) {
     const std::string name = at->path().filename().string();
     if (resume_) {
-      return failure(ErrorCode::io,
-                     "{}: there is no unfinished conversion to resume, and the folder is not empty",
-                     escaped(path_));
+      return failure(
+          ErrorCode::io,
+          "{}: there is no unfinished conversion to resume, and the folder is not empty, "
+          "as where the conversion is complete; verify compares it with the input",
+          escaped(path_));
     }
     if (overwrite_ == Overwrite::refuse) {
       DEQUANT_TRY(const bool unfinished, state_.exists());

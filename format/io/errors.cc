@@ -8,8 +8,10 @@
 namespace dequant::format {
 
 Error error_of_system(std::string_view sentence, int reason) {
+  const char* const advice =
+      reason == EMFILE ? "; a higher limit of open files (ulimit -n) allows more" : "";
   return Error{reason == ENOMEM ? ErrorCode::out_of_memory : ErrorCode::io,
-               fmt::format("{}: {}", sentence, std::strerror(reason)), reason};
+               fmt::format("{}: {}{}", sentence, std::strerror(reason), advice), reason};
 }
 
 Error in(std::string_view where, Error error) {

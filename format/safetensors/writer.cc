@@ -100,7 +100,10 @@ Status finish(std::string& bytes) {
   bytes.append((8 - bytes.size() % 8) % 8, ' ');
   const uint64_t length = bytes.size() - kLength;
   if (length > uint64_t{kMaxHeader}) {
-    return failure(ErrorCode::limit, "the header has {} bytes, more than {}", length, kMaxHeader);
+    return failure(ErrorCode::limit,
+                   "the header has {} bytes, more than {}, the most that readers of safetensors "
+                   "take: a smaller max-shard-size makes more files with fewer tensors",
+                   length, kMaxHeader);
   }
   for (size_t k = 0; k < kLength; ++k) {
     bytes[k] = static_cast<char>(static_cast<unsigned char>(length >> (8 * k)));
