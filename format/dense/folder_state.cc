@@ -90,10 +90,15 @@ Status FolderState::resume() {
     }
     complete_.insert(name->get<std::string>());
   }
-  // What a full disk has left of a line would become the beginning of the next one.
-  const auto whole = static_cast<off_t>(content.rfind('\n') + 1);
-  if (::truncate(path_.c_str(), whole) != 0) return io_error("cannot write {}", escaped(path_));
   return {};
+}
+
+Status FolderState::cut_last_line() const {
+  DEQUANT_TRY(const std::string content, text());
+  const size_t whole = content.rfind('\n') + 1;  // 0 where there is none
+  if (whole == content.size()) return {};
+  if (::truncate(path_.c_str(), static_cast<off_t>(whole)) == 0) return {};
+  return io_error("cannot write {}", escaped(path_));
 }
 
 Status FolderState::add(const std::string& name) const {

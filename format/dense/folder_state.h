@@ -15,8 +15,8 @@ namespace dequant::format::dense {
 inline constexpr const char* kStateName = ".dequant-unfinished.json";
 
 /// The file: a line with a JSON object that identifies the conversion, and a line with a JSON
-/// string for each file that is complete. A last line that does not end was cut by a crash, and
-/// does not count.
+/// string for each file that is complete. A last line that does not end was cut by a crash or by a
+/// full disk, and does not count.
 class FolderState {
  public:
   explicit FolderState(std::string folder);
@@ -35,6 +35,8 @@ class FolderState {
   Status check(const nlohmann::ordered_json& conversion) const;
   /// Reads the names of complete files. Fails as check() does.
   Status resume();
+  /// Removes a last line that does not end, to which add() would append another. Fails with io.
+  Status cut_last_line() const;
 
   /// True for a file that a conversion that is resumed has completed.
   bool has(const std::string& name) const { return complete_.contains(name); }

@@ -67,7 +67,9 @@ Status OutputFolder::open() {
   DEQUANT_CHECK(state_.lock());
   DEQUANT_CHECK(check());
   DEQUANT_TRY(const bool goes_on, continues());
-  return goes_on ? state_.resume() : begin();
+  if (!goes_on) return begin();
+  DEQUANT_CHECK(state_.resume());
+  return state_.cut_last_line();
 }
 
 Status OutputFolder::begin() {

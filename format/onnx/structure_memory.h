@@ -39,7 +39,7 @@ class StructureMemory {
     return failure(
         ErrorCode::limit,
         "the structure takes more than {} MiB of memory at byte {}, the most for {} bytes "
-        "of it unless mem is given and larger; mem allows more",
+        "of it; a larger mem allows more",
         (allowed(structure) + kProcess) >> 20, at, structure);
   }
 

@@ -24,7 +24,7 @@ bool is_experts(const Dequantize& node) {
   return node.quant_algo == Algorithm::fp8_per_channel_per_token && node.weight.shape.size() == 3;
 }
 
-/// Demands that the scales of stacked experts are those of one dimension.
+/// Demands one scale for each of the stacked experts, or one for each of their rows or columns.
 Status check_scale_of_experts(Shape weight, Shape scale) {
   if (std::ranges::equal(scale, weight.first(1))) return {};
   if (scale.size() != 2 || scale[0] != weight[0] ||
@@ -36,8 +36,7 @@ Status check_scale_of_experts(Shape weight, Shape scale) {
   return Error{
       ErrorCode::unsupported,
       concat("weight_scale: shape ", to_string(scale), " where experts ", to_string(weight),
-             " have as many rows as columns: nothing says which of "
-             "these have the scales")};
+             " have as many rows as columns: the scales may be of either")};
 }
 
 /// The scales as a tensor of the rank of the weight or of one. Of [rows, 1, columns, 1] the two

@@ -156,6 +156,9 @@ def test_a_line_of_which_a_full_disk_took_a_part_made_the_next_line_unreadable(r
     replaced.kill()
     with open(replaced.out / STATE, "a") as state:
         state.write('"mode')
+    left = files_of(replaced.out)
+    dequant(*replaced.command("--resume", "--dry-run"))
+    assert files_of(replaced.out) == left
     os.rename(replaced.out / SHARDS[-1], replaced.kept)
     (replaced.out / SHARDS[-1]).mkdir()
     dequant(*replaced.command("--resume"), code=5)  # writes what comes before

@@ -80,6 +80,40 @@ def test_a_folder_that_could_not_be_flushed_lost_the_state_of_its_conversion(shi
     assert 8 < k < 59 and continued > 5
 
 
+@pytest.mark.parametrize("command", ["inspect", "convert"])
+def test_a_header_that_could_not_be_read_was_malformed_or_taken(shim, folder, command, tmp_path):
+    """Each read fails in turn, also of the spaces at the end of the header."""
+    source = folder.file(weight(), metadata={"text": "x" * 300_000})
+    data = source.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    source.write_bytes((length + 200_000).to_bytes(8, "little") + data[8:8 + length]
+                       + b" " * 200_000 + data[8 + length:])
+    failed = 0
+    for k in range(1, 60):
+        hit = tmp_path / f"hit{k}"
+        rest = ["-o", tmp_path / f"out{k}", "-q", "-T1"] if command == "convert" else []
+        env = dict(environment(shim, FAULT_CALL="pread", FAULT_AT=k, FAULT_ERRNO=errno.EIO),
+                   FAULT_HIT=str(hit))
+        outcome = run(command, folder.path, *rest, env=env)
+        if not hit.exists():
+            assert outcome.code == 0, outcome
+            break
+        failed += 1
+        assert_error(outcome, 5, os.strerror(errno.EIO))
+    assert 5 < failed < 59
+
+
+@pytest.mark.parametrize("unseen", ["000000.json", "model.safetensors"])
+def test_finalize_took_a_file_that_could_not_be_looked_at_for_one_that_is_missing(
+        shim, folder, unseen):
+    folder.file(weight())
+    assert run("convert", folder.path, "-o", folder.out, "-q", "--shard", "0/1").code == 0
+    outcome = run("finalize", folder.out,
+                  env=environment(shim, FAULT_UNSEEN=unseen, FAULT_ERRNO=errno.ESTALE))
+    assert_error(outcome, 5, unseen, os.strerror(errno.ESTALE))
+    assert run("finalize", folder.out).code == 0
+
+
 # File systems that have neither RENAME_NOREPLACE nor links, as some that FUSE mounts.
 
 def test_without_links_no_folder_could_be_written(shim, folder):

@@ -17,8 +17,8 @@ namespace {
 constexpr std::string_view kAffine = "affine";
 constexpr std::string_view kWhere = "config.json: quantization";
 
-/// The numbers of modules that have a mode, and not these: those of mlx.nn's to_quantized(). Modes
-/// other than affine have no other numbers.
+/// The bits and the group size of a module that has a mode alone, as mlx.nn's to_quantized() sets
+/// them. Modes other than affine have no other numbers.
 struct Defaults {
   std::string_view mode;
   int64_t bits;
@@ -26,7 +26,7 @@ struct Defaults {
 };
 constexpr std::array<Defaults, 4> kDefaults{
     {{kAffine, 4, 64}, {"mxfp4", 4, 32}, {"nvfp4", 4, 16}, {"mxfp8", 8, 32}}};
-/// The numbers of affine modules.
+/// The bits and group sizes of affine modules.
 constexpr std::array<int64_t, 7> kBits{1, 2, 3, 4, 5, 6, 8};
 constexpr std::array<int64_t, 3> kGroups{32, 64, 128};
 
@@ -78,7 +78,7 @@ bool has(const List& list, const Value& value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
 
-/// "8 bits in groups of 32"; the mode is that of all where this is used.
+/// "8 bits in groups of 32".
 std::string words_of(const MlxSettings& settings) {
   return fmt::format("{} bits in groups of {}", settings.bits, settings.group_size);
 }
@@ -171,11 +171,12 @@ Result<MlxSettings> MlxModules::settings_of_unnamed(const std::string& module, c
   if (fit.empty() || !is_known) return all;  // plan_scheme() says what is wrong
   if (!has(fit, all)) {
     if (fit.size() == 1) return fit[0];
-    return failure(ErrorCode::unsupported,
-                   "tensor {}: {} does not name its module, whose shapes are not those of the "
-                   "whole model, {}, and nothing says which of these it has: {}. "
-                   "\"{}\": {{\"bits\": ..., \"group_size\": ...}} there would say it",
-                   escaped(weight.name()), kWhere, words_of(all), words_of(fit), escaped(module));
+    return failure(
+        ErrorCode::unsupported,
+        "tensor {}: {} does not name its module. The settings of the whole model, {}, do "
+        "not fit the shapes, and several others do: {}. "
+        "The entry \"{}\": {{\"bits\": ..., \"group_size\": ...}} decides",
+        escaped(weight.name()), kWhere, words_of(all), words_of(fit), escaped(module));
   }
   const auto fits_too = [&](const Own& own) {
     return own.settings != all && has(fit, own.settings);
@@ -186,12 +187,13 @@ Result<MlxSettings> MlxModules::settings_of_unnamed(const std::string& module, c
   };
   const auto layer = replaced_.find(layer_of(module));
   if (const Own* own = layer == replaced_.end() ? nullptr : other_of(layer->second)) {
-    return failure(ErrorCode::unsupported,
-                   "tensor {}: {} does not name its module, and names {}, which has no tensors: "
-                   "nothing says whether it has the settings of the whole model, {}, or of that "
-                   "module, {}. \"{}\": {{\"bits\": ..., \"group_size\": ...}} there would say it",
-                   escaped(weight.name()), kWhere, escaped(own->module), words_of(all),
-                   words_of(own->settings), escaped(module));
+    return failure(
+        ErrorCode::unsupported,
+        "tensor {}: {} does not name its module, and names {}, which has no tensors. The "
+        "settings of the whole model, {}, and those of {}, {}, both fit the shapes. "
+        "The entry \"{}\": {{\"bits\": ..., \"group_size\": ...}} decides",
+        escaped(weight.name()), kWhere, escaped(own->module), words_of(all), escaped(own->module),
+        words_of(own->settings), escaped(module));
   }
   const Own* other = other_of(own_);
   if (other != nullptr && assumed_count_++ == 0) {
@@ -207,8 +209,8 @@ std::string MlxModules::warning() const {
   const std::string more =
       assumed_count_ == 1 ? "" : fmt::format(" (and {} more)", assumed_count_ - 1);
   return fmt::format(
-      "tensor {}{}: {} does not name the module, which was taken to have the settings of the whole "
-      "model, {}; those of {}, {}, fit its shapes as well",
+      "tensor {}{}: {} does not name the module: the settings of the whole model, {}, were used; "
+      "the settings of {}, {}, fit the shapes as well",
       escaped(assumed_->name()), more, kWhere, words_of(all_), escaped(other_.module),
       words_of(other_.settings));
 }

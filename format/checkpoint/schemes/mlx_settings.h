@@ -1,5 +1,5 @@
-// How the modules of an MLX checkpoint are quantized: what config.json says of all and of single
-// ones, and what the shapes of the tensors admit.
+// How the modules of an MLX checkpoint are quantized: what config.json says of all modules and of
+// single modules, and what the shapes of the tensors admit.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -31,13 +31,14 @@ class MlxModules {
   /// False where the object says nothing of the module, and nothing of all.
   bool says_something_of(const std::string& module) const;
 
-  /// The settings of the module with these tensors. One that config.json does not name has those of
-  /// the whole model where these fit the shapes of its tensors, or else the only ones that fit.
-  /// Fails with unsupported where several fit and nothing says which, and with malformed.
+  /// The settings of the module with these tensors. A module that config.json does not name has the
+  /// settings of the whole model where these fit the shapes of the tensors, or else the only
+  /// settings that fit. Fails with unsupported where several settings fit and nothing decides, and
+  /// with malformed.
   Result<MlxSettings> settings(const std::string& module, const Entry& weight, const Entry& scales);
 
-  /// A sentence about modules that got the settings of the whole model though those of another
-  /// module fit as well; empty: there are none.
+  /// A sentence about modules for which the settings of the whole model were used although the
+  /// settings of another module fit as well; empty: there are no such modules.
   std::string warning() const;
 
  private:
@@ -53,15 +54,15 @@ class MlxModules {
 
   Section whole_;
   std::unordered_map<std::string_view, const nlohmann::ordered_json*> named_;
-  std::vector<Own> own_;  ///< affine ones of single modules, each once
-  /// The same of modules without tensors, by layer: MLX's models replace modules by others, whose
-  /// settings config.json may lack.
+  std::vector<Own> own_;  ///< affine settings of single modules, each once
+  /// The affine settings of modules without tensors, by layer: MLX's models replace modules by
+  /// others, whose settings config.json may lack.
   std::unordered_map<std::string_view, std::vector<Own>> replaced_;
 
   size_t assumed_count_ = 0;        ///< modules that the warning is about
   const Entry* assumed_ = nullptr;  ///< the first of their weights
-  MlxSettings all_;                 ///< its settings
-  Own other_;                       ///< what fits it as well
+  MlxSettings all_;                 ///< the settings that were used
+  Own other_;                       ///< the settings that fit as well
 };
 
 }  // namespace dequant::format::checkpoint
