@@ -28,7 +28,7 @@ def module(name, bits, group_size):
 
 
 def write(folder, all_modules, named=None, **modules):
-    """Modules of the first layer, by bits and group size. `all_modules` is the pair of the model."""
+    """Modules of the first layer by bits and group size; `all_modules` is the pair of the model."""
     folder.config({"torch_dtype": "float32", "quantization": {
         "bits": all_modules[0], "group_size": all_modules[1],
         **{f"model.layers.0.{name}": {"bits": bits, "group_size": group_size}
