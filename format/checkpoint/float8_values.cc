@@ -8,6 +8,7 @@
 #include "format/checkpoint/codes.h"
 #include "format/checkpoint/modules.h"
 #include "format/checkpoint/scheme.h"
+#include "format/checkpoint/unclaimed.h"
 #include "format/io/errors.h"
 
 namespace dequant::format::checkpoint {
@@ -36,6 +37,7 @@ const Entry* possible_scale(const Groups& groups, const std::vector<const Entry*
   std::unordered_set<std::string_view> modules;
   std::unordered_set<std::string_view> weights;
   for (const Entry* entry : float8) {
+    if (has_name_of_scale(entry->name())) return entry;
     if (const Entry* scale = scale_beside(groups, *entry)) return scale;
     const auto [module, last] = split(entry->name());
     if (last == "weight") modules.insert(module);

@@ -1,6 +1,7 @@
 // What becomes of tensors that no scheme has a use for.
 #include "format/checkpoint/unclaimed.h"
 
+#include <algorithm>
 #include <array>
 
 #include "format/checkpoint/activations.h"
@@ -62,6 +63,11 @@ Unclaimed decide_on_scale(const Groups& groups, const Entry& entry,
 }
 
 }  // namespace
+
+bool has_name_of_scale(std::string_view name) {
+  return std::ranges::any_of(
+      kScales, [&](const ScaleName& names) { return module_of(name, names.scale).has_value(); });
+}
 
 Unclaimed decide_on(const Groups& groups, const Entry& entry) {
   if (quantizes_activations(groups, entry))

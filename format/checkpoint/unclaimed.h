@@ -14,6 +14,9 @@ struct Unclaimed {
   std::optional<Error> refused = {};  ///< it is, or belongs to, codes that nothing can read
 };
 
+/// True for a name that ends as those of scales do, whether there is a weight or not.
+bool has_name_of_scale(std::string_view name);
+
 /// Decides on a tensor that has no use once all schemes have found their groups. Parameters of
 /// activations are dropped, and scales of weights that are stored as floats in a checkpoint where
 /// others are not. Two kinds are refused with unsupported: codes, and tensors of a scheme (by

@@ -100,3 +100,10 @@ def test_where_a_configuration_speaks_of_quantization_codes_are_no_values(tmp_pa
     safetensors(folder / "model.safetensors", model())
     (folder / "config.json").write_text(json.dumps(config))
     dequant("convert", folder, "-o", tmp_path / "out", code=4)
+
+
+@pytest.mark.parametrize("name", ["v.weight_scale_2", "v.weight_scale", "experts.w_scale_inv"])
+def test_codes_with_the_name_of_a_scale_became_floats_that_nothing_reads(file, name):
+    error = file({name: ("F8_E5M2", CODES)}, code=3)
+    assert f"tensor {name}: there is no " in error and "that it may be the scale of" in error
+    assert "nothing in the checkpoint says" in file({**model(), name: ("F8_E5M2", CODES)}, code=4)
