@@ -15,7 +15,7 @@ constexpr int64_t kWordBytes = 4;
 /// Codes of a unit of streams and planes: as many words as a code has bits.
 constexpr int64_t kUnitCodes = 32;
 /// Where slices of high_first may begin.
-constexpr int64_t kAligned = 8;
+constexpr int64_t kSliceStep = 8;
 
 bool has_rows(const Packing& p) { return p.order != CodeOrder::high_first && !is_slabs(p); }
 
@@ -126,7 +126,7 @@ std::optional<int64_t> checked_bytes(const Packing& p, int64_t codes) noexcept {
 int64_t slice_begin(const Packing& p, int64_t code) noexcept {
   if (runs_down_columns(p)) return 0;
   if (is_slabs(p)) return code;
-  if (p.order == CodeOrder::high_first) return code / kAligned * kAligned;
+  if (p.order == CodeOrder::high_first) return code / kSliceStep * kSliceStep;
   const int64_t within = code % p.row;
   return code - within % unit_of(p).codes;
 }

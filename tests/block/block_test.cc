@@ -8,7 +8,7 @@
 #include "block/grids.h"
 #include "block/traits.h"
 
-namespace dequant {
+namespace dequant::block_test {
 namespace {
 
 TEST(BlockTypes, HaveNamesAndNumbersOfTheirOwn) {
@@ -83,4 +83,4 @@ TEST(Grids, AreThoseOfGgml) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::block_test

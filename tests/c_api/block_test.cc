@@ -7,7 +7,7 @@
 #include "c_api/any_number.h"
 #include "c_api/call.h"
 
-namespace dequant::testing::c {
+namespace dequant::testing::c::block_test {
 namespace {
 
 struct Known {
@@ -153,4 +153,4 @@ TEST(CBlock, WhatIsNoTensorOfBlocksIsRefused) {
 }
 
 }  // namespace
-}  // namespace dequant::testing::c
+}  // namespace dequant::testing::c::block_test

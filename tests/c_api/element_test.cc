@@ -5,7 +5,7 @@
 #include "c_api/any_number.h"
 #include "c_api/call.h"
 
-namespace dequant::testing::c {
+namespace dequant::testing::c::element_test {
 namespace {
 
 struct Known {
@@ -95,4 +95,4 @@ TEST(CTargets, OfOtherNamesAreRefusedAndChangeNothing) {
 }
 
 }  // namespace
-}  // namespace dequant::testing::c
+}  // namespace dequant::testing::c::element_test

@@ -3,7 +3,7 @@
 
 #include "c_api/call.h"
 
-namespace dequant::testing::c {
+namespace dequant::testing::c::error_test {
 namespace {
 
 /// Fails with a message that quotes the name.
@@ -140,4 +140,4 @@ TEST(CError, EscapesAreNotCutApart) {
 }
 
 }  // namespace
-}  // namespace dequant::testing::c
+}  // namespace dequant::testing::c::error_test

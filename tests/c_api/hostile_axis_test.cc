@@ -3,7 +3,7 @@
 
 #include "c_api/hostile.h"
 
-namespace dequant::testing::c {
+namespace dequant::testing::c::hostile_axis_test {
 namespace {
 
 /// A node of each dialect that has an axis: [2, 3, 4] with scales (or ranges) of that shape.
@@ -154,4 +154,4 @@ TEST(Hostile, AScalarHasNoAxis) {
 }
 
 }  // namespace
-}  // namespace dequant::testing::c
+}  // namespace dequant::testing::c::hostile_axis_test

@@ -3,7 +3,7 @@
 
 #include "c_api/hostile.h"
 
-namespace dequant::testing::c {
+namespace dequant::testing::c::hostile_block_test {
 namespace {
 
 OnnxNode blocked(Dims x, Dims scale, int64_t axis, std::optional<int64_t> block) {
@@ -124,4 +124,4 @@ TEST(Hostile, BlocksInTheMiddleHaveTheScalesOfTheirIndices) {
 }
 
 }  // namespace
-}  // namespace dequant::testing::c
+}  // namespace dequant::testing::c::hostile_block_test

@@ -9,7 +9,7 @@
 #include <xmmintrin.h>
 #endif
 
-namespace dequant::testing::c {
+namespace dequant::testing::c::hostile_host_test {
 namespace {
 
 TEST(Hostile, FreeingNothingIsNothing) {
@@ -122,4 +122,4 @@ TEST(Hostile, ALocaleChangesNoNumberInAMessage) {
 }
 
 }  // namespace
-}  // namespace dequant::testing::c
+}  // namespace dequant::testing::c::hostile_host_test

@@ -2,7 +2,7 @@
 #include "c_api/hostile.h"
 #include "support/guarded_buffer.h"
 
-namespace dequant::testing::c {
+namespace dequant::testing::c::hostile_memory_test {
 namespace {
 
 /// A buffer of dequant_buffers by its fields.
@@ -217,4 +217,4 @@ TEST(Hostile, BitsAfterTheLastElementAreIgnored) {
 }
 
 }  // namespace
-}  // namespace dequant::testing::c
+}  // namespace dequant::testing::c::hostile_memory_test

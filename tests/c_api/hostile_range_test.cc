@@ -3,7 +3,7 @@
 
 #include "c_api/hostile.h"
 
-namespace dequant::testing::c {
+namespace dequant::testing::c::hostile_range_test {
 namespace {
 
 using Bits = std::vector<uint32_t>;
@@ -95,4 +95,4 @@ TEST(Hostile, RangesShorterThanSaidAreRefused) {
 }
 
 }  // namespace
-}  // namespace dequant::testing::c
+}  // namespace dequant::testing::c::hostile_range_test

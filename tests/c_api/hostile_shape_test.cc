@@ -4,7 +4,7 @@
 #include "c_api/hostile.h"
 #include "support/guarded_buffer.h"
 
-namespace dequant::testing::c {
+namespace dequant::testing::c::hostile_shape_test {
 namespace {
 
 constexpr int64_t k40 = int64_t{1} << 40;
@@ -162,4 +162,4 @@ TEST(Hostile, APlanOfTheLargestTensorRefusesSmallBuffers) {
 }
 
 }  // namespace
-}  // namespace dequant::testing::c
+}  // namespace dequant::testing::c::hostile_shape_test

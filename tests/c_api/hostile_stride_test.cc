@@ -1,7 +1,7 @@
 // Hostile strides as DirectML says strides: 32 bits, none negative.
 #include "c_api/hostile.h"
 
-namespace dequant::testing::c {
+namespace dequant::testing::c::hostile_stride_test {
 namespace {
 
 /// uint8[2, 3] of those strides, one scale and one zero point.
@@ -101,4 +101,4 @@ TEST(Hostile, TensorsSmallerThanTheirStridesReachAreRefused) {
 }
 
 }  // namespace
-}  // namespace dequant::testing::c
+}  // namespace dequant::testing::c::hostile_stride_test

@@ -3,7 +3,7 @@
 
 #include "c_api/hostile.h"
 
-namespace dequant::testing::c {
+namespace dequant::testing::c::hostile_type_test {
 namespace {
 
 constexpr dequant_element kAll[] = {DEQUANT_FLOAT32,
@@ -166,4 +166,4 @@ TEST(Hostile, TypesInAWrongPlaceAreRefused) {
 }
 
 }  // namespace
-}  // namespace dequant::testing::c
+}  // namespace dequant::testing::c::hostile_type_test

@@ -8,7 +8,7 @@
 
 #include "c_api/hostile.h"
 
-namespace dequant::testing::c {
+namespace dequant::testing::c::huge_test {
 namespace {
 
 constexpr size_t kWindow = size_t{64} << 20;
@@ -91,4 +91,4 @@ TEST(Hostile, MoreThanTwoToThe32ElementsAreExactToTheLast) {
 }
 
 }  // namespace
-}  // namespace dequant::testing::c
+}  // namespace dequant::testing::c::huge_test

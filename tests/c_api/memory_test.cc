@@ -44,7 +44,7 @@ void operator delete[](void* block) noexcept { operator delete(block); }
 void operator delete[](void* block, std::size_t) noexcept { operator delete(block); }
 void operator delete[](void* block, const std::nothrow_t&) noexcept { operator delete(block); }
 
-namespace dequant::testing::c {
+namespace dequant::testing::c::memory_test {
 namespace {
 
 struct Result {
@@ -167,4 +167,4 @@ TEST(Memory, OfAPlanIsFreedWithIt) {
 }
 
 }  // namespace
-}  // namespace dequant::testing::c
+}  // namespace dequant::testing::c::memory_test

@@ -8,7 +8,7 @@
 #include "dequant/tensorflow.h"
 #include "dequant/webnn.h"
 
-namespace dequant::testing::c {
+namespace dequant::testing::c::plan_test {
 namespace {
 
 std::string text_of(const Planned& planned) {
@@ -238,4 +238,4 @@ TEST(CPlan, OutIsNullAfterAFailure) {
 }
 
 }  // namespace
-}  // namespace dequant::testing::c
+}  // namespace dequant::testing::c::plan_test

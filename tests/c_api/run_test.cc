@@ -4,7 +4,7 @@
 #include "c_api/call.h"
 #include "c_api/directml_node.h"
 
-namespace dequant::testing::c {
+namespace dequant::testing::c::run_test {
 namespace {
 
 using Floats = std::vector<float>;
@@ -199,4 +199,4 @@ TEST(CRun, GivesTheSameOnEveryTarget) {
 }
 
 }  // namespace
-}  // namespace dequant::testing::c
+}  // namespace dequant::testing::c::run_test

@@ -5,7 +5,7 @@
 
 #include "c_api/call.h"
 
-namespace dequant::testing::c {
+namespace dequant::testing::c::scheme_test {
 namespace {
 
 /// float8e4m3fn [2, 3] in blocks of 1 x 2: 1, 2, 4, 1, 1, 1 and scales 0.5, 3, 2, 1.
@@ -264,4 +264,4 @@ TEST(CScheme, PlansAreRunByTheFunctionOfTheirKind) {
 }
 
 }  // namespace
-}  // namespace dequant::testing::c
+}  // namespace dequant::testing::c::scheme_test

@@ -4,7 +4,7 @@
 
 #include "c_api/call.h"
 
-namespace dequant::testing::c {
+namespace dequant::testing::c::struct_test {
 namespace {
 
 /// A plan and what it runs on, all of it good.
@@ -231,4 +231,4 @@ TEST(CTensor, ThatIsAbsentHasNoShape) {
 }
 
 }  // namespace
-}  // namespace dequant::testing::c
+}  // namespace dequant::testing::c::struct_test

@@ -10,7 +10,7 @@
 #include "c_api/call.h"
 #include "support/calls.h"
 
-namespace dequant::testing::c {
+namespace dequant::testing::c::threads_test {
 namespace {
 
 /// What a parallel_for in a test does with (count, task).
@@ -264,4 +264,4 @@ TEST(CThreads, OfThePoolServeSeveralCallersAtOnce) {
 }
 
 }  // namespace
-}  // namespace dequant::testing::c
+}  // namespace dequant::testing::c::threads_test

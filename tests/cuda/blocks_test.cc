@@ -13,7 +13,7 @@
 #include "dequant/gguf.h"
 #include "support/random_plan.h"
 
-namespace dequant {
+namespace dequant::cuda_blocks_test {
 namespace {
 
 using testing::Bytes;
@@ -221,4 +221,4 @@ TEST(CudaBlocks, AlignedTensorScalesHaveVectors) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::cuda_blocks_test

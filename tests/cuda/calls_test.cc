@@ -5,7 +5,7 @@
 #include "support/expect_error.h"
 #include "support/packed.h"
 
-namespace dequant::cuda {
+namespace dequant::cuda::calls_test {
 namespace {
 
 using dequant::testing::Bytes;
@@ -77,4 +77,4 @@ TEST(CudaCalls, OfNoElementsWriteNothing) {
 }
 
 }  // namespace
-}  // namespace dequant::cuda
+}  // namespace dequant::cuda::calls_test

@@ -39,7 +39,7 @@ struct Aligned {
 };
 
 /// A strided plan of tests.
-struct Shape {
+struct FastShape {
   const char* name;
   Dimensions dimensions;  ///< {size, x, scale, zero point, y}
   Packing packing = {};

@@ -6,7 +6,7 @@
 
 #include "cuda/fast_cases.h"
 
-namespace dequant {
+namespace dequant::cuda_fast_layouts_test {
 namespace {
 
 using testing::Aligned;
@@ -413,4 +413,4 @@ TEST(CudaFastLayouts, TakeTheWholeRowsOfARange) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::cuda_fast_layouts_test

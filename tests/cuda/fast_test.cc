@@ -5,16 +5,16 @@
 
 #include "cuda/fast_cases.h"
 
-namespace dequant {
+namespace dequant::cuda_fast_test {
 namespace {
 
 using testing::Aligned;
 using testing::Dimensions;
 using testing::expect_fast;
+using testing::FastShape;
 using testing::is_fast;
 using testing::Random;
 using testing::same_on_device;
-using testing::Shape;
 using testing::Tensors;
 using enum Element;
 
@@ -34,17 +34,17 @@ Packing down_columns(int bits) {
 }
 
 const std::array kShapes{
-    Shape{"one scale", matrix(0, 0)},
-    Shape{"a scale for each row", matrix(1, 0)},
-    Shape{"a scale for each column", matrix(0, 1)},
-    Shape{"a scale for each element", matrix(kColumns, 1)},
-    Shape{"blocks of 16", matrix(16, 1, 16)},
-    Shape{"blocks of 24, the last one short", matrix(11, 1, 24)},
-    Shape{"blocks of 4 rows and 128 columns",
-          {{kRows, kColumns, 2, 2, kColumns, 4}, {kColumns, 1, 1, 1, 1, 128}}},
-    Shape{"padded x", matrix(1, 0, 1, kColumns + 64)},
-    Shape{"padded x, blocks of 4 rows",  // the first row of a range may be within a block
-          {{kRows, kColumns + 64, 1, 1, kColumns, 4}, {kColumns, 1, 0, 0, 1}}},
+    FastShape{"one scale", matrix(0, 0)},
+    FastShape{"a scale for each row", matrix(1, 0)},
+    FastShape{"a scale for each column", matrix(0, 1)},
+    FastShape{"a scale for each element", matrix(kColumns, 1)},
+    FastShape{"blocks of 16", matrix(16, 1, 16)},
+    FastShape{"blocks of 24, the last one short", matrix(11, 1, 24)},
+    FastShape{"blocks of 4 rows and 128 columns",
+              {{kRows, kColumns, 2, 2, kColumns, 4}, {kColumns, 1, 1, 1, 1, 128}}},
+    FastShape{"padded x", matrix(1, 0, 1, kColumns + 64)},
+    FastShape{"padded x, blocks of 4 rows",  // the first row of a range may be within a block
+              {{kRows, kColumns + 64, 1, 1, kColumns, 4}, {kColumns, 1, 0, 0, 1}}},
 };
 
 /// Plans of all kinds of codes that have a fast kernel.
@@ -71,7 +71,7 @@ std::vector<Plan> plans(Element output) {
 TEST(CudaFast, TakesAlignedVectorsOfEveryKindOfCodesAndScales) {
   Random random(201);
   for (const Element output : kOutputs) {
-    for (const Shape& shape : kShapes) {
+    for (const FastShape& shape : kShapes) {
       for (const Plan& plan : plans(output)) {
         SCOPED_TRACE(shape.name);
         ASSERT_NO_FATAL_FAILURE(expect_fast(plan, shape.dimensions, random));
@@ -313,7 +313,7 @@ TEST(CudaFast, TakesTheRowsOfARangeThatAreNoWholeBlocks) {
 TEST(CudaFast, TakesTheWholeRowsOfARange) {
   Random random(205);
   for (const Element output : kOutputs) {
-    for (const Shape& shape : kShapes) {
+    for (const FastShape& shape : kShapes) {
       Plan plan{.input = uint4, .output = output, .has_zero_point = true};
       plan.granularity = Granularity::strided;
       plan.dimensions = shape.dimensions;
@@ -326,4 +326,4 @@ TEST(CudaFast, TakesTheWholeRowsOfARange) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::cuda_fast_test

@@ -6,7 +6,7 @@
 #include "dequant/cuda.h"
 #include "support/random_plan.h"
 
-namespace dequant {
+namespace dequant::cuda_graph_test {
 namespace {
 
 using testing::Bytes;
@@ -51,4 +51,4 @@ TEST(CudaGraph, CapturesCallsAndRunsThemAgain) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::cuda_graph_test

@@ -10,7 +10,7 @@
 #include "dequant/tensorflow.h"
 #include "support/random_plan.h"
 
-namespace dequant {
+namespace dequant::cuda_kernels_test {
 namespace {
 
 using testing::Bytes;
@@ -216,4 +216,4 @@ TEST(CudaKernels, TellOfZeroPointsOfFloatsThatAreNotZero) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::cuda_kernels_test

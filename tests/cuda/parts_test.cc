@@ -7,7 +7,7 @@
 #include "element/traits.h"
 #include "support/random.h"
 
-namespace dequant::cuda {
+namespace dequant::cuda::parts_test {
 namespace {
 
 using dequant::testing::Random;
@@ -71,4 +71,4 @@ TEST(CudaNarrow, RoundsAsTheReferenceDoes) {
 }
 
 }  // namespace
-}  // namespace dequant::cuda
+}  // namespace dequant::cuda::parts_test

@@ -6,7 +6,7 @@
 
 #include "cuda/fast_cases.h"
 
-namespace dequant {
+namespace dequant::cuda_ranges_test {
 namespace {
 
 using testing::Aligned;
@@ -99,4 +99,4 @@ TEST(CudaRanges, AreLeftWhereTheyAreNoWholeVectors) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::cuda_ranges_test

@@ -6,16 +6,16 @@
 
 #include "cuda/fast_cases.h"
 
-namespace dequant {
+namespace dequant::cuda_transposes_test {
 namespace {
 
 using testing::Aligned;
 using testing::Dimensions;
 using testing::expect_fast;
+using testing::FastShape;
 using testing::is_fast;
 using testing::Random;
 using testing::same_on_device;
-using testing::Shape;
 using testing::Tensors;
 using enum Element;
 
@@ -24,26 +24,26 @@ constexpr int64_t kChannels = 16;
 constexpr int64_t kPixels = 64;
 constexpr int64_t kImage = kChannels * kPixels;
 const std::array kTransposes{
-    Shape{
+    FastShape{
         "nhwc to nchw, one scale",
         {{2, kImage, 0, 0, kImage}, {kChannels, 1, 0, 0, kPixels}, {kPixels, kChannels, 0, 0, 1}}},
-    Shape{
+    FastShape{
         "nhwc to nchw, a scale for each channel",
         {{2, kImage, 0, 0, kImage}, {kChannels, 1, 1, 1, kPixels}, {kPixels, kChannels, 0, 0, 1}}},
-    Shape{
+    FastShape{
         "nchw to nhwc, a scale for each channel",
         {{2, kImage, 0, 0, kImage}, {kPixels, 1, 0, 0, kChannels}, {kChannels, kPixels, 1, 1, 1}}},
-    Shape{"rows in blocks of 8 of each column",
-          {{kPixels, 1, 1, 1, kChannels, 8}, {kChannels, kPixels, 8, 8, 1}}},
-    Shape{"columns in blocks of 8 of each row",
-          {{kChannels, 1, 8, 8, kPixels}, {kPixels, kChannels, 1, 1, 1, 8}}},
-    Shape{"a scale for each other row of x, which is a column",
-          {{kPixels, 1, 0, 0, kChannels}, {kChannels, kPixels + 8, 2, 2, 1}}},
+    FastShape{"rows in blocks of 8 of each column",
+              {{kPixels, 1, 1, 1, kChannels, 8}, {kChannels, kPixels, 8, 8, 1}}},
+    FastShape{"columns in blocks of 8 of each row",
+              {{kChannels, 1, 8, 8, kPixels}, {kPixels, kChannels, 1, 1, 1, 8}}},
+    FastShape{"a scale for each other row of x, which is a column",
+              {{kPixels, 1, 0, 0, kChannels}, {kChannels, kPixels + 8, 2, 2, 1}}},
 };
 
 TEST(CudaFast, TakesTransposes) {
   Random random(212);
-  for (const Shape& shape : kTransposes) {
+  for (const FastShape& shape : kTransposes) {
     for (const Element output : kOutputs) {
       for (const Element x : {uint4, int4, uint8, int8, uint16, int16, float8e4m3fn, float8e5m2,
                               float8e4m3fnuz, float8e5m2fnuz}) {
@@ -74,12 +74,12 @@ TEST(CudaFast, TakesTheWholeRowsOfARangeOfATranspose) {
 /// Neighbours in y are words in x that are apart, beside each other or not.
 TEST(CudaFast, TakesCodesOf32BitsThatAreApart) {
   Random random(220);
-  const Shape every_third{"every third code",
-                          {{kPixels, 3 * kChannels, 1, 1, kChannels, 2}, {kChannels, 3, 0, 0, 1}}};
-  const Shape seven_rows{"seven rows", {{7, 1, 1, 1, kChannels}, {kChannels, 7, 0, 0, 1}}};
+  const FastShape every_third{
+      "every third code", {{kPixels, 3 * kChannels, 1, 1, kChannels, 2}, {kChannels, 3, 0, 0, 1}}};
+  const FastShape seven_rows{"seven rows", {{7, 1, 1, 1, kChannels}, {kChannels, 7, 0, 0, 1}}};
   const std::array shapes{kTransposes[0], kTransposes[1], kTransposes[2],
                           kTransposes[4], every_third,    seven_rows};
-  for (const Shape& shape : shapes) {
+  for (const FastShape& shape : shapes) {
     for (const Element output : kOutputs) {
       for (const Element x : {uint32, int32}) {
         SCOPED_TRACE(shape.name);
@@ -145,4 +145,4 @@ TEST(CudaFast, LeavesTransposesThatAreNoSquares) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::cuda_transposes_test

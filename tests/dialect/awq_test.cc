@@ -8,7 +8,7 @@
 #include "support/float_bits.h"
 #include "support/words.h"
 
-namespace dequant {
+namespace dequant::awq_test {
 namespace {
 
 using namespace testing;
@@ -163,4 +163,4 @@ TEST(Awq, TypesAreWordsAndFloats) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::awq_test

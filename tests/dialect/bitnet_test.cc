@@ -9,7 +9,7 @@
 #include "support/float_bits.h"
 #include "support/packed.h"
 
-namespace dequant {
+namespace dequant::bitnet_test {
 namespace {
 
 using namespace testing;
@@ -114,4 +114,4 @@ TEST(Bitnet, TensorsAreThoseOfTheProducer) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::bitnet_test

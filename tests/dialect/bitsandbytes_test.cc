@@ -9,7 +9,7 @@
 #include "support/float_bits.h"
 #include "support/packed.h"
 
-namespace dequant {
+namespace dequant::bitsandbytes_test {
 namespace {
 
 using namespace testing;
@@ -183,4 +183,4 @@ TEST(BitsandbytesInt8, RowsHaveAScaleEach) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::bitsandbytes_test

@@ -11,7 +11,7 @@
 #include "support/float_bits.h"
 #include "support/packed.h"
 
-namespace dequant {
+namespace dequant::compressed_tensors_test {
 namespace {
 
 using namespace testing;
@@ -253,4 +253,4 @@ TEST(CompressedTensors, FloatsInBlocksHaveTheirOwnScales) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::compressed_tensors_test

@@ -8,7 +8,7 @@
 #include "support/float_bits.h"
 #include "support/words.h"
 
-namespace dequant {
+namespace dequant::compressed_tensors_words_test {
 namespace {
 
 using namespace testing;
@@ -262,4 +262,4 @@ TEST(PackedWeights, ZeroPointsAndIndicesHaveTheirShapes) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::compressed_tensors_words_test

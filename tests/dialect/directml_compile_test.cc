@@ -1,7 +1,7 @@
 // How tensors must fit together, and which plans come out.
 #include "directml_desc.h"
 
-namespace dequant {
+namespace dequant::directml_compile_test {
 namespace {
 
 using namespace testing;
@@ -13,31 +13,31 @@ constexpr auto kFloat16 = DML_TENSOR_DATA_TYPE_FLOAT16;
 TEST(DirectMLElementWise, AllSizesAreEqualAndTheErrorTellsHowToBroadcast) {
   DmlNode node = element_wise({1, 1, 2, 2});
   node.scale.sizes = {1, 1, 1, 1};
-  rejects("scale", node,
-          {"ScaleTensor: Sizes [1, 1, 1, 1] differ from those of InputTensor, [1, 1, 2, 2]",
-           "broadcast a scalar with Strides of zero"});
+  rejects_dml("scale", node,
+              {"ScaleTensor: Sizes [1, 1, 1, 1] differ from those of InputTensor, [1, 1, 2, 2]",
+               "broadcast a scalar with Strides of zero"});
   node = element_wise({1, 1, 2, 2});
   node.zero_point->sizes = {1, 1, 2, 1};
-  rejects("zero point", node, {"ZeroPointTensor: Sizes [1, 1, 2, 1]", "Strides of zero"});
+  rejects_dml("zero point", node, {"ZeroPointTensor: Sizes [1, 1, 2, 1]", "Strides of zero"});
   node = element_wise({1, 1, 2, 2});
   node.output.sizes = {1, 1, 4, 1};
-  rejects("output", node, {"OutputTensor: Sizes [1, 1, 4, 1]", "[1, 1, 2, 2]"});
+  rejects_dml("output", node, {"OutputTensor: Sizes [1, 1, 4, 1]", "[1, 1, 2, 2]"});
   node = element_wise({2, 2});
   node.scale.sizes = {2};
-  rejects("rank", node,
-          {"ScaleTensor: DimensionCount 1 (Sizes [2]) differs from that of InputTensor, 2",
-           "fill leading dimensions with 1"});
+  rejects_dml("rank", node,
+              {"ScaleTensor: DimensionCount 1 (Sizes [2]) differs from that of InputTensor, 2",
+               "fill leading dimensions with 1"});
 }
 
 TEST(DirectMLElementWise, TypesGoInPairs) {
   DmlNode node = element_wise({2, 2});
   node.zero_point->type = kInt8;
-  rejects("zero point", node,
-          {"ZeroPointTensor: DataType INT8 differs from that of InputTensor, UINT8"});
+  rejects_dml("zero point", node,
+              {"ZeroPointTensor: DataType INT8 differs from that of InputTensor, UINT8"});
   node = element_wise({2, 2});
   node.output.type = kFloat16;
-  rejects("output", node,
-          {"OutputTensor: DataType FLOAT16 differs from that of ScaleTensor, FLOAT32"});
+  rejects_dml("output", node,
+              {"OutputTensor: DataType FLOAT16 differs from that of ScaleTensor, FLOAT32"});
 }
 
 TEST(DirectMLElementWise, ZeroStridesAreABroadcastScalar) {
@@ -83,16 +83,17 @@ TEST(DirectMLElementWise, ElementsOfTheOutputMayNotOverlap) {
   DmlNode node = element_wise({2, 3});
   for (const Uints& strides : {Uints{0, 1}, Uints{3, 0}, Uints{1, 1}, Uints{2, 1}, Uints{1, 1}}) {
     node.output.strides = strides;
-    rejects("overlap", node, {"OutputTensor: Strides [" + std::to_string(strides[0]), "[2, 3]"});
+    rejects_dml("overlap", node,
+                {"OutputTensor: Strides [" + std::to_string(strides[0]), "[2, 3]"});
   }
   for (const Uints& strides :
        {Uints{3, 1}, Uints{1, 2}, Uints{100, 1}, Uints{7, 3}, Uints{1, 50}}) {
     node.output.strides = strides;
-    accepts("apart", node);
+    accepts_dml("apart", node);
   }
   node = element_wise({1, 3, 1});
   node.output.strides = Uints{0, 1, 0};
-  accepts("strides of dimensions of 1 count nothing", node);
+  accepts_dml("strides of dimensions of 1 count nothing", node);
 }
 
 TEST(DirectMLElementWise, InputsMayOverlapThemselves) {
@@ -100,7 +101,7 @@ TEST(DirectMLElementWise, InputsMayOverlapThemselves) {
   node.input.strides = Uints{1, 1};
   node.scale.strides = Uints{2, 1};
   node.zero_point->strides = Uints{0, 3};
-  accepts("windows that slide", node);
+  accepts_dml("windows that slide", node);
 }
 
 TEST(DirectMLDequantize, BlocksAreRatiosOfSizesOnEveryAxis) {
@@ -118,32 +119,33 @@ TEST(DirectMLDequantize, BlocksAreRatiosOfSizesOnEveryAxis) {
                             .block = 32}));
   for (const Uints& param_sizes :
        {Uints{1, 1, 1}, Uints{6, 4, 9}, Uints{3, 2, 3}, Uints{2, 4, 1}}) {
-    accepts("all divide", dequantize({6, 4, 9}, param_sizes));
+    accepts_dml("all divide", dequantize({6, 4, 9}, param_sizes));
   }
 }
 
 TEST(DirectMLDequantize, BlocksThatDoNotDivideAreRefused) {
-  rejects(
+  rejects_dml(
       "the last block would be short", dequantize({2, 10}, {2, 4}),
       {"QuantizationTensors[0] (scale): Sizes [2, 4] do not divide those of InputTensor, [2, 10]",
        "in dimension 1"});
-  rejects("more scales than elements", dequantize({2, 4}, {2, 8}), {"do not divide"});
+  rejects_dml("more scales than elements", dequantize({2, 4}, {2, 8}), {"do not divide"});
   DmlNode node = dequantize({2, 10}, {2, 5});
   node.zero_point->sizes = {2, 3};
-  rejects("zero point", node, {"QuantizationTensors[1] (zero point): Sizes [2, 3]"});
+  rejects_dml("zero point", node, {"QuantizationTensors[1] (zero point): Sizes [2, 3]"});
 }
 
 TEST(DirectMLDequantize, ScaleAndZeroPointMayHaveBlocksThatNest) {
   DmlNode node = dequantize({12}, {6});
   for (const UINT size : {1U, 2U, 3U, 6U, 12U}) {
     node.zero_point->sizes = {size};
-    accepts("one length divides the other", node);
+    accepts_dml("one length divides the other", node);
   }
   node.zero_point->sizes = {4};
-  rejects("blocks of 2 and of 3", node,
-          {"QuantizationTensors[1] (zero point): blocks of 3 and those of QuantizationTensors[0] "
-           "(scale), of 2, in dimension 0 do not nest"},
-          ErrorCode::unsupported);
+  rejects_dml(
+      "blocks of 2 and of 3", node,
+      {"QuantizationTensors[1] (zero point): blocks of 3 and those of QuantizationTensors[0] "
+       "(scale), of 2, in dimension 0 do not nest"},
+      ErrorCode::unsupported);
 }
 
 TEST(DirectMLDequantize, WithoutAZeroPointTheMidpointOfAnUnsignedTypeIsSubtracted) {
@@ -163,14 +165,16 @@ TEST(DirectMLDequantize, WithoutAZeroPointTheMidpointOfAnUnsignedTypeIsSubtracte
 TEST(DirectMLDequantize, OutputHasTheSizesOfTheInputAndTheTypeOfTheScale) {
   DmlNode node = dequantize({2, 4}, {2, 2});
   node.output.sizes = {2, 2};
-  rejects("sizes", node, {"OutputTensor: Sizes [2, 2] differ from those of InputTensor, [2, 4]"});
+  rejects_dml("sizes", node,
+              {"OutputTensor: Sizes [2, 2] differ from those of InputTensor, [2, 4]"});
   node = dequantize({2, 4}, {2, 2});
   node.output.type = kFloat16;
-  rejects("type", node, {"OutputTensor: DataType FLOAT16", "(scale), FLOAT32"});
+  rejects_dml("type", node, {"OutputTensor: DataType FLOAT16", "(scale), FLOAT32"});
   node = dequantize({2, 4}, {2, 2});
   node.zero_point->type = DML_TENSOR_DATA_TYPE_UINT4;
-  rejects("zero point", node, {"(zero point): DataType UINT4 differs from that of InputTensor"});
-  rejects("rank", dequantize({2, 4}, {4}), {"(scale): DimensionCount 1"});
+  rejects_dml("zero point", node,
+              {"(zero point): DataType UINT4 differs from that of InputTensor"});
+  rejects_dml("rank", dequantize({2, 4}, {4}), {"(scale): DimensionCount 1"});
 }
 
 TEST(DirectMLDequantize, QuantizationTypeAndCountMustAgree) {
@@ -197,8 +201,8 @@ TEST(DirectMLDequantize, ScalesMayBroadcastByStridesToo) {
   node.scale.strides = Uints{0, 2, 1};
   node.zero_point->sizes = {4, 1, 1};
   node.zero_point->strides = Uints{0, 0, 0};
-  accepts("a batch that shares its scales", node);
+  accepts_dml("a batch that shares its scales", node);
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::directml_compile_test

@@ -133,14 +133,14 @@ inline DmlNode dequantize(const Uints& sizes, const Uints& param_sizes,
 }
 
 /// The node is refused as invalid by a message with all these words.
-inline void rejects(const char* clause, const DmlNode& node,
-                    std::initializer_list<std::string_view> words,
-                    ErrorCode code = ErrorCode::invalid_argument) {
+inline void rejects_dml(const char* clause, const DmlNode& node,
+                        std::initializer_list<std::string_view> words,
+                        ErrorCode code = ErrorCode::invalid_argument) {
   SCOPED_TRACE(clause);
   for (const std::string_view word : words) EXPECT_TRUE(fails(compile(node), code, word));
 }
 
-inline void accepts(const char* clause, const DmlNode& node) {
+inline void accepts_dml(const char* clause, const DmlNode& node) {
   SCOPED_TRACE(clause);
   EXPECT_TRUE(succeeds(compile(node)));
 }

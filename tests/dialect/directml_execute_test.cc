@@ -4,7 +4,7 @@
 #include "directml_desc.h"
 #include "support/packed.h"
 
-namespace dequant {
+namespace dequant::directml_execute_test {
 namespace {
 
 using namespace testing;
@@ -122,4 +122,4 @@ TEST(DirectMLExecute, PaddingOfTheOutputStaysAsItIs) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::directml_execute_test

@@ -9,7 +9,7 @@
 #include "support/packed.h"
 #include "support/random.h"
 
-namespace dequant {
+namespace dequant::directml_hostile_test {
 namespace {
 
 using namespace testing;
@@ -123,4 +123,4 @@ TEST(DirectMLHostile, WhatIsAcceptedFitsItsBuffersAndRuns) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::directml_hostile_test

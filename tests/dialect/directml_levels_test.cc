@@ -3,7 +3,7 @@
 
 #include "directml_desc.h"
 
-namespace dequant {
+namespace dequant::directml_levels_test {
 namespace {
 
 using namespace testing;
@@ -107,14 +107,14 @@ TEST(DirectMLLevels, WhatALaterLevelBringsIsUnsupportedAndTheErrorNamesThatLevel
 }
 
 TEST(DirectMLLevels, WhatNoLevelBringsIsInvalidAndTheErrorListsWhatIsTaken) {
-  rejects("4 bits", element_wise({1, 1, 2, 3}, DML_TENSOR_DATA_TYPE_UINT4),
-          {"InputTensor: DataType UINT4 is not what ELEMENT_WISE_DEQUANTIZE_LINEAR takes",
-           "UINT32, UINT16, UINT8, INT32, INT16, INT8"});
-  rejects("32 bits", dequantize({2, 4}, {2, 2}, DML_TENSOR_DATA_TYPE_INT32),
-          {"InputTensor: DataType INT32", "UINT8, INT8, UINT4, INT4"});
-  rejects("double",
-          element_wise({1, 1, 2, 3}, DML_TENSOR_DATA_TYPE_UINT8, DML_TENSOR_DATA_TYPE_FLOAT64),
-          {"ScaleTensor: DataType FLOAT64"});
+  rejects_dml("4 bits", element_wise({1, 1, 2, 3}, DML_TENSOR_DATA_TYPE_UINT4),
+              {"InputTensor: DataType UINT4 is not what ELEMENT_WISE_DEQUANTIZE_LINEAR takes",
+               "UINT32, UINT16, UINT8, INT32, INT16, INT8"});
+  rejects_dml("32 bits", dequantize({2, 4}, {2, 2}, DML_TENSOR_DATA_TYPE_INT32),
+              {"InputTensor: DataType INT32", "UINT8, INT8, UINT4, INT4"});
+  rejects_dml("double",
+              element_wise({1, 1, 2, 3}, DML_TENSOR_DATA_TYPE_UINT8, DML_TENSOR_DATA_TYPE_FLOAT64),
+              {"ScaleTensor: DataType FLOAT64"});
 }
 
 TEST(DirectMLLevels, AnUnknownLevelIsInvalid) {
@@ -133,4 +133,4 @@ TEST(DirectMLLevels, OtherOperatorsAreUnsupported) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::directml_levels_test

@@ -11,7 +11,7 @@
 #include "support/packed.h"
 #include "support/random.h"
 
-namespace dequant {
+namespace dequant::directml_random_test {
 namespace {
 
 using namespace testing;
@@ -263,4 +263,4 @@ TEST(DirectMLRandom, PlansReadNoFurtherThanTheirExtents) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::directml_random_test

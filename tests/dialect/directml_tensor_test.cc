@@ -3,7 +3,7 @@
 
 #include "directml_desc.h"
 
-namespace dequant {
+namespace dequant::directml_tensor_test {
 namespace {
 
 using namespace testing;
@@ -64,37 +64,38 @@ TEST(DirectMLTensor, TotalSizeMayBeLargerThanNeededButNotSmaller) {
   }
   for (const UINT64 bytes : {0U, 1U, 6U, 7U}) {
     node.input.bytes = bytes;
-    rejects("too small", node,
-            {"InputTensor: TotalTensorSizeInBytes: " + std::to_string(bytes) + " is less than 8",
-             "[1, 1, 2, 3]"});
+    rejects_dml(
+        "too small", node,
+        {"InputTensor: TotalTensorSizeInBytes: " + std::to_string(bytes) + " is less than 8",
+         "[1, 1, 2, 3]"});
   }
   node.input = {.strides = Uints{0, 0, 100, 1}, .bytes = 100};
-  rejects("strides count", node, {"less than 104", "Strides [0, 0, 100, 1]"});
+  rejects_dml("strides count", node, {"less than 104", "Strides [0, 0, 100, 1]"});
 }
 
 TEST(DirectMLTensor, AlignmentIsZeroOrAPowerOfTwoOfAtLeastTheElement) {
   DmlNode node;
   for (const UINT alignment : {0U, 4U, 16U, 256U, 0x80000000U}) {
     node.scale.alignment = alignment;
-    accepts("a power of two", node);
+    accepts_dml("a power of two", node);
   }
   for (const UINT alignment : {1U, 2U, 3U, 6U, 24U, UINT32_MAX}) {
     node.scale.alignment = alignment;
-    rejects("not one", node,
-            {"ScaleTensor: GuaranteedBaseOffsetAlignment: " + std::to_string(alignment),
-             "at least 4, the bytes of FLOAT32"});
+    rejects_dml("not one", node,
+                {"ScaleTensor: GuaranteedBaseOffsetAlignment: " + std::to_string(alignment),
+                 "at least 4, the bytes of FLOAT32"});
   }
   node = dequantize({2, 4}, {2, 2}, DML_TENSOR_DATA_TYPE_INT4);
   node.input.alignment = 1;
-  accepts("4 bits", node);
+  accepts_dml("4 bits", node);
 }
 
 TEST(DirectMLTensor, OnlyInputsMayBeOwnedByDirectML) {
   DmlNode node;
   node.input.flags = node.scale.flags = node.zero_point->flags = DML_TENSOR_FLAG_OWNED_BY_DML;
-  accepts("inputs", node);
+  accepts_dml("inputs", node);
   node.output.flags = DML_TENSOR_FLAG_OWNED_BY_DML;
-  rejects("the output", node, {"OutputTensor: Flags: OWNED_BY_DML is for inputs only"});
+  rejects_dml("the output", node, {"OutputTensor: Flags: OWNED_BY_DML is for inputs only"});
   DmlNode other;
   DmlView view(other.input);
   const UINT flags = 6;
@@ -109,13 +110,13 @@ TEST(DirectMLTensor, SizesAndStridesAreChecked) {
   DmlNode node;
   node.input.sizes = {1, 0, 2, 3};
   node.input.bytes = 8;
-  rejects("a size of 0", node, {"InputTensor: Sizes: dimension 1 of [1, 0, 2, 3] is 0"});
+  rejects_dml("a size of 0", node, {"InputTensor: Sizes: dimension 1 of [1, 0, 2, 3] is 0"});
   node.input = {.sizes = {1, 1, 65536, 65536}, .strides = Uints{0, 0, 0, 0}};
-  rejects("2^32 elements", node, {"4294967296 elements", "no more than 4294967295"});
+  rejects_dml("2^32 elements", node, {"4294967296 elements", "no more than 4294967295"});
   node.input = {.sizes = {1, 1, 2, 3}, .strides = Uints{0, 0, UINT32_MAX, 1}, .bytes = UINT64_MAX};
-  rejects("an index that wraps", node, {"InputTensor: Strides: ", "2^32 - 1"});
+  rejects_dml("an index that wraps", node, {"InputTensor: Strides: ", "2^32 - 1"});
   node.input.strides = Uints{UINT32_MAX, UINT32_MAX, UINT32_MAX - 2, 1};
-  accepts("the last index that does not; strides of dimensions of 1 count nothing", node);
+  accepts_dml("the last index that does not; strides of dimensions of 1 count nothing", node);
 }
 
 /// The description with one pointer changed.
@@ -161,4 +162,4 @@ TEST(DirectMLTensor, EnumerationsMayHoldAnyNumber) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::directml_tensor_test

@@ -8,7 +8,7 @@
 #include "support/float_bits.h"
 #include "support/packed.h"
 
-namespace dequant {
+namespace dequant::fp8_test {
 namespace {
 
 using namespace testing;
@@ -126,4 +126,4 @@ TEST(Fp8Shapes, SizesMustNotOverflow) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::fp8_test

@@ -10,7 +10,7 @@
 #include "dequant/scheme.h"
 #include "support/expect_error.h"
 
-namespace dequant {
+namespace dequant::gguf_scheme_test {
 namespace {
 
 using testing::fails;
@@ -117,4 +117,4 @@ TEST(GgufScheme, RefusesTypesThatAreNoBlocksByName) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::gguf_scheme_test

@@ -8,7 +8,7 @@
 
 #include "support/expect_error.h"
 
-namespace dequant {
+namespace dequant::gguf_test {
 namespace {
 
 using testing::fails;
@@ -112,4 +112,4 @@ TEST(Gguf, NamesTheTypesThatAreNoBlocks) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::gguf_test

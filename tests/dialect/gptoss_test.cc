@@ -8,7 +8,7 @@
 #include "support/float_bits.h"
 #include "support/packed.h"
 
-namespace dequant {
+namespace dequant::gptoss_test {
 namespace {
 
 using namespace testing;
@@ -89,4 +89,4 @@ TEST(GptOss, ShapesAreThoseOfWholeBlocks) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::gptoss_test

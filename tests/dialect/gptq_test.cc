@@ -12,7 +12,7 @@
 #include "support/packing.h"
 #include "support/words.h"
 
-namespace dequant {
+namespace dequant::gptq_test {
 namespace {
 
 using namespace testing;
@@ -261,4 +261,4 @@ TEST(GptqShapes, SizesMustNotOverflow) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::gptq_test

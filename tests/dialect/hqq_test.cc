@@ -11,7 +11,7 @@
 #include "support/float_bits.h"
 #include "support/packed.h"
 
-namespace dequant {
+namespace dequant::hqq_test {
 namespace {
 
 using namespace testing;
@@ -132,4 +132,4 @@ TEST(Hqq, NumbersAreThoseOfTheFormat) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::hqq_test

@@ -8,7 +8,7 @@
 #include "support/expect_error.h"
 #include "support/spec_index.h"
 
-namespace dequant {
+namespace dequant::microsoft_test {
 namespace {
 
 using microsoft::dequantize_linear;
@@ -113,4 +113,4 @@ TEST(MicrosoftDequantizeLinear1, OtherVersionsAreUnsupported) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::microsoft_test

@@ -9,7 +9,7 @@
 #include "support/float_bits.h"
 #include "support/words.h"
 
-namespace dequant {
+namespace dequant::mlx_test {
 namespace {
 
 using namespace testing;
@@ -156,4 +156,4 @@ TEST(Mlx, ShapesAreThoseOfWholeGroups) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::mlx_test

@@ -10,7 +10,7 @@
 #include "support/float_bits.h"
 #include "support/packed.h"
 
-namespace dequant {
+namespace dequant::modelopt_test {
 namespace {
 
 using namespace testing;
@@ -367,4 +367,4 @@ TEST(ModelOpt, TheSchemeOfNvfp4HasTheValuesOfItsCodes) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::modelopt_test

@@ -6,7 +6,7 @@
 #include "node.h"
 #include "support/expect_error.h"
 
-namespace dequant {
+namespace dequant::mx_test {
 namespace {
 
 using namespace testing;
@@ -65,4 +65,4 @@ TEST(Mx, TypesAreThoseOfTheSpecification) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::mx_test

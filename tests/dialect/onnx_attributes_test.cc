@@ -5,7 +5,7 @@
 
 #include "dialect/node.h"
 
-namespace dequant {
+namespace dequant::onnx_attributes_test {
 namespace {
 
 using testing::is_invalid;
@@ -125,4 +125,4 @@ TEST(OnnxAttributes, UnknownNamesAreRejectedAndChangeNothing) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::onnx_attributes_test

@@ -3,7 +3,7 @@
 
 #include "dialect/node.h"
 
-namespace dequant {
+namespace dequant::onnx_blocked_test {
 namespace {
 
 using testing::accepts;
@@ -138,4 +138,4 @@ TEST(OnnxBlocked, RejectsBlocksInScaleOnlyWhenTheyAreNotBlocks) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::onnx_blocked_test

@@ -3,7 +3,7 @@
 
 #include "dialect/node.h"
 
-namespace dequant {
+namespace dequant::onnx_granularity_test {
 namespace {
 
 using testing::accepts;
@@ -149,4 +149,4 @@ TEST(OnnxSizes, AcceptsHugeShapesThatFit) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::onnx_granularity_test

@@ -6,7 +6,7 @@
 
 #include "dialect/node.h"
 
-namespace dequant {
+namespace dequant::onnx_types_test {
 namespace {
 
 using testing::is_invalid;
@@ -146,4 +146,4 @@ TEST(OnnxDequantizeLinear, RefusesNumbersThatAreNoElement) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::onnx_types_test

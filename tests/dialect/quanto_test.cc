@@ -8,7 +8,7 @@
 #include "support/float_bits.h"
 #include "support/packed.h"
 
-namespace dequant {
+namespace dequant::quanto_test {
 namespace {
 
 using namespace testing;
@@ -125,4 +125,4 @@ TEST(Quanto, TensorsFitOneAnother) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::quanto_test

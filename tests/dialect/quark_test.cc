@@ -11,7 +11,7 @@
 #include "support/float_bits.h"
 #include "support/words.h"
 
-namespace dequant {
+namespace dequant::quark_test {
 namespace {
 
 using namespace testing;
@@ -153,4 +153,4 @@ TEST(Quark, Int8HasTheShapesOfRows) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::quark_test

@@ -10,7 +10,7 @@
 #include "dequant/fp8.h"
 #include "support/expect_error.h"
 
-namespace dequant {
+namespace dequant::scheme_test {
 namespace {
 
 using namespace testing;
@@ -70,4 +70,4 @@ TEST(Schemes, RefuseOptionsThatAreNoIntegers) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::scheme_test

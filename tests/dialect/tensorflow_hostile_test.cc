@@ -7,7 +7,7 @@
 #include "dialect/tensorflow_node.h"
 #include "support/guarded_buffer.h"
 
-namespace dequant {
+namespace dequant::tensorflow_hostile_test {
 namespace {
 
 using namespace testing::tensorflow_node;
@@ -93,4 +93,4 @@ TEST(TensorflowAdvisories, NoSlicesNeedNoMemory) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::tensorflow_hostile_test

@@ -6,7 +6,7 @@
 
 #include "dialect/tensorflow_node.h"
 
-namespace dequant {
+namespace dequant::tensorflow_test {
 namespace {
 
 using namespace testing::tensorflow_node;
@@ -263,4 +263,4 @@ TEST(TensorflowSizes, ThatOverflowAreRefused) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::tensorflow_test

@@ -8,7 +8,7 @@
 #include "support/float_bits.h"
 #include "support/packed.h"
 
-namespace dequant {
+namespace dequant::torchao_test {
 namespace {
 
 using namespace testing;
@@ -77,4 +77,4 @@ TEST(Torchao, TensorsFitOneAnother) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::torchao_test

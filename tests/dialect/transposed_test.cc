@@ -14,7 +14,7 @@
 #include "support/packed.h"
 #include "support/random.h"
 
-namespace dequant {
+namespace dequant::transposed_test {
 namespace {
 
 using namespace testing;
@@ -157,4 +157,4 @@ TEST(TransposedPlan, RefusesWhatIsNoMatrixAndBlocksThatCrossRows) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::transposed_test

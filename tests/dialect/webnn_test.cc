@@ -11,7 +11,7 @@
 #include "support/packed.h"
 #include "support/random.h"
 
-namespace dequant {
+namespace dequant::webnn_test {
 namespace {
 
 using namespace testing;
@@ -187,4 +187,4 @@ TEST(WebNNRandom, EveryOperationComputesTheFormula) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::webnn_test

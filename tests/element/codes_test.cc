@@ -14,7 +14,7 @@
 #include "support/print.h"
 #include "support/random.h"
 
-namespace dequant {
+namespace dequant::codes_test {
 namespace {
 
 using testing::Bytes;
@@ -295,4 +295,4 @@ TEST(Codes, ThatAreNotThereAreRefused) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::codes_test

@@ -7,7 +7,7 @@
 
 #include "support/print.h"
 
-namespace dequant {
+namespace dequant::element_test {
 namespace {
 
 using enum Element;
@@ -99,4 +99,4 @@ TEST(Element, IsEitherInputOrOutputOrTheExponentScale) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::element_test

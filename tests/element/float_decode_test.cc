@@ -8,7 +8,7 @@
 #include "support/float_bits.h"
 #include "support/print.h"
 
-namespace dequant {
+namespace dequant::float_decode_test {
 namespace {
 
 using testing::bits_of;
@@ -135,4 +135,4 @@ TEST(FloatCode, OnlyZerosAreZero) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::float_decode_test

@@ -11,7 +11,7 @@
 #include "support/float_bits.h"
 #include "support/print.h"
 
-namespace dequant {
+namespace dequant::float_encode_test {
 namespace {
 
 using testing::ascending_values;
@@ -108,4 +108,4 @@ TEST(EncodeFloat16, OverflowsFrom65520On) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::float_encode_test

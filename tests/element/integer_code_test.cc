@@ -4,7 +4,7 @@
 #include "element/codes.h"
 #include "support/print.h"
 
-namespace dequant {
+namespace dequant::integer_code_test {
 namespace {
 
 using enum Element;
@@ -42,4 +42,4 @@ TEST(IntegerCode, HasTheBordersOfTheSpecification) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::integer_code_test

@@ -8,7 +8,7 @@
 #include "support/float_bits.h"
 #include "support/print.h"
 
-namespace dequant {
+namespace dequant::reference_test {
 namespace {
 
 using testing::bits_of;
@@ -91,4 +91,4 @@ TEST(Reference, RoundsALineInDoubleAndThenOnce) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::reference_test

@@ -5,7 +5,7 @@
 #include "support/expect_error.h"
 #include "support/spec_index.h"
 
-namespace dequant {
+namespace dequant::tensor_size_test {
 namespace {
 
 using testing::Dims;
@@ -108,4 +108,4 @@ TEST(Result, ThrowsItsErrorOnlyWhenAskedForAMissingValue) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::tensor_size_test

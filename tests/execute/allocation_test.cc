@@ -31,7 +31,7 @@ thread_local long allocations = 0;
 [[gnu::noinline]] void operator delete(void* block) noexcept { std::free(block); }
 [[gnu::noinline]] void operator delete(void* block, std::size_t) noexcept { std::free(block); }
 
-namespace dequant {
+namespace dequant::allocation_test {
 namespace {
 
 using testing::Bytes;
@@ -100,4 +100,4 @@ TEST(Allocation, IsSeenByTheseTests) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::allocation_test

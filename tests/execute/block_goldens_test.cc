@@ -6,7 +6,7 @@
 #include "support/checkpoint.h"
 #include "support/gguf.h"
 
-namespace dequant {
+namespace dequant::block_goldens_test {
 namespace {
 
 using testing::Bytes;
@@ -53,4 +53,4 @@ TEST_F(CheckpointGoldens, GgmlGivesTheSameFloatsForAllBlockTypes) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::block_goldens_test

@@ -19,7 +19,7 @@
 #include "support/packed.h"
 #include "support/random.h"
 
-namespace dequant {
+namespace dequant::blocks_test {
 namespace {
 
 using testing::Bytes;
@@ -247,4 +247,4 @@ TEST(Blocks, RefusePlansThatNoDialectMakes) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::blocks_test

@@ -9,7 +9,7 @@
 
 #include "support/checkpoint.h"
 
-namespace dequant {
+namespace dequant::checkpoint_goldens_test {
 namespace {
 
 using testing::Bytes;
@@ -196,4 +196,4 @@ TEST_F(CheckpointGoldens, HqqHasZeroPointsThatAreFractionsInFloat16) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::checkpoint_goldens_test

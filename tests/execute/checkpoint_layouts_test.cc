@@ -8,7 +8,7 @@
 
 #include "support/checkpoint.h"
 
-namespace dequant {
+namespace dequant::checkpoint_layouts_test {
 namespace {
 
 using testing::Bytes;
@@ -367,4 +367,4 @@ TEST_F(CheckpointGoldens, AwqAndQuarkInterleaveCodesAlongTheRows) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::checkpoint_layouts_test

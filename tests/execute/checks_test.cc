@@ -4,7 +4,7 @@
 #include "support/example.h"
 #include "support/expect_error.h"
 
-namespace dequant {
+namespace dequant::checks_test {
 namespace {
 
 using testing::Bytes;
@@ -216,4 +216,4 @@ TEST(FloatZeroPoint, CanBeCheckedAhead) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::checks_test

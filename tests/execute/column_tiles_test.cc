@@ -7,7 +7,7 @@
 #include "support/bands.h"
 #include "support/random_plan.h"
 
-namespace dequant {
+namespace dequant::column_tiles_test {
 namespace {
 
 using testing::Dimensions;
@@ -64,4 +64,4 @@ TEST(ColumnTiles, AreForGroupsAlongTheRows) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::column_tiles_test

@@ -12,7 +12,7 @@
 #include "support/expect_error.h"
 #include "support/packed.h"
 
-namespace dequant {
+namespace dequant::executor_test {
 namespace {
 
 using testing::Bytes;
@@ -183,4 +183,4 @@ TEST(Executor, GetsAtMost4096TasksHoweverManyChunksThereAre) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::executor_test

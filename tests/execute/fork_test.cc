@@ -9,7 +9,7 @@
 
 #include "dequant/executor.h"
 
-namespace dequant {
+namespace dequant::fork_test {
 namespace {
 
 void spin(void* counter, size_t) {
@@ -81,4 +81,4 @@ TEST(Fork, WhileThreadsCallThePoolForTheFirstTimeLeavesTheChildAble) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::fork_test

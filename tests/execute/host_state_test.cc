@@ -11,7 +11,7 @@
 #include <xmmintrin.h>
 #endif
 
-namespace dequant {
+namespace dequant::host_state_test {
 namespace {
 
 using testing::Bytes;
@@ -151,4 +151,4 @@ TEST(HostState, ExceptionFlagsStayAsTheyWere) {
 #endif
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::host_state_test

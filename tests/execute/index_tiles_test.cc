@@ -6,7 +6,7 @@
 #include "support/bands.h"
 #include "support/random_plan.h"
 
-namespace dequant {
+namespace dequant::index_tiles_test {
 namespace {
 
 using testing::Dimensions;
@@ -121,4 +121,4 @@ TEST(IndexTiles, AreForAGroupIndexOfColumnsWithoutTooManyGroups) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::index_tiles_test

@@ -6,7 +6,7 @@
 
 #include "support/example.h"
 
-namespace dequant {
+namespace dequant::large_test {
 namespace {
 
 using testing::Bytes;
@@ -149,4 +149,4 @@ TEST(StoresOption, NeverChangesTheBits) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::large_test

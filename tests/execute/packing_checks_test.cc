@@ -7,7 +7,7 @@
 #include "support/expect_error.h"
 #include "support/strided.h"
 
-namespace dequant {
+namespace dequant::packing_checks_test {
 namespace {
 
 using testing::Bytes;
@@ -246,4 +246,4 @@ TEST(PackingChecks, AreToldInOneLine) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::packing_checks_test

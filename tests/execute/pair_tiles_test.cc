@@ -6,7 +6,7 @@
 #include "support/bands.h"
 #include "support/random_plan.h"
 
-namespace dequant {
+namespace dequant::pair_tiles_test {
 namespace {
 
 using testing::Dimensions;
@@ -67,4 +67,4 @@ TEST(PairTiles, AreForCodesOfTwoRowsInAByte) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::pair_tiles_test

@@ -8,7 +8,7 @@
 #include "support/packed.h"
 #include "support/print.h"
 
-namespace dequant {
+namespace dequant::param_window_test {
 namespace {
 
 using testing::Bytes;
@@ -73,4 +73,4 @@ TEST(LoadZeros, OfAPlanWithoutZeroPointsAreTheImplicitOne) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::param_window_test

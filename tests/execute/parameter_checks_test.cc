@@ -5,7 +5,7 @@
 #include "support/expect_error.h"
 #include "support/strided.h"
 
-namespace dequant {
+namespace dequant::parameter_checks_test {
 namespace {
 
 using testing::Bytes;
@@ -166,4 +166,4 @@ TEST(ParameterChecks, GroupsThatReachTooFarAreRefused) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::parameter_checks_test

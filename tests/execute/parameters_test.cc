@@ -9,7 +9,7 @@
 #include "support/random_plan.h"
 #include "support/slices.h"
 
-namespace dequant {
+namespace dequant::parameters_test {
 namespace {
 
 using testing::add_packings;
@@ -291,4 +291,4 @@ TEST(Parameters, BlocksOfOneDimensionThatAreShortMakeAPackedPlan) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::parameters_test

@@ -4,7 +4,7 @@
 #include "support/example.h"
 #include "support/expect_error.h"
 
-namespace dequant {
+namespace dequant::plan_checks_test {
 namespace {
 
 using testing::Bytes;
@@ -119,4 +119,4 @@ TEST(PlanChecks, AllowABlockLargerThanTheAxis) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::plan_checks_test

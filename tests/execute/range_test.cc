@@ -5,7 +5,7 @@
 #include "support/example.h"
 #include "support/expect_error.h"
 
-namespace dequant {
+namespace dequant::range_test {
 namespace {
 
 using testing::Bytes;
@@ -218,4 +218,4 @@ TEST(RunRange, RejectsRangesOutsideTheTensor) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::range_test

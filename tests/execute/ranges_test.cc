@@ -14,7 +14,7 @@
 #include "support/float_bits.h"
 #include "support/packed.h"
 
-namespace dequant {
+namespace dequant::ranges_test {
 namespace {
 
 using testing::bits_of;
@@ -350,4 +350,4 @@ TEST(DocumentedRanges, DoNotSnapTheMinimumOfMinFirst) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::ranges_test

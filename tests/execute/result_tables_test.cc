@@ -9,7 +9,7 @@
 #include "support/bands.h"
 #include "support/random_plan.h"
 
-namespace dequant {
+namespace dequant::result_tables_test {
 namespace {
 
 using testing::Matrix;
@@ -60,4 +60,4 @@ TEST(ResultTables, GiveRandomMatricesTheSpecifiedBitsOnEveryTarget) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::result_tables_test

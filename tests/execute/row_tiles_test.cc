@@ -7,7 +7,7 @@
 #include "support/bands.h"
 #include "support/random_plan.h"
 
-namespace dequant {
+namespace dequant::row_tiles_test {
 namespace {
 
 using testing::Bytes;
@@ -160,4 +160,4 @@ TEST(RowTiles, AreForWordsDownColumnsAndForColumnsOfRows) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::row_tiles_test

@@ -8,7 +8,7 @@
 #include "support/forced_target.h"
 #include "support/guarded_buffer.h"
 
-namespace dequant {
+namespace dequant::run_test {
 namespace {
 
 using testing::Bytes;
@@ -161,4 +161,4 @@ TEST(Run, SubtractsTheExtremesOf32BitIntegersExactly) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::run_test

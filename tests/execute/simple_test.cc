@@ -8,7 +8,7 @@
 #include "support/print.h"
 #include "support/random.h"
 
-namespace dequant {
+namespace dequant::simple_test {
 namespace {
 
 using testing::Bytes;
@@ -117,4 +117,4 @@ TEST(Simple, AreIntegersOfOneScale) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::simple_test

@@ -13,7 +13,7 @@
 #include "support/guarded_buffer.h"
 #include "support/packed.h"
 
-namespace dequant {
+namespace dequant::strided_hostile_test {
 namespace {
 
 using testing::Bytes;
@@ -233,4 +233,4 @@ TEST(HostileStrides, RangesOfAPlanThatRunRefusesAreRefused) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::strided_hostile_test

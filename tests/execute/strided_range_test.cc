@@ -8,7 +8,7 @@
 #include "support/guarded_buffer.h"
 #include "support/strided.h"
 
-namespace dequant {
+namespace dequant::strided_range_test {
 namespace {
 
 using testing::Bytes;
@@ -23,7 +23,7 @@ using testing::random_tensors;
 using testing::succeeds;
 using testing::Tensors;
 
-Plan random_plan(Random& random, Dimensions dimensions) {
+Plan random_range_plan(Random& random, Dimensions dimensions) {
   Plan plan = random_strided_types(random);
   plan.granularity = Granularity::strided;
   plan.dimensions = std::move(dimensions);
@@ -117,7 +117,7 @@ TEST(StridedRange, EveryRangeOfSmallPlansHasTheBitsOfTheWholeAndWritesNothingEls
   Slots slots;
   for (int i = 0; i < random_cases(300); ++i) {
     const testing::ForcedTarget forced(targets()[static_cast<size_t>(i) % targets().size()]);
-    const Plan plan = random_plan(random, few_dimensions(random, 40));
+    const Plan plan = random_range_plan(random, few_dimensions(random, 40));
     const int64_t count = element_count(plan);
     const Tensors t = random_tensors(random, plan, 0);
     for (int64_t begin = 0; begin <= count; ++begin) {
@@ -140,7 +140,7 @@ TEST(StridedRange, EveryElementTypeIsCutAnywhere) {
   for (const Element x : elements()) {
     if (!is_input(x)) continue;
     for (int i = 0; i < 12; ++i) {
-      Plan plan = random_plan(random, few_dimensions(random, 60));
+      Plan plan = random_range_plan(random, few_dimensions(random, 60));
       plan.input = x;
       plan.has_zero_point = i % 3 != 0;
       plan.implicit_zero_point = 0;
@@ -163,7 +163,7 @@ TEST(StridedRange, RangesJoinedAreTheTensorOnEveryTargetWithEitherStore) {
   for (const std::string_view target : targets()) {
     const testing::ForcedTarget forced(target);
     for (int i = 0; i < random_cases(400); ++i) {
-      const Plan plan = random_plan(random, random_dimensions(random));
+      const Plan plan = random_range_plan(random, random_dimensions(random));
       if (std::max(extents(plan).x, extents(plan).y) > 100'000) continue;
       const Stores stores = random.coin() ? Stores::streaming : Stores::cached;
       ASSERT_NO_FATAL_FAILURE(
@@ -288,4 +288,4 @@ TEST(StridedRange, RefusesBuffersThatDoNotHoldTheSlicesAndWritesNothing) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::strided_range_test

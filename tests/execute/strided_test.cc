@@ -11,7 +11,7 @@
 #include "support/guarded_buffer.h"
 #include "support/strided.h"
 
-namespace dequant {
+namespace dequant::strided_test {
 namespace {
 
 using testing::Bytes;
@@ -177,4 +177,4 @@ TEST(Strided, ReadsAndWritesNothingBeyondTheExtents) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::strided_test

@@ -9,7 +9,7 @@
 
 #include "support/calls.h"
 
-namespace dequant {
+namespace dequant::tasks_test {
 namespace {
 
 /// Counts how often each task is run.
@@ -104,4 +104,4 @@ TEST(Tasks, ThatHaveBegunAreNotFinished) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::tasks_test

@@ -11,7 +11,7 @@
 #include "dequant/executor.h"
 #include "execute/pool.h"
 
-namespace dequant {
+namespace dequant::thread_pool_test {
 namespace {
 
 /// Tasks that take a while, counted.
@@ -150,4 +150,4 @@ TEST(ThreadPool, LimitsEachOfSeveralCallersByItself) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::thread_pool_test

@@ -14,7 +14,7 @@
 #include "kernel/targets.h"
 #include "support/forced_target.h"
 
-namespace dequant {
+namespace dequant::way_test {
 namespace {
 
 using testing::ForcedTarget;
@@ -337,4 +337,4 @@ TEST(Explain, RefusesAPlanThatIsNotSound) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::way_test

@@ -13,7 +13,7 @@
 #include "support/packed.h"
 #include "support/random.h"
 
-namespace dequant {
+namespace dequant::ways_test {
 namespace {
 
 using testing::Bytes;
@@ -160,4 +160,4 @@ TEST(Ways, GiveThemWithAFloat16ScaleForEachElement) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::ways_test

@@ -9,7 +9,7 @@
 #include "element/codes.h"
 #include "kernel/kernel_check.h"
 
-namespace dequant {
+namespace dequant::exhaustive_test {
 namespace {
 
 using testing::bits_of;
@@ -186,4 +186,4 @@ TEST(Exhaustive, ExtremesOf32BitCodesAndZeroPointsRoundOnce) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::exhaustive_test

@@ -8,7 +8,7 @@
 #include "element/codes.h"
 #include "kernel/kernel_check.h"
 
-namespace dequant {
+namespace dequant::float8_results_test {
 namespace {
 
 using enum Element;
@@ -71,4 +71,4 @@ TEST(Float8Results, LongGroupsMatchReferenceBitwiseAtEveryEdgeOfScale) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::float8_results_test

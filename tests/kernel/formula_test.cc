@@ -9,7 +9,7 @@
 #include "kernel/formula_ways.h"
 #include "kernel/kernel_check.h"
 
-namespace dequant {
+namespace dequant::formula_test {
 namespace {
 
 using testing::float_of;
@@ -190,4 +190,4 @@ TEST(SplitFormula, HasTheBitsOfAllCodesOfNearlyAllLines) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::formula_test

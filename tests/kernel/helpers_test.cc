@@ -15,7 +15,7 @@
 #include "support/print.h"
 #include "support/random.h"
 
-namespace dequant {
+namespace dequant::helpers_test {
 namespace {
 
 using testing::GuardedBuffer;
@@ -208,4 +208,4 @@ TEST_F(HelpersOfTargets, StreamCopiesWhatItIsGivenAndNoMore) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::helpers_test

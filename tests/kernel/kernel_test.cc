@@ -4,7 +4,7 @@
 
 #include "kernel/kernel_check.h"
 
-namespace dequant {
+namespace dequant::kernel_test {
 namespace {
 
 using testing::all_entries;
@@ -109,4 +109,4 @@ TEST(Kernel, ManyShortGroupsOfWholeBytes) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::kernel_test

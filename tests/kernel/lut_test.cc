@@ -9,7 +9,7 @@
 #include "support/float_bits.h"
 #include "support/print.h"
 
-namespace dequant {
+namespace dequant::lut_test {
 namespace {
 
 TEST(Lut, HoldsTheValueOfEveryCodeOfASmallFloat) {
@@ -49,4 +49,4 @@ TEST(Lut, DigitSumsAreTheBytesOfEveryFiniteValueAsBfloat16) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::lut_test

@@ -14,7 +14,7 @@
 #include "support/packed.h"
 #include "support/print.h"
 
-namespace dequant {
+namespace dequant::results_test {
 namespace {
 
 using testing::bits_of;
@@ -227,4 +227,4 @@ TEST_F(Results, CodebooksAreScaledAsDefined) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::results_test

@@ -4,7 +4,7 @@
 
 #include "kernel/kernel_check.h"
 
-namespace dequant {
+namespace dequant::shared_rows_test {
 namespace {
 
 using testing::GuardedBuffer;
@@ -107,4 +107,4 @@ TEST_F(SharedRows, AreThereWhereTheyPay) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::shared_rows_test

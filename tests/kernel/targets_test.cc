@@ -11,7 +11,7 @@
 #include "support/expect_error.h"
 #include "support/forced_target.h"
 
-namespace dequant {
+namespace dequant::targets_test {
 namespace {
 
 using testing::ForcedTarget;
@@ -73,4 +73,4 @@ TEST(TargetsDeathTest, TheEnvironmentForcesATargetAndUnknownNamesInItAreIgnored)
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::targets_test

@@ -9,7 +9,7 @@
 #include "support/print.h"
 #include "support/random.h"
 
-namespace dequant {
+namespace dequant::transpose_test {
 namespace {
 
 using testing::GuardedBuffer;
@@ -64,4 +64,4 @@ TEST_F(Transposes, PutEveryCodeInItsPlaceAndTouchNothingElse) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::transpose_test

@@ -10,7 +10,7 @@
 #include "support/packing.h"
 #include "support/print.h"
 
-namespace dequant {
+namespace dequant::unpack_test {
 namespace {
 
 using testing::GuardedBuffer;
@@ -155,4 +155,4 @@ TEST_F(Unpacking, GivesTheBytesOfWords) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::unpack_test

@@ -5,7 +5,7 @@
 
 #include "support/print.h"
 
-namespace dequant {
+namespace dequant::plan_test {
 namespace {
 
 using enum Element;
@@ -80,4 +80,4 @@ TEST(Plan, ComparesEveryField) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::plan_test

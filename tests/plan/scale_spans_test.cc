@@ -8,7 +8,7 @@
 #include "support/print.h"
 #include "support/spec_index.h"
 
-namespace dequant {
+namespace dequant::scale_spans_test {
 namespace {
 
 using testing::Dims;
@@ -158,4 +158,4 @@ TEST(Runs, BlocksOfOtherDimensionsBecomeVaryingRunsOfTheInnerSize) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::scale_spans_test

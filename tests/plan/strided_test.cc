@@ -6,7 +6,7 @@
 #include "support/expect_error.h"
 #include "support/print.h"
 
-namespace dequant {
+namespace dequant::strided_test {
 namespace {
 
 using testing::is_invalid;
@@ -131,4 +131,4 @@ TEST(StridedPlan, OfNothingReachesNothing) {
 }
 
 }  // namespace
-}  // namespace dequant
+}  // namespace dequant::strided_test
