@@ -11,6 +11,7 @@
 #include "format/safetensors/writer.h"
 #include "fuzz/support/check.h"
 #include "fuzz/support/checkpoint.h"
+#include "fuzz/support/file.h"
 
 namespace dequant::fuzz {
 namespace {
@@ -21,11 +22,6 @@ using format::safetensors::NewTensor;
 
 /// Bytes of data of a file that are written.
 constexpr int64_t kMostData = int64_t{1} << 16;
-
-std::string& folder_to_remove() {
-  static std::string folder;
-  return folder;
-}
 
 void write_file(const std::string& path, std::string_view bytes, int64_t size) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -61,15 +57,7 @@ std::string data_of(std::span<const CheckpointTensor> tensors, const NewHeader& 
 
 }  // namespace
 
-CheckpointFolder::CheckpointFolder() {
-  std::string pattern = "/dev/shm/dequant-fuzz-XXXXXX";
-  require(::mkdtemp(pattern.data()) != nullptr, "no folder in /dev/shm");
-  folder_to_remove() = pattern;
-  std::atexit([] {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_to_remove(), ignored);
-  });
-  path_ = pattern + "/in";
+CheckpointFolder::CheckpointFolder() : path_(folder_in_memory() + "/in") {
   require(::mkdir(path_.c_str(), 0700) == 0, "no folder in /dev/shm");
 }
 

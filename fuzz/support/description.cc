@@ -9,7 +9,7 @@
 namespace dequant::fuzz {
 namespace {
 
-__extension__ using Wide = __int128;
+__extension__ using SignedWide = __int128;
 
 using Dims = std::vector<int64_t>;
 
@@ -197,13 +197,13 @@ void check_tensor_size(DML_TENSOR_DATA_TYPE type, const std::vector<UINT>& sizes
   const bool packed = strides.empty();
   bool good = number >= 1 && number < kBits.size() && !sizes.empty() && sizes.size() <= 8 &&
               (packed || strides.size() == sizes.size());
-  Wide elements = 1;
+  SignedWide elements = 1;
   for (size_t d = 0; good && d < sizes.size(); ++d) {
-    elements = packed ? elements * sizes[d] : elements + Wide{sizes[d] - 1} * strides[d];
-    good = sizes[d] > 0 && elements <= (packed ? Wide{UINT64_MAX} : Wide{1} << 32);
+    elements = packed ? elements * sizes[d] : elements + SignedWide{sizes[d] - 1} * strides[d];
+    good = sizes[d] > 0 && elements <= (packed ? SignedWide{UINT64_MAX} : SignedWide{1} << 32);
   }
-  const Wide total = good ? elements * kBits[number] : 0;
-  good = good && total <= Wide{UINT64_MAX} - 31;
+  const SignedWide total = good ? elements * kBits[number] : 0;
+  good = good && total <= SignedWide{UINT64_MAX} - 31;
   require(accepted(given) == good, "a size of a tensor that has none, or none of one that has");
   require(!good || *given == (total + 31) / 32 * 4, "another size");
 }

@@ -6,30 +6,34 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <vector>
 
 #include "fuzz/support/check.h"
 
 namespace dequant::fuzz {
 namespace {
 
-std::string& folder_to_remove() {
-  static std::string folder;
-  return folder;
-}
+/// Folders that go when the process does.
+struct Folders {
+  std::vector<std::string> paths = {};
+
+  ~Folders() {
+    std::error_code ignored;
+    for (const std::string& path : paths) std::filesystem::remove_all(path, ignored);
+  }
+};
 
 }  // namespace
 
-InputFile::InputFile(const std::string& name) {
-  std::string pattern = "/dev/shm/dequant-fuzz-XXXXXX";
-  require(::mkdtemp(pattern.data()) != nullptr, "no folder in /dev/shm");
-  folder_ = pattern + "/";
-  open(name);
-  folder_to_remove() = pattern;
-  std::atexit([] {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_to_remove(), ignored);
-  });
+std::string folder_in_memory() {
+  static Folders folders;
+  std::string path = "/dev/shm/dequant-fuzz-XXXXXX";
+  require(::mkdtemp(path.data()) != nullptr, "no folder in /dev/shm");
+  folders.paths.push_back(path);
+  return path;
 }
+
+InputFile::InputFile(const std::string& name) : folder_(folder_in_memory() + "/") { open(name); }
 
 InputFile::InputFile(const std::string& name, const InputFile& neighbour)
     : folder_(neighbour.folder_) {

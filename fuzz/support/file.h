@@ -8,9 +8,12 @@
 
 namespace dequant::fuzz {
 
+/// The path of a new folder below /dev/shm, which goes when the process does.
+std::string folder_in_memory();
+
 class InputFile {
  public:
-  /// A file of that name in a folder of its own below /dev/shm, which goes when the process does.
+  /// A file of that name in a folder of its own, as folder_in_memory() makes it.
   explicit InputFile(const std::string& name);
   /// Another one beside it.
   InputFile(const std::string& name, const InputFile& neighbour);
