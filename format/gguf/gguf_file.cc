@@ -61,11 +61,11 @@ DenseTensor GgufFile::dense_tensor(const Blocks& blocks) const {
   DenseTensor tensor;
   tensor.name = tensor.source = entry.name();
   tensor.scheme = entry.type().name;
-  tensor.shape = entry.shape();
+  tensor.shape = entry.float_shape();
   tensor.stored = stored_tensor(entry, blocks.bytes_shape);
   tensor.recipe.emplace();
   tensor.recipe->plan = blocks.plan;
-  tensor.recipe->axis = static_cast<int64_t>(entry.shape().size()) - 1;
+  tensor.recipe->axis = axis_of(entry);
   if (blocks.scale != nullptr)
     tensor.recipe->tensor_scale = stored_tensor(*blocks.scale, blocks.scale->shape());
   return tensor;
@@ -74,8 +74,8 @@ DenseTensor GgufFile::dense_tensor(const Blocks& blocks) const {
 DenseTensor GgufFile::copied_tensor(const Entry& entry) const {
   DenseTensor tensor;
   tensor.name = entry.name();
-  tensor.shape = entry.shape();
-  tensor.stored = stored_tensor(entry, entry.shape());
+  tensor.shape = entry.float_shape();
+  tensor.stored = stored_tensor(entry, entry.float_shape());
   return tensor;
 }
 
@@ -98,7 +98,7 @@ RestTensor GgufFile::rest_tensor(const Entry& entry, std::string_view dropped) c
   const Part& part = parts_->part_of(entry);
   return {entry.name(),
           entry.type().name,
-          entry.shape(),
+          entry.float_shape(),
           entry.bytes(),
           dropped,
           Location{part.name, entry.offset(), entry.bytes()},

@@ -16,19 +16,21 @@
 #include <string_view>
 #include <vector>
 
+#include "dequant/gguf.h"
 #include "format/gguf/metadata.h"
 #include "format/gguf/types.h"
 
 namespace dequant::format::gguf {
 
-/// Dimensions of a tensor at most.
-inline constexpr size_t kMaxRank = 4;
+/// Dimensions of a tensor at most: those of blocks. ggml's are 4, but image and video models have
+/// weights of convolutions with 5, which gguf-py writes and ComfyUI reads.
+inline constexpr size_t kMaxRank = dequant::gguf::kMaxRank;
 
 /// A tensor whose type, shape and data agree.
 struct Tensor {
   std::string_view name;
   const Type* type = nullptr;
-  Shape shape;         ///< as numpy has it: the fastest dimension last
+  Shape shape;         ///< of rows of blocks, as numpy has it: the fastest dimension last
   int64_t offset = 0;  ///< of the data in the file
   int64_t bytes = 0;
 };

@@ -70,7 +70,9 @@ class Planner {
     const Blocks* blocks = uses_.blocks_of(entry);
     if (blocks == nullptr && !uses_.is_copied(entry) && !is_kept(entry))
       return std::optional<OutputTensor>();
-    OutputTensor out{.name = entry.name(), .origin = &entry, .shape = entry.shape()};
+    OutputTensor out{.name = entry.name(), .origin = &entry, .shape = entry.float_shape()};
+    // The metadata that say the shape of the model are copied beside the rows.
+    if (target_ == Target::gguf) out.shape = entry.shape();
     if (entry.view != nullptr) out.change = entry.view->change();
     if (blocks != nullptr && wants(*blocks)) {
       out.origin = blocks;

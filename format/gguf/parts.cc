@@ -1,6 +1,8 @@
 // The files of a GGUF model.
 #include "format/gguf/parts.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -43,6 +45,29 @@ Result<std::string> model_of(const std::string& file, const Split& split) {
                  split.number + 1, split.count, tail);
 }
 
+/// The shape that a pair of the metadata gives a tensor.
+Result<std::vector<int64_t>> original_shape(const Part& part, const Pair& pair,
+                                            const Tensor& tensor) {
+  const bool is_array = pair.type == ValueType::array;
+  if (!is_array || bytes_of(pair.element) == 0 || !Number{pair.element, 0}.is_integer()) {
+    return failure(ErrorCode::malformed, "a value of type {}{}, not an array of integers",
+                   is_array ? "array of " : "", name(is_array ? pair.element : pair.type));
+  }
+  if (pair.number > kMaxRank) {
+    return failure(ErrorCode::malformed, "a shape of {} dimensions, more than {}", pair.number,
+                   kMaxRank);
+  }
+  std::vector<int64_t> shape;
+  const auto add = [&](Number number) { shape.push_back(number.integer()); };
+  DEQUANT_CHECK(
+      visit_elements(part.file, part.header.big_endian(), pair, kMaxRank, add, /*text=*/{}));
+  DEQUANT_TRY(const int64_t stored, element_count(tensor.shape));
+  const auto count = element_count(shape);
+  if (count && *count == stored) return shape;
+  return failure(ErrorCode::malformed, "a shape of [{}] for a tensor of {} elements",
+                 fmt::join(shape, ", "), stored);
+}
+
 }  // namespace
 
 std::string part_name(std::string_view model, int64_t number, int64_t count) {
@@ -58,6 +83,8 @@ Result<std::unique_ptr<Parts>> Parts::open(InputFile file) {
       parts->entries_.push_back({&tensor, i});
   }
   if (auto added = parts->index_names(); !added) return in(escaped(path), std::move(added).error());
+  if (auto found = parts->find_original_shapes(); !found)
+    return in(escaped(path), std::move(found).error());
   return parts;
 }
 
@@ -108,6 +135,20 @@ Status Parts::index_names() {
   if (const auto repeated = names_.repeated(name_of)) {
     return failure(ErrorCode::malformed, "tensor \"{}\" is there twice",
                    escaped(name_of(*repeated)));
+  }
+  return {};
+}
+
+/// Keys of tensors that are not there change nothing, as in ComfyUI-GGUF.
+Status Parts::find_original_shapes() {
+  for (const Pair& pair : metadata().pairs()) {
+    if (!pair.key.starts_with(kOriginalShape)) continue;
+    const auto index = names_.find(pair.key.substr(kOriginalShape.size()),
+                                   [&](size_t i) { return entries_[i].name(); });
+    if (!index) continue;
+    auto shape = original_shape(files_[0], pair, *entries_[*index].tensor);
+    if (!shape) return in(fmt::format("key \"{}\"", escaped(pair.key)), std::move(shape).error());
+    entries_[*index].original = &original_shapes_.emplace_back(*std::move(shape));
   }
   return {};
 }

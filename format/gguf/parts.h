@@ -19,6 +19,11 @@ inline constexpr std::string_view kSplitNumber = "split.no";
 inline constexpr std::string_view kSplitCount = "split.count";
 inline constexpr std::string_view kSplitTensors = "split.tensors.count";
 
+/// The beginning of the keys by which ComfyUI-GGUF gives tensors their shape back: its converter
+/// stores those whose last dimension is no multiple of 256 as rows of 256. The name of the tensor
+/// follows, and the value is the shape as numpy has it.
+inline constexpr std::string_view kOriginalShape = "comfy.gguf.orig_shape.";
+
 /// One file of a model.
 struct Part {
   std::string name;  ///< within the folder
@@ -30,11 +35,15 @@ struct Part {
 struct Entry {
   const Tensor* tensor = nullptr;
   uint32_t part = 0;
-  const View* view = nullptr;  ///< null: the tensor as it is stored
+  const View* view = nullptr;                      ///< null: the tensor as it is stored
+  const std::vector<int64_t>* original = nullptr;  ///< its shape in the model; null: `shape`
 
   std::string_view name() const { return view == nullptr ? tensor->name : view->name; }
   const Type& type() const { return *tensor->type; }
+  /// Of the stored tensor: rows are whole blocks.
   Shape shape() const { return view == nullptr ? tensor->shape : Shape(view->shape); }
+  /// Of the float tensor.
+  Shape float_shape() const { return original == nullptr ? shape() : Shape(*original); }
   int64_t bytes() const { return view == nullptr ? tensor->bytes : view->bytes; }
   int64_t offset() const { return tensor->offset + (view == nullptr ? 0 : view->offset); }
   /// True where the bytes of the tensor are those of the file from `offset` on.
@@ -49,8 +58,8 @@ class Parts {
  public:
   /// Opens the others of a file's model where the file is one of several: these have the names
   /// NAME-00001-of-00003.gguf and so on, in the folder of the file. Fails with io, also where one
-  /// of them is missing, with malformed where they are no parts of one model, and as Header::read()
-  /// does.
+  /// of them is missing, with malformed where they are no parts of one model or the metadata have
+  /// an impossible shape of a tensor, and as Header::read() does.
   static Result<std::unique_ptr<Parts>> open(InputFile file);
 
   Parts(const Parts&) = delete;
@@ -79,9 +88,11 @@ class Parts {
   Parts() = default;
   Status open_all(InputFile file);
   Status index_names();
+  Status find_original_shapes();
 
   std::vector<Part> files_;
   std::deque<View> views_;
+  std::deque<std::vector<int64_t>> original_shapes_;
   std::vector<Entry> entries_;
   safetensors::NameIndex names_;
 };

@@ -1,6 +1,9 @@
 // The report of the conversion of a GGUF model.
 #include "format/gguf/report.h"
 
+#include <algorithm>
+#include <array>
+
 #include "format/gguf/describe.h"
 #include "format/model/tensor.h"
 
@@ -16,7 +19,7 @@ Converted converted(const OutputTensor& tensor) {
   out.name = out.constant = out.source = std::string(tensor.name);
   out.plan = plan_for(blocks.plan, {}, tensor.output);
   out.shape.assign(tensor.shape.begin(), tensor.shape.end());
-  out.axis = static_cast<int64_t>(tensor.shape.size()) - 1;
+  out.axis = axis_of(*blocks.entry);
   out.bytes_before = blocks.entry->bytes();
   if (blocks.scale != nullptr) out.bytes_before += blocks.scale->bytes();
   out.bytes_first = out.bytes_before;
@@ -24,9 +27,15 @@ Converted converted(const OutputTensor& tensor) {
   return out;
 }
 
-/// What is true of every such output, though nothing in it says so.
-std::string sentence(const Parts& parts) {
-  const std::string of = architecture(parts);
+/// Architectures of image and video models, as ComfyUI-GGUF's converter and loader spell them.
+/// Their files have the names and the contents of the model that they were made from.
+constexpr std::array<std::string_view, 12> kOfComfyUi{
+    "aura",    "cosmos",     "flux", "hidream", "hyvid", "ltxv",
+    "lumina2", "qwen_image", "sd1",  "sd3",     "sdxl",  "wan",
+};
+
+/// What is true of every output of other architectures, though nothing in it says so.
+std::string sentence(std::string_view of) {
   return fmt::format(
       "the tensors are those of GGUF{}{}, by names and contents, not those of transformers: rows "
       "of q and k may be permuted, norms may have 1 added, experts are stacked",
@@ -70,8 +79,9 @@ ConvertReport report_of(const Parts& parts, const Uses& uses, const Layout& layo
     report.dropped.push_back({std::string(dropped.entry->name()), std::string(dropped.reason)});
   if (names == Names::transformers) {
     report.warnings.push_back(sentence(layout));
-  } else if (target != Target::gguf) {
-    report.warnings.push_back(sentence(parts));
+  } else if (const std::string of = architecture(parts);
+             target != Target::gguf && std::ranges::find(kOfComfyUi, of) == kOfComfyUi.end()) {
+    report.warnings.push_back(sentence(of));
   }
   if (rounded > 0) {
     report.warnings.push_back(

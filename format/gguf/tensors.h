@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -59,6 +60,13 @@ class Uses {
   /// dropped for another reason.
   std::unordered_map<const Entry*, const Blocks*> uses_;
 };
+
+/// The axis along which scales of blocks change; nothing where the rows of the file are not those
+/// of the model.
+inline std::optional<int64_t> axis_of(const Entry& entry) {
+  if (entry.original != nullptr) return {};
+  return static_cast<int64_t>(entry.shape().size()) - 1;
+}
 
 /// Opens a stored tensor: its numbers of plain types that are elements, else its bytes. Bytes come
 /// little-endian. The parts must outlive the reader.

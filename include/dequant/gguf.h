@@ -8,7 +8,7 @@
 
 namespace dequant::gguf {
 
-/// The largest rank of a tensor that is accepted; GGUF itself has 4.
+/// The largest rank of a tensor that is accepted; ggml itself has 4.
 inline constexpr int kMaxRank = 8;
 
 /// A tensor of blocks. The shape is borrowed: it must live until dequantize() returns.

@@ -28,7 +28,7 @@ from gguf_support import quantized, write
 #: Words of the messages about rules that gguf-py does not check.
 STRICTER = [
     r"its data begin at offset", r"its data are the bytes", r"bytes are wanted, and \d+ are left",
-    r"has a zero byte", r"is not UTF-8", r"dimensions, more than 4", r"an empty key",
+    r"has a zero byte", r"is not UTF-8", r"dimensions, more than 8", r"an empty key",
     r"array of arrays", r"rows of \d+ elements", r"more than 2\^63", r"was removed from GGUF",
     r"\d+ is no type of GGUF", r"pairs of metadata in a file", r"an array of \d+ elements",
     r"overflow|do not fit|too many", r"no part of a model", r"cannot be found",

@@ -72,6 +72,11 @@ class Renaming {
   }
 
   Status add(const Entry& entry) {
+    if (entry.original != nullptr) {
+      return failure(ErrorCode::unsupported,
+                     "names hf: it has another shape in the model, as key \"{}{}\" says",
+                     kOriginalShape, escaped(entry.name()));
+    }
     const NameParts parts = split(entry.name());
     std::string_view last = parts.last;
     const TensorName* row = find_tensor(architecture_, fmt::format("{}{}", parts.base, parts.last));

@@ -6,13 +6,15 @@ namespace {
 
 constexpr uint64_t kTwoTo30 = uint64_t{1} << 30;
 
-TEST_F(GgufTest, TensorsHaveUpToFourDimensions) {
+TEST_F(GgufTest, TensorsHaveUpToEightDimensions) {
   const auto scalar = read(b_.one({}, kGgufF32, "1234"));
   ASSERT_TRUE(succeeds(scalar));
   EXPECT_TRUE(scalar->tensors()[0].shape.empty());
   EXPECT_EQ(scalar->tensors()[0].bytes, 4);
-  EXPECT_TRUE(succeeds(read(b_.one({1, 1, 1, 1}, kGgufF32, "1234"))));
-  EXPECT_TRUE(refuses(b_.one({1, 1, 1, 1, 1}, kGgufF32, "1234"), "5 dimensions, more than 4"));
+  const std::vector<uint64_t> most(kMaxRank, 1);
+  EXPECT_TRUE(succeeds(read(b_.one(most, kGgufF32, "1234"))));
+  const std::vector<uint64_t> more(kMaxRank + 1, 1);
+  EXPECT_TRUE(refuses(b_.one(more, kGgufF32, "1234"), "9 dimensions, more than 8"));
   EXPECT_TRUE(refuses(b_.head(1, 0) + b_.text("a") + b_.u32(0xFFFFFFFF) + std::string(99, 0),
                       "4294967295 dimensions"));
   EXPECT_TRUE(refuses(b_.one({}, kGgufQ4_0, std::string(18, 0)), "rows of 1 elements"));
