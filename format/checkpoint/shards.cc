@@ -18,6 +18,8 @@ namespace dequant::format::checkpoint {
 namespace {
 
 constexpr const char* kWhat = "shard";
+/// The file that makes a folder a pipeline of diffusers.
+constexpr std::string_view kPipeline = "model_index.json";
 /// Bytes of an index: that of 46,000 tensors has 5 million.
 constexpr int64_t kMostIndexBytes = int64_t{256} << 20;
 
@@ -55,6 +57,27 @@ Error several(const std::string& folder, const std::string& a, const std::string
                  escaped(folder), escaped(a), escaped(b));
 }
 
+/// The error of a folder without safetensors files. It says where they may be.
+Error no_files(const std::string& folder, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (name == kPipeline) {
+      return failure(ErrorCode::unsupported,
+                     "{}: a pipeline of diffusers has its models in folders of their own: give the "
+                     "path of one, such as transformer, unet or text_encoder",
+                     escaped(folder));
+    }
+  }
+  for (const std::string& name : names) {
+    if (name.ends_with(".bin") || name.ends_with(".pt") || name.ends_with(".pth")) {
+      return failure(ErrorCode::unsupported,
+                     "{}: no .safetensors file in this folder, and dequant does not read {}: save "
+                     "the model as safetensors",
+                     escaped(folder), escaped(name));
+    }
+  }
+  return failure(ErrorCode::io, "{}: no .safetensors file in this folder", escaped(folder));
+}
+
 /// The files of a folder without an index.
 Result<std::vector<std::string>> files_without_index(const std::string& folder,
                                                      const std::vector<std::string>& names) {
@@ -63,9 +86,7 @@ Result<std::vector<std::string>> files_without_index(const std::string& folder,
     if (name == kModel) return std::vector<std::string>{name};
     if (name.ends_with(kSafetensors)) files.push_back(name);
   }
-  if (files.empty()) {
-    return failure(ErrorCode::io, "{}: no .safetensors file in this folder", escaped(folder));
-  }
+  if (files.empty()) return no_files(folder, names);
   if (files.size() == 1 && !numbered(files[0])) return files;
   for (const std::string& file : files) {
     if (!numbered(file) || numbered(file) != numbered(files[0]))

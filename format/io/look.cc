@@ -1,4 +1,4 @@
-// Recognising files of formats that dequant does not read, by their first bytes.
+// Recognising files of formats that dequant does not read, by their first bytes and their names.
 #include "format/io/look.h"
 
 #include <algorithm>
@@ -32,6 +32,9 @@ struct Mark {
 /// Magic numbers at the start of files. Where one is a prefix of another, the longer comes first.
 constexpr std::array kMarks{
     Mark{4, "ORTM"sv, {"an ONNX Runtime (ORT format) model"}},
+    Mark{4, "ET12"sv, {"an ExecuTorch program"}},
+    Mark{0, "ftrt"sv, {"a TensorRT engine"}},
+    Mark{0, "ptrt"sv, {"a TensorRT engine"}},
     Mark{0, "\x93NUMPY"sv, {"a NumPy array"}},
     Mark{0, "\x89HDF\r\n\x1a\n"sv, {"an HDF5 file"}},
     Mark{0,
@@ -51,6 +54,16 @@ constexpr std::array kMarks{
     Mark{0, "\x80\x05\x95"sv, {"a Python pickle"}},
 };
 
+/// Ends of names of formats without magic numbers.
+struct Named {
+  std::string_view end;
+  Look look;
+};
+constexpr std::array kNamed{
+    Named{".mlmodel", {"a Core ML model"}},
+    Named{".engine", {"a TensorRT engine"}},
+};
+
 uint64_t little_endian(std::string_view bytes) {
   uint64_t number = 0;
   for (size_t i = bytes.size(); i-- > 0;) number = number << 8 | static_cast<uint8_t>(bytes[i]);
@@ -67,6 +80,17 @@ std::optional<Look> zip(std::string_view head) {
     if (name.ends_with(".npy")) return Look{"a zip archive of NumPy arrays"};
   }
   return Look{"a zip archive", kUnpack};
+}
+
+/// A model of CTranslate2, as faster-whisper has: 4 bytes of a version, 2 of a length, and a name
+/// such as "WhisperSpec" of so many bytes with the zero behind it.
+std::optional<Look> ctranslate2(std::string_view head) {
+  constexpr size_t kName = 6;
+  constexpr uint64_t kMostVersion = 99;  // the newest is 6
+  if (head.size() < kName || little_endian(head.substr(0, 4)) > kMostVersion) return {};
+  const std::string_view name = head.substr(kName, little_endian(head.substr(4, 2)));
+  if (!name.ends_with("Spec\0"sv)) return {};
+  return Look{"a CTranslate2 model"};
 }
 
 bool is_text(std::string_view head, bool whole) {
@@ -89,7 +113,10 @@ std::optional<Look> text(std::string_view head, bool whole) {
   if (start == "<!doctype html" || start.starts_with("<html")) {
     return Look{"an HTML page", ". A download may have given a page in place of a file"};
   }
-  if (start.starts_with("<?xml")) return Look{"an XML document"};
+  if (start.starts_with("<?xml")) {
+    const bool is_net = head.find("<net name=") != head.npos;
+    return Look{is_net ? "an OpenVINO model" : "an XML document"};
+  }
   if (start.starts_with("{") || start.starts_with("["))
     return Look{"JSON", ": give the folder, not its config.json"};
   if (head.size() < kLeastText) return {};
@@ -106,7 +133,20 @@ std::optional<Look> look_of(const InputFile& file) {
     if (head.size() > mark.at && head.substr(mark.at).starts_with(mark.bytes)) return mark.look;
   }
   if (auto look = zip(head)) return look;
-  return text(head, head.size() == static_cast<size_t>(file.size()));
+  if (auto look = ctranslate2(head)) return look;
+  if (auto look = text(head, head.size() == static_cast<size_t>(file.size()))) return look;
+  for (const Named& named : kNamed)
+    if (!head.empty() && file.name().ends_with(named.end)) return named.look;
+  return {};
+}
+
+std::optional<Error> error_of_look(const InputFile& file) {
+  const auto look = look_of(file);
+  if (!look) return {};
+  return failure(ErrorCode::unsupported,
+                 "{} looks like {}; dequant reads ONNX models in protobuf's binary form, TFLite "
+                 "models, GGUF files, .safetensors files and folders of these{}",
+                 escaped(file.name()), look->what, look->advice);
 }
 
 }  // namespace dequant::format

@@ -49,17 +49,10 @@ Status read(Model& model, StructureLimit limit) {
   return {};
 }
 
-/// The error for a file that is no model. It names the format of the file where look_of()
-/// recognises it.
+/// The error for a file that is no model. It names the format of the file where that is recognised.
 Error explained(const std::string& path, const InputFile& file, Error error) {
   if (error.code == ErrorCode::malformed || error.code == ErrorCode::limit) {
-    if (const auto look = look_of(file)) {
-      return failure(
-          ErrorCode::unsupported,
-          "{} looks like {}; dequant reads ONNX models in protobuf's binary form, TFLite "
-          "models, GGUF files, .safetensors files and folders of these{}",
-          escaped(path), look->what, look->advice);
-    }
+    if (auto other = error_of_look(file)) return *std::move(other);
   }
   if (error.code == ErrorCode::malformed) {
     error = file.size() == 0 ? failure(ErrorCode::malformed, "it is empty")

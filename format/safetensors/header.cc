@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
 
 #include "format/io/errors.h"
+#include "format/io/look.h"
 #include "format/safetensors/entry.h"
 #include "format/safetensors/header_text.h"
 
@@ -48,6 +50,13 @@ Status check_first_byte(const InputFile& file, int64_t data) {
   if (text == "{") return {};
   return failure(ErrorCode::malformed, "byte {}: the header begins with \"{}\", not with \"{{\"",
                  kTextBegin, escaped(text));
+}
+
+/// The error of a file that is no safetensors file at all, such as a download that went wrong;
+/// nothing where a header begins, whose length may be the magic number of another format.
+std::optional<Error> other_format(const InputFile& file) {
+  if (check_first_byte(file, std::min(file.size(), kTextBegin + 1))) return {};
+  return error_of_look(file);
 }
 
 /// Demands tensors in the order of their data, each within [begin, end).
@@ -164,7 +173,10 @@ Result<Header> Header::read(const InputFile& file) {
   };
   auto header = read();
   if (!header && header.error().code == ErrorCode::io) return header;  // names the file
-  if (!header) return in(escaped(file.name()), std::move(header).error());
+  if (!header) {
+    if (auto other = other_format(file)) return *std::move(other);
+    return in(escaped(file.name()), std::move(header).error());
+  }
   DEQUANT_CHECK(file.check_unchanged());
   return header;
 }

@@ -4,6 +4,7 @@ model stays a damaged model."""
 import bz2
 import gzip
 import io
+import json
 import lzma
 import pickle
 import struct
@@ -56,7 +57,13 @@ FORMATS = {
     "old.pth": (pickle.dumps({"weight": [1, 2, 3]}, protocol=2), "a Python pickle"),
     "model.h5": (b"\x89HDF\r\n\x1a\n" + bytes(40), "an HDF5 file"),
     "error.html": (b"\n<!DOCTYPE html>\n<html><body>404</body></html>", "an HTML page"),
-    "model.xml": (b"<?xml version=\"1.0\"?>\n<net name=\"m\"/>", "an XML document"),
+    "model.xml": (b"<?xml version=\"1.0\"?>\n<model name=\"m\"/>", "an XML document"),
+    "model.bin": (b"\x06\0\0\0\x0c\0WhisperSpec\0" + bytes(200), "a CTranslate2 model"),
+    "model.pte": (struct.pack("<I", 48) + b"ET12eh00" + bytes(200), "an ExecuTorch program"),
+    "model.trt": (b"ftrt" + bytes(400), "a TensorRT engine"),
+    "model.mlmodel": (b"\x08\x04\x12\x20\x0a\x1e" + bytes(64), "a Core ML model"),
+    "net.xml": (b"<?xml version=\"1.0\"?>\n<net name=\"m\" version=\"11\"></net>",
+                "an OpenVINO model"),
     "config.json": (b'{"architectures": ["Llama"]}', "JSON"),
     "model.textproto": (b"ir_version: 8\ngraph {\n  name: \"g\"\n}\n", "text"),
     "notes.txt": (("Größe: klein\n" * 400).encode(), "text"),
@@ -133,3 +140,37 @@ def test_a_number_of_threads_that_is_none_is_refused(threads, tmp_path):
     source = EXAMPLES / "digits_qdq_int4.onnx"
     dequant("convert", source, "-o", tmp_path / "out.onnx", "-T", threads, code=2)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if not name.endswith("mlmodel")])
+@pytest.mark.parametrize("folder", [False, True])
+def test_another_format_named_safetensors_had_a_length_of_a_header(name, folder, tmp_path):
+    data, looks = FORMATS[name]
+    source = tmp_path / "model.safetensors"
+    source.write_bytes(data)
+    if folder:
+        (tmp_path / "model.safetensors.index.json").write_text(
+            json.dumps({"weight_map": {"a": source.name}}))
+    error = dequant("inspect", tmp_path if folder else source, code=4).stderr
+    assert f"model.safetensors looks like {looks}" in error and "header length" not in error
+
+
+def test_a_cut_safetensors_file_whose_length_is_a_magic_number_stays_one(tmp_path):
+    source = tmp_path / "cut.safetensors"
+    source.write_bytes(struct.pack("<Q", 0x0280) + b'{"a":')  # a pickle begins with \x80\x02
+    assert "header length 640 in a file with 5 bytes" in dequant("inspect", source, code=3).stderr
+
+
+def test_a_pipeline_of_diffusers_comes_with_where_its_models_are(tmp_path):
+    (tmp_path / "model_index.json").write_text('{"_class_name": "FluxPipeline"}')
+    (tmp_path / "transformer").mkdir()
+    error = dequant("inspect", tmp_path, code=4).stderr
+    assert "a pipeline of diffusers" in error and "such as transformer" in error
+
+
+def test_a_folder_of_pickles_is_said_to_have_these(tmp_path):
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "pytorch_model.bin").write_bytes(FORMATS["model.pt"][0])
+    error = dequant("inspect", tmp_path, code=4).stderr
+    assert "no .safetensors file in this folder" in error
+    assert "dequant does not read pytorch_model.bin" in error
