@@ -96,7 +96,7 @@ Result<std::string> text_of(const Parts& parts, const Pair& pair) {
 }  // namespace
 
 std::string architecture(const Parts& parts) {
-  const Pair* pair = parts.metadata().find("general.architecture");
+  const Pair* pair = parts.metadata().find(kArchitectureKey);
   if (pair == nullptr || pair->type != ValueType::text) return {};
   const auto text = text_of(parts.files()[0].file, *pair, kMostText);
   return text ? *text : std::string();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <optional>
 
 namespace dequant::format::gguf {
 namespace {
@@ -68,6 +69,22 @@ Result<int64_t> alignment_of(const Metadata& metadata) {
                  pair->number);
 }
 
+/// The error of a file with type TL2 of bitnet.cpp, whose number is that of MXFP4 elsewhere: its
+/// tensors have fewer bytes. Nothing where the architecture is not one of bitnet.cpp.
+std::optional<Error> error_of_tl2(const InputFile& file, const Header& header) {
+  constexpr int64_t kMostText = 200;
+  const auto is_mxfp4 = [](const Tensor& t) { return t.type->block == BlockType::MXFP4; };
+  const auto found = std::ranges::find_if(header.tensors(), is_mxfp4);
+  const Pair* pair = header.metadata().find(kArchitectureKey);
+  if (found == header.tensors().end() || pair == nullptr || pair->type != ValueType::text)
+    return {};
+  const auto architecture = text_of(file, *pair, kMostText);
+  if (!architecture || !architecture->starts_with("bitnet")) return {};
+  return failure(ErrorCode::unsupported,
+                 "tensor \"{}\": type TL2 of bitnet.cpp, number {}, which dequant does not read",
+                 escaped(found->name), found->type->id);
+}
+
 }  // namespace
 
 class HeaderReader {
@@ -86,7 +103,10 @@ class HeaderReader {
     header.tensors_.reserve(static_cast<size_t>(counts.tensors));
     for (uint64_t i = 0; i < counts.tensors; ++i) DEQUANT_CHECK(read_tensor(header));
     DEQUANT_CHECK(check_names(header));
-    DEQUANT_CHECK(place(header));
+    if (auto placed = place(header); !placed) {
+      if (auto error = error_of_tl2(file_, header)) return *std::move(error);
+      return std::move(placed).error();
+    }
     DEQUANT_CHECK(file_.check_unchanged());
     return header;
   }

@@ -69,6 +69,8 @@ class Header {
   std::vector<Tensor> tensors_;
 };
 
+/// The key of the kind of model: "llama".
+inline constexpr std::string_view kArchitectureKey = "general.architecture";
 /// The key of llama.cpp's number for the type of most tensors.
 inline constexpr std::string_view kFileTypeKey = "general.file_type";
 /// The key of the alignment, a power of two.

@@ -15,18 +15,27 @@ namespace {
 struct OtherType {
   int64_t id;
   std::string_view name;
-  bool removed;  ///< from GGUF; false: plain numbers
+  bool removed;                      ///< from GGUF; false: plain numbers
+  std::string_view bitnet_cpp = {};  ///< the type that bitnet.cpp writes under this number
 };
 
 constexpr std::array kOtherTypes{
-    OtherType{0, "F32", false},        OtherType{1, "F16", false},
-    OtherType{4, "Q4_2", true},        OtherType{5, "Q4_3", true},
-    OtherType{24, "I8", false},        OtherType{25, "I16", false},
-    OtherType{26, "I32", false},       OtherType{27, "I64", false},
-    OtherType{28, "F64", false},       OtherType{30, "BF16", false},
-    OtherType{31, "Q4_0_4_4", true},   OtherType{32, "Q4_0_4_8", true},
-    OtherType{33, "Q4_0_8_8", true},   OtherType{36, "IQ4_NL_4_4", true},
-    OtherType{37, "IQ4_NL_4_8", true}, OtherType{38, "IQ4_NL_8_8", true},
+    OtherType{0, "F32", false},
+    OtherType{1, "F16", false},
+    OtherType{4, "Q4_2", true},
+    OtherType{5, "Q4_3", true},
+    OtherType{24, "I8", false},
+    OtherType{25, "I16", false},
+    OtherType{26, "I32", false},
+    OtherType{27, "I64", false},
+    OtherType{28, "F64", false},
+    OtherType{30, "BF16", false},
+    OtherType{31, "Q4_0_4_4", true},
+    OtherType{32, "Q4_0_4_8", true},
+    OtherType{33, "Q4_0_8_8", true},
+    OtherType{36, "IQ4_NL_4_4", true, "I2_S"},
+    OtherType{37, "IQ4_NL_4_8", true, "I8_S"},
+    OtherType{38, "IQ4_NL_8_8", true, "TL1"},
 };
 
 Error unsupported(std::string message) { return {ErrorCode::unsupported, std::move(message)}; }
@@ -37,8 +46,13 @@ Error no_block_type(const std::string& what, const Accepts& accepts) {
   const auto found = std::find_if(kOtherTypes.begin(), kOtherTypes.end(), accepts);
   if (found == kOtherTypes.end()) return unsupported(concat("type: ", what, " is no type of GGUF"));
   if (found->removed) {
-    return unsupported(concat("type: ", found->name, ", number ", found->id,
-                              ", was removed from GGUF; no tool reads it"));
+    const std::string now =
+        found->bitnet_cpp.empty()
+            ? std::string("no tool reads it")
+            : concat("files of bitnet.cpp have its own type ", found->bitnet_cpp,
+                     " under this number, which dequant does not read");
+    return unsupported(
+        concat("type: ", found->name, ", number ", found->id, ", was removed from GGUF; ", now));
   }
   return unsupported(
       concat("type: ", found->name, ", number ", found->id, ", has plain numbers, not blocks"));

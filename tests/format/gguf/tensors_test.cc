@@ -60,6 +60,7 @@ TEST_F(GgufTest, TypesThatAreNotReadAreNamed) {
   EXPECT_TRUE(refuses(of(4), "Q4_2, number 4, was removed", unsupported));
   EXPECT_TRUE(refuses(of(31), "Q4_0_4_4, number 31, was removed", unsupported));
   EXPECT_TRUE(refuses(of(38), "IQ4_NL_8_8, number 38, was removed", unsupported));
+  EXPECT_TRUE(refuses(of(36), "files of bitnet.cpp have its own type I2_S", unsupported));
   EXPECT_TRUE(refuses(of(43), "43 is no type of GGUF", unsupported));
   EXPECT_TRUE(refuses(of(0x7FFFFFFF), "2147483647 is no type", unsupported));
   EXPECT_TRUE(refuses(of(0xFFFFFFFF), "4294967295 is no type", unsupported));
