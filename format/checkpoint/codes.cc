@@ -30,6 +30,7 @@ struct Foreign {
   std::string_view beside;  ///< empty: none is needed
 };
 constexpr std::array kForeign{
+    Foreign{"SVDQuant (Nunchaku)", ".qweight", ".wscales"},
     Foreign{"AQLM", ".codes", ".codebooks"},
     Foreign{"QuIP#", ".Qidxs", ""},
     Foreign{"QTIP", ".trellis", ".SU"},
@@ -50,6 +51,10 @@ constexpr std::array<std::string_view, 10> kScalesOfModule{
 constexpr std::array<std::string_view, 7> kScalesOfName{
     "_scale", "_scale_inv", "_weight_scale", "_scales", ".absmax", "._scale", ".scale"};
 
+/// The last parts of the names of tokenizers in ComfyUI's files.
+constexpr std::array<std::string_view, 3> kTokenizers{"spiece_model", "tekken_model",
+                                                      "tokenizer_json"};
+
 /// True for the buffer of attention that says which positions a token sees, as GPT-2 and GPT-NeoX
 /// store it: "attn.bias" of U8 [1, 1, n, n].
 bool is_mask(const Entry& entry) {
@@ -63,13 +68,12 @@ bool is_mask(const Entry& entry) {
 bool is_tokenizer(const Entry& entry) {
   const std::string_view name = entry.name();
   const std::string_view last = name.substr(name.rfind('.') + 1);  // all of it without a dot
-  return (last == "spiece_model" || last == "tekken_model") && entry.dtype() == "U8" &&
-         entry.shape().size() == 1;
+  return contains(kTokenizers, last) && entry.dtype() == "U8" && entry.shape().size() == 1;
 }
 
 /// The scheme of words that dequant does not read; null for other tensors.
 const Foreign* foreign_scheme(const Groups& groups, const Entry& entry) {
-  if (!contains(kIntegers, entry.dtype())) return nullptr;
+  if (!contains(kIntegers, entry.dtype()) && entry.dtype() != "I8") return nullptr;
   for (const Foreign& foreign : kForeign) {
     const auto module = module_of(entry.name(), foreign.codes);
     if (module && (foreign.beside.empty() || find(groups, *module, foreign.beside) != nullptr))

@@ -60,7 +60,8 @@ Result<Group> Groups::group_of(std::string name, std::string_view scheme,
       DEQUANT_TRY(parts.emplace_back(), part_of(*t.entry));
     }
     const Part& part = parts.back();
-    if (t.name.find("scale") != t.name.npos && is_output(part.element)) of_scales = part.element;
+    const bool is_scale = t.name.find("scale") != t.name.npos || t.name == "SCB";
+    if (is_scale && is_output(part.element)) of_scales = part.element;
     types.push_back({t.name, {part.element, part.shape()}});
   }
   const SchemeNode node{scheme, types, options, output ? *output : output_for(of_scales),

@@ -58,7 +58,7 @@ def test_the_marker_of_files_with_scales_was_refused_as_codes(file, name):
     assert out["a.attn.weight"][0] == "BF16" and out["a.attn.weight"][2].tobytes() == FLOATS
 
 
-TOKENIZERS = ["spiece_model", "tekken_model", "text_encoders.spiece_model"]
+TOKENIZERS = ["spiece_model", "tekken_model", "tokenizer_json", "text_encoders.spiece_model"]
 
 
 @pytest.mark.parametrize("name", TOKENIZERS)

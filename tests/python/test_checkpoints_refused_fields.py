@@ -112,6 +112,18 @@ def test_rows_of_the_first_slab_are_in_the_low_bits(folder):
     assert not (folder.out / "quanto_qmap.json").exists()
 
 
+@pytest.mark.parametrize("key", ["weights", "weights_dtype"])
+def test_the_bits_of_a_quanto_model_of_diffusers_were_not_found(folder, key):
+    """diffusers' QuantoConfig has another key than that of transformers, and no quanto_qmap.json
+    is beside it."""
+    quanto(folder, weights=None)
+    folder.config({"quantization_config": {"quant_method": "quanto", key: "int4",
+                                           "modules_to_not_convert": []}})
+    folder.convert()
+    got = tensors(folder.out)["m.w.weight"][2].view("<f4")
+    assert got.tolist() == [5] * 128 + [9] * 128
+
+
 @pytest.mark.parametrize(("bias", "columns", "groups", "shape"), [
     (1, 128, 2, [1, 256]), (2, 96, 6, [2, 288]), (None, 40, 2, [2, 40]), (2, 64, 2, [2, 64])])
 def test_the_bias_says_how_many_rows_groups_come_from(folder, bias, columns, groups, shape):

@@ -126,8 +126,8 @@ def test_a_state_that_nested_scales_contradict_is_refused(folder, state, words):
     folder.refused(3, *words)
 
 
-def int8(folder, **more):
-    folder.config({"torch_dtype": "float16", "quantization_config": {
+def int8(folder, dtype="float16", **more):
+    folder.config({**({"torch_dtype": dtype} if dtype else {}), "quantization_config": {
         "quant_method": "bitsandbytes", "load_in_8bit": True}})
     folder.file({"w.weight": ("I8", np.full((2, 4), 127, np.int8)),
                  "w.SCB": ("F32", np.array([1, 2], np.float32)), **more})
@@ -139,6 +139,15 @@ def test_the_largest_code_is_the_scale(folder):
     got = tensors(folder.out)
     assert got.keys() == {"w.weight"}
     assert got["w.weight"][2].view("<f2").tolist() == [1] * 4 + [2] * 4
+
+
+def test_a_config_of_diffusers_without_a_type_was_asked_for_one(folder):
+    """The scales of LLM.int8 are float32, and so are the floats of its dequantizer."""
+    int8(folder, dtype=None)
+    folder.convert()
+    got = tensors(folder.out)
+    assert got["w.weight"][0] == "F32"
+    assert got["w.weight"][2].view("<f4").tolist() == [1] * 4 + [2] * 4
 
 
 def test_other_orders_of_rows_are_refused(folder):

@@ -69,8 +69,11 @@ FOREIGN = {
     "EXL2": ("q_weight", "I32", {"q_scale": ("I32", WORDS)}),
     "SpQR": ("dense_weights", "I64", {"row_offsets": ("I32", WORDS)}),
     "VPTQ": ("indices", "I32", {"centroids.weight": ("F16", np.zeros((1, 8), np.float16))}),
-    "Marlin": ("B", "I32", {"s": ("F16", np.zeros((1, 8), np.float16))})}
-INTEGERS = {"I16": np.int16, "I32": np.int32, "I64": np.int64}
+    "Marlin": ("B", "I32", {"s": ("F16", np.zeros((1, 8), np.float16))}),
+    "SVDQuant (Nunchaku)": ("qweight", "I8", {
+        "wscales": ("F16", np.zeros((1, 8), np.float16)),
+        "smooth_factor": ("F16", np.zeros(8, np.float16))})}
+INTEGERS = {"I8": np.int8, "I16": np.int16, "I32": np.int32, "I64": np.int64}
 
 
 @pytest.mark.parametrize("configured", [True, False])

@@ -75,7 +75,10 @@ class Recogniser {
     DEQUANT_TRY(const Section own, map.object(module));
     DEQUANT_TRY(const auto type, own.text("weights"));
     const Section config(groups_.config().quantization(), "config.json");
-    DEQUANT_TRY(const auto of_all, config.text("weights"));
+    DEQUANT_TRY(auto of_all, config.text("weights"));
+    if (!of_all) {
+      DEQUANT_TRY(of_all, config.text("weights_dtype"));  // of diffusers
+    }
     const std::string text = type ? *type : of_all.value_or("");
     const int64_t bits = bits_of(text);
     if (bits == 2 || bits == 4) return bits;
