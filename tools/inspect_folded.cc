@@ -78,8 +78,12 @@ FoldedTensors kind_of(const DenseTensor& tensor) {
   FoldedTensors kind;
   kind.scheme = tensor.scheme;
   kind.type = format::codes_text(plan);
-  if (scale) kind.scale = fmt::format("{} {}", name(plan.scale), shape_text(scale->type.shape));
-  kind.granularity = format::granularity_text(plan, tensor.recipe->axis, tensor.shape);
+  if (tensor.recipe->codes_are_values) {
+    kind.granularity = format::kNoScale;
+  } else {
+    if (scale) kind.scale = fmt::format("{} {}", name(plan.scale), shape_text(scale->type.shape));
+    kind.granularity = format::granularity_text(plan, tensor.recipe->axis, tensor.shape);
+  }
   kind.output = name(plan.output);
   kind.shape = shape_text(tensor.shape);
   kind.count = 1;

@@ -55,11 +55,12 @@ ordered_json tensor_json(const TensorInfo& n, const Words& words) {
   if (!n.reason.empty()) return j;
   j["type"] = format::codes_text(n.plan);
   const bool blocks = n.plan.parameters.x_blocks.has_value();  // which have their scales
-  j["scale_type"] = blocks ? ordered_json() : ordered_json(name(n.plan.scale));
+  j["scale_type"] =
+      blocks || n.codes_are_values ? ordered_json() : ordered_json(name(n.plan.scale));
   j["output_type"] = name(n.plan.output);
   j["shape"] = n.shape;
   j["granularity"] = format::granularity_key(n.plan);
-  j["granularity_text"] = format::granularity_text(n.plan, n.axis, n.shape);
+  j["granularity_text"] = n.granularity();
   j["axis"] = n.axis ? ordered_json(*n.axis) : ordered_json();
   j["block_size"] = format::block_size(n.plan);
   j["scale_count"] = n.scale.count();

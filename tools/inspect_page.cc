@@ -64,7 +64,7 @@ std::string left_out(size_t all) {
 
 /// The granularity without its axis.
 std::string how_divided(const TensorInfo& n) {
-  if (!n.axis) return format::granularity_text(n.plan, {}, n.shape);
+  if (!n.axis) return n.granularity();
   if (n.plan.granularity == Granularity::per_axis) return "per axis";
   return fmt::format("blocked by {}", n.plan.block);
 }

@@ -188,14 +188,14 @@ std::vector<PageCell> cells(const format::TensorInfo& n, const format::Words& wo
   const int64_t elements = element_count(n.plan);
   const int64_t odd = values.extent.nans + values.infinities;
   const std::string scales =
-      n.plan.parameters.x_blocks
-          ? "in the blocks"
-          : fmt::format("{} {}", grouped(n.scale.count()), name(n.plan.scale));
+      n.plan.parameters.x_blocks ? "in the blocks"
+      : n.codes_are_values       ? "no scale"
+                           : fmt::format("{} {}", grouped(n.scale.count()), name(n.plan.scale));
   return {
       words_cell(fmt::format("{} → {}", format::codes_text(n.plan), name(n.plan.output)),
                  scheme_text(n, words)),
       number_cell(static_cast<double>(elements), shape_text(n.shape)),
-      words_cell(format::granularity_text(n.plan, n.axis, n.shape), scales),
+      words_cell(n.granularity(), scales),
       values_cell(n),
       extent_cell(values.extent, values.extent.least),
       extent_cell(values.extent, values.extent.greatest),

@@ -76,13 +76,14 @@ Status InspectText::tensor(const TensorInfo& n) {
                range_text(p.scale), range_text(p.zero_point), range_text(p.covered), n.reason});
     return {};
   }
-  dense_.add({tensor, escaped(n.source),
-              fmt::format("{} -> {}", format::codes_text(n.plan), name(n.plan.output)),
-              shape_text(n.shape),
-              n.plan.parameters.x_blocks ? "-" : std::string(name(n.plan.scale)),
-              format::granularity_text(n.plan, n.axis, n.shape), scales_text(n),
-              range_text(n.zero_point), range_text(n.profile.values.extent),
-              fmt::format("{}", n.bytes), fmt::format("{}", n.float_bytes)});
+  dense_.add(
+      {tensor, escaped(n.source),
+       fmt::format("{} -> {}", format::codes_text(n.plan), name(n.plan.output)),
+       shape_text(n.shape),
+       n.plan.parameters.x_blocks || n.codes_are_values ? "-" : std::string(name(n.plan.scale)),
+       n.granularity(), scales_text(n), range_text(n.zero_point),
+       range_text(n.profile.values.extent), fmt::format("{}", n.bytes),
+       fmt::format("{}", n.float_bytes)});
   return {};
 }
 

@@ -97,7 +97,8 @@ DenseTensor CheckpointFile::dense_tensor(const Group& group) const {
                    parameter(group.tensor_scale),
                    parameter(group.group_index),
                    parameter(group.codebook),
-                   group.variants};
+                   group.variants,
+                   !group.scale.is_stored() && stored_bytes(group.scale) == 0};
   return tensor;
 }
 

@@ -6,6 +6,7 @@
 #include "format/io/errors.h"
 #include "format/model/distinct_bytes.h"
 #include "format/model/measure.h"
+#include "format/model/plan_words.h"
 
 namespace dequant::format {
 namespace {
@@ -47,7 +48,8 @@ class Inspector {
     info.plan = recipe.plan;
     info.axis = recipe.axis;
     info.shape.assign(tensor.shape.begin(), tensor.shape.end());
-    if (recipe.scale) {
+    info.codes_are_values = recipe.codes_are_values;
+    if (recipe.scale && !recipe.codes_are_values) {
       const Shape scale_shape = recipe.scale->type.shape;
       info.scale_shape.assign(scale_shape.begin(), scale_shape.end());
     }
@@ -66,7 +68,7 @@ class Inspector {
   /// Tensors of the same plan and the same stored tensors share their statistics.
   Status measure(const DenseTensor& tensor, TensorInfo& info) {
     const auto take = [&](const Measured& found) {
-      info.scale = found.scale;
+      if (!info.codes_are_values) info.scale = found.scale;
       info.tensor_scale = found.tensor_scale;
       info.zero_point = found.zero_point;
       info.profile = found.profile;
@@ -123,6 +125,10 @@ class Inspector {
 };
 
 }  // namespace
+
+std::string TensorInfo::granularity() const {
+  return codes_are_values ? std::string(kNoScale) : granularity_text(plan, axis, shape);
+}
 
 Result<InspectTotals> inspect(ModelFile& file, const InspectOptions& options, InspectSink& sink) {
   auto totals = Inspector(file, options, sink).run();

@@ -22,13 +22,17 @@ struct TensorInfo : TensorFacts {
   std::optional<int64_t> axis;
   std::vector<int64_t> shape;
   std::vector<int64_t> scale_shape;
-  ScaleProfile scale;
-  ScaleProfile tensor_scale;  ///< as it is stored; empty without one
+  bool codes_are_values = false;  ///< as of Recipe: no scale
+  ScaleProfile scale;             ///< empty without one
+  ScaleProfile tensor_scale;      ///< as it is stored; empty without one
   Extent zero_point;
   Profile profile;
   int64_t bytes = 0;        ///< of all its stored tensors
   int64_t bytes_first = 0;  ///< of its stored tensors that no earlier tensor has
   int64_t float_bytes = 0;
+
+  /// Which elements share a scale, in words.
+  std::string granularity() const;
 };
 
 /// How many tensors there are, and the sums over those that become floats.

@@ -11,6 +11,9 @@
 
 namespace dequant::format {
 
+/// The granularity in words where Recipe::codes_are_values.
+inline constexpr std::string_view kNoScale = "none: codes are values";
+
 /// The granularity as a key: "per_tensor", "per_axis", "blocked", "strided".
 std::string_view granularity_key(const Plan& plan);
 

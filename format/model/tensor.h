@@ -72,6 +72,8 @@ struct Recipe {
   /// The plans of all output types, where the arithmetic depends on the type; empty: only
   /// Plan::output differs.
   std::span<const Plan> variants = {};
+  /// The file has no scale: that of the plan is 1.
+  bool codes_are_values = false;
 
   /// The plan becomes that of another output type.
   void set_output(Element output) { plan = plan_for(plan, variants, output); }

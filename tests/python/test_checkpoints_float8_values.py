@@ -107,3 +107,19 @@ def test_codes_with_the_name_of_a_scale_became_floats_that_nothing_reads(file, n
     error = file({name: ("F8_E5M2", CODES)}, code=3)
     assert f"tensor {name}: there is no " in error and "that it may be the scale of" in error
     assert "nothing in the checkpoint says" in file({**model(), name: ("F8_E5M2", CODES)}, code=4)
+
+
+def test_inspect_showed_a_scale_that_the_file_does_not_have(tmp_path):
+    source = safetensors(tmp_path / "in.safetensors", model())
+    text = dequant("inspect", source).stdout
+    assert "none: codes are values" in text and "per tensor" not in text
+    dense = json.loads(dequant("inspect", source, "--json").stdout)["dense"]
+    assert {(t["scale"], t["granularity"]) for t in dense} == {("", "none: codes are values")}
+    rows = json.loads(dequant("inspect", source, "--all", "--json").stdout)["tensors"]
+    assert {(t["scale_type"], t["scale_count"], t["granularity_text"]) for t in rows} == {
+        (None, 0, "none: codes are values")}
+    assert all(t["scale"] is None and t["dense"] for t in rows)
+    assert "none: codes are values" in dequant("inspect", source, "--all").stdout
+    dequant("inspect", source, "--html", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "no scale" in page and "1 float32" not in page
