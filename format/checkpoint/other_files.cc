@@ -16,14 +16,14 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMostFiles = 10'000;
 
-bool is_stale(std::string_view name) {
-  return dense::is_weight(name) || std::find(kQuantizationFiles.begin(), kQuantizationFiles.end(),
-                                             name) != kQuantizationFiles.end();
+bool says_it_is_quantized(std::string_view name) {
+  return std::find(kQuantizationFiles.begin(), kQuantizationFiles.end(), name) !=
+         kQuantizationFiles.end();
 }
 
 }  // namespace
 
-Result<OtherFiles> other_files(const Shards& shards, const std::string& output) {
+Result<OtherFiles> other_files(const Shards& shards, const std::string& output, bool is_dense) {
   OtherFiles files;
   std::error_code e;
   fs::recursive_directory_iterator at(shards.folder(), e);
@@ -42,7 +42,8 @@ Result<OtherFiles> other_files(const Shards& shards, const std::string& output) 
     const bool is_shard = std::any_of(shards.files().begin(), shards.files().end(),
                                       [&](const Shard& shard) { return shard.name == relative; });
     if (is_shard || relative == shards.index()) continue;
-    if (is_folder || is_hidden || is_stale(name)) {
+    const bool is_stale = dense::is_weight(name) || (is_dense && says_it_is_quantized(name));
+    if (is_folder || is_hidden || is_stale) {
       files.left_out.push_back(relative);
     } else {
       const auto bytes = at->file_size(ignored);

@@ -39,7 +39,7 @@ class Writer : public dense::Job {
     DEQUANT_CHECK(check_options());
     DEQUANT_TRY(layout_, plan_layout(groups_, own_, options_));
     if (is_folder()) {
-      DEQUANT_TRY(others_, other_files(groups_.shards(), output_));
+      DEQUANT_TRY(others_, other_files(groups_.shards(), output_, is_dense()));
       DEQUANT_CHECK(check_folders());
       // One that cannot be read is an error before the work.
       for (const OtherFile& other : others_.copied)
