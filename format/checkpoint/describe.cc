@@ -80,8 +80,10 @@ Result<ConvertReport> describe(const Groups& groups, const Layout& layout,
   d.add_rounded(rounded, output);
   DEQUANT_TRY(const Warnings warnings, groups.warnings());
   for (const std::string& warning : warnings.sentences()) d.report.warnings.push_back(warning);
-  for (const Dropped& dropped : groups.dropped())
+  for (const Dropped& dropped : groups.dropped()) {
+    if (layout.needed.contains(dropped.entry)) continue;
     d.report.dropped.push_back({std::string(dropped.entry->name()), std::string(dropped.reason)});
+  }
   for (const OtherFile& other : others.copied) d.report.files_copied.push_back(other.name);
   d.report.files_left_out = others.left_out;
   d.report.bytes_in = groups.shards().bytes();

@@ -152,6 +152,11 @@ Status Groups::finish(bool keep_unknown) {
   return {};
 }
 
+const Group* Groups::find_group(std::string_view name) const {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : found->second;
+}
+
 const Group* Groups::group_of_codes(const Entry& entry) const {
   const auto found = uses_.find(&entry);
   if (found == uses_.end() || found->second == nullptr) return nullptr;

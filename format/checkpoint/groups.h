@@ -96,6 +96,8 @@ class Groups {
   const std::vector<Dropped>& dropped() const { return dropped_; }
   /// Tensors that finish() kept though nothing says how these are quantized.
   const std::vector<const Entry*>& unknown() const { return unknown_; }
+  /// The group that becomes the dense tensor of that name, or null.
+  const Group* find_group(std::string_view name) const;
   /// The group of a stored tensor if the tensor is its codes, else null.
   const Group* group_of_codes(const Entry& entry) const;
   /// True for a tensor that is in the dense checkpoint as it is stored.

@@ -1,8 +1,8 @@
 // The files of a dense checkpoint.
 #include "format/checkpoint/layout.h"
 
-#include <unordered_set>
-
+#include "format/checkpoint/metadata.h"
+#include "format/checkpoint/schemes/comfy_layers.h"
 #include "format/io/errors.h"
 
 namespace dequant::format::checkpoint {
@@ -28,8 +28,7 @@ class Planner {
       const std::string& first = groups_.shards().files()[0].name;
       dense::name_shards(layout_.shards, dense::stem_of(first));
     }
-    for (OutputShard& shard : layout_.shards)
-      DEQUANT_CHECK(dense::place(shard, {{"format", "pt"}}));
+    DEQUANT_CHECK(place());
     return std::move(layout_);
   }
 
@@ -40,6 +39,10 @@ class Planner {
       if (options_.selection.wants({group.name.c_str(), source.c_str()})) continue;
       layout_.not_selected.push_back(&group);
       for_each_entry(group, [&](const Entry& entry) { kept_.insert(&entry); });
+    }
+    for (const Entry* marker : ComfyLayers::needed_markers(groups_, layout_.not_selected)) {
+      layout_.needed.insert(marker);
+      kept_.insert(marker);
     }
   }
 
@@ -62,6 +65,15 @@ class Planner {
       layout_.shards.back().tensors.push_back(*tensor);
     }
     if (layout_.shards.empty()) add_empty_shard();
+    return {};
+  }
+
+  Status place() {
+    OutputMetadata metadata(groups_, layout_);
+    for (OutputShard& shard : layout_.shards) {
+      DEQUANT_TRY(const auto entries, metadata.next(shard, &shard == &layout_.shards.back()));
+      DEQUANT_CHECK(dense::place(shard, entries));
+    }
     return {};
   }
 
@@ -111,7 +123,7 @@ class Planner {
   const WriteOptions& options_;
   const Element computing_dtype_;
   Layout layout_;
-  std::unordered_set<const Entry*> kept_;  ///< parts of groups that are not selected
+  std::unordered_set<const Entry*> kept_;  ///< what groups that are not selected need
 };
 
 }  // namespace

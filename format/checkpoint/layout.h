@@ -1,6 +1,7 @@
 // The files of a dense checkpoint: which tensors each file has, and where.
 #pragma once
 
+#include <unordered_set>
 #include <vector>
 
 #include "format/checkpoint/groups.h"
@@ -25,6 +26,8 @@ inline const Entry& entry_of(const OutputTensor& tensor) {
 struct Layout {
   std::vector<OutputShard> shards;
   std::vector<const Group*> not_selected;  ///< groups whose stored tensors are copied
+  /// Tensors that Groups::dropped() has and that these groups need.
+  std::unordered_set<const Entry*> needed;
 };
 
 /// The type that the dense model computes in: that of the options, or else that of its dense

@@ -148,8 +148,9 @@ class Planner {
     }
     if (target_ == Target::safetensors)
       layout_.shards.at(0).name = std::filesystem::path(output_).filename().string();
-    DEQUANT_TRY(safetensors::NewMetadata metadata, texts(parts_));
-    metadata.insert(metadata.begin(), {"format", "pt"});
+    DEQUANT_TRY(const auto of_model, texts(parts_));
+    safetensors::NewMetadata metadata{{"format", "pt"}};
+    metadata.insert(metadata.end(), of_model.begin(), of_model.end());
     for (OutputShard& shard : layout_.shards) {
       DEQUANT_CHECK(dense::place(shard, metadata));
       metadata.resize(1);  // the first file has those of the model

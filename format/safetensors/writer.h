@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,8 +20,9 @@ struct NewTensor {
   std::vector<int64_t> shape;
 };
 
-/// Keys and values of __metadata__, in the order in which they are written.
-using NewMetadata = std::vector<std::pair<std::string, std::string>>;
+/// Keys and values of __metadata__, in the order in which they are written. The texts belong to the
+/// caller: a header may have ten million of them.
+using NewMetadata = std::vector<std::pair<std::string_view, std::string_view>>;
 
 /// A header as the reference writer makes it: the same tensors always give the same bytes, in
 /// whatever order they come. Data are in the order of types, later ones of dtypes() first, and then

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <deque>
 #include <filesystem>
 #include <utility>
 
@@ -77,7 +78,9 @@ bool CheckpointFolder::write_tensors(const std::string& name,
   for (const CheckpointTensor& t : tensors)
     listed.push_back({t.name, format::safetensors::find_dtype(t.dtype), t.shape});
   NewMetadata metadata;
-  for (const auto& [key, value] : said) metadata.emplace_back(key, value.dump());
+  std::deque<std::string> texts;
+  for (const auto& [key, value] : said)
+    metadata.emplace_back(key, texts.emplace_back(value.dump()));
   const auto header = NewHeader::make(listed, metadata);
   if (!accepted(header)) return false;
   const auto begin = static_cast<int64_t>(header->bytes().size());

@@ -16,6 +16,9 @@ namespace {
 
 constexpr std::string_view kMarker = ".comfy_quant";
 constexpr std::string_view kModelMarker = "scaled_fp8";
+/// Behind the module: a scale in files that have this marker.
+constexpr std::string_view kOldScale = ".scale_weight";
+constexpr const char* kLayers = "layers";
 constexpr int64_t kMostMarkerBytes = int64_t{1} << 16;
 
 /// A format whose weights have one scale, and the type of these weights.
@@ -32,6 +35,21 @@ constexpr std::array kScaled{ScaledFormat{"float8_e4m3fn", "F8_E4M3"},
 /// units: tiles of 128 rows by 4 blocks. Files do not say so, and the shape of the scales does not
 /// show it: in row-major order the scales would have the same shape.
 constexpr std::array<std::string_view, 2> kSwizzled{"mxfp8", "nvfp4"};
+
+/// What ComfyUI takes off the names of tensors before it looks for a layer of the metadata; these
+/// have the names with it or without.
+constexpr std::array<std::string_view, 5> kPrefixes{"", "model.diffusion_model.", "model.model.",
+                                                    "net.", "model."};
+
+/// The name of the weight of a layer of the metadata.
+std::string weight_of(const Groups& groups, const std::string& layer) {
+  const std::string name = layer + ".weight";
+  for (const std::string_view prefix : kPrefixes) {
+    std::string whole = std::string(prefix) + name;
+    if (groups.find(whole) != nullptr) return whole;
+  }
+  return name;
+}
 
 /// "scaled_fp8", or "model.diffusion_model.scaled_fp8", of no element or two: ComfyUI reads the
 /// type and the number of elements, not their values.
@@ -76,9 +94,9 @@ Status ComfyLayers::read_metadata(const Groups& groups, std::string_view text) {
   const auto json = parse_ordered_json(text);
   if (!json) return in(where, Error(json.error()));
   const Section whole(&*json, where);
-  DEQUANT_TRY(const Section layers, whole.object("layers"));
-  if (!whole.has("layers")) return whole.wrong("layers", "an object");
-  for (const auto& [module, value] : whole.find("layers")->items()) {
+  DEQUANT_TRY(const Section layers, whole.object(kLayers));
+  if (!whole.has(kLayers)) return whole.wrong(kLayers, "an object");
+  for (const auto& [module, value] : whole.find(kLayers)->items()) {
     if (!value.is_object()) return layers.wrong(module, "an object");
     const Section layer(&value, fmt::format("{}: {}", where, escaped(module)));
     DEQUANT_TRY(const auto format, layer.text("format"));
@@ -145,6 +163,43 @@ Status ComfyLayers::drop_markers(Groups& groups) {
       DEQUANT_CHECK(groups.drop(entry, "it says that weights have scales"));
   }
   return {};
+}
+
+std::vector<const Entry*> ComfyLayers::needed_markers(const Groups& groups,
+                                                      std::span<const Group* const> quantized) {
+  std::vector<std::string_view> scales;
+  for (const Group* group : quantized) {
+    if (group->scale.name().ends_with(kOldScale)) scales.push_back(group->scale.name());
+  }
+  std::sort(scales.begin(), scales.end());
+  std::vector<const Entry*> needed;
+  for (const Dropped& dropped : groups.dropped()) {
+    if (!is_model_marker(*dropped.entry)) continue;
+    const std::string_view name = dropped.entry->name();
+    const std::string_view prefix = name.substr(0, name.size() - kModelMarker.size());
+    const auto first = std::lower_bound(scales.begin(), scales.end(), prefix);
+    if (first != scales.end() && first->starts_with(prefix)) needed.push_back(dropped.entry);
+  }
+  return needed;
+}
+
+std::optional<std::string> ComfyLayers::without(
+    const Groups& groups, std::string_view text,
+    const std::function<bool(std::string_view weight)>& is_dense) {
+  auto json = parse_ordered_json(text);
+  const bool is_own =
+      json && json->is_object() && json->contains(kLayers) && (*json)[kLayers].is_object();
+  if (!is_own) return std::string(text);
+  nlohmann::ordered_json left = nlohmann::ordered_json::object();
+  // Names are different: a search for an equal key would only cost time.
+  auto& members = left.get_ref<nlohmann::ordered_json::object_t&>();
+  for (const auto& [layer, value] : (*json)[kLayers].items()) {
+    if (!is_dense(weight_of(groups, layer))) members.emplace_back(layer, value);
+  }
+  if (left.size() == (*json)[kLayers].size()) return std::string(text);
+  if (left.empty()) return {};
+  (*json)[kLayers] = std::move(left);
+  return json->dump();
 }
 
 }  // namespace dequant::format::checkpoint

@@ -2,9 +2,13 @@
 // tensor "X.comfy_quant" beside "X.weight"; and an old marker "scaled_fp8" of whole models.
 #pragma once
 
+#include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "format/checkpoint/groups.h"
 
@@ -32,6 +36,15 @@ class ComfyLayers {
 
   /// Drops the markers of whole models.
   static Status drop_markers(Groups& groups);
+  /// The markers of whole models without which ComfyUI reads groups that stay quantized without
+  /// their scales: it looks for the marker, and takes each "X.scale_weight" behind its prefix.
+  static std::vector<const Entry*> needed_markers(const Groups& groups,
+                                                  std::span<const Group* const> quantized);
+  /// The metadata `text` without the layers whose weight `is_dense`; nothing: no layer is left. A
+  /// text that is not what ComfyUI reads stays as it is.
+  static std::optional<std::string> without(
+      const Groups& groups, std::string_view text,
+      const std::function<bool(std::string_view weight)>& is_dense);
 
  private:
   struct Layer {
