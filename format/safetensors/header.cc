@@ -53,9 +53,10 @@ Status check_first_byte(const InputFile& file, int64_t data) {
 }
 
 /// The error of a file that is no safetensors file at all, such as a download that went wrong;
-/// nothing where a header begins, whose length may be the magic number of another format.
+/// nothing where a header begins, whose length may be the magic number of another format, and for
+/// files that end before.
 std::optional<Error> other_format(const InputFile& file) {
-  if (check_first_byte(file, std::min(file.size(), kTextBegin + 1))) return {};
+  if (file.size() <= kTextBegin || check_first_byte(file, kTextBegin + 1)) return {};
   return error_of_look(file);
 }
 

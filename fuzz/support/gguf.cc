@@ -218,7 +218,7 @@ std::optional<std::vector<NaiveTensor>> gguf_tensors(std::string_view bytes) {
     NaiveTensor& t = tensors.emplace_back();
     t.name = file.name();
     const uint64_t rank = file.number(4);
-    if (!file.good || rank > 4 || !names.insert(t.name).second) return std::nullopt;
+    if (!file.good || rank > 8 || !names.insert(t.name).second) return std::nullopt;
     t.shape.resize(rank);
     for (size_t d = rank; d-- > 0;) t.shape[d] = file.number(8);
     t.type = static_cast<uint32_t>(file.number(4));

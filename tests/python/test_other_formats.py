@@ -142,7 +142,9 @@ def test_a_number_of_threads_that_is_none_is_refused(threads, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", [name for name in FORMATS if not name.endswith("mlmodel")])
+# Core ML is known by the name; fewer bytes than those of a length are no file of any format.
+@pytest.mark.parametrize("name", [name for name, (data, _) in FORMATS.items()
+                                  if not name.endswith(".mlmodel") and len(data) > 8])
 @pytest.mark.parametrize("folder", [False, True])
 def test_another_format_named_safetensors_had_a_length_of_a_header(name, folder, tmp_path):
     data, looks = FORMATS[name]
