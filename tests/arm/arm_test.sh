@@ -22,7 +22,8 @@ printf '#include <%s>\n' gmock/gmock.h gtest/gtest.h >"$out/tests.h"
 aarch64-linux-gnu-g++ $ours -O1 -x c++-header "$out/tests.h" -o "$out/tests.h.gch"
 
 # joined NAME: the files that standard input names, as files that include eight of them each, since
-# most of the time of a file is that of its headers. CMakeLists.txt says which cannot be joined.
+# most of the time of a file is that of its headers. Not for kernels and execute/, where files have
+# the same names in their anonymous namespaces.
 mkdir -p "$out/joined"
 joined() {
   split -l 8 - "$out/joined/$1_"
