@@ -8,6 +8,8 @@
 #include "format/checkpoint/codes.h"
 #include "format/checkpoint/modules.h"
 #include "format/checkpoint/scheme.h"
+#include "format/checkpoint/schemes/comfy_layers.h"
+#include "format/checkpoint/schemes/schemes.h"
 #include "format/checkpoint/unclaimed.h"
 #include "format/io/errors.h"
 
@@ -26,10 +28,24 @@ std::pair<std::string_view, std::string_view> split(std::string_view name) {
 
 bool says_it_is_quantized(const Groups& groups) {
   if (!groups.groups().empty() || !groups.dropped().empty()) return true;
-  if (groups.config().quantization() != nullptr) return true;
   return std::ranges::any_of(schemes(), [&](const Scheme* scheme) {
     return scheme->has_metadata != nullptr && scheme->has_metadata(groups.shards());
   });
+}
+
+/// True where ComfyUI's markers and nothing else say which tensors are quantized. Its loader casts
+/// all others, also float8 ones.
+Result<bool> says_it_as_comfyui(const Groups& groups, const std::vector<const Entry*>& float8) {
+  if (!ComfyLayers::are_in(groups.shards())) return false;
+  const bool others = std::ranges::any_of(
+      groups.groups(), [](const Group& group) { return group.scheme != kFp8.name; });
+  const bool other_metadata = std::ranges::any_of(schemes(), [&](const Scheme* scheme) {
+    return scheme != &kFp8 && scheme->has_metadata != nullptr &&
+           scheme->has_metadata(groups.shards());
+  });
+  if (others || other_metadata) return false;
+  DEQUANT_TRY(const ComfyLayers layers, ComfyLayers::read(groups));
+  return std::ranges::none_of(float8, [&](const Entry* entry) { return layers.has(*entry); });
 }
 
 /// A tensor that may be a scale of a float8 tensor, known or not; null: there is none.
@@ -56,21 +72,25 @@ const Entry* possible_scale(const Groups& groups, const std::vector<const Entry*
 Status add_float8_values(Groups& groups) {
   std::vector<const Entry*> float8;
   for (const Entry& entry : groups.shards().entries()) {
-    if (contains(kTypes, entry.dtype())) float8.push_back(&entry);
+    if (contains(kTypes, entry.dtype()) && !groups.is_used(entry)) float8.push_back(&entry);
   }
-  if (float8.empty() || says_it_is_quantized(groups) || possible_scale(groups, float8) != nullptr)
+  if (float8.empty() || groups.config().quantization() != nullptr ||
+      possible_scale(groups, float8) != nullptr)
     return {};
+  DEQUANT_TRY(const bool of_comfyui, says_it_as_comfyui(groups, float8));
+  if (!of_comfyui && says_it_is_quantized(groups)) return {};
   static constexpr float kOne = 1;
-  const Element output = groups.output_for(Element::float8e4m3fn);
+  const Element output = groups.groups().empty() ? groups.output_for(Element::float8e4m3fn)
+                                                 : groups.groups().front().plan.output;
   for (const Entry* entry : float8) {
     const std::array tensors{Named{"weight", entry},
                              Named{"weight_scale", nullptr, part_of(std::span(&kOne, 1))}};
     DEQUANT_CHECK(groups.add(std::string(entry->name()), "fp8", tensors, {}, output));
   }
   groups.warn(fmt::format(
-      "{} tensors of float8 types are taken as values, as nothing in the checkpoint is a scale: "
-      "the first is {}",
-      float8.size(), escaped(float8.front()->name())));
+      "{} tensors of float8 types are taken as values, as {}: the first is {}", float8.size(),
+      of_comfyui ? "ComfyUI takes those without a scale" : "nothing in the checkpoint is a scale",
+      escaped(float8.front()->name())));
   return {};
 }
 

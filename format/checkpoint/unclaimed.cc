@@ -33,6 +33,17 @@ bool is_quantized(const Groups& groups) {
   return !groups.groups().empty() || groups.config().quantization() != nullptr;
 }
 
+/// The end of the sentence that refuses codes. Float8 tensors of a model whose other tensors are
+/// quantized may be values, which the output with the other tensors as floats shows.
+std::string_view how_to_keep(const Groups& groups, const Entry& codes) {
+  const bool may_be_values = codes.dtype().starts_with("F8_") && !groups.groups().empty() &&
+                             scale_beside(groups, codes) == nullptr;
+  return may_be_values ? "keep-unknown keeps such tensors as they are, and a conversion of that "
+                         "output takes float8 tensors as values where nothing can be a scale"
+                       : "keep-unknown keeps such tensors as they are, to an output that is not a "
+                         "dense model";
+}
+
 /// The scheme that has the tensor by Scheme::is_own(), if config.json names another one; else null.
 const Scheme* other_scheme(const Groups& groups, const Entry& entry) {
   if (groups.config().method().empty()) return nullptr;  // recognise() has tried all schemes
@@ -77,10 +88,9 @@ Unclaimed decide_on(const Groups& groups, const Entry& entry) {
       return decide_on_scale(groups, entry, *module + std::string(names.weight));
   }
   if (const auto why = why_not_dequantized(groups, entry)) {
-    return {.refused = failure(ErrorCode::unsupported,
-                               "tensor {} of type {}: {}; keep-unknown keeps such tensors as they "
-                               "are, to an output that is not a dense model",
-                               escaped(entry.name()), entry.dtype(), *why)};
+    return {.refused =
+                failure(ErrorCode::unsupported, "tensor {} of type {}: {}; {}",
+                        escaped(entry.name()), entry.dtype(), *why, how_to_keep(groups, entry))};
   }
   // The output has no quant_method: a copy of the tensor alone would identify its scheme there.
   if (const Scheme* other = other_scheme(groups, entry)) {

@@ -123,3 +123,75 @@ def test_inspect_showed_a_scale_that_the_file_does_not_have(tmp_path):
     dequant("inspect", source, "--html", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert "no scale" in page and "1 float32" not in page
+
+
+SCALED = {"a.attn.weight": ("F8_E4M3", CODES % 0x7E), "a.attn.bias": ("BF16", bfloat16(CODES[0]))}
+
+
+def comfyui(kind):
+    """A weight with a scale and its marker; and the metadata."""
+    scale = "scale_weight" if kind == "marker" else "weight_scale"
+    entries = {**SCALED, f"a.attn.{scale}": ("F32", np.float32(0.5))}
+    said = json.dumps({"format": "float8_e4m3fn"}).encode()
+    if kind == "marker":
+        entries["scaled_fp8"] = ("F8_E4M3", np.zeros(0, np.uint8))
+    if kind == "tensor":
+        entries["a.attn.comfy_quant"] = ("U8", np.frombuffer(said, np.uint8))
+    layers = {"layers": {"a.attn": {"format": "float8_e4m3fn"}}}
+    return entries, {"_quantization_metadata": json.dumps(layers)} if kind == "metadata" else None
+
+
+KINDS = ["marker", "tensor", "metadata"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_float8_tensors_that_comfyui_casts_were_refused(file, kind):
+    """Its loader gives a layer without a format `weight.to(compute_dtype)`."""
+    entries, said = comfyui(kind)
+    out, warnings = file({**entries, **model()}, said)
+    values = CODES.view(ml_dtypes.float8_e4m3fn).astype(np.float32)
+    got = np.frombuffer(out["block.0.q.weight"][2].tobytes(), np.float32).reshape(16, 16)
+    assert np.array_equal(got, values, equal_nan=True)
+    scaled = (CODES % 0x7E).view(ml_dtypes.float8_e4m3fn).astype(np.float32) * np.float32(0.5)
+    assert out["a.attn.weight"][2].tobytes() == scaled.tobytes()
+    assert "4 tensors of float8 types are taken as values, as ComfyUI takes those" in warnings
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("scale", ["block.0.q.weight_scale_2", "block.0.q.input_scale",
+                                   "block.0.q.s"])
+def test_also_in_files_of_comfyui_nothing_may_be_a_scale(file, kind, scale):
+    entries, said = comfyui(kind)
+    error = file({**entries, **model(), scale: ("F32", np.ones(1, np.float32))}, said, code=4)
+    assert "tensor block.0" in error and "how it is quantized" in error
+
+
+@pytest.mark.parametrize("prefix", ["", "model.diffusion_model."])
+def test_a_layer_with_a_format_and_no_scale_is_no_value(file, prefix):
+    entries = {**SCALED, f"{prefix}b.weight": ("F8_E4M3", CODES)}
+    said = json.dumps({"layers": {"b": {"format": "float8_e4m3fn"}}})
+    error = file(entries, {"_quantization_metadata": said}, code=4)
+    assert f"tensor {prefix}b.weight" in error or "tensor a.attn.weight" in error
+
+
+def nf4():
+    """A weight of bitsandbytes, as in files for Forge with a text encoder of float8."""
+    state = {"quant_type": "nf4", "blocksize": 64, "dtype": "bfloat16", "shape": [16, 16]}
+    return {"u.weight": ("U8", CODES.reshape(-1)[:128].reshape(128, 1)),
+            "u.weight.absmax": ("F32", np.ones(4, np.float32)),
+            "u.weight.quant_map": ("F32", np.linspace(-1, 1, 16, dtype=np.float32)),
+            "u.weight.quant_state.bitsandbytes__nf4": (
+                "U8", np.frombuffer(json.dumps(state).encode(), np.uint8))}
+
+
+def test_the_message_beside_another_scheme_names_two_conversions_that_work(file, tmp_path):
+    error = file({**nf4(), **model()}, code=4)
+    assert "keep-unknown keeps such tensors as they are, and a conversion of that output" in error
+    first, second = tmp_path / "first.safetensors", tmp_path / "second.safetensors"
+    dequant("convert", tmp_path / "in.safetensors", "-o", first, "--keep-unknown")
+    dequant("convert", first, "-o", second, "--dtype", "bfloat16")
+    values = CODES.view(ml_dtypes.float8_e4m3fn).astype(ml_dtypes.bfloat16).astype(np.float32)
+    got = tensors(second)["block.0.q.weight"]
+    floats = np.frombuffer(got[2].tobytes(), ml_dtypes.bfloat16).astype(np.float32)
+    assert np.array_equal(floats.reshape(16, 16), values, equal_nan=True)
+    assert tensors(second)["u.weight"][0] == "BF16"

@@ -67,6 +67,10 @@ bool ComfyLayers::is_marker(const Entry& entry) {
   return (entry.name().ends_with(kMarker) && entry.dtype() == "U8") || is_model_marker(entry);
 }
 
+bool ComfyLayers::are_in(const Shards& shards) {
+  return has_metadata(shards) || std::ranges::any_of(shards.entries(), &is_marker);
+}
+
 bool ComfyLayers::has_metadata(const Shards& shards) {
   return std::any_of(shards.files().begin(), shards.files().end(), [](const Shard& shard) {
     const auto& metadata = shard.header.metadata();
@@ -83,8 +87,8 @@ Result<ComfyLayers> ComfyLayers::read(const Groups& groups) {
     }
   }
   for (const Entry& entry : groups.shards().entries()) {
-    auto module = entry.dtype() == "U8" ? module_of(entry.name(), kMarker) : std::nullopt;
-    if (module) DEQUANT_CHECK(out.read_marker(groups, entry, *std::move(module)));
+    const auto module = entry.dtype() == "U8" ? module_of(entry.name(), kMarker) : std::nullopt;
+    if (module) DEQUANT_CHECK(out.read_marker(groups, entry, *module));
   }
   return out;
 }
@@ -106,7 +110,8 @@ Status ComfyLayers::read_metadata(const Groups& groups, std::string_view text) {
   return {};
 }
 
-Status ComfyLayers::read_marker(const Groups& groups, const Entry& marker, std::string module) {
+Status ComfyLayers::read_marker(const Groups& groups, const Entry& marker,
+                                const std::string& module) {
   const std::string where = fmt::format("tensor {}", escaped(marker.name()));
   DEQUANT_TRY(const auto bytes, groups.shards().read(marker, kMostMarkerBytes));
   const auto json = parse_ordered_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
@@ -114,11 +119,11 @@ Status ComfyLayers::read_marker(const Groups& groups, const Entry& marker, std::
   const Section layer(&*json, where);
   DEQUANT_TRY(const auto format, layer.text("format"));
   if (!format) return layer.wrong("format", "the name of a format");
-  return add(groups, std::move(module), {*format, &marker});
+  return add(groups, module, {*format, &marker});
 }
 
-Status ComfyLayers::add(const Groups& groups, std::string module, Layer layer) {
-  const std::string name = std::move(module) + ".weight";
+Status ComfyLayers::add(const Groups& groups, const std::string& module, Layer layer) {
+  const std::string name = weight_of(groups, module);
   const auto scaled = std::find_if(kScaled.begin(), kScaled.end(), [&](const ScaledFormat& format) {
     return format.name == layer.format;
   });

@@ -21,6 +21,8 @@ class ComfyLayers {
 
   /// True for "X.comfy_quant", a JSON text, and for "scaled_fp8", which has no numbers that count.
   static bool is_marker(const Entry& entry);
+  /// True where files have markers or such metadata.
+  static bool are_in(const Shards& shards);
   /// True where the metadata of a file have the formats of layers.
   static bool has_metadata(const Shards& shards);
 
@@ -29,6 +31,9 @@ class ComfyLayers {
   /// unsupported for a format other than FP8 with one scale: scales of MXFP8 and NVFP4 are
   /// swizzled.
   static Result<ComfyLayers> read(const Groups& groups);
+
+  /// True for a weight that has a format.
+  bool has(const Entry& weight) const { return layers_.contains(std::string(weight.name())); }
 
   /// The tensor "X.comfy_quant" of a weight that has a format, or null. Fails with malformed where
   /// the weight has a format and more than one scale.
@@ -53,8 +58,8 @@ class ComfyLayers {
   };
 
   Status read_metadata(const Groups& groups, std::string_view text);
-  Status read_marker(const Groups& groups, const Entry& marker, std::string module);
-  Status add(const Groups& groups, std::string module, Layer layer);
+  Status read_marker(const Groups& groups, const Entry& marker, const std::string& module);
+  Status add(const Groups& groups, const std::string& module, Layer layer);
 
   std::unordered_map<std::string, Layer> layers_;  ///< by the name of the weight
 };
