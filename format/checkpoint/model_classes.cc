@@ -22,6 +22,12 @@ constexpr std::array<std::string_view, 5> kModules{
 /// Schemes whose producers quantize the weights of Conv1D in the layout of a linear layer.
 constexpr std::array<std::string_view, 4> kSchemes{"awq", "bitsandbytes", "bitsandbytes_int8",
                                                    "gptq"};
+/// What models call the table of their input tokens. GPTQModel packs it as [token, feature], as if
+/// tokens were the inputs of a linear layer.
+constexpr std::array<std::string_view, 9> kEmbeddings{
+    ".embed_tokens.weight",    ".embed_in.weight",        ".wte.weight",
+    ".word_embeddings.weight", ".word_embedding.weight",  ".tok_embeddings.weight",
+    ".tokens_embed.weight",    ".token_embedding.weight", ".embeddings.weight"};
 /// Keys of models in a model, by which the names of their tensors begin.
 constexpr std::array kHalves{"encoder", "decoder"};
 
@@ -46,6 +52,7 @@ bool is_single_expert(std::string_view name) {
 }  // namespace
 
 bool is_transposed(const Config& config, std::string_view scheme, std::string_view weight) {
+  if (scheme == "gptq" && ends_in(weight, kEmbeddings)) return true;
   if (!contains(kSchemes, scheme) || !ends_in(weight, kModules)) return false;
   const ordered_json& document = config.document();
   if (is_model(&document, kConv1d)) return true;

@@ -6,8 +6,8 @@
 
 namespace dequant::format::checkpoint {
 
-/// True for a weight of class Conv1D, as in GPT-2, which the dense model has as [in, out].
-/// Producers of `scheme` transpose it: they quantize [out, in], as of a linear layer.
+/// True for a weight that the dense model has as [in, out], and producers of `scheme` as [out, in],
+/// as of a linear layer: that of class Conv1D, as in GPT-2, and a table of input tokens.
 bool is_transposed(const Config& config, std::string_view scheme, std::string_view weight);
 
 /// Warns where single experts of Llama 4 are dequantized: transformers has these in quantized

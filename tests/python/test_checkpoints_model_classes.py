@@ -1,5 +1,6 @@
-"""What transformers changes where it quantizes models of some classes: weights of Conv1D, which a
-dense model has as [in, out], and single experts of Llama 4, which it does not have."""
+"""What producers change where they quantize models of some classes: weights of Conv1D and tables of
+tokens, which a dense model has as [in, out], and single experts of Llama 4, which no dense model
+has."""
 
 import json
 
@@ -109,6 +110,14 @@ def test_models_with_conv1d(folder, document, name):
 def test_linear_layers_stay_as_they_are(folder, document, name):
     got, want = converted(folder, "gptq", document, [name])
     assert np.array_equal(got[f"{name}.weight"], want[f"{name}.weight"])
+
+
+@pytest.mark.parametrize("name", ["model.embed_tokens", "wte", "embedding.word_embeddings"])
+def test_tables_of_tokens_were_transposed(folder, name):
+    """GPTQModel packs [tokens, features] as the inputs and outputs of a linear layer."""
+    got, want = converted(folder, "gptq", {"model_type": "llama"}, [name], (64, 320))
+    assert got[f"{name}.weight"].shape == (320, 64)
+    assert np.array_equal(got[f"{name}.weight"], want[f"{name}.weight"].T)
 
 
 def test_blocks_that_cross_rows_of_conv1d_are_refused(folder):
