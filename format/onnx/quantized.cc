@@ -38,6 +38,13 @@ constexpr std::array<std::string_view, 15> kMicrosoft{
     "ReduceSumInteger",
 };
 
+/// Parts of names that only quantized operators have: MatMulNBits, TensorRT's TRT_FP4QDQ, FixNeuron
+/// of Vitis AI and Quark, and MultiThreshold of QONNX, whose results are codes.
+constexpr std::array<std::string_view, 4> kParts{"NBits", "QDQ", "FixNeuron", "MultiThreshold"};
+/// QONNX's Trunc takes bits off codes; elsewhere the name says nothing of codes.
+constexpr std::string_view kQonnx = "qonnx.";
+constexpr std::string_view kQonnxTrunc = "Trunc";
+
 /// Operators whose cache of keys and values is quantized where they have these inputs, the scales
 /// of the cache.
 struct CacheScales {
@@ -58,7 +65,9 @@ bool is_in(const std::array<std::string_view, kSize>& names, std::string_view na
 /// every version.
 bool says_quantized(std::string_view name) {
   if (name.starts_with("QLinear") || name.starts_with("QOrdered")) return true;
-  if (name.find("NBits") != std::string_view::npos) return true;
+  for (const std::string_view part : kParts) {
+    if (name.find(part) != std::string_view::npos) return true;
+  }
   constexpr std::string_view kWord = "quant";
   const auto same = [](unsigned char a, char b) { return std::tolower(a) == b; };
   for (auto at = name.begin();; ++at) {
@@ -101,6 +110,7 @@ std::string_view QuantizedOperators::reason(const Node& node) const {
   if (microsoft && has_quantized_cache(node)) return "its cache of keys and values is quantized";
   const bool known = (onnx && is_in(kOnnx, node.op_type())) ||
                      (microsoft && is_in(kMicrosoft, node.op_type())) ||
+                     (node.domain().starts_with(kQonnx) && node.op_type() == kQonnxTrunc) ||
                      (says_quantized(node.op_type()) && !calls_function(node));
   if (!known) return "";
   if (weight_operator(node) != nullptr) return "its weight is quantized";

@@ -86,7 +86,10 @@ def test_every_quantized_operator_of_onnx_runtime_is_left_by_name(tmp_path):
 @pytest.mark.parametrize("domain, op_type, told", [
     ("trt.plugins", "TRT_FP8QuantizeLinear", True), ("onnx.brevitas", "Quant", True),
     ("com.vai.quantize", "VitisDequantizeLinear", True), ("com.microsoft", "QLinearFuture", True),
-    ("com.microsoft", "GatherNBits", True), ("ai.onnx.ml", "QuantileTransformer", False),
+    ("com.microsoft", "GatherNBits", True), ("trt", "TRT_FP4QDQ", True),
+    ("qonnx.custom_op.general", "Trunc", True), ("x", "Trunc", False),
+    ("qonnx.custom_op.general", "MultiThreshold", True), ("com.vai.quantize", "FixNeuron", True),
+    ("com.amd.quark", "BFPFixNeuron", True), ("ai.onnx.ml", "QuantileTransformer", False),
     ("x", "QuantityOf", False), ("com.microsoft", "QuickGelu", False), ("", "Relu", False),
     ("x", "ConvInteger", False)])
 def test_operators_of_other_domains_are_told_by_their_names(domain, op_type, told, tmp_path):
