@@ -44,6 +44,7 @@ class Decisions {
           "buffer 0 has {} bytes, which are not read: it stands for tensors without data",
           model_.buffers[0].size));
     }
+    warn_of_rotation();
     return std::move(out_);
   }
 
@@ -130,6 +131,19 @@ class Decisions {
                    count, type.name, bytes, data.size);
   }
 
+  /// AI Edge Quantizer has a custom operator for the rotation, or matrices of these names.
+  void warn_of_rotation() {
+    constexpr std::string_view kMatrix = "_hadamard_matrix";
+    const auto matrix =
+        std::find_if(out_.all.begin(), out_.all.end(),
+                     [](const Constant& constant) { return constant.name.ends_with(kMatrix); });
+    if (!model_.has_rotation && matrix == out_.all.end()) return;
+    out_.warnings.add(fmt::format(
+        "{}: weights are rotated; their floats are too, and need the same rotation of activations",
+        model_.has_rotation ? fmt::format("operator {}", kRotation)
+                            : fmt::format("tensor \"{}\"", escaped(matrix->name))));
+  }
+
   void warn(const Constant& constant, const std::string& sentence) {
     out_.warnings.add(fmt::format("tensor \"{}\": {}", escaped(constant.name), sentence));
   }
@@ -191,6 +205,7 @@ class Decisions {
       return failure(ErrorCode::malformed, "blocks of {} in rows of {}", blocks.block_size,
                      out.shape.empty() ? 1 : out.shape.back());
     }
+    DEQUANT_CHECK(check_block_shape(blocks, out.shape));
     std::vector<int64_t> shape = out.shape;
     shape.back() /= blocks.block_size;
     const int64_t count = computed.codes.count / blocks.block_size;
@@ -201,6 +216,20 @@ class Decisions {
     const Tensor* const known = names_.known(graph, *scales);
     scales_.insert(known == nullptr ? scales : known);
     return {};
+  }
+
+  /// TFLite's kernels have blocks that are parts of rows, and do not read block_shape.
+  static Status check_block_shape(const Blockwise& blocks, Shape shape) {
+    const Numbers<int32_t>& sizes = blocks.block_shape;
+    if (sizes.empty()) return {};
+    bool are_parts_of_rows = sizes.size() == shape.size();
+    for (size_t i = 0; are_parts_of_rows && i < shape.size(); ++i)
+      are_parts_of_rows = sizes[i] == (i + 1 < shape.size() ? 1 : blocks.block_size);
+    if (are_parts_of_rows) return {};
+    return failure(ErrorCode::unsupported,
+                   "its block_shape is not that of {} neighbours in a row, which its block_size "
+                   "says and TFLite's kernels read",
+                   blocks.block_size);
   }
 
   static Result<const Tensor*> tensor_at(const Subgraph& graph, int64_t index, const char* what) {

@@ -17,6 +17,7 @@ inline constexpr uint16_t metadata = 6;
 
 namespace operator_code {
 inline constexpr uint16_t deprecated_builtin_code = 0;
+inline constexpr uint16_t custom_code = 1;
 inline constexpr uint16_t builtin_code = 3;
 }  // namespace operator_code
 
@@ -58,6 +59,7 @@ namespace blockwise {
 inline constexpr uint16_t scales = 0;
 inline constexpr uint16_t zero_points = 1;
 inline constexpr uint16_t block_size = 2;
+inline constexpr uint16_t block_shape = 3;
 }  // namespace blockwise
 
 namespace buffer {

@@ -14,10 +14,14 @@ namespace dequant::format::tflite {
 inline constexpr std::string_view kIdentifier = "TFL3";
 inline constexpr uint32_t kVersion = 3;
 
+/// The custom operator of AI Edge Quantizer that rotates the inputs of rotated weights.
+inline constexpr std::string_view kRotation = "aeq.hadamard_rotation";
+
 struct Blockwise {
   int32_t scales = -1;       ///< an index of the subgraph's tensors
   int32_t zero_points = -1;  ///< the same; -1: there are none
   int32_t block_size = 0;
+  Numbers<int32_t> block_shape;  ///< empty: blocks are parts of rows
 };
 
 /// QuantizationParameters.
@@ -50,6 +54,7 @@ struct Model {
   std::unique_ptr<Flatbuffer> flatbuffer;
   std::string_view description;
   std::vector<std::string_view> metadata;  ///< names
+  bool has_rotation = false;               ///< there is a kRotation
   std::vector<Bytes> buffers;              ///< where their data are; empty for those without data
   std::vector<Subgraph> subgraphs;
 };

@@ -94,16 +94,18 @@ class Reader {
   }
 
   Status read_operator_codes(const Table& root) {
-    return for_each(root, field::model::operator_codes, "operator code",
-                    [&](size_t, const Table& table) -> Status {
-                      DEQUANT_TRY(
-                          const int8_t old,
-                          table.number<int8_t>(field::operator_code::deprecated_builtin_code, 0));
-                      DEQUANT_TRY(const int32_t code,
-                                  table.number<int32_t>(field::operator_code::builtin_code, 0));
-                      codes_.push_back(std::max<int32_t>(old, code));
-                      return {};
-                    });
+    return for_each(
+        root, field::model::operator_codes, "operator code",
+        [&](size_t, const Table& table) -> Status {
+          DEQUANT_TRY(const int8_t old,
+                      table.number<int8_t>(field::operator_code::deprecated_builtin_code, 0));
+          DEQUANT_TRY(const int32_t code,
+                      table.number<int32_t>(field::operator_code::builtin_code, 0));
+          codes_.push_back(std::max<int32_t>(old, code));
+          DEQUANT_TRY(const std::string_view custom, table.text(field::operator_code::custom_code));
+          if (custom == kRotation) model_.has_rotation = true;
+          return {};
+        });
   }
 
   Status read_metadata(const Table& table) {
@@ -166,6 +168,7 @@ class Reader {
     DEQUANT_TRY(b.scales, details->number<int32_t>(field::blockwise::scales, 0));
     DEQUANT_TRY(b.zero_points, details->number<int32_t>(field::blockwise::zero_points, 0));
     DEQUANT_TRY(b.block_size, details->number<int32_t>(field::blockwise::block_size, 0));
+    DEQUANT_TRY(b.block_shape, details->numbers<int32_t>(field::blockwise::block_shape));
     return {};
   }
 

@@ -79,3 +79,38 @@ def test_what_is_left_is_listed_with_its_type_and_shape(source):
     left = json.loads(dequant("inspect", source, "--json").stdout)["left"]
     assert [(t["names"], t["type"], t["shape"], t["bytes"], t["reason"]) for t in left] == [
         ("sp", "I8", "[2, 4]", 2, REASON), ("x", "U8", "[1, 4]", 0, "the model computes it")]
+
+
+class Shaped(schema.BlockwiseQuantizationT if schema else object):
+    """The table of a later schema, which has a block_shape as well."""
+
+    def __init__(self, table, block_shape):
+        super().__init__()
+        self.__dict__ |= vars(table)
+        self.block_shape = block_shape
+
+    def Pack(self, builder):
+        builder.StartVector(4, len(self.block_shape), 4)
+        for size in reversed(self.block_shape):
+            builder.PrependInt32(size)
+        sizes = builder.EndVector()
+        builder.StartObject(4)
+        for i, number in enumerate((self.scales, self.zeroPoints, self.blockSize)):
+            builder.PrependInt32Slot(i, number, 0)
+        builder.PrependUOffsetTRelativeSlot(3, sizes, 0)
+        return builder.EndObject()
+
+
+@pytest.mark.parametrize(("shape", "reads"), [
+    ([], True), ([1, 4], True), ([4, 1], False), ([2, 2], False), ([4], False), ([1, 8], False),
+    ([1, 1, 4], False)])
+def test_blocks_of_several_rows_were_read_as_parts_of_rows(shape, reads, tmp_path):
+    def change(tensor):
+        tensor.quantization.details = Shaped(tensor.quantization.details, shape)
+
+    path = tmp_path / "in.tflite"
+    path.write_bytes(model([
+        Tensor("w", "INT8", np.ones((4, 8)), block=(1, -1, 4), change=change),
+        Tensor("s", "FLOAT32", np.arange(8).reshape(4, 2))]))
+    done = dequant("convert", path, "-o", tmp_path / "out.safetensors", code=0 if reads else 4)
+    assert reads or "its block_shape is not that of 4 neighbours in a row" in done.stderr
