@@ -102,15 +102,23 @@ DenseTensor CheckpointFile::dense_tensor(const Group& group) const {
   return tensor;
 }
 
+LeftTensor CheckpointFile::left_tensor(const Entry& codes, const std::string& reason) const {
+  LeftTensor left;
+  left.name = left.source = codes.name();
+  left.reason = reason;
+  left.type = codes.dtype();
+  left.shape = codes.shape();
+  left.bytes = codes.tensor->bytes;
+  return left;
+}
+
 Status CheckpointFile::visit(const TensorVisitor& visitor) {
   for (const Group& group : groups_.groups()) DEQUANT_CHECK(visitor.dense(dense_tensor(group)));
-  for (const Entry* entry : groups_.unknown()) {
-    LeftTensor left;
-    left.name = left.source = entry->name();
-    left.reason = "nothing says how it is quantized";
-    left.type = entry->dtype();
-    left.shape = entry->shape();
-    left.bytes = entry->tensor->bytes;
+  for (const Unknown& unknown : groups_.unknown())
+    DEQUANT_CHECK(visitor.left(left_tensor(*unknown.entry, unknown.reason)));
+  for (const Unread& unread : groups_.unread()) {
+    LeftTensor left = left_tensor(*unread.codes, unread.reason);
+    left.unread = true;
     DEQUANT_CHECK(visitor.left(left));
   }
   return {};
@@ -156,6 +164,11 @@ Status CheckpointFile::visit_rest(const std::function<Status(const RestTensor&)>
 Result<std::optional<DenseTensor>> CheckpointFile::stored(const std::string& name) {
   const Entry* entry = shards_->find(name);
   if (entry == nullptr) return std::optional<DenseTensor>();
+  if (const Unread* unread = groups_.unread_of(*entry)) {
+    return failure(ErrorCode::unsupported,
+                   "tensor {}: {}; keep-unknown takes such tensors as they are", escaped(name),
+                   unread->reason);
+  }
   DEQUANT_CHECK(part_of(*entry));
   return std::optional(copied_tensor(*entry));
 }

@@ -39,6 +39,7 @@ class CheckpointFile : public ModelFile {
 
   StoredTensor stored_tensor(const Part& part) const;
   DenseTensor dense_tensor(const Group& group) const;
+  LeftTensor left_tensor(const Entry& codes, const std::string& reason) const;
   RestTensor rest_tensor(const Entry& entry, std::string_view dropped) const;
   DenseTensor copied_tensor(const Entry& entry) const;
 

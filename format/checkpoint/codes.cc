@@ -136,7 +136,7 @@ std::optional<std::string> why_not_dequantized(const Groups& groups, const Entry
 }
 
 std::string warning_of_integers(const Groups& groups) {
-  if (!groups.groups().empty() || !groups.unknown().empty()) return {};
+  if (!groups.groups().empty() || !groups.unknown().empty() || !groups.unread().empty()) return {};
   const Entry* first = nullptr;
   int64_t count = 0;
   int64_t bytes = 0;

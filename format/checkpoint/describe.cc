@@ -33,16 +33,16 @@ class Description {
       report.left.push_back(
           {"", "", std::string(group->scheme), group->name, "not selected by include and exclude"});
     }
+    for (const Unread& unread : groups_.unread())
+      report.left.push_back({"", "", "", std::string(unread.codes->name()), unread.reason});
     const auto& unknown = groups_.unknown();
-    for (const Entry* entry : unknown) {
-      report.left.push_back(
-          {"", "", "", std::string(entry->name()), "nothing says how it is quantized"});
-    }
+    for (const Unknown& tensor : unknown)
+      report.left.push_back({"", "", "", std::string(tensor.entry->name()), tensor.reason});
     if (unknown.empty()) return;
     report.warnings.push_back(
         fmt::format("{} quantized tensors are copied as they are, as nothing says how to "
                     "dequantize them: the first is {}",
-                    unknown.size(), escaped(unknown[0]->name())));
+                    unknown.size(), escaped(unknown[0].entry->name())));
   }
 
   /// The other tensors that do not have the bytes of the input.

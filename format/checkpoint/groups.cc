@@ -131,6 +131,19 @@ Status Groups::drop(const Entry& entry, std::string_view reason) {
   return {};
 }
 
+Status Groups::leave(Unread tensor) {
+  DEQUANT_CHECK(use(*tensor.codes, nullptr));
+  for (const Entry* part : tensor.parts) DEQUANT_CHECK(use(*part, nullptr));
+  unread_by_codes_.emplace(tensor.codes, unread_.size());
+  unread_.push_back(std::move(tensor));
+  return {};
+}
+
+const Unread* Groups::unread_of(const Entry& codes) const {
+  const auto found = unread_by_codes_.find(&codes);
+  return found == unread_by_codes_.end() ? nullptr : &unread_[found->second];
+}
+
 Result<Warnings> Groups::warnings() const {
   Warnings all = warnings_;
   for (const auto& sentence : later_) {
@@ -145,11 +158,22 @@ Status Groups::finish(bool keep_unknown) {
     if (is_used(entry)) continue;
     const Unclaimed use = decide_on(*this, entry);
     if (use.refused && !keep_unknown) return *use.refused;
-    if (use.refused) unknown_.push_back(&entry);
+    if (use.refused) unknown_.push_back({&entry, "nothing says how it is quantized"});
     if (!use.dropped.empty()) DEQUANT_CHECK(drop(entry, use.dropped));
   }
+  if (keep_unknown) keep_unread();
   if (std::string warning = warning_of_integers(*this); !warning.empty()) warn(std::move(warning));
   return {};
+}
+
+void Groups::keep_unread() {
+  for (Unread& tensor : unread_) {
+    uses_.erase(tensor.codes);
+    for (const Entry* part : tensor.parts) uses_.erase(part);
+    unknown_.push_back({tensor.codes, std::move(tensor.reason)});
+  }
+  unread_.clear();
+  unread_by_codes_.clear();
 }
 
 const Group* Groups::find_group(std::string_view name) const {

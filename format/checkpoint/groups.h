@@ -42,6 +42,19 @@ struct Dropped {
   std::string_view reason;  ///< a literal
 };
 
+/// A quantized tensor in a layout that has a name and that dequant does not read.
+struct Unread {
+  const Entry* codes;
+  std::vector<const Entry*> parts;  ///< what belongs to it, such as scales
+  std::string reason;               ///< a sentence on the tensor
+};
+
+/// A tensor that is copied though it is quantized, and why nothing dequantizes it.
+struct Unknown {
+  const Entry* entry;
+  std::string reason;
+};
+
 /// Collects what the schemes find. Each stored tensor has one use.
 class Groups {
  public:
@@ -77,6 +90,9 @@ class Groups {
   /// A tensor that is not needed. Fails with malformed where it is part of a group.
   Status drop(const Entry& entry, std::string_view reason);
 
+  /// A tensor that stays as it is. Fails with malformed where a part of it has a use.
+  Status leave(Unread tensor);
+
   /// Adds a sentence to the warnings of a conversion.
   void warn(std::string sentence) { warnings_.add(std::move(sentence)); }
   /// The same for a sentence that needs the data of tensors, or none if the function returns an
@@ -88,14 +104,19 @@ class Groups {
   Result<Warnings> warnings() const;
 
   /// Decides on all tensors without a use, as decide_on() says. Fails where that refuses a tensor,
-  /// unless `keep_unknown`: such tensors are copied then, and listed by unknown(). Warns as
-  /// warning_of_integers() says.
+  /// unless `keep_unknown`: such tensors are copied then, and listed by unknown(), as are those of
+  /// unread(). Warns as warning_of_integers() says.
   Status finish(bool keep_unknown);
 
   const std::deque<Group>& groups() const { return groups_; }
   const std::vector<Dropped>& dropped() const { return dropped_; }
-  /// Tensors that finish() kept though nothing says how these are quantized.
-  const std::vector<const Entry*>& unknown() const { return unknown_; }
+  /// Tensors that finish() kept though nothing dequantizes them.
+  const std::vector<Unknown>& unknown() const { return unknown_; }
+  /// Tensors of leave() that finish() did not keep: only an output that does not select them has
+  /// them.
+  const std::vector<Unread>& unread() const { return unread_; }
+  /// The one with these codes, or null.
+  const Unread* unread_of(const Entry& codes) const;
   /// The group that becomes the dense tensor of that name, or null.
   const Group* find_group(std::string_view name) const;
   /// The group of a stored tensor if the tensor is its codes, else null.
@@ -105,6 +126,8 @@ class Groups {
 
  private:
   Status use(const Entry& entry, const Group* group);
+  /// Makes unread() part of unknown().
+  void keep_unread();
 
   const Shards& shards_;
   const Config& config_;
@@ -112,7 +135,9 @@ class Groups {
   std::deque<Group> groups_;
   std::unordered_map<std::string_view, const Group*> by_name_;
   std::vector<Dropped> dropped_;
-  std::vector<const Entry*> unknown_;
+  std::vector<Unknown> unknown_;
+  std::vector<Unread> unread_;
+  std::unordered_map<const Entry*, size_t> unread_by_codes_;
   Warnings warnings_;
   std::vector<std::function<Result<std::string>()>> later_;
   std::unordered_map<const Entry*, const Group*> uses_;  ///< null: dropped

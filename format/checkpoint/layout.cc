@@ -17,7 +17,7 @@ class Planner {
         computing_dtype_(computing_dtype(groups, options)) {}
 
   Result<Layout> plan() {
-    select();
+    DEQUANT_CHECK(select());
     DEQUANT_CHECK(collect());
     if (own_.shards_as_input && groups_.shards().is_folder()) {
       DEQUANT_CHECK(dense::check_names(layout_.shards,
@@ -33,7 +33,7 @@ class Planner {
   }
 
  private:
-  void select() {
+  Status select() {
     for (const Group& group : groups_.groups()) {
       const std::string source(group.codes.entry->name());
       if (options_.selection.wants({group.name.c_str(), source.c_str()})) continue;
@@ -44,6 +44,17 @@ class Planner {
       layout_.needed.insert(marker);
       kept_.insert(marker);
     }
+    for (const Unread& unread : groups_.unread()) {
+      const std::string name(unread.codes->name());
+      if (options_.selection.wants({name.c_str()})) {
+        return failure(ErrorCode::unsupported,
+                       "tensor {}: {}; a conversion that excludes the tensor keeps it as it is",
+                       escaped(name), unread.reason);
+      }
+      kept_.insert(unread.codes);
+      kept_.insert(unread.parts.begin(), unread.parts.end());
+    }
+    return {};
   }
 
   Status collect() {

@@ -37,7 +37,8 @@ Element computing_dtype(const Groups& groups, const WriteOptions& options);
 /// Decides what the output has. The order of tensors is that of the input; a file ends before a
 /// tensor that would make its data longer than Options::max_shard_bytes, or where a file of the
 /// input ends, by Options::shards_as_input. So the same input and options give the same layout.
-/// Fails with limit or malformed as safetensors::NewHeader does.
+/// Fails with limit or malformed as safetensors::NewHeader does, and with unsupported where a
+/// tensor of Groups::unread() is selected.
 Result<Layout> plan_layout(const Groups& groups, const Options& own, const WriteOptions& options);
 
 }  // namespace dequant::format::checkpoint

@@ -35,7 +35,10 @@ std::string_view format_of(const Shard& shard) {
 OutputMetadata::OutputMetadata(const Groups& groups, const Layout& layout)
     : groups_(groups),
       not_selected_(layout.not_selected.begin(), layout.not_selected.end()),
-      is_quantized_(!layout.not_selected.empty() || !groups.unknown().empty()) {}
+      is_quantized_(!layout.not_selected.empty() || !groups.unknown().empty() ||
+                    !groups.unread().empty()) {
+  for (const Shard& shard : groups.shards().files()) formats_.push_back(format_of(shard));
+}
 
 Result<NewMetadata> OutputMetadata::next(const OutputShard& shard, bool is_last) {
   const std::vector<Shard>& files = groups_.shards().files();
@@ -47,7 +50,7 @@ Result<NewMetadata> OutputMetadata::next(const OutputShard& shard, bool is_last)
   }
   if (shard.tensors.empty()) first = 0;
   const size_t end = is_last ? files.size() : last + 1;
-  NewMetadata entries{{kFormat, format_of(files[first])}};
+  NewMetadata entries{{kFormat, formats_[first]}};
   const bool several = next_ + 1 < end;
   for (; next_ < end; ++next_) {
     for (const auto& pair : files[next_].header.metadata()) {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <vector>
 
 #include "format/checkpoint/layout.h"
 
@@ -35,7 +37,8 @@ class OutputMetadata {
 
   const Groups& groups_;
   const std::unordered_set<const Group*> not_selected_;
-  const bool is_quantized_;          ///< some tensor stays quantized
+  std::vector<std::string_view> formats_;  ///< of the files of the input
+  const bool is_quantized_;                ///< some tensor stays quantized
   size_t next_ = 0;                  ///< the first file whose entries no file of the output has
   std::deque<std::string> written_;  ///< texts that no file of the input has
 };

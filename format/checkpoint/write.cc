@@ -91,7 +91,7 @@ class Writer : public dense::Job {
   /// unknown() are all that is quantized, the output is the input.
   bool is_dense() const {
     const bool as_input = groups_.groups().empty() && !groups_.unknown().empty();
-    return layout_.not_selected.empty() && !as_input;
+    return layout_.not_selected.empty() && groups_.unread().empty() && !as_input;
   }
 
   Status check_options() const {

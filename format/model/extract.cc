@@ -46,7 +46,7 @@ void Extractor::add(const DenseTensor& tensor) {
 void Extractor::add(const LeftTensor& tensor) {
   for (const std::string_view name : {tensor.node, tensor.name, tensor.source})
     left_by_name_.try_emplace(name, left_.size());
-  left_.push_back({tensor, tensor.reason});
+  left_.push_back({tensor, tensor.reason, tensor.unread});
 }
 
 std::vector<size_t> Extractor::named(const std::string& name) const {

@@ -14,6 +14,7 @@ namespace dequant::format {
 /// The names of a tensor that stays quantized, valid as long as the file is open, and why.
 struct LeftFacts : TensorFacts {
   std::string reason;
+  bool unread = false;  ///< as LeftTensor has it
 };
 
 /// The tensors of an open model file. Any number of threads may use it after open().

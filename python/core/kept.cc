@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "format/io/errors.h"
 #include "format/io/file.h"
 #include "python/core/device_call.h"
 #include "python/core/model.h"
@@ -21,6 +22,13 @@ nb::capsule capsule_of(DeviceBytes bytes) {
 }  // namespace
 
 KeptTensors::KeptTensors(const format::Extractor& extractor) {
+  for (const format::LeftFacts& left : extractor.left()) {
+    if (!left.unread) continue;
+    raise(format::failure(ErrorCode::unsupported,
+                          "{}: tensor {}: {}; keep_unknown=True takes such tensors as they are",
+                          format::escaped(extractor.file().path()), format::escaped(left.name),
+                          left.reason));
+  }
   const auto add = [this](const format::RestTensor& t) -> Status {
     if (t.dropped.empty()) {
       tensors_.push_back({std::string(t.name), std::string(t.type),

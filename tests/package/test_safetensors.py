@@ -295,3 +295,27 @@ def test_what_cannot_be_read_is_said(tmp_path, plain, quantized):
     safetensors.numpy.save_file({"w.weight": CODES.view(np.uint8)}, quantized)
     with pytest.raises(dequant.UnsupportedError, match=r"w\.weight"):
         safe_open(quantized, "np")
+
+
+def test_a_tensor_that_is_not_read_is_not_left_out_in_silence(tmp_path):
+    path = tmp_path / "m.safetensors"
+    marker = np.frombuffer(b'{"format": "nvfp4"}', np.uint8)
+    safetensors.numpy.save_file({"w.weight": np.zeros((4, 8), np.uint8), "w.comfy_quant": marker,
+                                 "norm": PLAIN["b"]}, path)
+    with pytest.raises(dequant.UnsupportedError, match="w.weight: .*nvfp4.* keep_unknown=True"):
+        safe_open(path, "np")
+    with pytest.raises(dequant.UnsupportedError, match="nvfp4"):
+        load_file(path, framework="np")
+    found = load_file(path, framework="np", keep_unknown=True)
+    assert found.keys() == {"w.weight", "w.comfy_quant", "norm"}
+    with dequant.open(path) as model:
+        assert not list(model)
+
+
+def test_the_metadata_of_a_file_were_lost(tmp_path):
+    said = {"config": "{}", "format": "mlx"}
+    source = tmp_path / "said.safetensors"
+    safetensors.numpy.save_file({"w.weight": CODES, "w.weight_scale": SCALE}, source, said)
+    dequant.convert(source, tmp_path / "out.safetensors")
+    with safetensors.safe_open(tmp_path / "out.safetensors", "np") as file:
+        assert file.metadata() == said

@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from safetensors import safe_open
 
 from support import dequant
 from test_checkpoints import tensors
@@ -106,15 +107,14 @@ MX = {"a.attn.weight": ("F8_E4M3", np.zeros((128, 128), np.uint8)),
       "a.attn.weight_scale": ("F8_E8M0", np.zeros((128, 4), np.uint8))}
 
 
-@pytest.mark.parametrize("options", [[], ["--keep-unknown"]])
 @pytest.mark.parametrize("where", ["tensor", "metadata", "a name without the prefix"])
-def test_swizzled_scales_of_mxfp8_were_read_as_rows(file, where, options):
+def test_swizzled_scales_of_mxfp8_were_read_as_rows(file, where):
     """The sizes of the scales are those of rows where rows are a multiple of 128."""
     if where == "tensor":
         entries, said = {**MX, "a.attn.comfy_quant": text({"format": "mxfp8"})}, None
     else:
         entries, said = MX, layers({"a.attn" if where == "metadata" else "attn": "mxfp8"})
-    error = file(entries, said, code=4, options=options)
+    error = file(entries, said, code=4)
     assert 'attn.weight: its format in ComfyUI is "mxfp8"' in error and "swizzled" in error
 
 
@@ -164,3 +164,62 @@ def test_a_weight_that_is_not_selected_keeps_its_format(file):
     entries = {**weight(), **weight("b"), "a.attn.comfy_quant": text({"format": "float8_e4m3fn"})}
     out = file(entries, options=["--include", "b.*"])
     assert out.keys() == {"a.attn.weight", "a.attn.weight_scale", "a.attn.comfy_quant", "b.weight"}
+
+
+def with_other(where, name="nvfp4", prefix=""):
+    """A layer of a format that is not read, "u", beside one of FP8 and floats."""
+    entries = {**weight(), f"{prefix}u.weight": ("U8", np.arange(64, dtype=np.uint8).reshape(8, 8)),
+               f"{prefix}u.weight_scale": ("F8_E4M3", CODES),
+               f"{prefix}u.weight_scale_2": ("F32", SCALE), f"{prefix}u.bias": BIAS}
+    if where == "tensor":
+        return {**entries, f"{prefix}u.comfy_quant": text({"format": name})}, None
+    return entries, layers({"a.attn": "float8_e4m3fn", "u": name})
+
+
+WHERE = [("tensor", ""), ("metadata", ""), ("metadata", "model.diffusion_model.")]
+
+
+@pytest.mark.parametrize(("where", "prefix"), WHERE)
+@pytest.mark.parametrize("name", ["nvfp4", "int8_tensorwise"])
+def test_a_layer_that_is_not_read_made_its_file_unreadable(tmp_path, where, name, prefix):
+    entries, said = with_other(where, name, prefix)
+    source = safetensors(tmp_path / "in.safetensors", entries, said)
+    other, out = f"{prefix}u.weight", tmp_path / "out.safetensors"
+    for options in ([], ["--keep-unknown"]):
+        report = json.loads(dequant("inspect", source, "--json", "--all", *options).stdout)
+        assert {t["name"]: t["dense"] for t in report["tensors"]} == {
+            "a.attn.weight": True, other: False}
+        [reason] = [t["reason"] for t in report["tensors"] if not t["dense"]]
+        assert f'its format in ComfyUI is "{name}"' in reason
+    dequant("extract", source, f"{prefix}u.bias", "-o", tmp_path / "bias.npy")
+    dequant("extract", source, "a.attn.weight", "-o", tmp_path / "a.npy")
+    raw = ["extract", source, "--raw", other, "-o", tmp_path / "codes.npy"]
+    assert "keep-unknown takes such tensors" in dequant(*raw, code=4).stderr
+    dequant(*raw, "--keep-unknown")
+    assert np.array_equal(np.load(tmp_path / "codes.npy"), entries[other][1])
+    error = dequant("convert", source, "-o", out, "--dtype", "bfloat16", code=4).stderr
+    assert f"tensor {other}: its format in ComfyUI is" in error and "excludes the tensor" in error
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(("where", "prefix"), WHERE)
+@pytest.mark.parametrize("option", [["--exclude", "*u.weight"], ["--keep-unknown"]])
+def test_a_layer_that_is_not_read_stays_with_all_its_parts(tmp_path, where, prefix, option):
+    entries, said = with_other(where, prefix=prefix)
+    source = safetensors(tmp_path / "in.safetensors", entries, said)
+    out, again = tmp_path / "out.safetensors", tmp_path / "again.safetensors"
+    report = json.loads(dequant("convert", source, "-o", out, "--dtype", "bfloat16", "--json",
+                                *option).stdout)
+    assert [left["name"] for left in report["left"]] == [f"{prefix}u.weight"]
+    got = tensors(out)
+    assert got.keys() == entries.keys() - {"a.attn.weight_scale"}
+    for name, (dtype, array) in entries.items():
+        if name.startswith(prefix + "u."):
+            assert got[name][0] == dtype and got[name][2].tobytes() == array.tobytes()
+    assert got["a.attn.weight"][2].tobytes() == FLOATS
+    if where == "metadata":
+        with safe_open(out, "np") as file:
+            said = json.loads(file.metadata()["_quantization_metadata"])
+        assert said == {"format_version": "1.0", "layers": {"u": {"format": "nvfp4"}}}
+    dequant("convert", out, "-o", again, "--exclude", "*u.weight")
+    assert again.read_bytes() == out.read_bytes()

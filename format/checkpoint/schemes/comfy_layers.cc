@@ -14,6 +14,7 @@
 namespace dequant::format::checkpoint {
 namespace {
 
+constexpr std::string_view kWeight = ".weight";
 constexpr std::string_view kMarker = ".comfy_quant";
 constexpr std::string_view kModelMarker = "scaled_fp8";
 /// Behind the module: a scale in files that have this marker.
@@ -43,12 +44,24 @@ constexpr std::array<std::string_view, 5> kPrefixes{"", "model.diffusion_model."
 
 /// The name of the weight of a layer of the metadata.
 std::string weight_of(const Groups& groups, const std::string& layer) {
-  const std::string name = layer + ".weight";
+  const std::string name = layer + std::string(kWeight);
   for (const std::string_view prefix : kPrefixes) {
     std::string whole = std::string(prefix) + name;
     if (groups.find(whole) != nullptr) return whole;
   }
   return name;
+}
+
+/// True for what belongs to a weight, by its name behind the module: ".weight_scale_2".
+bool is_part(std::string_view end) {
+  return end.starts_with(".weight_") || end == kOldScale || end == kMarker;
+}
+
+std::string why_unread(const std::string& format) {
+  const bool swizzled = std::find(kSwizzled.begin(), kSwizzled.end(), format) != kSwizzled.end();
+  return fmt::format("its format in ComfyUI is \"{}\", {}", escaped(format),
+                     swizzled ? "whose scales are swizzled, which dequant does not read"
+                              : "not one that dequant reads: float8_e4m3fn or float8_e5m2");
 }
 
 /// "scaled_fp8", or "model.diffusion_model.scaled_fp8", of no element or two: ComfyUI reads the
@@ -124,19 +137,15 @@ Status ComfyLayers::read_marker(const Groups& groups, const Entry& marker,
 
 Status ComfyLayers::add(const Groups& groups, const std::string& module, Layer layer) {
   const std::string name = weight_of(groups, module);
+  const Entry* const weight = groups.find(name);
   const auto scaled = std::find_if(kScaled.begin(), kScaled.end(), [&](const ScaledFormat& format) {
     return format.name == layer.format;
   });
   if (scaled == kScaled.end()) {
-    const bool swizzled =
-        std::find(kSwizzled.begin(), kSwizzled.end(), layer.format) != kSwizzled.end();
-    return failure(ErrorCode::unsupported, "tensor {}: its format in ComfyUI is \"{}\", {}",
-                   escaped(name), escaped(layer.format),
-                   swizzled ? "whose scales are swizzled, which dequant does not read"
-                            : "not one that dequant reads: float8_e4m3fn or float8_e5m2");
-  }
-  const Entry* const weight = groups.find(name);
-  if (weight != nullptr && weight->dtype() != scaled->dtype) {
+    layer.unread = why_unread(layer.format);
+    if (weight == nullptr)
+      return failure(ErrorCode::unsupported, "tensor {}: {}", escaped(name), layer.unread);
+  } else if (weight != nullptr && weight->dtype() != scaled->dtype) {
     return failure(ErrorCode::malformed, "tensor {}: its format in ComfyUI is \"{}\", and it is {}",
                    escaped(name), escaped(layer.format), weight->dtype());
   }
@@ -147,6 +156,29 @@ Status ComfyLayers::add(const Groups& groups, const std::string& module, Layer l
                    escaped(name), escaped(other->second.format), escaped(layer.format));
   }
   if (layer.marker != nullptr) other->second.marker = layer.marker;
+  return {};
+}
+
+Status ComfyLayers::leave_others(Groups& groups) const {
+  std::unordered_map<std::string_view, Unread> unread;  // by module
+  for (const auto& [weight, layer] : layers_) {
+    if (layer.unread.empty()) continue;
+    const std::string_view module(weight.data(), weight.size() - kWeight.size());
+    unread.emplace(module, Unread{groups.find(weight), {}, layer.unread});
+  }
+  if (unread.empty()) return {};
+  for (const Entry& entry : groups.shards().entries()) {
+    const std::string_view name = entry.name();
+    const size_t dot = name.rfind('.');
+    if (dot == name.npos) continue;
+    const auto of = unread.find(name.substr(0, dot));
+    if (of != unread.end() && is_part(name.substr(dot))) of->second.parts.push_back(&entry);
+  }
+  for (const Entry& entry : groups.shards().entries()) {
+    const auto module = module_of(entry.name(), kWeight);
+    const auto of = module ? unread.find(*module) : unread.end();
+    if (of != unread.end()) DEQUANT_CHECK(groups.leave(std::move(of->second)));
+  }
   return {};
 }
 

@@ -28,9 +28,12 @@ class ComfyLayers {
 
   /// Reads metadata and markers, of which there may be none. Fails with malformed where texts are
   /// not what ComfyUI reads, contradict each other, or contradict the type of a weight; with
-  /// unsupported for a format other than FP8 with one scale: scales of MXFP8 and NVFP4 are
-  /// swizzled.
+  /// unsupported for a format other than FP8 with one scale of a weight that is not there.
   static Result<ComfyLayers> read(const Groups& groups);
+
+  /// Leaves the weights of formats other than FP8 with one scale, such as MXFP8 and NVFP4, whose
+  /// scales are swizzled. Fails as Groups::leave() does.
+  Status leave_others(Groups& groups) const;
 
   /// True for a weight that has a format.
   bool has(const Entry& weight) const { return layers_.contains(std::string(weight.name())); }
@@ -55,6 +58,7 @@ class ComfyLayers {
   struct Layer {
     std::string format;
     const Entry* marker = nullptr;  ///< "X.comfy_quant"; null: the metadata have the format
+    std::string unread = {};        ///< why dequant does not read the format; empty: it does
   };
 
   Status read_metadata(const Groups& groups, std::string_view text);

@@ -103,10 +103,11 @@ class Recogniser {
     DEQUANT_CHECK(check_semantics());
     DEQUANT_TRY(block_, configured_block(groups_.config()));
     DEQUANT_TRY(comfy_, ComfyLayers::read(groups_));
+    DEQUANT_CHECK(comfy_.leave_others(groups_));
     DEQUANT_TRY(const bool fp4_experts, has_fp4_experts(groups_.config()));
     for (const Entry& entry : groups_.shards().entries()) {
       const bool packed = entry.dtype() == "I8";  // FP4, two codes in a byte
-      if (!is_float8(entry) && !packed) continue;
+      if ((!is_float8(entry) && !packed) || groups_.unread_of(entry) != nullptr) continue;
       DEQUANT_TRY(const Entry* scale, scale_of(groups_, entry));
       if (scale == nullptr) continue;
       const bool is_e8m0 = scale->dtype() == "F8_E8M0" || (fp4_experts && scale->dtype() == "U8");
