@@ -1,6 +1,8 @@
 """FP8 checkpoints of other producers than DeepSeek: FBGEMM has a scale for each row, and experts
-with one for each column; GPTQModel divides by its scales; transformers has experts of FP4."""
+with one for each column; GPTQModel divides by its scales; DeepSeek-V4.1 has tables of MX, and
+transformers experts of FP4."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -57,6 +59,37 @@ def test_scales_that_divide_were_multiplied(folder):
     folder.file({"a.weight": ("F8_E4M3", CODES),
                  "a.weight_scale_inv": ("F32", np.full(8, 1e3, np.float32))})
     folder.refused(4, 'weight_scale_semantics is "inverse"', "divided by their scales")
+
+
+# The tables of DeepSeek-V4.1's engrams: MX beside weights in square blocks.
+
+@pytest.mark.parametrize("scales", ["U8", "F8_E8M0"])
+@pytest.mark.parametrize("rows", [64, 33, 2])
+def test_tables_with_scales_of_parts_of_rows_were_called_malformed(folder, scales, rows):
+    """weight_block_size is that of the other weights: the shapes fit one of the two only."""
+    folder.config({"torch_dtype": "float32", "quantization_config": {
+        "quant_method": "fp8", "weight_block_size": [32, 32]}})
+    rng = np.random.default_rng(2)
+    codes = rng.integers(0, 0x7F, (rows, 128)).astype(np.uint8)
+    exponents = {name: rng.integers(120, 134, shape).astype(np.uint8)
+                 for name, shape in (("table", (rows, 4)), ("w", (-(-rows // 32), 4)))}
+    folder.file({name: tensor for of, bits in exponents.items() for name, tensor in (
+        (f"{of}.weight", ("F8_E4M3", codes)), (f"{of}.scale", (scales, bits)))})
+    folder.convert()
+    for name, lines in (("table", 1), ("w", 32)):
+        powers = np.exp2(exponents[name].astype(np.float32) - 127)
+        want = codes.view(ml_dtypes.float8_e4m3fn).astype(np.float32) \
+            * powers.repeat(lines, 0)[:rows].repeat(32, 1)
+        assert (tensors(folder.out)[f"{name}.weight"][2].view("<f4") == want.ravel()).all(), name
+
+
+@pytest.mark.parametrize(("scales", "shape"), [
+    ("F8_E8M0", (64, 5)), ("F8_E8M0", (3, 4)), ("F32", (64, 4))])
+def test_scales_that_fit_no_blocks_are_refused(folder, scales, shape):
+    folder.config({"quantization_config": {"quant_method": "fp8", "weight_block_size": [32, 32]}})
+    folder.file({"w.weight": ("F8_E4M3", np.zeros((64, 128), np.uint8)),
+                 "w.scale": (scales, np.ones(shape, np.float32 if scales == "F32" else np.uint8))})
+    folder.refused(3, "tensor w.weight")
 
 
 # Experts of transformers' FP8Experts with expert_dtype fp4.

@@ -167,10 +167,11 @@ class Recogniser {
     const Shape blocks = scale.shape();
     std::vector<int64_t> block;
     if (blocks.size() != size.size() || size.size() < 2) return std::string();
+    const std::optional<Lengths> lengths = lengths_of(weight, scale);
     for (size_t d = 0; d < size.size(); ++d) {
       const size_t from_last = size.size() - 1 - d;
-      const auto length = !block_         ? implied_block(size[d], blocks[d])
-                          : from_last < 2 ? (*block_)[1 - from_last]
+      const auto length = !lengths        ? implied_block(size[d], blocks[d])
+                          : from_last < 2 ? (*lengths)[1 - from_last]
                                           : 1;
       if (!length) {
         return failure(ErrorCode::unsupported,
@@ -181,6 +182,22 @@ class Recogniser {
       block.push_back(std::max<int64_t>(*length, 1));
     }
     return fmt::format("{}", fmt::join(block, ","));
+  }
+
+  /// weight_block_size, or parts of rows of its length where E8M0 scales have the shape of these
+  /// alone: the tables of DeepSeek-V4.1's engrams are MX beside weights in blocks of 32 by 32.
+  std::optional<Lengths> lengths_of(const Entry& weight, const Entry& scale) const {
+    const bool is_e8m0 = scale.dtype() == "F8_E8M0" || scale.dtype() == "U8";
+    if (!block_ || !is_e8m0 || weight.shape().size() != 2) return block_;
+    const auto fits = [&](const Lengths& lengths) {
+      for (size_t d = 0; d < 2; ++d) {
+        const int64_t size = weight.shape()[d];
+        if (scale.shape()[d] != size / lengths[d] + (size % lengths[d] != 0 ? 1 : 0)) return false;
+      }
+      return true;
+    };
+    const Lengths rows{1, (*block_)[1]};
+    return !fits(*block_) && fits(rows) ? rows : block_;
   }
 
   Groups& groups_;
