@@ -10,6 +10,7 @@
 #include "format/checkpoint/scheme.h"
 #include "format/checkpoint/schemes/comfy_layers.h"
 #include "format/checkpoint/schemes/schemes.h"
+#include "format/checkpoint/section.h"
 #include "format/checkpoint/unclaimed.h"
 #include "format/io/errors.h"
 
@@ -24,6 +25,12 @@ std::pair<std::string_view, std::string_view> split(std::string_view name) {
   const size_t dot = name.rfind('.');
   if (dot == std::string_view::npos) return {"", name};
   return {name.substr(0, dot), name.substr(dot + 1)};
+}
+
+bool config_says_it_is_quantized(const Groups& groups) {
+  if (groups.config().quantization() != nullptr) return true;
+  // TensorRT-LLM, whose names of scales are its own.
+  return Section(&groups.config().document(), "config.json").says_something("quantization");
 }
 
 bool says_it_is_quantized(const Groups& groups) {
@@ -74,7 +81,7 @@ Status add_float8_values(Groups& groups) {
   for (const Entry& entry : groups.shards().entries()) {
     if (contains(kTypes, entry.dtype()) && !groups.is_used(entry)) float8.push_back(&entry);
   }
-  if (float8.empty() || groups.config().quantization() != nullptr ||
+  if (float8.empty() || config_says_it_is_quantized(groups) ||
       possible_scale(groups, float8) != nullptr)
     return {};
   DEQUANT_TRY(const bool of_comfyui, says_it_as_comfyui(groups, float8));

@@ -93,7 +93,8 @@ def test_a_scale_behind_a_whole_name_is_named(file, weight):
 
 
 @pytest.mark.parametrize("config", [{"quantization_config": {"bits": 8}},
-                                    {"compression_config": {"quant_method": "aqlm"}}])
+                                    {"compression_config": {"quant_method": "aqlm"}},
+                                    {"quantization": {"quant_algo": "FP8"}}])  # TensorRT-LLM
 def test_where_a_configuration_speaks_of_quantization_codes_are_no_values(tmp_path, config):
     folder = tmp_path / "in"
     folder.mkdir()

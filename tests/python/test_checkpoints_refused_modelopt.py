@@ -177,6 +177,25 @@ def test_experts_of_fp8_are_read(folder):
         "m.experts.down_proj_input_scale"]
 
 
+@pytest.mark.parametrize("shape", [(2,), (2, 2), (2, 1, 1)])
+def test_experts_with_second_scales_of_their_own_were_called_malformed(folder, shape):
+    config(folder, {"quant_algo": "NVFP4"})
+    folder.file(experts(nvfp4(weight=("U8", np.full((2, 4, 8), 0x28, np.uint8)),
+                              weight_scale=("F8_E4M3", np.full((2, 4, 1), 0x40, np.uint8)),
+                              weight_scale_2=("F32", np.ones(shape, np.float32)))))
+    folder.refused(4, "tensor m.experts.down_proj_weight_scale_2", "scales of single experts")
+
+
+def test_experts_of_nvfp4_have_one_second_scale(folder):
+    config(folder, {"quant_algo": "NVFP4"})
+    folder.file(experts(nvfp4(weight=("U8", np.full((1, 4, 8), 0x28, np.uint8)),
+                              weight_scale=("F8_E4M3", np.full((1, 4, 1), 0x40, np.uint8)),
+                              weight_scale_2=("F32", np.full(1, 4, np.float32)))))
+    folder.convert()
+    got = tensors(folder.out)["m.experts.down_proj"]
+    assert got[1] == [1, 4, 16] and (got[2] == bfloat16([0, 8] * 32)).all()
+
+
 def experts_with_scales(folder, shape, scales):
     """The floats of experts with random codes and scales of that shape, if they broadcast."""
     rng = np.random.default_rng(1)

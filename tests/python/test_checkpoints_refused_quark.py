@@ -140,6 +140,14 @@ def test_codes_of_4_bits_with_scales_of_channels_were_called_malformed(folder, d
     folder.refused(4, 'tensor w.weight: codes of 4 bits with qscheme "per_channel"', '"per_group"')
 
 
+def test_int8_in_groups_was_called_malformed(folder):
+    """Quark transposes these: the weight is [in, out]."""
+    config(folder, {**INT8, "qscheme": "per_group", "group_size": 32, "ch_axis": 1})
+    folder.file(int8(weight=("I8", np.zeros((32, 8), np.int8)), weight_zero_point=None,
+                     weight_scale=("BF16", bfloat16(np.ones((1, 8))))))
+    folder.refused(4, 'tensor w.weight: weights of dtype "int8" with qscheme "per_group"')
+
+
 @pytest.mark.parametrize("asked", ["float32", "float16", "bfloat16"])
 def test_the_scale_255_was_nan_where_quark_computes_infinity(folder, asked):
     """Quark: 2 ** (255 - 127) in its own type is infinite, and so are the products, but for 0."""

@@ -1,6 +1,8 @@
 // ModelOpt: "X.weight", "X.weight_scale" and, of NVFP4, "X.weight_scale_2", as quant_algo says; of
 // stacked experts "W", "W_weight_scale" and "W_weight_scale_2".
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -217,9 +219,25 @@ class Recogniser {
                      "where scales of NVFP4 may be swizzled, and nothing says whether these are",
                      escaped(scale.name()), key);
     }
+    const Entry* const second = groups_.find(names.second_scale);
+    if (layout == "NVFP4" && second != nullptr) DEQUANT_CHECK(check_second(weight, *second));
     const std::array tensors{Named{"weight", &weight}, Named{"weight_scale", &scale},
-                             Named{"weight_scale_2", groups_.find(names.second_scale)}};
+                             Named{"weight_scale_2", second}};
     return groups_.add(std::string(weight.name()), kScheme, tensors, options);
+  }
+
+  /// A plan has one number for all codes, and stacked experts may have numbers of their own, or one
+  /// for each half of an expert.
+  static Status check_second(const Entry& weight, const Entry& second) {
+    const Shape size = weight.shape();
+    const Shape scales = second.shape();
+    if (size.size() < 3 || scales.empty() || scales[0] != size[0]) return {};
+    if (std::ranges::all_of(scales, [](int64_t n) { return n == 1; })) return {};
+    return failure(
+        ErrorCode::unsupported,
+        "tensor {}: shape [{}], scales of single experts of {}: dequant reads one for all "
+        "experts",
+        escaped(second.name()), fmt::join(scales, ", "), escaped(weight.name()));
   }
 
   /// Parameters of inputs and of caches.

@@ -165,6 +165,13 @@ class Recogniser {
   Status add_integers(const Entry& weight, const Entry& scale, const Entry* zero,
                       const Weights& weights) {
     const bool packed = weights.dtype != "int8";
+    if (!packed && weights.scheme == kPerGroup) {
+      return failure(
+          ErrorCode::unsupported,
+          "tensor {}: weights of dtype \"int8\" with qscheme \"{}\": only those of 4 bits "
+          "are read in groups",
+          escaped(weight.name()), kPerGroup);
+    }
     if (packed && order_ != "reorder") {
       return failure(ErrorCode::unsupported,
                      "tensor {}: codes of 4 bits with pack_method \"{}\": only \"reorder\" is read",
