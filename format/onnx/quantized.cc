@@ -63,7 +63,9 @@ bool is_in(const std::array<std::string_view, kSize>& names, std::string_view na
 
 /// True for names that all domains use for quantized operators. Runtimes add such operators in
 /// every version.
-bool says_quantized(std::string_view name) {
+bool says_quantized(const Node& node) {
+  const std::string_view name = node.op_type();
+  if (name == kQonnxTrunc && node.domain().starts_with(kQonnx)) return true;
   if (name.starts_with("QLinear") || name.starts_with("QOrdered")) return true;
   for (const std::string_view part : kParts) {
     if (name.find(part) != std::string_view::npos) return true;
@@ -110,8 +112,7 @@ std::string_view QuantizedOperators::reason(const Node& node) const {
   if (microsoft && has_quantized_cache(node)) return "its cache of keys and values is quantized";
   const bool known = (onnx && is_in(kOnnx, node.op_type())) ||
                      (microsoft && is_in(kMicrosoft, node.op_type())) ||
-                     (node.domain().starts_with(kQonnx) && node.op_type() == kQonnxTrunc) ||
-                     (says_quantized(node.op_type()) && !calls_function(node));
+                     (says_quantized(node) && !calls_function(node));
   if (!known) return "";
   if (weight_operator(node) != nullptr) return "its weight is quantized";
   if (arithmetic_operator(node) != nullptr || integer_product(node) != nullptr) return kArithmetic;
