@@ -99,7 +99,7 @@ def test_where_a_configuration_speaks_of_quantization_codes_are_no_values(tmp_pa
     folder = tmp_path / "in"
     folder.mkdir()
     safetensors(folder / "model.safetensors", model())
-    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "config.json").write_text(json.dumps({"torch_dtype": "bfloat16", **config}))
     dequant("convert", folder, "-o", tmp_path / "out", code=4)
 
 
