@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "format/checkpoint/schemes/comfy_layers.h"
+#include "format/checkpoint/schemes/schemes.h"
 #include "format/io/errors.h"
 
 namespace dequant::format::checkpoint {
@@ -14,7 +15,6 @@ using safetensors::NewMetadata;
 constexpr std::string_view kFormat = "format";
 /// How the whole file is quantized, as ModelOpt and Nunchaku say it.
 constexpr std::string_view kQuantization = "quantization_config";
-constexpr std::string_view kTorchao = "torchao";
 constexpr std::string_view kPlainOfTorchao = R"({"_type": "Tensor"})";
 
 const Entry& first_entry(const OutputTensor& tensor) {
@@ -72,9 +72,11 @@ std::optional<std::string_view> OutputMetadata::kept(std::string_view key, std::
     if (!text) return {};
     return written_.emplace_back(*std::move(text));
   }
+  if (!is_entry_of_torchao(value)) return value;
   const Group* group = groups_.find_group(key);
-  const bool of_torchao = group != nullptr && group->scheme == kTorchao && is_dense(key);
-  return of_torchao ? kPlainOfTorchao : value;
+  if (group != nullptr && group->scheme == kTorchao.name && is_dense(key)) return kPlainOfTorchao;
+  // That of no tensor here, as of another scheme that config.json names, would be all that is left.
+  return is_quantized_ ? std::optional(value) : std::nullopt;
 }
 
 bool OutputMetadata::is_dense(std::string_view tensor) const {

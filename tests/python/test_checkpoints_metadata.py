@@ -65,6 +65,16 @@ def test_how_floats_were_quantized_is_left_out(file):
     assert file(entries, said, "--exclude", "*") == {"format": "pt", **said}
 
 
+def test_torchao_s_entry_of_another_scheme_s_tensor_goes(tmp_path):
+    """config.json decides here; the output has none, and is read by its metadata."""
+    folder = Folder(tmp_path)
+    folder.file(weight(), metadata={"w.weight": json.dumps(
+        {"_type": "Int8Tensor", "_data": {}, "_tensor_data_names": ["qdata", "scale"]})})
+    folder.convert()
+    assert metadata(folder.out / "model.safetensors") == {"format": "pt"}
+    dequant("inspect", folder.out)
+
+
 SHARDS = [f"model-0000{i}-of-00003.safetensors" for i in (1, 2, 3)]
 
 

@@ -19,4 +19,7 @@ extern const Scheme kQuanto;
 extern const Scheme kQuark;
 extern const Scheme kTorchao;
 
+/// True for the text in the metadata of a file with which torchao says how a tensor is quantized.
+bool is_entry_of_torchao(std::string_view value);
+
 }  // namespace dequant::format::checkpoint

@@ -102,13 +102,17 @@ class Recogniser {
 bool has_metadata(const Shards& shards) {
   for (const Shard& shard : shards.files()) {
     for (const auto& pair : shard.header.metadata()) {
-      if (pair.value().find("\"_tensor_data_names\"") != std::string_view::npos) return true;
+      if (is_entry_of_torchao(pair.value())) return true;
     }
   }
   return false;
 }
 
 }  // namespace
+
+bool is_entry_of_torchao(std::string_view value) {
+  return value.find("\"_tensor_data_names\"") != std::string_view::npos;
+}
 
 const Scheme kTorchao{"torchao", kMethods, nullptr,
                       [](Groups& groups) { return Recogniser(groups).run(); }, &has_metadata};
