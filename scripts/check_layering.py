@@ -106,8 +106,8 @@ SUFFIXES = (".h", ".hpp", ".c", ".cc", ".def", ".cu", ".cuh")
 #: have no ending.
 SYSTEM = {"cpuid.h", "dlfcn.h", "fcntl.h", "fnmatch.h", "immintrin.h", "linux/openat2.h",
           "malloc.h", "pthread.h", "sched.h", "stddef.h", "stdint.h", "sys/auxv.h", "sys/file.h",
-          "sys/mman.h", "sys/resource.h", "sys/stat.h", "sys/statvfs.h", "sys/syscall.h",
-          "unistd.h", "xmmintrin.h"}
+          "sys/ioctl.h", "sys/mman.h", "sys/resource.h", "sys/stat.h", "sys/statvfs.h",
+          "sys/syscall.h", "unistd.h", "xmmintrin.h"}
 CPP = re.compile(r"^[a-z_]+$")
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
 

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -40,6 +41,15 @@ std::string decimal(std::string& text) {
   return {};
 }
 
+/// CLI11's own check takes "nan".
+std::string wrong_positive(const std::string& text) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, problem] = std::from_chars(text.data(), end, number);
+  const bool good = problem == std::errc() && stop == end && std::isfinite(number) && number > 0;
+  return good ? "" : '"' + text + "\" is no number above 0";
+}
+
 }  // namespace
 
 Option Option::required() const { return option_->required(), *this; }
@@ -69,7 +79,7 @@ Option Option::between(int low, int high) const {
   return option_->check(CLI::Range(low, high)), *this;
 }
 
-Option Option::positive() const { return option_->check(CLI::PositiveNumber), *this; }
+Option Option::positive() const { return option_->check(wrong_positive), *this; }
 
 Option Option::size() const {
   const auto digits = [](std::string& text) {

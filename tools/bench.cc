@@ -1,7 +1,6 @@
 // `dequant bench`: measures the speed of the cells of the kernel table, and compares it with
 // ceilings.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <set>
@@ -11,6 +10,7 @@
 #include "format/io/errors.h"
 #include "tools/bench_report.h"
 #include "tools/commands.h"
+#include "tools/terminal_line.h"
 
 namespace dequant::tools {
 namespace {
@@ -59,34 +59,17 @@ Result<int> parse_threads(const std::string& text) {
   return threads;
 }
 
-/// A line on a terminal with the cell that is being measured.
-class Line {
- public:
-  Line() : terminal_(::isatty(STDERR_FILENO) != 0) {}
-  ~Line() {
-    if (terminal_) fmt::print(stderr, "\r\033[K");
-  }
-  void show(size_t i, size_t count, const std::string& what) const {
-    if (!terminal_) return;
-    fmt::print(stderr, "\r{}/{} {}\033[K", i, count, what);
-    std::fflush(stderr);
-  }
-
- private:
-  bool terminal_;
-};
-
 /// All points to measure, in the order of the report: sizes, threads, cells.
 Result<std::vector<Point>> measure_all(const BenchArguments& o, const std::vector<Cell>& cells,
                                        const std::vector<int>& threads) {
   std::vector<Point> points;
   bench::Meter meter;
-  const Line line;
+  TerminalLine line;  // the cell that is being measured
   const size_t count = o.elements.size() * threads.size() * cells.size();
   for (const uint64_t elements : o.elements) {
     for (const int t : threads) {
       for (const Cell& cell : cells) {
-        line.show(points.size() + 1, count, cell.name);
+        line.show(fmt::format("{}/{} {}", points.size() + 1, count, cell.name));
         DEQUANT_TRY(auto m, meter.measure(cell, static_cast<int64_t>(elements), {t, o.repeat}));
         points.push_back({cell, t, static_cast<int64_t>(elements), m});
       }

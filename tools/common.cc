@@ -2,12 +2,18 @@
 #include "tools/common.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cstdio>
+#include <algorithm>
 #include <limits>
 
 namespace dequant::tools {
+namespace {
+
+/// Characters of a progress bar. A shorter one would say less than the number beside it.
+constexpr size_t kLongestBar = 40;
+constexpr size_t kShortestBar = 10;
+
+}  // namespace
 
 void Threads::add_to(const Command& command) {
   command
@@ -47,29 +53,25 @@ format::StreamOptions Resources::stream_options() {
 }
 
 Progress::Progress(std::string what)
-    : what_(std::move(what)),
-      terminal_(::isatty(STDERR_FILENO) != 0),
-      start_(std::chrono::steady_clock::now()),
-      last_(start_) {}
-
-Progress::~Progress() {
-  if (shown_) fmt::print(stderr, "\r\033[K");
-}
+    : what_(std::move(what)), start_(std::chrono::steady_clock::now()), last_(start_) {}
 
 Status Progress::operator()(int64_t done, int64_t total) {
   using namespace std::chrono_literals;
-  if (!terminal_ || total <= 0) return {};
+  if (line_.width() == 0 || total <= 0) return {};
   const auto now = std::chrono::steady_clock::now();
   if (now - start_ < 1s || now - last_ < 100ms) return {};
   last_ = now;
-  shown_ = true;
-  constexpr int kWidth = 40;
-  const double part = static_cast<double>(done) / static_cast<double>(total);
-  const int filled = static_cast<int>(part * kWidth);
+  const double part = std::min(1.0, static_cast<double>(done) / static_cast<double>(total));
   const double seconds = std::chrono::duration<double>(now - start_).count();
-  fmt::print(stderr, "\r{} [{:#<{}}{:.<{}}] {:3.0f} %  {:.0f} MB/s\033[K", what_, "", filled, "",
-             kWidth - filled, part * 100, static_cast<double>(done) / seconds / 1e6);
-  std::fflush(stderr);
+  const std::string numbers =
+      fmt::format("{:3.0f} %  {:.0f} MB/s", part * 100, static_cast<double>(done) / seconds / 1e6);
+  constexpr size_t kAround = 4;  // spaces and brackets
+  const size_t others = what_.size() + numbers.size() + kAround;
+  const size_t length = std::min(kLongestBar, line_.width() - std::min(line_.width(), others));
+  const auto filled = static_cast<size_t>(part * static_cast<double>(length));
+  line_.show(length < kShortestBar ? fmt::format("{} {}", what_, numbers)
+                                   : fmt::format("{} [{:#<{}}{:.<{}}] {}", what_, "", filled, "",
+                                                 length - filled, numbers));
   return {};
 }
 

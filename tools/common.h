@@ -11,6 +11,7 @@
 #include "dequant/plan.h"
 #include "format/model/stream.h"
 #include "tools/arguments.h"
+#include "tools/terminal_line.h"
 
 namespace dequant::tools {
 
@@ -44,14 +45,12 @@ class Resources {
 class Progress {
  public:
   explicit Progress(std::string what);
-  ~Progress();
   /// As a format::Progress, by std::ref(). Does not fail.
   Status operator()(int64_t done, int64_t total);
 
  private:
   std::string what_;
-  bool terminal_;
-  bool shown_ = false;
+  TerminalLine line_;
   std::chrono::steady_clock::time_point start_;
   std::chrono::steady_clock::time_point last_;
 };

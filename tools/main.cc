@@ -146,6 +146,20 @@ Status check_commands(CLI::App& app, int argc, char** argv) {
                          argc > 2 ? " " + format::escaped(argv[2]) : "", argv[1]);
 }
 
+/// Refuses "--option=" without a value, as of an empty variable of a shell: the parser would take
+/// the next argument for the value.
+Status check_values(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--") break;  // the rest are names of files
+    if (!word.starts_with("--") || !word.ends_with('=') || word.find('=') + 1 != word.size())
+      continue;
+    return format::failure(ErrorCode::invalid_argument, "{} has no value",
+                           format::escaped(word.substr(0, word.size() - 1)));
+  }
+  return {};
+}
+
 /// Refuses an unknown name in the environment variable, which the library would ignore.
 Status check_target() {
   const char* const wanted = std::getenv("DEQUANT_FORCE_TARGET");
@@ -193,6 +207,7 @@ int run_command(int argc, char** argv) {
   add_vectors(command, code);
   add_bench(command, code);
   if (const Status known = check_commands(app, argc, argv); !known) return report(known.error());
+  if (const Status valued = check_values(argc, argv); !valued) return report(valued.error());
   if (const Status forced = check_target(); !forced) return report(forced.error());
   try {
     app.parse(argc, argv);

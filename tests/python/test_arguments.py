@@ -26,3 +26,17 @@ def test_options_of_one_value_were_shown_as_if_they_took_several(command):
         at = next(i for i, line in enumerate(lines) if line.strip().startswith(f"{option} GLOB"))
         text = " ".join(lines[at:at + 2])
         assert "GLOB ..." not in text and "may be repeated" in " ".join(text.split()), text
+
+
+@pytest.mark.parametrize("arguments", [["convert", "m.onnx", "--output=", "--force"],
+                                       ["convert", "m.onnx", "-o", "out.onnx", "--exclude=",
+                                        "--require-float"],
+                                       ["bench", "--below=", "--json"]])
+def test_an_option_with_an_empty_value_took_the_next_argument(tmp_path, arguments):
+    [option] = [a.removesuffix("=") for a in arguments if a.endswith("=")]
+    assert_error(run(*arguments, cwd=tmp_path), 2, f"{option} has no value")
+    assert not list(tmp_path.iterdir())
+
+
+def test_names_of_files_may_end_as_such_options_do(tmp_path):
+    assert_error(run("inspect", "--", "--x=", cwd=tmp_path), 5, "--x=: No such file")

@@ -1,10 +1,13 @@
 """`dequant bench`: what it selects, reports and refuses. How fast the cells are is no test's
 business."""
 
+import fcntl
 import json
 import os
 import pty
+import struct
 import subprocess
+import termios
 
 import pytest
 
@@ -145,13 +148,40 @@ def everything(master):
             return b"".join(parts).decode()
 
 
-def test_a_terminal_sees_which_cell_is_measured():
+def on_terminal(columns, *arguments, **environment):
+    """The end of the command, and what it wrote to a terminal on standard error."""
     master, terminal = pty.openpty()
-    arguments = [os.environ["DEQUANT_CLI"], "bench", *SMALL, "--cell", "uint8/*/per_tensor"]
-    done = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=terminal, timeout=120)
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    done = subprocess.run([os.environ["DEQUANT_CLI"], "bench", *SMALL, *arguments],
+                          env={**os.environ, **environment}, stdout=subprocess.PIPE,
+                          stderr=terminal, timeout=120)
     os.close(terminal)
     shown = everything(master)
     os.close(master)
+    return done, shown
+
+
+def test_a_terminal_sees_which_cell_is_measured():
+    done, shown = on_terminal(80, "--cell", "uint8/*/per_tensor", TERM="xterm")
     assert done.returncode == 0
     assert "2/3 uint8/float16/per_tensor" in shown and shown.endswith("\r\x1b[K")
     assert b"\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize("columns", [2, 20, 29])
+def test_a_line_wider_than_the_terminal_stayed_on_it(columns):
+    _, shown = on_terminal(columns, "--cell", "uint8/*/per_tensor", TERM="xterm")
+    lines = shown.replace("\x1b[K", "").split("\r")
+    assert max(map(len, lines)) == min(columns - 1, len("2/3 uint8/bfloat16/per_tensor"))
+
+
+@pytest.mark.parametrize("term", ["dumb", ""])
+def test_a_terminal_without_control_sequences_sees_none(term):
+    done, shown = on_terminal(80, "--cell", "uint8/*/per_tensor", TERM=term)
+    assert done.returncode == 0 and shown == ""
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "-1", "0", "5%", ""])
+def test_no_cell_was_below_nan(number):
+    done = dequant("bench", *SMALL, "--below", number, code=2)
+    assert f'--below: "{number}" is no number above 0' in done.stderr
