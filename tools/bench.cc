@@ -191,7 +191,12 @@ void add_bench(const Command& app, int& exit_code) {
       "docs/performance.md says what a ceiling is. Exits with 1 when a cell is --below.");
   c.callback([o, &exit_code] {
     const auto code = run(*o);
-    exit_code = code ? *code : report(code.error());
+    if (code) {
+      exit_code = *code;
+    } else {  // it may have a name that the user gave
+      const Error& e = code.error();
+      exit_code = report({e.code, format::escaped(e.message, std::string::npos)});
+    }
   });
 }
 

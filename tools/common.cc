@@ -52,12 +52,15 @@ format::StreamOptions Resources::stream_options() {
   return options;
 }
 
-Progress::Progress(std::string what)
-    : what_(std::move(what)), start_(std::chrono::steady_clock::now()), last_(start_) {}
+Progress::Progress(std::string what, bool quiet)
+    : what_(std::move(what)),
+      quiet_(quiet),
+      start_(std::chrono::steady_clock::now()),
+      last_(start_) {}
 
 Status Progress::operator()(int64_t done, int64_t total) {
   using namespace std::chrono_literals;
-  if (line_.width() == 0 || total <= 0) return {};
+  if (quiet_ || line_.width() == 0 || total <= 0) return {};
   const auto now = std::chrono::steady_clock::now();
   if (now - start_ < 1s || now - last_ < 100ms) return {};
   last_ = now;

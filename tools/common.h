@@ -42,14 +42,16 @@ class Resources {
 };
 
 /// A progress bar on standard error, if that is a terminal and the work lasts more than a second.
+/// None where the command is to be quiet.
 class Progress {
  public:
-  explicit Progress(std::string what);
+  explicit Progress(std::string what, bool quiet = false);
   /// As a format::Progress, by std::ref(). Does not fail.
   Status operator()(int64_t done, int64_t total);
 
  private:
   std::string what_;
+  bool quiet_;
   TerminalLine line_;
   std::chrono::steady_clock::time_point start_;
   std::chrono::steady_clock::time_point last_;

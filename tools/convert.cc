@@ -243,7 +243,7 @@ int run(ConvertArguments& o) {
   if (o.audit) o.convert.open.own.set("audit", *o.audit);
   o.convert.open.own.set_if(o.resume, "resume");
   if (const Status read = read_share(o); !read) return report(read.error());
-  auto progress = std::make_unique<Progress>("writing");
+  auto progress = std::make_unique<Progress>("writing", o.quiet);
   write.progress = std::ref(*progress);
   const auto result = format::convert(format::formats(), *o.input, o.output, o.convert);
   progress.reset();

@@ -91,7 +91,7 @@ Result<int> run(DiffArguments& o) {
   options.worst = static_cast<size_t>(o.worst);
   options.skip_mismatches = o.skip_mismatches;
   options.stream = o.resources.stream_options();
-  auto progress = std::make_unique<Progress>("comparing");
+  auto progress = std::make_unique<Progress>("comparing", o.quiet);
   options.progress = std::ref(*progress);
   DEQUANT_TRY(o.report.difference, format::diff(*a, *b, options));
   progress.reset();

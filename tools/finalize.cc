@@ -58,6 +58,12 @@ int run(FinalizeArguments& o) {
   const auto result = format::finalize(format::formats(), o.output, options);
   if (!result) return report(result.error());
   const format::ShareReport& share = *result->share;
+  if (o.verify && share.complete && share.fingerprint.empty()) {
+    fmt::print(stderr,
+               "dequant: warning: {}: nothing was verified: the records of its tasks went when it "
+               "was completed; dequant verify compares it with the input\n",
+               escaped(o.output));
+  }
   if (o.json) {
     ordered_json j{{"output", o.output}};
     j.update(format::to_json(share));
@@ -80,7 +86,7 @@ void add_finalize(const Command& app, int& exit_code) {
   c.add_flag("--verify", o->verify,
              "Read all of the output again and compare the hashes of the records; else sizes and "
              "samples are compared");
-  c.add_flag("-q,--quiet", o->quiet, "Print nothing but errors");
+  c.add_flag("-q,--quiet", o->quiet, "Print nothing but errors and warnings");
   c.add_flag("--json", o->json, "Print the tasks as one JSON object");
   o->resources.add_to(c);
   c.footer(

@@ -165,7 +165,9 @@ Status check_target() {
   const char* const wanted = std::getenv("DEQUANT_FORCE_TARGET");
   if (wanted == nullptr || *wanted == '\0') return {};
   const Status forced = force_target(wanted);
-  return forced ? Status() : format::in("DEQUANT_FORCE_TARGET", forced.error());
+  if (forced) return {};
+  return format::failure(forced.error().code, "DEQUANT_FORCE_TARGET: {}",
+                         format::escaped(forced.error().message, std::string::npos));
 }
 
 /// Dialects have most of the options that there are: to prepare them takes 2 ms, and all else of
@@ -219,8 +221,8 @@ int run_command(int argc, char** argv) {
   // Results that could not be printed are an error.
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     end_at_closed_pipe(errno);
-    const Error error{ErrorCode::io, "cannot write to standard output"};
-    return code == kDone ? report(error) : code;
+    const int of_error = report({ErrorCode::io, "cannot write to standard output"});
+    return code == kDone ? of_error : code;
   }
   return code;
 }

@@ -156,7 +156,7 @@ Result<std::unique_ptr<format::ModelFile>> open(const std::string& path, const V
 /// Calls compare(const format::Progress&) -> Result of a report, and prints the report.
 template <class Compare>
 Result<int> show(const VerifyArguments& o, Compare compare) {
-  auto progress = std::make_unique<Progress>("verifying");
+  auto progress = std::make_unique<Progress>("verifying", o.quiet);
   DEQUANT_TRY(const auto report, compare(std::ref(*progress)));
   progress.reset();
   if (o.json) {

@@ -7,7 +7,7 @@ namespace dequant::format::gguf {
 namespace {
 
 /// Bytes of arrays that are read at once.
-constexpr size_t kStep = size_t{1} << 20;
+constexpr size_t kBytesAtOnce = size_t{1} << 20;
 
 void append(std::string& out, uint64_t number, int bytes) {
   for (int k = 0; k < bytes; ++k)
@@ -69,7 +69,7 @@ Status NewPairs::copy(const Parts& parts, const Pair& pair) {
     return {};
   }
   for (int64_t at = pair.data(); at < pair.end;) {
-    const size_t size = std::min(kStep, static_cast<size_t>(pair.end - at));
+    const size_t size = std::min(kBytesAtOnce, static_cast<size_t>(pair.end - at));
     const size_t old = bytes_.size();
     bytes_.resize(old + size);
     DEQUANT_CHECK(file.read(at, std::as_writable_bytes(std::span(bytes_).subspan(old))));

@@ -133,7 +133,7 @@ class Decisions {
 
   /// AI Edge Quantizer has a custom operator for the rotation, or matrices of these names.
   void warn_of_rotation() {
-    constexpr std::string_view kMatrix = "_hadamard_matrix";
+    static constexpr std::string_view kMatrix = "_hadamard_matrix";
     const auto matrix =
         std::find_if(out_.all.begin(), out_.all.end(),
                      [](const Constant& constant) { return constant.name.ends_with(kMatrix); });

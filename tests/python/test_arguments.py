@@ -40,3 +40,13 @@ def test_an_option_with_an_empty_value_took_the_next_argument(tmp_path, argument
 
 def test_names_of_files_may_end_as_such_options_do(tmp_path):
     assert_error(run("inspect", "--", "--x=", cwd=tmp_path), 5, "--x=: No such file")
+
+
+@pytest.mark.parametrize("arguments, environment", [
+    (["bench", "--cell", "\x1b[31m"], {}), (["bench", "--target", "\x1b[31m"], {}),
+    (["inspect", "m.onnx"], {"DEQUANT_FORCE_TARGET": "\x1b[31m"})])
+def test_control_characters_of_names_reached_the_terminal(arguments, environment, monkeypatch):
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    error = dequant(*arguments, code=2).stderr
+    assert "\x1b" not in error and r"\x1b[31m" in error

@@ -334,6 +334,20 @@ def test_results_that_reach_nobody_are_no_success(folder, arguments, redirection
     assert done.stderr == b"dequant: error: cannot write to standard output\n"
 
 
+@pytest.mark.parametrize("redirection", [">/dev/full", ">&-"])
+def test_a_lost_report_of_differences_was_silent(folder, redirection):
+    assert convert_to(folder, "out.onnx").code == 0
+    proto = onnx.load(folder / "out.onnx")
+    del proto.graph.initializer[0]
+    onnx.save(proto, folder / "less.onnx")
+    arguments = ["diff", "out.onnx", "less.onnx"]
+    assert run(*arguments, cwd=folder).code == 1
+    done = subprocess.run(["bash", "-c", f'"$0" "$@" {redirection}', CLI, *arguments], cwd=folder,
+                          stderr=subprocess.PIPE, check=False, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr == b"dequant: error: cannot write to standard output\n"
+
+
 @pytest.mark.parametrize("arguments", RESULTS)
 def test_a_reader_that_is_gone_ends_the_command_by_the_signal_of_pipes(folder, arguments):
     reader, writer = os.pipe()

@@ -134,6 +134,14 @@ def test_finalize_any_number_of_times(case):
     case.is_right()
 
 
+def test_finalize_verified_nothing_and_did_not_say_so(case):
+    case.share("0/1")
+    assert "warning" not in case.finalize("--verify").stderr
+    again = case.finalize("--verify")
+    assert "nothing was verified: the records of its tasks went" in again.stderr
+    assert "nothing was left to do" in again.stdout
+
+
 def test_a_record_says_what_was_written(folder):
     folder.share("0/1")
     nan = infinity = 0
