@@ -12,4 +12,12 @@ Result<const Entry*> require(const Groups& groups, const Entry& entry, std::stri
                  escaped(module), end);
 }
 
+Result<std::optional<WordsModule>> words_module(const Groups& groups, const Entry& entry) {
+  auto name = module_of(entry.name(), ".qweight");
+  if (!name) return std::optional<WordsModule>();
+  DEQUANT_TRY(const Entry* qzeros, require(groups, entry, *name, ".qzeros"));
+  DEQUANT_TRY(const Entry* scales, require(groups, entry, *name, ".scales"));
+  return std::optional(WordsModule{*std::move(name), &entry, qzeros, scales});
+}
+
 }  // namespace dequant::format::checkpoint

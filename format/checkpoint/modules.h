@@ -39,4 +39,16 @@ inline const Entry* find(const Groups& groups, std::string_view module, std::str
 Result<const Entry*> require(const Groups& groups, const Entry& entry, std::string_view module,
                              std::string_view end);
 
+/// The tensors of a module whose codes share words, as of GPTQ and AWQ.
+struct WordsModule {
+  std::string name;
+  const Entry* qweight;
+  const Entry* qzeros;
+  const Entry* scales;
+};
+
+/// The module of which `entry` is the qweight; nothing for other tensors. Fails with malformed
+/// where there are no qzeros or no scales.
+Result<std::optional<WordsModule>> words_module(const Groups& groups, const Entry& entry);
+
 }  // namespace dequant::format::checkpoint

@@ -14,7 +14,7 @@ struct Unclaimed {
   std::optional<Error> refused = {};  ///< it is, or belongs to, codes that nothing can read
 };
 
-/// True for a name that ends as those of scales do, whether there is a weight or not.
+/// True for a name with an end that names of scales have, whether there is a weight or not.
 bool has_name_of_scale(std::string_view name);
 
 /// Decides on a tensor that has no use once all schemes have found their groups. Parameters of

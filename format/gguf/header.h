@@ -22,8 +22,8 @@
 
 namespace dequant::format::gguf {
 
-/// Dimensions of a tensor at most: those of blocks. ggml's are 4, but image and video models have
-/// weights of convolutions with 5, which gguf-py writes and ComfyUI reads.
+/// Dimensions of a tensor at most, as many as a tensor of blocks may have. ggml has 4 at most;
+/// image and video models have convolution weights of 5, which gguf-py writes and ComfyUI reads.
 inline constexpr size_t kMaxRank = dequant::gguf::kMaxRank;
 
 /// A tensor whose type, shape and data agree.

@@ -113,6 +113,14 @@ def quantized(*more, x=X, scale=SCALE, zero=ZERO, dq=DEQUANTIZE, **options):
                  initializer(zero), value(12, "out", dims=(2, 3)), *more, **options)
 
 
+def large(mebibytes):
+    """A model whose output is four times this."""
+    size = mebibytes * MIB
+    return model(node("DequantizeLinear", ["x", "s"], ["y"]),
+                 initializer(tensor("x", [size], INT8, raw=bytes(range(256)) * (size // 256))),
+                 initializer(tensor("s", [], FLOAT, raw=b"\0\0\x80\x3f")))
+
+
 class Outcome:
     """How a run of the command ended."""
 

@@ -59,14 +59,6 @@ Status drop_output_factors(Groups& groups) {
   return {};
 }
 
-/// The tensors of a module.
-struct Module {
-  std::string name;
-  const Entry* qweight;
-  const Entry* qzeros;
-  const Entry* scales;
-};
-
 class Recogniser {
  public:
   explicit Recogniser(Groups& groups)
@@ -77,12 +69,8 @@ class Recogniser {
     if (!ours) return {};
     DEQUANT_CHECK(read_sizes());
     for (const Entry& entry : groups_.shards().entries()) {
-      auto name = module_of(entry.name(), ".qweight");
-      if (!name) continue;
-      DEQUANT_TRY(const Entry* qzeros, require(groups_, entry, *name, ".qzeros"));
-      DEQUANT_TRY(const Entry* scales, require(groups_, entry, *name, ".scales"));
-      const Module module{*std::move(name), &entry, qzeros, scales};
-      DEQUANT_CHECK(pack_method_ ? add_of_quark(module) : add(module));
+      DEQUANT_TRY(const auto module, words_module(groups_, entry));
+      if (module) DEQUANT_CHECK(pack_method_ ? add_of_quark(*module) : add(*module));
     }
     return drop_output_factors(groups_);
   }
@@ -120,7 +108,7 @@ class Recogniser {
     return {};
   }
 
-  Status add(const Module& module) {
+  Status add(const WordsModule& module) {
     DEQUANT_TRY(const int64_t group_size, group_size_of(module));
     DEQUANT_CHECK(check_zeros(module));
     const std::string size_text = std::to_string(group_size);
@@ -133,7 +121,7 @@ class Recogniser {
 
   /// Quark's export of "custom_mode" awq: its own words under AutoAWQ's names, which AutoAWQ reads
   /// right only where they have zero points and the order of AutoAWQ.
-  Status add_of_quark(const Module& module) {
+  Status add_of_quark(const WordsModule& module) {
     if (version_ != "gemm" || pack_method_ != "reorder") {
       return failure(ErrorCode::unsupported,
                      "tensor {}: codes of Quark with pack_method \"{}\" and version \"{}\": only "
@@ -150,7 +138,7 @@ class Recogniser {
   }
 
   /// Symmetric codes have zero points of 8, or they are in two's complement.
-  Status check_zeros(const Module& module) const {
+  Status check_zeros(const WordsModule& module) const {
     uint32_t word = 1;
     if (zero_point_.value_or(true) || module.qzeros->tensor->bytes < int64_t{sizeof(word)})
       return {};
@@ -167,7 +155,7 @@ class Recogniser {
 
   /// The group size of a module, by extra_config or by dynamic. GPTQModel has dynamic in its files
   /// whether the quantizer heeds its group sizes (RTN) or not (AWQ): the shapes decide.
-  Result<int64_t> group_size_of(const Module& module) const {
+  Result<int64_t> group_size_of(const WordsModule& module) const {
     if (const AutoRoundModules::Settings* own = extra_.find(module.name)) {
       DEQUANT_CHECK(check_bits(own->bits));
       return own->group_size.value_or(group_size_);
@@ -181,7 +169,7 @@ class Recogniser {
   }
 
   /// True where gemm has as many scales as groups of this size need.
-  static bool has_groups_of(const Module& module, int64_t size) {
+  static bool has_groups_of(const WordsModule& module, int64_t size) {
     if (module.qweight->shape().empty() || module.scales->shape().empty()) return false;
     const int64_t inputs = module.qweight->shape()[0];
     const int64_t groups = size < 1 || size >= inputs ? 1 : (inputs - 1) / size + 1;

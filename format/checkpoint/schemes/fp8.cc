@@ -184,8 +184,8 @@ class Recogniser {
     return fmt::format("{}", fmt::join(block, ","));
   }
 
-  /// weight_block_size, or parts of rows of its length where E8M0 scales have the shape of these
-  /// alone: the tables of DeepSeek-V4.1's engrams are MX beside weights in blocks of 32 by 32.
+  /// weight_block_size; or blocks within rows, of its second length, where only these fit the shape
+  /// of E8M0 scales: the tables of DeepSeek-V4.1's engrams are MX beside blocks of 32 by 32.
   std::optional<Lengths> lengths_of(const Entry& weight, const Entry& scale) const {
     const bool is_e8m0 = scale.dtype() == "F8_E8M0" || scale.dtype() == "U8";
     if (!block_ || !is_e8m0 || weight.shape().size() != 2) return block_;

@@ -18,11 +18,7 @@ namespace {
 constexpr std::array<std::string_view, 3> kMethods{"gptq", kAutoRound[0], kAutoRound[1]};
 constexpr int64_t kMostIndexBytes = int64_t{64} << 20;
 
-struct Module {
-  std::string name;
-  const Entry* qweight;
-  const Entry* qzeros;
-  const Entry* scales;
+struct Module : WordsModule {
   const Entry* g_idx;  ///< null: there is none
 };
 
@@ -47,12 +43,10 @@ class Recogniser {
     if (!ours) return {};
     DEQUANT_CHECK(read_sizes());
     for (const Entry& entry : groups_.shards().entries()) {
-      auto name = module_of(entry.name(), ".qweight");
-      if (!name) continue;
-      DEQUANT_TRY(const Entry* qzeros, require(groups_, entry, *name, ".qzeros"));
-      DEQUANT_TRY(const Entry* scales, require(groups_, entry, *name, ".scales"));
-      const Entry* g_idx = find(groups_, *name, ".g_idx");
-      DEQUANT_CHECK(add({*std::move(name), &entry, qzeros, scales, g_idx}));
+      DEQUANT_TRY(auto module, words_module(groups_, entry));
+      if (!module) continue;
+      const Entry* g_idx = find(groups_, module->name, ".g_idx");
+      DEQUANT_CHECK(add({*std::move(module), g_idx}));
     }
     return {};
   }

@@ -168,7 +168,7 @@ class Recogniser {
     if (!packed && weights.scheme == kPerGroup) {
       return failure(
           ErrorCode::unsupported,
-          "tensor {}: weights of dtype \"int8\" with qscheme \"{}\": only those of 4 bits "
+          "tensor {}: weights of dtype \"int8\" with qscheme \"{}\": only weights of 4 bits "
           "are read in groups",
           escaped(weight.name()), kPerGroup);
     }
