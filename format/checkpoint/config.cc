@@ -23,7 +23,6 @@ constexpr std::string_view kPart = "_config";
 /// Parts of a model that have its language model.
 constexpr std::array<std::string_view, 4> kTexts{"text_config", "llm_config", "language_config",
                                                  "thinker_config"};
-constexpr const char* kQuantization = "quantization_config";
 /// The key of the same object in files of older versions of compressed-tensors.
 constexpr const char* kCompression = "compression_config";
 constexpr const char* kMethod = "quant_method";
@@ -54,7 +53,7 @@ const ordered_json* find(const ordered_json& object, const char* key) {
 /// The key of the object that says how the tensors of a model, or of a part of it, are quantized;
 /// null: there is none.
 const char* section_key(const ordered_json& model) {
-  if (find(model, kQuantization) != nullptr) return kQuantization;
+  if (find(model, kQuantizationConfig) != nullptr) return kQuantizationConfig;
   const ordered_json* older = find(model, kCompression);
   return older != nullptr && find(*older, kMethod) != nullptr ? kCompression : nullptr;
 }
@@ -64,7 +63,8 @@ template <class Json, class Visit>
 void for_each_part(Json& model, Visit visit) {
   if (!model.is_object()) return;
   for (auto&& [key, value] : model.items()) {
-    if (value.is_object() && key.ends_with(kPart) && key != kQuantization && key != kCompression)
+    if (value.is_object() && key.ends_with(kPart) && key != kQuantizationConfig &&
+        key != kCompression)
       visit(key, value);
   }
 }
@@ -134,7 +134,7 @@ std::optional<Element> dtype_of(const ordered_json& model) {
 }
 
 void erase_sections(ordered_json& model) {
-  model.erase(kQuantization);
+  model.erase(kQuantizationConfig);
   if (section_key(model) != nullptr) model.erase(kCompression);
   for (const char* key : kOtherKeys) model.erase(key);
 }

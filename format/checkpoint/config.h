@@ -13,6 +13,9 @@
 
 namespace dequant::format::checkpoint {
 
+/// The member of config.json that says how tensors are quantized, where its producer wrote one.
+inline constexpr char kQuantizationConfig[] = "quantization_config";
+
 /// Copies are of the same documents.
 class Config {
  public:

@@ -12,9 +12,8 @@ namespace {
 
 using safetensors::NewMetadata;
 
-constexpr std::string_view kFormat = "format";
+constexpr std::string_view kFormatKey = "format";
 /// How the whole file is quantized, as ModelOpt and Nunchaku say it.
-constexpr std::string_view kQuantization = "quantization_config";
 constexpr std::string_view kPlainOfTorchao = R"({"_type": "Tensor"})";
 
 const Entry& first_entry(const OutputTensor& tensor) {
@@ -25,7 +24,7 @@ const Entry& first_entry(const OutputTensor& tensor) {
 /// none.
 std::string_view format_of(const Shard& shard) {
   for (const auto& pair : shard.header.metadata()) {
-    if (pair.key() == kFormat) return pair.value();
+    if (pair.key() == kFormatKey) return pair.value();
   }
   return "pt";
 }
@@ -50,11 +49,11 @@ Result<NewMetadata> OutputMetadata::next(const OutputShard& shard, bool is_last)
   }
   if (shard.tensors.empty()) first = 0;
   const size_t end = is_last ? files.size() : last + 1;
-  NewMetadata entries{{kFormat, formats_[first]}};
+  NewMetadata entries{{kFormatKey, formats_[first]}};
   const bool several = next_ + 1 < end;
   for (; next_ < end; ++next_) {
     for (const auto& pair : files[next_].header.metadata()) {
-      if (pair.key() == kFormat) continue;
+      if (pair.key() == kFormatKey) continue;
       if (const auto value = kept(pair.key(), pair.value()))
         entries.emplace_back(pair.key(), *value);
     }
@@ -64,7 +63,7 @@ Result<NewMetadata> OutputMetadata::next(const OutputShard& shard, bool is_last)
 }
 
 std::optional<std::string_view> OutputMetadata::kept(std::string_view key, std::string_view value) {
-  if (key == kQuantization) return is_quantized_ ? std::optional(value) : std::nullopt;
+  if (key == kQuantizationConfig) return is_quantized_ ? std::optional(value) : std::nullopt;
   if (key == ComfyLayers::kMetadata) {
     if (!is_quantized_) return {};
     auto text = ComfyLayers::without(groups_, value,
@@ -93,7 +92,7 @@ Status OutputMetadata::merge(NewMetadata& entries) const {
     const size_t same = *index.find(key, key_of);
     if (same == i) first.push_back(entries[i]);
     const bool differ = value != entries[same].second;
-    if (!differ || (key != kQuantization && key != ComfyLayers::kMetadata)) continue;
+    if (!differ || (key != kQuantizationConfig && key != ComfyLayers::kMetadata)) continue;
     return failure(ErrorCode::unsupported,
                    "metadata {}: files of the input have different texts, which say how tensors "
                    "are quantized that stay so, and a file of the output would have one: shards "

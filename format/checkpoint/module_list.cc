@@ -8,7 +8,6 @@
 namespace dequant::format::checkpoint {
 namespace {
 
-constexpr size_t kMostCharacters = 100'000;
 constexpr std::string_view kExpression = "re:";
 
 }  // namespace
@@ -38,8 +37,9 @@ Result<ModuleList> ModuleList::read(const Section& section, std::string_view key
 
 Status ModuleList::count(std::string_view pattern) {
   characters_ += pattern.size();
-  if (characters_ <= kMostCharacters) return {};
-  return failure(ErrorCode::limit, "more than {} characters of patterns of names", kMostCharacters);
+  if (characters_ <= Patterns::kMostCharacters) return {};
+  return failure(ErrorCode::limit, "more than {} characters of patterns of names",
+                 Patterns::kMostCharacters);
 }
 
 Status ModuleList::add_expression(const std::string& text) {

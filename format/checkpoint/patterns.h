@@ -14,6 +14,9 @@ namespace dequant::format::checkpoint {
 /// length of the name, whatever the number of patterns, and limited memory.
 class Patterns {
  public:
+  /// Characters that the patterns of one configuration may have in all.
+  static constexpr size_t kMostCharacters = 100'000;
+
   Patterns();
 
   /// Adds a regular expression, read as Python's `re.match` reads it: it matches the beginning of a

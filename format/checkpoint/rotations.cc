@@ -58,7 +58,7 @@ void warn_of_key(Groups& groups, std::string_view key) {
 }  // namespace
 
 void warn_of_rotations(Groups& groups) {
-  const Section section(groups.config().quantization(), "quantization_config");
+  const Section section(groups.config().quantization(), kQuantizationConfig);
   for (const std::string_view key : kKeys) {
     if (section.says_something(key)) warn_of_key(groups, key);
   }

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr int64_t kMostText = 200;     ///< bytes of a text that are shown
+constexpr int64_t kMostShown = 200;    ///< bytes of a text that are shown
 constexpr uint64_t kMostElements = 4;  ///< of an array
 
 /// By the numbers of general.file_type, from 0 on; empty: not in use.
@@ -42,12 +42,12 @@ std::string text_of(Number number) {
 }
 
 std::string shortened(std::string_view text, bool whole) {
-  return fmt::format("{}{}", escaped(text), whole && text.size() <= kMostText ? "" : "...");
+  return fmt::format("{}{}", escaped(text), whole && text.size() <= kMostShown ? "" : "...");
 }
 
 /// For JSON, which escapes what it must: the text itself, or the characters that it begins with.
 std::string json_text(std::string_view text, bool whole) {
-  if (whole && text.size() <= kMostText) return as_utf8(text);
+  if (whole && text.size() <= kMostShown) return as_utf8(text);
   size_t last = text.size();  // of a character that may be cut
   while (last > 0 && text.size() - last < 4 && (text[--last] & 0xC0) == 0x80) continue;
   if (last < text.size() && utf8_length(text, last) == 0) text = text.substr(0, last);
@@ -58,8 +58,8 @@ std::string json_text(std::string_view text, bool whole) {
 Result<ordered_json> json_of(const Parts& parts, const Pair& pair) {
   const InputFile& file = parts.files()[0].file;
   if (pair.type == ValueType::text) {
-    DEQUANT_TRY(const std::string text, text_of(file, pair, kMostText));
-    return ordered_json(json_text(text, pair.number <= kMostText));
+    DEQUANT_TRY(const std::string text, text_of(file, pair, kMostShown));
+    return ordered_json(json_text(text, pair.number <= kMostShown));
   }
   if (pair.type != ValueType::array) return json_of(Number{pair.type, pair.number});
   ordered_json first = ordered_json::array();
@@ -67,7 +67,7 @@ Result<ordered_json> json_of(const Parts& parts, const Pair& pair) {
       file, parts.big_endian(), pair, kMostElements,
       [&](Number number) { first.push_back(json_of(number)); },
       [&](std::string_view text) {
-        first.push_back(json_text(text.substr(0, kMostText), text.size() <= kMostText));
+        first.push_back(json_text(text.substr(0, kMostShown), text.size() <= kMostShown));
       }));
   return ordered_json{
       {"type", name(pair.element)}, {"count", pair.number}, {"first", std::move(first)}};
@@ -76,8 +76,8 @@ Result<ordered_json> json_of(const Parts& parts, const Pair& pair) {
 Result<std::string> text_of(const Parts& parts, const Pair& pair) {
   const InputFile& file = parts.files()[0].file;
   if (pair.type == ValueType::text) {
-    DEQUANT_TRY(const std::string text, text_of(file, pair, kMostText));
-    return shortened(text, pair.number <= kMostText);
+    DEQUANT_TRY(const std::string text, text_of(file, pair, kMostShown));
+    return shortened(text, pair.number <= kMostShown);
   }
   if (pair.type != ValueType::array) return text_of(Number{pair.type, pair.number});
   std::string list;
@@ -98,7 +98,7 @@ Result<std::string> text_of(const Parts& parts, const Pair& pair) {
 std::string architecture(const Parts& parts) {
   const Pair* pair = parts.metadata().find(kArchitectureKey);
   if (pair == nullptr || pair->type != ValueType::text) return {};
-  const auto text = text_of(parts.files()[0].file, *pair, kMostText);
+  const auto text = text_of(parts.files()[0].file, *pair, kMostShown);
   return text ? *text : std::string();
 }
 

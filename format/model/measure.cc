@@ -12,7 +12,7 @@ namespace dequant::format {
 namespace {
 
 /// Elements read at once; a multiple of 8.
-constexpr int64_t kStep = int64_t{1} << 18;
+constexpr int64_t kMeasuredAtOnce = int64_t{1} << 18;
 
 /// Calls visit(Group&) for the scales that the report lists one by one.
 template <class Visit>
@@ -129,7 +129,7 @@ Status Measurer::read_codes(const Plan& plan, const StoredTensor& codes, Profile
   const CodeRows rows = code_rows(plan);
   DEQUANT_TRY(const auto reader, file_.open(codes, options_.memory));
   for (int64_t done = 0; reader->left() > 0;) {
-    const int64_t count = std::min(kStep, reader->left());
+    const int64_t count = std::min(kMeasuredAtOnce, reader->left());
     DEQUANT_TRY(const auto part, reader->next(count));
     if (rows.used == rows.stored) {
       profiler.add_codes(part, count);
@@ -178,7 +178,7 @@ template <class Add>
 Status Measurer::read(const StoredTensor& tensor, Add add) {
   DEQUANT_TRY(const auto reader, file_.open(tensor, options_.memory));
   while (reader->left() > 0) {
-    const int64_t count = std::min(kStep, reader->left());
+    const int64_t count = std::min(kMeasuredAtOnce, reader->left());
     DEQUANT_TRY(const auto part, reader->next(count));
     for_each_number(reader->element(), part, add, count);
   }

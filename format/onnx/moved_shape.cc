@@ -9,7 +9,7 @@
 namespace dequant::format::onnx {
 namespace {
 
-using Shape = std::optional<Sizes>;
+using KnownShape = std::optional<Sizes>;
 using Numbers = std::optional<std::vector<int64_t>>;
 
 /// An axis counted from the front; none where there is no such axis.
@@ -35,7 +35,7 @@ Result<Numbers> argument(const Model& model, QuantizerFacts& facts, const Crossi
   return facts.integers(c.graph, c.node.input(1));
 }
 
-Shape reshaped(const Crossing& c, const std::vector<int64_t>& argument) {
+KnownShape reshaped(const Crossing& c, const std::vector<int64_t>& argument) {
   const auto allow_zero = int_attribute(c.node, "allowzero", 0);
   if (!allow_zero) return std::nullopt;
   Sizes out = argument;
@@ -46,7 +46,7 @@ Shape reshaped(const Crossing& c, const std::vector<int64_t>& argument) {
   return out;
 }
 
-Shape flattened(const Crossing& c) {
+KnownShape flattened(const Crossing& c) {
   const auto given = int_attribute(c.node, "axis", 1);
   const auto rank = static_cast<int64_t>(c.in.size());
   if (!given || *given < -rank || *given > rank) return std::nullopt;
@@ -66,7 +66,7 @@ std::vector<bool> marked(const std::vector<int64_t>& axes, size_t rank) {
   return marks;
 }
 
-Shape squeezed(const Crossing& c, const std::vector<int64_t>& axes) {
+KnownShape squeezed(const Crossing& c, const std::vector<int64_t>& axes) {
   const std::vector<bool> gone = marked(axes, c.in.size());
   if (gone.size() != c.in.size()) return std::nullopt;
   Sizes out;
@@ -76,7 +76,7 @@ Shape squeezed(const Crossing& c, const std::vector<int64_t>& axes) {
   return out;
 }
 
-Shape unsqueezed(const Crossing& c, const std::vector<int64_t>& axes) {
+KnownShape unsqueezed(const Crossing& c, const std::vector<int64_t>& axes) {
   const size_t rank = c.in.size() + axes.size();
   const std::vector<bool> made = marked(axes, rank);
   Sizes out;
@@ -85,20 +85,20 @@ Shape unsqueezed(const Crossing& c, const std::vector<int64_t>& axes) {
     if (!is_new && next == c.in.size()) return std::nullopt;  // an axis is there twice
     out.push_back(is_new ? 1 : c.in[next++]);
   }
-  return out.size() == rank && next == c.in.size() ? Shape(std::move(out)) : std::nullopt;
+  return out.size() == rank && next == c.in.size() ? KnownShape(std::move(out)) : std::nullopt;
 }
 
-Result<Shape> counted(const Model& model, QuantizerFacts& facts, const Crossing& c) {
+Result<KnownShape> counted(const Model& model, QuantizerFacts& facts, const Crossing& c) {
   if (c.node.is("Flatten")) return flattened(c);
   const bool reshapes = c.node.is("Reshape");
   DEQUANT_TRY(const Numbers given, argument(model, facts, c, reshapes ? "shape" : "axes"));
-  if (!given) return Shape();
+  if (!given) return KnownShape();
   if (reshapes) return reshaped(c, *given);
   return c.node.is("Squeeze") ? squeezed(c, *given) : unsqueezed(c, *given);
 }
 
 /// Gather: the dimensions of the indices are in place of the gathered one.
-Shape gathered(const Crossing& c, const Shape& indices) {
+KnownShape gathered(const Crossing& c, const KnownShape& indices) {
   const auto given = int_attribute(c.node, c.op.axis, c.op.otherwise);
   const auto axis = given ? from_front(*given, c.in.size()) : std::nullopt;
   if (!axis || !indices) return std::nullopt;
@@ -111,23 +111,23 @@ Shape gathered(const Crossing& c, const Shape& indices) {
 
 }  // namespace
 
-Result<Shape> moved_shape(const Model& model, QuantizerFacts& facts, Crossing c,
-                          const Shape& second) {
+Result<KnownShape> moved_shape(const Model& model, QuantizerFacts& facts, Crossing c,
+                               const KnownShape& second) {
   c.out.reset();
   switch (c.op.slices) {
     case Slices::of_none:
-    case Slices::of_equal: return Shape();
+    case Slices::of_equal: return KnownShape();
     case Slices::of_counted: return counted(model, facts, c);
     case Slices::of_gathered: return gathered(c, second);
     default: break;  // as many dimensions as before
   }
   DEQUANT_TRY(const KeptAxes kept, kept_axes(model, facts, c));
-  if (!kept.unknown.empty()) return Shape();
+  if (!kept.unknown.empty()) return KnownShape();
   Sizes out(c.in.size(), kUnknownSize);
   for (size_t i = 0; i < kept.to.size(); ++i) {
     if (kept.to[i] != KeptAxes::kLost) out[static_cast<size_t>(kept.to[i])] = c.in[i];
   }
-  return Shape(std::move(out));
+  return KnownShape(std::move(out));
 }
 
 }  // namespace dequant::format::onnx

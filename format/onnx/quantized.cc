@@ -20,7 +20,7 @@ constexpr size_t kMostNamed = 20;
 /// Quantized operators of ONNX and ONNX Runtime whose names do not follow the rule of
 /// says_quantized().
 constexpr std::array<std::string_view, 2> kOnnx{"ConvInteger", "MatMulInteger"};
-constexpr std::array<std::string_view, 15> kMicrosoft{
+constexpr std::array<std::string_view, 15> kMicrosoftOperators{
     "GatherPacked",
     "GemmFloat8",
     "MatMulBnb4",
@@ -111,7 +111,7 @@ std::string_view QuantizedOperators::reason(const Node& node) const {
   const bool microsoft = node.domain() == "com.microsoft";
   if (microsoft && has_quantized_cache(node)) return "its cache of keys and values is quantized";
   const bool known = (onnx && is_in(kOnnx, node.op_type())) ||
-                     (microsoft && is_in(kMicrosoft, node.op_type())) ||
+                     (microsoft && is_in(kMicrosoftOperators, node.op_type())) ||
                      (says_quantized(node) && !calls_function(node));
   if (!known) return "";
   if (weight_operator(node) != nullptr) return "its weight is quantized";

@@ -22,7 +22,7 @@ constexpr int64_t kMostListed = 1024;
 /// Scales read at once; a multiple of 8.
 constexpr int64_t kRoundedAtOnce = 4096;
 
-int64_t int_attribute(const Node& node, std::string_view name, int64_t otherwise) {
+int64_t number_of(const Node& node, std::string_view name, int64_t otherwise) {
   const Attribute* a = node.attribute(name);
   return a == nullptr ? otherwise : a->i;
 }
@@ -157,7 +157,7 @@ std::optional<Element> QuantizerFacts::type_of(const Graph& graph, std::string_v
 }
 
 Element QuantizerFacts::output_type(const Graph& graph, const Node& d) const {
-  if (const int64_t code = int_attribute(d, "output_dtype", 0); code != 0) {
+  if (const int64_t code = number_of(d, "output_dtype", 0); code != 0) {
     return element_from_onnx(code).value_or(Element::float32);
   }
   if (const auto scale = constant_type(graph, d.input(1))) return *scale;
@@ -169,7 +169,7 @@ Element QuantizerFacts::quantized_type(const Graph& graph, const Node& q) const 
     if (const auto zero = constant_type(graph, q.input(2))) return *zero;
     return type_of(graph, q.input(2)).value_or(Element::uint8);
   }
-  const int64_t code = int_attribute(q, "output_dtype", 0);
+  const int64_t code = number_of(q, "output_dtype", 0);
   return element_from_onnx(code).value_or(Element::uint8);
 }
 

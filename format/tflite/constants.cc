@@ -269,7 +269,7 @@ class Decisions {
   }
 
   static Status set_plan(Shape shape, Computed& computed, std::optional<int64_t> block_size) {
-    onnx::DequantizeLinear node;
+    dequant::onnx::DequantizeLinear node;
     node.x = {computed.codes.element, shape};
     node.x_scale = {computed.scale.element, computed.scale.shape};
     node.axis = computed.axis;
@@ -277,7 +277,7 @@ class Decisions {
     node.output_dtype = onnx_code(Element::float32);
     if (computed.zero_point)
       node.x_zero_point = TensorType{computed.zero_point->element, computed.zero_point->shape};
-    auto plan = onnx::dequantize_linear(node);
+    auto plan = dequant::onnx::dequantize_linear(node);
     if (!plan) return Error{ErrorCode::malformed, plan.error().message};
     computed.plan = *std::move(plan);
     return {};

@@ -28,8 +28,6 @@ constexpr std::array kPackings{
 };
 
 /// Characters of all expressions.
-constexpr size_t kMostCharacters = 100'000;
-
 /// AutoRound writes expressions with ".*" or "\\."; what has no such character is a name.
 bool is_name(std::string_view key) {
   return std::all_of(key.begin(), key.end(), [](char c) {
@@ -78,9 +76,9 @@ Result<AutoRoundModules> AutoRoundModules::read(const Section& config) {
       continue;
     }
     characters += key.size();
-    if (characters > kMostCharacters) {
+    if (characters > Patterns::kMostCharacters) {
       return failure(ErrorCode::limit, "{}: expressions have more than {} characters",
-                     extra.where(), kMostCharacters);
+                     extra.where(), Patterns::kMostCharacters);
     }
     if (members.empty()) continue;
     if (modules.has_unknown_) continue;

@@ -12,6 +12,7 @@
 
 namespace dequant::format::checkpoint {
 namespace {
+namespace awq {
 
 constexpr std::string_view kGptq = "gptq";
 constexpr std::array kMethods{std::string_view("awq"), kGptq, kAutoRound[0], kAutoRound[1]};
@@ -186,9 +187,10 @@ class Recogniser {
   std::optional<GptqModules> dynamic_;
 };
 
+}  // namespace awq
 }  // namespace
 
-const Scheme kAwq{"awq", kMethods, nullptr,
-                  [](Groups& groups) { return Recogniser(groups).run(); }};
+const Scheme kAwq{"awq", awq::kMethods, nullptr,
+                  [](Groups& groups) { return awq::Recogniser(groups).run(); }};
 
 }  // namespace dequant::format::checkpoint

@@ -11,6 +11,7 @@
 
 namespace dequant::format::checkpoint {
 namespace {
+namespace bitnet {
 
 constexpr std::array<std::string_view, 1> kMethods{"bitnet"};
 /// Whose layers divide by the scale: the default of transformers.
@@ -32,7 +33,7 @@ class Recogniser {
   explicit Recogniser(Groups& groups) : groups_(groups) {}
 
   Status run() {
-    const Section section(groups_.config().quantization(), "quantization_config");
+    const Section section(groups_.config().quantization(), kQuantizationConfig);
     DEQUANT_TRY(linear_class_, one_of(section, "linear_class", {kDivides, "autobitlinear"}));
     DEQUANT_TRY(const auto mode, one_of(section, "quantization_mode", {"offline", "online"}));
     // Layers of bitlinear have no such mode.
@@ -109,9 +110,10 @@ class Recogniser {
   std::string linear_class_;
 };
 
+}  // namespace bitnet
 }  // namespace
 
-const Scheme kBitnet{"bitnet", kMethods, nullptr,
-                     [](Groups& groups) { return Recogniser(groups).run(); }};
+const Scheme kBitnet{"bitnet", bitnet::kMethods, nullptr,
+                     [](Groups& groups) { return bitnet::Recogniser(groups).run(); }};
 
 }  // namespace dequant::format::checkpoint

@@ -17,6 +17,7 @@
 
 namespace dequant::format::checkpoint {
 namespace {
+namespace bnb {
 
 constexpr std::array<std::string_view, 1> kMethods{"bitsandbytes"};
 constexpr std::array<std::string_view, 2> kTypes{"nf4", "fp4"};
@@ -183,9 +184,10 @@ bool is_own(const Groups& /*groups*/, const Entry& entry) {
   return weight_of(entry.name()).has_value();
 }
 
+}  // namespace bnb
 }  // namespace
 
-const Scheme kBitsandbytes{"bitsandbytes", kMethods, &is_own,
-                           [](Groups& groups) { return Recogniser(groups).run(); }};
+const Scheme kBitsandbytes{"bitsandbytes", bnb::kMethods, &bnb::is_own,
+                           [](Groups& groups) { return bnb::Recogniser(groups).run(); }};
 
 }  // namespace dequant::format::checkpoint

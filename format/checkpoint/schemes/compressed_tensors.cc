@@ -11,6 +11,7 @@
 
 namespace dequant::format::checkpoint {
 namespace {
+namespace compressed_tensors {
 
 constexpr std::string_view kScheme = "compressed_tensors";
 constexpr std::array<std::string_view, 1> kMethods{"compressed-tensors"};
@@ -177,9 +178,11 @@ class Recogniser {
   CtConfig config_;
 };
 
+}  // namespace compressed_tensors
 }  // namespace
 
-const Scheme kCompressedTensors{kScheme, kMethods, nullptr,
-                                [](Groups& groups) { return Recogniser(groups).run(); }};
+const Scheme kCompressedTensors{
+    compressed_tensors::kScheme, compressed_tensors::kMethods, nullptr,
+    [](Groups& groups) { return compressed_tensors::Recogniser(groups).run(); }};
 
 }  // namespace dequant::format::checkpoint

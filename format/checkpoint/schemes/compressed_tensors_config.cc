@@ -14,8 +14,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::string_view kWhere = CtConfig::kWhere;
-
 constexpr std::array<std::string_view, 8> kFormats{
     "int-quantized",        "float-quantized",      "naive-quantized",      "pack-quantized",
     "nvfp4-pack-quantized", "mxfp4-pack-quantized", "mxfp6-pack-quantized", "mxfp8-quantized",
@@ -77,7 +75,7 @@ Result<std::string> strategy_of(const Section& weights) {
   if (given && is_one_of(*given, kKnown)) return *given;
   if (given) {
     return failure(ErrorCode::unsupported, "{}: strategy \"{}\" of weights is not supported",
-                   kWhere, escaped(*given));
+                   kQuantizationConfig, escaped(*given));
   }
   // The default of the producer's own configuration.
   DEQUANT_TRY(const auto group_size, weights.integer("group_size"));
@@ -115,7 +113,7 @@ Status check_dense(const Section& section) {
   DEQUANT_TRY(const auto format, sparsity.text("format"));
   if (!format || *format == "dense") return {};
   return failure(ErrorCode::unsupported, "{}: sparsity_config: format \"{}\" is not supported",
-                 kWhere, escaped(*format));
+                 kQuantizationConfig, escaped(*format));
 }
 
 }  // namespace
@@ -141,7 +139,7 @@ std::vector<SchemeOption> CtGroup::options(std::string_view words,
 
 Result<CtConfig> CtConfig::read(const Config& config) {
   CtConfig out;
-  const Section section(config.quantization(), kWhere);
+  const Section section(config.quantization(), kQuantizationConfig);
   DEQUANT_CHECK(check_dense(section));
   DEQUANT_TRY(const auto format, section.text("format"));
   DEQUANT_TRY(const auto version, section.text("version"));
@@ -150,7 +148,7 @@ Result<CtConfig> CtConfig::read(const Config& config) {
   DEQUANT_TRY(const Section groups, section.object("config_groups"));
   if (!section.has("config_groups")) return out;
   for (const auto& [name, value] : section.find("config_groups")->items()) {
-    const std::string where = fmt::format("{}: {}", kWhere, escaped(name));
+    const std::string where = fmt::format("{}: {}", kQuantizationConfig, escaped(name));
     if (!value.is_object()) return groups.wrong(name, "an object");
     DEQUANT_TRY(auto group, group_of(name, Section(&value, where), format));
     if (group) out.groups.push_back(*std::move(group));

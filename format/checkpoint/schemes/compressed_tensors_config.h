@@ -31,9 +31,6 @@ struct CtGroup {
 };
 
 struct CtConfig {
-  /// What messages call it.
-  static constexpr std::string_view kWhere = "quantization_config";
-
   std::vector<CtGroup> groups;
   ModuleList ignored;
   std::string_view words;  ///< how versions fill words: "padded", "dense", or empty: not known

@@ -14,6 +14,7 @@
 
 namespace dequant::format::checkpoint {
 namespace {
+namespace fp8 {
 
 using nlohmann::ordered_json;
 
@@ -87,7 +88,7 @@ std::optional<int64_t> implied_block(int64_t size, int64_t blocks) {
 /// True where the configuration says that experts have two FP4 codes in a byte: E8M0 scales of such
 /// weights may be stored as U8.
 Result<bool> has_fp4_experts(const Config& config) {
-  for (const Section& section : {Section(config.quantization(), "quantization_config"),
+  for (const Section& section : {Section(config.quantization(), kQuantizationConfig),
                                  Section(&config.document(), "config.json")}) {
     DEQUANT_TRY(const auto type, section.text("expert_dtype"));
     if (type) return *type == "fp4";
@@ -209,9 +210,11 @@ bool is_own(const Groups& /*groups*/, const Entry& entry) {
   return is_float8(entry) || ComfyLayers::is_marker(entry);
 }
 
+}  // namespace fp8
 }  // namespace
 
-const Scheme kFp8{"fp8", kMethods, &is_own, [](Groups& groups) { return Recogniser(groups).run(); },
+const Scheme kFp8{"fp8", fp8::kMethods, &fp8::is_own,
+                  [](Groups& groups) { return fp8::Recogniser(groups).run(); },
                   &ComfyLayers::has_metadata};
 
 }  // namespace dequant::format::checkpoint

@@ -7,6 +7,7 @@
 
 namespace dequant::format::checkpoint {
 namespace {
+namespace gptoss {
 
 constexpr std::array<std::string_view, 1> kMethods{"mxfp4"};
 
@@ -56,8 +57,9 @@ bool is_own(const Groups& groups, const Entry& entry) {
          groups.find(module_of(entry, *layout) + std::string(layout->scales)) != nullptr;
 }
 
+}  // namespace gptoss
 }  // namespace
 
-const Scheme kGptOss{"gptoss", kMethods, &is_own, &recognise_experts};
+const Scheme kGptOss{"gptoss", gptoss::kMethods, &gptoss::is_own, &gptoss::recognise_experts};
 
 }  // namespace dequant::format::checkpoint

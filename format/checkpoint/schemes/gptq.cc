@@ -14,6 +14,7 @@
 
 namespace dequant::format::checkpoint {
 namespace {
+namespace gptq {
 
 constexpr std::array<std::string_view, 3> kMethods{"gptq", kAutoRound[0], kAutoRound[1]};
 constexpr int64_t kMostIndexBytes = int64_t{64} << 20;
@@ -233,9 +234,10 @@ class Recogniser {
   bool by_word_ = false;
 };
 
+}  // namespace gptq
 }  // namespace
 
-const Scheme kGptq{"gptq", kMethods, nullptr,
-                   [](Groups& groups) { return Recogniser(groups).run(); }};
+const Scheme kGptq{"gptq", gptq::kMethods, nullptr,
+                   [](Groups& groups) { return gptq::Recogniser(groups).run(); }};
 
 }  // namespace dequant::format::checkpoint

@@ -9,8 +9,6 @@ namespace dequant::format::checkpoint {
 namespace {
 
 /// Characters of all expressions.
-constexpr size_t kMostCharacters = 100'000;
-
 /// The settings of an object, those of `otherwise` where it lacks one.
 Result<GptqSettings> settings_of(const Section& members, GptqSettings otherwise) {
   DEQUANT_TRY(const auto bits, members.integer("bits"));
@@ -59,9 +57,9 @@ Result<GptqModules> GptqModules::read(const Section& config) {
   size_t characters = 0;
   for (const auto& [text, value] : config.find("dynamic")->items()) {
     characters += text.size();
-    if (characters > kMostCharacters) {
+    if (characters > Patterns::kMostCharacters) {
       return failure(ErrorCode::limit, "{}: expressions have more than {} characters",
-                     dynamic.where(), kMostCharacters);
+                     dynamic.where(), Patterns::kMostCharacters);
     }
     DEQUANT_TRY(const Section members, dynamic.object(text));
     DEQUANT_CHECK(modules.add(text, members));

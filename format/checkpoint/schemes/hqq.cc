@@ -11,6 +11,7 @@
 
 namespace dequant::format::checkpoint {
 namespace {
+namespace hqq {
 
 constexpr std::array<std::string_view, 1> kMethods{"hqq"};
 constexpr int64_t kMostBytes = int64_t{1} << 16;
@@ -162,9 +163,10 @@ bool is_own(const Groups& /*groups*/, const Entry& entry) {
   return holds_codes && entry.name().ends_with(".W_q");
 }
 
+}  // namespace hqq
 }  // namespace
 
-const Scheme kHqq{"hqq", kMethods, &is_own,
-                  [](Groups& groups) { return Recogniser(groups).run(); }};
+const Scheme kHqq{"hqq", hqq::kMethods, &hqq::is_own,
+                  [](Groups& groups) { return hqq::Recogniser(groups).run(); }};
 
 }  // namespace dequant::format::checkpoint

@@ -12,6 +12,7 @@
 
 namespace dequant::format::checkpoint {
 namespace {
+namespace mlx {
 
 /// What MLX writes has no quant_method; AutoRound writes its own beside `quantization`.
 constexpr std::span<const std::string_view> kMethods = kAutoRound;
@@ -88,7 +89,7 @@ class Recogniser {
 
 Status recognise_mlx(Groups& groups) {
   if (is_auto_round(groups.config().method())) {
-    const Section section(groups.config().quantization(), "quantization_config");
+    const Section section(groups.config().quantization(), kQuantizationConfig);
     DEQUANT_TRY(const AutoRoundLayout layout, auto_round_layout(section));
     if (layout != AutoRoundLayout::mlx) return {};
   }
@@ -101,8 +102,9 @@ bool is_own(const Groups& groups, const Entry& entry) {
   return weight_of(groups, entry) != nullptr;
 }
 
+}  // namespace mlx
 }  // namespace
 
-const Scheme kMlx{"mlx", kMethods, &is_own, &recognise_mlx};
+const Scheme kMlx{"mlx", mlx::kMethods, &mlx::is_own, &mlx::recognise_mlx};
 
 }  // namespace dequant::format::checkpoint

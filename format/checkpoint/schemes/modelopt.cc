@@ -16,6 +16,7 @@
 
 namespace dequant::format::checkpoint {
 namespace {
+namespace modelopt {
 
 using nlohmann::ordered_json;
 
@@ -72,7 +73,7 @@ bool is_quantized(const Entry& weight) {
 /// the scales of NVFP4: nothing else in a file says so. Empty for other files.
 std::string_view deployment_key(const Shard& shard) {
   for (const auto& pair : shard.header.metadata()) {
-    if (pair.key() == "quantization_config" || pair.key() == ComfyLayers::kMetadata)
+    if (pair.key() == kQuantizationConfig || pair.key() == ComfyLayers::kMetadata)
       return pair.key();
   }
   return {};
@@ -127,7 +128,7 @@ class Recogniser {
     const ordered_json* own = groups_.config().quantization();
     const ordered_json* file = groups_.config().file(kFile);
     DEQUANT_TRY(const Section of_file, Section(file, kFile).object("quantization"));
-    const Section of_config(own, "quantization_config");
+    const Section of_config(own, kQuantizationConfig);
     DEQUANT_TRY(const auto a, of_config.text("quant_algo"));
     DEQUANT_TRY(const auto b, of_file.text("quant_algo"));
     // Neither: only caches are quantized.
@@ -270,9 +271,10 @@ class Recogniser {
   std::vector<std::string_view> deployment_keys_;      ///< by the index of the file
 };
 
+}  // namespace modelopt
 }  // namespace
 
-const Scheme kModelOpt{kScheme, kMethods, nullptr,
-                       [](Groups& groups) { return Recogniser(groups).run(); }};
+const Scheme kModelOpt{modelopt::kScheme, modelopt::kMethods, nullptr,
+                       [](Groups& groups) { return modelopt::Recogniser(groups).run(); }};
 
 }  // namespace dequant::format::checkpoint

@@ -11,6 +11,7 @@
 
 namespace dequant::format::checkpoint {
 namespace {
+namespace quanto {
 
 constexpr std::array<std::string_view, 1> kMethods{"quanto"};
 constexpr std::string_view kData = "._data";
@@ -130,9 +131,10 @@ bool is_own(const Groups& groups, const Entry& entry) {
   return name && find(groups, packed ? *packed : *name, "._scale") != nullptr;
 }
 
+}  // namespace quanto
 }  // namespace
 
-const Scheme kQuanto{"quanto", kMethods, &is_own,
-                     [](Groups& groups) { return Recogniser(groups).run(); }};
+const Scheme kQuanto{"quanto", quanto::kMethods, &quanto::is_own,
+                     [](Groups& groups) { return quanto::Recogniser(groups).run(); }};
 
 }  // namespace dequant::format::checkpoint

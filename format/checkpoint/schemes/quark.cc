@@ -12,12 +12,12 @@
 
 namespace dequant::format::checkpoint {
 namespace {
+namespace quark {
 
 using nlohmann::ordered_json;
 
 constexpr std::string_view kScheme = "quark";
 constexpr std::array kMethods{kScheme};
-constexpr std::string_view kWhere = "quantization_config";
 constexpr std::string_view kWeight = ".weight";
 constexpr std::string_view kScale = ".weight_scale";
 constexpr std::string_view kZeroPoint = ".weight_zero_point";
@@ -91,7 +91,7 @@ class Recogniser {
 
  private:
   Status read() {
-    const Section section(groups_.config().quantization(), kWhere);
+    const Section section(groups_.config().quantization(), kQuantizationConfig);
     DEQUANT_TRY(const Section all, section.object("global_quant_config"));
     DEQUANT_TRY(weights_, read_weights(all));
     DEQUANT_TRY(excluded_, ModuleList::wildcards(section, "exclude"));
@@ -103,7 +103,7 @@ class Recogniser {
       return failure(ErrorCode::unsupported,
                      "{}: layer_type_quant_config: a checkpoint does not say of which class a "
                      "module is",
-                     kWhere);
+                     kQuantizationConfig);
     }
     return read_layers(section);
   }
@@ -114,7 +114,8 @@ class Recogniser {
     for (const auto& [pattern, value] : section.find("layer_quant_config")->items()) {
       if (!value.is_object()) return layers.wrong(pattern, "an object");
       DEQUANT_TRY(Weights weights,
-                  read_weights(Section(&value, fmt::format("{}: {}", kWhere, escaped(pattern)))));
+                  read_weights(Section(
+                      &value, fmt::format("{}: {}", kQuantizationConfig, escaped(pattern)))));
       if (pattern.find_first_of("*?[") == pattern.npos) {
         modules_.emplace(pattern, std::move(weights));
         continue;
@@ -241,9 +242,10 @@ class Recogniser {
   std::string order_;  ///< pack_method: how codes of 4 bits fill words
 };
 
+}  // namespace quark
 }  // namespace
 
-const Scheme kQuark{kScheme, kMethods, nullptr,
-                    [](Groups& groups) { return Recogniser(groups).run(); }};
+const Scheme kQuark{quark::kScheme, quark::kMethods, nullptr,
+                    [](Groups& groups) { return quark::Recogniser(groups).run(); }};
 
 }  // namespace dequant::format::checkpoint

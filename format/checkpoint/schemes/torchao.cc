@@ -13,6 +13,7 @@
 
 namespace dequant::format::checkpoint {
 namespace {
+namespace torchao {
 
 constexpr std::array<std::string_view, 1> kMethods{"torchao"};
 constexpr std::array<std::string_view, 3> kTypes{"Float8Tensor", "Int8Tensor",
@@ -108,13 +109,15 @@ bool has_metadata(const Shards& shards) {
   return false;
 }
 
+}  // namespace torchao
 }  // namespace
 
 bool is_entry_of_torchao(std::string_view value) {
   return value.find("\"_tensor_data_names\"") != std::string_view::npos;
 }
 
-const Scheme kTorchao{"torchao", kMethods, nullptr,
-                      [](Groups& groups) { return Recogniser(groups).run(); }, &has_metadata};
+const Scheme kTorchao{"torchao", torchao::kMethods, nullptr,
+                      [](Groups& groups) { return torchao::Recogniser(groups).run(); },
+                      &torchao::has_metadata};
 
 }  // namespace dequant::format::checkpoint

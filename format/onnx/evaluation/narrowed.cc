@@ -6,7 +6,7 @@
 namespace dequant::format::onnx {
 namespace {
 
-constexpr int64_t kMostBytes = int64_t{64} << 20;
+constexpr int64_t kMostNarrowed = int64_t{64} << 20;
 
 }  // namespace
 
@@ -14,7 +14,7 @@ Result<Constant> narrowed(const Model& model, ExternalFiles& files, const Node& 
                           const Constant& constant) {
   const int32_t to = onnx_code(Element::int32);
   const auto compute = [to](const std::vector<Array>& inputs) { return cast(inputs[0], to); };
-  DEQUANT_TRY(const Array array, array_of(model, files, constant, kMostBytes));
+  DEQUANT_TRY(const Array array, array_of(model, files, constant, kMostNarrowed));
   DEQUANT_CHECK(compute({array}));  // each number is one of int32
   Evaluation e{&node, {to, array.type.shape}, {constant}, compute, 1 + constant.nodes()};
   Constant out;

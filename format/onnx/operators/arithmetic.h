@@ -22,6 +22,8 @@
 
 namespace dequant::format::onnx {
 
+inline constexpr std::string_view kMicrosoft = "com.microsoft";
+
 /// An input of the float operator.
 struct FloatInput {
   enum class Kind : uint8_t {

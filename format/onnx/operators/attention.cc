@@ -39,9 +39,7 @@ Status check_attention(Operands& in) {
   return {};
 }
 
-constexpr std::string_view kMicrosoft = "com.microsoft";
-
-constexpr ArithmeticOperator kOperators[] = {
+constexpr ArithmeticOperator kAttentionOperators[] = {
     {kMicrosoft,
      "QAttention",
      "Attention",
@@ -67,6 +65,6 @@ constexpr ArithmeticOperator kOperators[] = {
 
 }  // namespace
 
-std::span<const ArithmeticOperator> attention_operators() { return kOperators; }
+std::span<const ArithmeticOperator> attention_operators() { return kAttentionOperators; }
 
 }  // namespace dequant::format::onnx

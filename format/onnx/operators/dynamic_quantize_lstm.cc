@@ -8,6 +8,7 @@
 
 namespace dequant::format::onnx {
 namespace {
+namespace lstm {
 
 using enum Element;
 
@@ -88,9 +89,11 @@ Result<std::vector<MadeNode>> float_nodes(Operands& in, std::span<const std::str
   return std::vector<MadeNode>{std::move(lstm)};
 }
 
+}  // namespace lstm
 }  // namespace
 
-const WeightOperator kDynamicQuantizeLstm{"com.microsoft", "DynamicQuantizeLSTM", kW, kQuantized,
-                                          plan_weights,    float_nodes,           3,  true};
+const WeightOperator kDynamicQuantizeLstm{
+    "com.microsoft",    "DynamicQuantizeLSTM", lstm::kW, lstm::kQuantized,
+    lstm::plan_weights, lstm::float_nodes,     3,        true};
 
 }  // namespace dequant::format::onnx

@@ -8,6 +8,7 @@
 
 namespace dequant::format::onnx {
 namespace {
+namespace blocks {
 
 using enum Element;
 
@@ -159,9 +160,11 @@ Result<std::vector<MadeNode>> float_nodes(Operands& in, std::span<const std::str
   return std::vector<MadeNode>{std::move(gather)};
 }
 
+}  // namespace blocks
 }  // namespace
 
-const WeightOperator kGatherBlockQuantized{"com.microsoft", "GatherBlockQuantized", kData,
-                                           kQuantized,      plan_weights,           float_nodes};
+const WeightOperator kGatherBlockQuantized{"com.microsoft",      "GatherBlockQuantized",
+                                           blocks::kData,        blocks::kQuantized,
+                                           blocks::plan_weights, blocks::float_nodes};
 
 }  // namespace dequant::format::onnx

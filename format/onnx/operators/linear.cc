@@ -6,16 +6,15 @@
 namespace dequant::format::onnx {
 namespace {
 
-constexpr std::string_view kMicrosoft = "com.microsoft";
-
 constexpr FloatInput bias(size_t codes, size_t scale, size_t other_scale) {
   return {FloatInput::Kind::bias, codes, scale, 0, other_scale, 0};
 }
 
 constexpr FloatInput kOne[] = {FloatInput::three(0)};
 constexpr FloatInput kTwo[] = {FloatInput::three(0), FloatInput::three(3)};
-constexpr FloatInput kMatMul[] = {FloatInput::three(0), FloatInput::three(3, -1)};
-constexpr FloatInput kConv[] = {FloatInput::three(0), FloatInput::three(3, 0), bias(8, 1, 4)};
+constexpr FloatInput kQLinearMatMul[] = {FloatInput::three(0), FloatInput::three(3, -1)};
+constexpr FloatInput kQLinearConv[] = {FloatInput::three(0), FloatInput::three(3, 0),
+                                       bias(8, 1, 4)};
 constexpr FloatInput kGemm[] = {FloatInput::three(0),
                                 {FloatInput::Kind::quantized, 3, 4, 5, 0, -1, "transB"},
                                 {FloatInput::Kind::bias, 6, 1, 0, 4, {}, {}, "alpha"}};
@@ -78,10 +77,11 @@ Status check_pool(Operands& in) {
 constexpr QuantizedOutput kThird{3, 4};
 constexpr QuantizedOutput kSixth{6, 7};
 
-constexpr ArithmeticOperator kOperators[] = {
-    {"", "QLinearMatMul", "MatMul", "", 10, kMatMul, 0, kSixth},
-    {"", "QLinearConv", "Conv", "", 10, kConv, 0, kSixth, kConvAttributes},
-    {kMicrosoft, "QLinearConv", "Conv", "", 10, kConv, 0, kSixth, kConvAttributes, check_layout},
+constexpr ArithmeticOperator kLinearOperators[] = {
+    {"", "QLinearMatMul", "MatMul", "", 10, kQLinearMatMul, 0, kSixth},
+    {"", "QLinearConv", "Conv", "", 10, kQLinearConv, 0, kSixth, kConvAttributes},
+    {kMicrosoft, "QLinearConv", "Conv", "", 10, kQLinearConv, 0, kSixth, kConvAttributes,
+     check_layout},
     {kMicrosoft, "QGemm", "Gemm", "", 10, kGemm, 0, QuantizedOutput{7, 8, true}, kGemmAttributes,
      check_gemm},
     {kMicrosoft, "QLinearAdd", "Add", "", 10, kTwo, 0, kSixth},
@@ -110,6 +110,6 @@ constexpr ArithmeticOperator kOperators[] = {
 
 }  // namespace
 
-std::span<const ArithmeticOperator> linear_operators() { return kOperators; }
+std::span<const ArithmeticOperator> linear_operators() { return kLinearOperators; }
 
 }  // namespace dequant::format::onnx

@@ -9,6 +9,7 @@
 
 namespace dequant::format::onnx {
 namespace {
+namespace bnb4 {
 
 using enum Element;
 
@@ -109,9 +110,10 @@ Result<std::vector<MadeNode>> float_nodes(Operands& in, std::span<const std::str
   return nodes;
 }
 
+}  // namespace bnb4
 }  // namespace
 
-const WeightOperator kMatMulBnb4{"com.microsoft", "MatMulBnb4", kB,
-                                 kQuantized,      plan_weights, float_nodes};
+const WeightOperator kMatMulBnb4{"com.microsoft",  "MatMulBnb4",       bnb4::kB,
+                                 bnb4::kQuantized, bnb4::plan_weights, bnb4::float_nodes};
 
 }  // namespace dequant::format::onnx

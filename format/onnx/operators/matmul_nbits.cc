@@ -8,6 +8,7 @@
 
 namespace dequant::format::onnx {
 namespace {
+namespace nbits {
 
 using enum Element;
 
@@ -153,9 +154,10 @@ Result<std::vector<MadeNode>> float_nodes(Operands& in, std::span<const std::str
   return std::vector<MadeNode>{product, sum};
 }
 
+}  // namespace nbits
 }  // namespace
 
-const WeightOperator kMatMulNBits{"com.microsoft", "MatMulNBits", kB,
-                                  kQuantized,      plan_weights,  float_nodes};
+const WeightOperator kMatMulNBits{"com.microsoft",   "MatMulNBits",       nbits::kB,
+                                  nbits::kQuantized, nbits::plan_weights, nbits::float_nodes};
 
 }  // namespace dequant::format::onnx

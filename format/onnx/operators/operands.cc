@@ -11,7 +11,7 @@
 namespace dequant::format::onnx {
 namespace {
 
-constexpr int64_t kMostBytes = int64_t{64} << 20;
+constexpr int64_t kMostOperand = int64_t{64} << 20;
 
 }  // namespace
 
@@ -31,12 +31,12 @@ Result<std::optional<Constant>> Operands::constant(size_t input) {
                        escaped(node_.input(input)), r.constant->data_type()));
     return none;
   }
-  DEQUANT_TRY(const auto reader, open_constant(model_, files_, *r.constant, kMostBytes));
+  DEQUANT_TRY(const auto reader, open_constant(model_, files_, *r.constant, kMostOperand));
   return std::move(r.constant);
 }
 
 Result<TensorData> Operands::data(const Constant& constant) const {
-  return read_constant(model_, files_, constant, kMostBytes);
+  return read_constant(model_, files_, constant, kMostOperand);
 }
 
 int64_t Operands::integer(std::string_view name, std::optional<int64_t> otherwise) {

@@ -9,14 +9,14 @@
 namespace dequant::format::onnx {
 namespace {
 
-constexpr const WeightOperator* kOperators[] = {&kMatMulNBits,  &kGatherBlockQuantized,
-                                                &kMatMulBnb4,   &kDynamicQuantizeLstm,
-                                                &kGatherPacked, &kMatMulPacked};
+constexpr const WeightOperator* kWeightOperators[] = {&kMatMulNBits,  &kGatherBlockQuantized,
+                                                      &kMatMulBnb4,   &kDynamicQuantizeLstm,
+                                                      &kGatherPacked, &kMatMulPacked};
 
 }  // namespace
 
 const WeightOperator* weight_operator(const Node& node) {
-  for (const WeightOperator* op : kOperators) {
+  for (const WeightOperator* op : kWeightOperators) {
     if (node.domain() == op->domain && node.op_type() == op->type) return op;
   }
   return nullptr;
