@@ -1,9 +1,9 @@
 // Converting a model file in C.
 #include <cstdlib>
 #include <cstring>
-#include <new>
 
 #include "model_library/c_arguments.h"
+#include "model_library/options.h"
 
 namespace dequant::model_library {
 namespace {
@@ -31,10 +31,10 @@ Result<ConvertModelOptions> options_of(const Given& given) {
   return out;
 }
 
+/// Null: there is no memory.
 char* copy_of(const std::string& text) {
   auto* copy = static_cast<char*>(std::malloc(text.size() + 1));
-  if (copy == nullptr) throw std::bad_alloc();
-  std::memcpy(copy, text.c_str(), text.size() + 1);
+  if (copy != nullptr) std::memcpy(copy, text.c_str(), text.size() + 1);
   return copy;
 }
 
@@ -50,6 +50,7 @@ Status convert(const char* input, const char* output, const Given* given, char**
   DEQUANT_TRY(const ModelConversion done, convert_model(from, to, options));
   if (report != nullptr) {
     *report = copy_of(done.json);
+    if (*report == nullptr) return no_memory_for_report(options.dry_run);
   }
   return {};
 }

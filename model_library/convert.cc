@@ -1,6 +1,7 @@
 // Converting a model file for users of C++.
 #include "format/model/convert.h"
 
+#include <new>
 #include <utility>
 
 #include "dequant/model.h"
@@ -20,7 +21,11 @@ Result<ModelConversion> convert_model(const std::string& input, const std::strin
   ModelConversion out;
   out.converted = report.converted.size();
   out.left = report.left.size();
-  out.json = format::json_text(report, 2);
+  try {
+    out.json = format::json_text(report, 2);
+  } catch (const std::bad_alloc&) {
+    return model_library::no_memory_for_report(options.dry_run);
+  }
   out.warnings = std::move(report.warnings);
   return out;
 }

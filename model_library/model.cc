@@ -162,6 +162,7 @@ Status Model::read(size_t tensor, const ModelBand& band, const ReadModelOptions&
   DEQUANT_TRY(const DenseTensor t, contents_->as(tensor, options.output));
   int64_t offset = 0;
   const format::Sink sink = [&](std::span<const std::byte> bytes) -> Status {
+    const format::FloatEnvironment kept;  // the function may leave another one behind
     DEQUANT_CHECK(band(offset, bytes));
     offset += static_cast<int64_t>(bytes.size());
     return {};

@@ -2,6 +2,7 @@
 #include "model_library/options.h"
 
 #include "format/io/errors.h"
+#include "format/model/float_environment.h"
 
 namespace dequant::model_library {
 
@@ -37,8 +38,19 @@ Result<format::ConvertOptions> convert_options(const ConvertModelOptions& option
   out.write.overwrite = options.overwrite ? format::Overwrite::replace : format::Overwrite::refuse;
   out.write.stream.memory = options.memory;
   out.write.stream.executor = options.executor;
-  out.write.progress = options.progress;
+  if (options.progress) {
+    out.write.progress = [progress = options.progress](int64_t done, int64_t total) {
+      const format::FloatEnvironment environment;  // the function may leave another one behind
+      return progress(done, total);
+    };
+  }
   return out;
+}
+
+Error no_memory_for_report(bool dry_run) {
+  return {ErrorCode::out_of_memory,
+          dry_run ? "out of memory for the report"
+                  : "the output is in place, but there is no memory for its report"};
 }
 
 format::StreamOptions stream_options(const ReadModelOptions& options) {

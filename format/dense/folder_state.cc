@@ -13,6 +13,7 @@
 #include "format/io/errors.h"
 #include "format/io/is_there.h"
 #include "format/io/output.h"
+#include "format/io/shared_file.h"
 #include "format/json/json.h"
 
 namespace dequant::format::dense {
@@ -37,6 +38,11 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 
 FolderState::FolderState(std::string folder)
     : folder_(std::move(folder)), path_(fmt::format("{}/{}", folder_, kStateName)) {}
+
+// Not by closing alone: a process that was forked meanwhile has the folder open too.
+FolderState::~FolderState() {
+  if (lock_.valid()) ::flock(lock_.get(), LOCK_UN);
+}
 
 Result<bool> FolderState::exists() const { return is_there(path_); }
 
@@ -108,7 +114,7 @@ Status FolderState::add(const std::string& name) const {
   const ssize_t written = ::write(file.get(), line.data(), line.size());
   if (written >= 0 && std::cmp_less(written, line.size())) errno = ENOSPC;
   const bool whole = std::cmp_equal(written, line.size());
-  if (!whole || ::fdatasync(file.get()) != 0) return io_error("cannot write {}", escaped(path_));
+  if (!whole || flush_to_disk(file.get()) != 0) return io_error("cannot write {}", escaped(path_));
   return {};
 }
 

@@ -20,6 +20,9 @@ inline constexpr const char* kStateName = ".dequant-unfinished.json";
 class FolderState {
  public:
   explicit FolderState(std::string folder);
+  FolderState(const FolderState&) = delete;
+  FolderState& operator=(const FolderState&) = delete;
+  ~FolderState();
 
   /// Fails with io where the system does not say.
   Result<bool> exists() const;

@@ -147,14 +147,14 @@ Result<bool> OutputFolder::has(const OutputShard& shard) const {
   return header == shard.header;
 }
 
-Status OutputFolder::write_shards(TensorWriter& tensors, int64_t other_bytes) {
-  if (Status status = open(); !status) {
-    if (made_) ::rmdir(path_.c_str());
-    return status;
-  }
-  auto status = write_all(tensors, other_bytes);
-  if (!status && !changed_) abandon();
+Status OutputFolder::write_shards(TensorWriter& tensors, int64_t other_bytes) try {
+  auto status = open();
+  if (status) status = write_all(tensors, other_bytes);
+  if (!status) abandon();
   return status;
+} catch (...) {  // std::bad_alloc
+  abandon();
+  throw;
 }
 
 Status OutputFolder::write_all(TensorWriter& tensors, int64_t other_bytes) {
@@ -199,8 +199,8 @@ Status OutputFolder::write_text(const std::string& name, std::string_view text) 
 Status OutputFolder::finish() const { return state_.remove(); }
 
 void OutputFolder::abandon() const {
-  if (!begun_) return;
-  (void)state_.remove();
+  if (changed_) return;
+  if (begun_) (void)state_.remove();
   if (made_) ::rmdir(path_.c_str());
 }
 

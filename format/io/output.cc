@@ -310,7 +310,7 @@ struct OutputFile::Together {
 
 Status OutputFile::flush() {
   if (memory_ || flushed_) return {};
-  if (::fsync(fd_.get()) != 0) return io_error("cannot flush {} to disk", escaped(path_));
+  if (flush_to_disk(fd_.get()) != 0) return io_error("cannot flush {} to disk", escaped(path_));
   // On network file systems close() may report errors of writing. The lock lasts until the last
   // close.
   if (!temporary_.empty()) {
@@ -322,7 +322,7 @@ Status OutputFile::flush() {
 }
 
 Status OutputFile::sync_directory() {
-  if (::fsync(directory_.get()) == 0 || errno == EINVAL) return {};
+  if (flush_to_disk(directory_.get()) == 0 || errno == EINVAL) return {};
   return io_error("{} is in place, but its folder could not be flushed to disk", escaped(path_));
 }
 

@@ -13,6 +13,13 @@
 
 namespace dequant::format {
 
+int flush_to_disk(int fd) {
+  int result = 0;
+  do result = ::fsync(fd);
+  while (result != 0 && errno == EINTR);
+  return result;
+}
+
 Status write_bytes(int fd, const std::string& path, int64_t offset,
                    std::span<const std::byte> bytes) {
   constexpr size_t kMost = size_t{1} << 30;
@@ -61,7 +68,7 @@ Status SharedFile::write_at(int64_t offset, std::span<const std::byte> bytes) {
 }
 
 Status SharedFile::flush() {
-  if (::fsync(fd_.get()) != 0) return io_error("cannot flush {} to disk", escaped(path_));
+  if (flush_to_disk(fd_.get()) != 0) return io_error("cannot flush {} to disk", escaped(path_));
   // On network file systems close() may report errors of writing.
   if (::close(fd_.release()) != 0) return io_error("cannot close {}", escaped(path_));
   return flush_folder(folder_of(path_));
@@ -78,7 +85,7 @@ Status make_folder(const std::string& path) {
 Status flush_folder(const std::string& path) {
   const Descriptor fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.valid()) return io_error("cannot open the folder {}", escaped(path));
-  if (::fsync(fd.get()) == 0 || errno == EINVAL) return {};
+  if (flush_to_disk(fd.get()) == 0 || errno == EINVAL) return {};
   return io_error("cannot flush the folder {} to disk", escaped(path));
 }
 

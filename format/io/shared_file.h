@@ -10,6 +10,9 @@
 
 namespace dequant::format {
 
+/// fsync() that no signal ends: 0, or -1 and errno.
+int flush_to_disk(int fd);
+
 /// Writes all bytes at an offset of a file; `path` is for messages. Any number of threads may call
 /// it at once. Fails with io.
 Status write_bytes(int fd, const std::string& path, int64_t offset,

@@ -6,12 +6,13 @@
 
 #include "format/io/errors.h"
 #include "format/model/first_failure.h"
+#include "format/model/float_environment.h"
 
 namespace dequant::format {
 namespace {
 
 /// Bytes that are read at once.
-constexpr int64_t kStep = int64_t{1} << 20;
+constexpr int64_t kReadAtOnce = int64_t{1} << 20;
 /// Threads that read at once at most.
 constexpr int64_t kMostReaders = 64;
 
@@ -22,7 +23,7 @@ class AllParts {
   AllParts(const StoredReader& reader, std::span<std::byte> out)
       : reader_(reader),
         out_(out),
-        elements_(kStep * 8 / bits(reader.element()) / 8 * 8),
+        elements_(kReadAtOnce * 8 / bits(reader.element()) / 8 * 8),
         parts_((reader.count() + elements_ - 1) / elements_) {}
 
   Status read(const Executor& executor) {
@@ -34,8 +35,10 @@ class AllParts {
   }
 
  private:
-  /// An Executor::Task: reads parts until none is left.
+  /// An Executor::Task: reads parts until none is left, in the environment that readers which
+  /// compute need.
   static void task(void* self, size_t) {
+    const FloatEnvironment environment;
     auto& all = *static_cast<AllParts*>(self);
     all.failure_.watch([&all] { return all.read_parts(); });
   }
@@ -89,7 +92,7 @@ Result<std::vector<std::byte>> StoredReader::whole(int64_t most) {
   // grows with the bytes that are read.
   std::vector<std::byte> all;
   while (left() > 0) {
-    const int64_t count = seekable() ? left() : std::min(kStep, left());
+    const int64_t count = seekable() ? left() : std::min(kReadAtOnce, left());
     DEQUANT_TRY(const int64_t size, packed_bytes(element_, count));
     const size_t before = all.size();
     all.resize(before + static_cast<size_t>(size));

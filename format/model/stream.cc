@@ -6,6 +6,7 @@
 
 #include "format/model/code_bands.h"
 #include "format/model/first_failure.h"
+#include "format/model/float_environment.h"
 
 namespace dequant::format {
 namespace {
@@ -48,8 +49,10 @@ class Team {
   }
 
  private:
-  /// An Executor::Task: computes chunks until none is left.
+  /// An Executor::Task: computes chunks until none is left. Readers compute too, as second
+  /// quantizations, and the threads of a caller have any floating-point environment.
   static void task(void* self, size_t i) {
+    const FloatEnvironment environment;
     auto& team = *static_cast<Team*>(self);
     Chunk& memory = team.memory_[i];
     if (i == 0 || team.has_room(memory)) team.take_part(memory);
