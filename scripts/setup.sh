@@ -4,6 +4,7 @@
 #   setup.sh build   packages for building the library and the command line
 #   setup.sh test    also packages for building and running all tests (the default)
 #   setup.sh ci      also packages for .ci/run
+#   setup.sh ci-packages   the same without the Python environment of the tests
 #   setup.sh cluster packages for building and for scripts/cluster_test.sh
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -63,12 +64,15 @@ case ${1:-test} in
     install_packages "${packages_build[@]}" "${packages_test[@]}" "${packages_ci[@]}"
     make_venv
     ;;
+  ci-packages)
+    install_packages "${packages_build[@]}" "${packages_test[@]}" "${packages_ci[@]}"
+    ;;
   cluster)
     install_packages "${packages_build[@]}" "${packages_test[@]}" "${packages_cluster[@]}"
     make_venv
     ;;
   *)
-    echo "usage: setup.sh [build | test | ci | cluster]" >&2
+    echo "usage: setup.sh [build | test | ci | ci-packages | cluster]" >&2
     exit 2
     ;;
 esac
