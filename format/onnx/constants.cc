@@ -6,7 +6,7 @@
 #include "format/io/errors.h"
 #include "format/model/ranges.h"
 #include "format/onnx/constant_reader.h"
-#include "format/onnx/evaluation/narrowed.h"
+#include "format/onnx/evaluation/cast_constant.h"
 #include "format/onnx/quantization.h"
 #include "format/onnx/tensor_reader.h"
 

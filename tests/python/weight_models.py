@@ -30,7 +30,8 @@ class Weight:
             zero = rng.integers(0, 1 << bits, [N, blocks])
             self.tensors["zeros"] = packed(zero, bits)
         elif zero_points == "float":
-            zero = (rng.normal(size=[N, blocks]) + (1 << (bits - 1))).astype(kind)
+            # Far from codes, so that float16 does not hold each difference.
+            zero = rng.uniform(0, (1 << bits) - 1, [N, blocks]).astype(kind)
             self.tensors["zeros"] = zero
         group = np.arange(K) // block_size
         if g_idx:

@@ -4,6 +4,7 @@
 
 #include "dequant/codes.h"
 #include "format/io/errors.h"
+#include "format/onnx/evaluation/cast_constant.h"
 #include "format/onnx/operators/weights.h"
 
 namespace dequant::format::onnx {
@@ -74,7 +75,9 @@ Status set_zero_points(Operands& in, const Sizes& s, Dequantization& d) {
   check(in, kZeroPoints, *d.zero_point, packed ? uint8 : plan.scale, std::array{s.n, row},
         std::array{s.n * row});
   if (!packed) {
-    plan.parameters.zero_point = plan.scale;
+    // A plan rounds differences to the type of float zero points; those of this operator are not.
+    if (plan.scale != float32) d.zero_point = widened(in.node(), *d.zero_point);
+    plan.parameters.zero_point = float32;
   } else if (s.bits != 8) {
     d.zero_point->packed = s.bits == 4 ? uint4 : uint2;
     plan.parameters.zero_point = d.zero_point->packed;

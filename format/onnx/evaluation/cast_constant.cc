@@ -1,0 +1,35 @@
+// Constants in another type, as a Cast would have them.
+#include "format/onnx/evaluation/cast_constant.h"
+
+#include "format/onnx/evaluation/cast.h"
+
+namespace dequant::format::onnx {
+namespace {
+
+constexpr int64_t kMostNarrowed = int64_t{64} << 20;
+
+Constant evaluated(const Node& node, ArrayType type, const Constant& constant, Compute compute) {
+  Evaluation e{&node, std::move(type), {constant}, std::move(compute), 1 + constant.nodes()};
+  Constant out;
+  out.evaluated = std::make_shared<const Evaluation>(std::move(e));
+  return out;
+}
+
+}  // namespace
+
+Result<Constant> narrowed(const Model& model, ExternalFiles& files, const Node& node,
+                          const Constant& constant) {
+  const int32_t to = onnx_code(Element::int32);
+  const auto compute = [to](const std::vector<Array>& inputs) { return cast(inputs[0], to); };
+  DEQUANT_TRY(const Array array, array_of(model, files, constant, kMostNarrowed));
+  DEQUANT_CHECK(compute({array}));  // each number is one of int32
+  return evaluated(node, {to, array.type.shape}, constant, compute);
+}
+
+Constant widened(const Node& node, const Constant& constant) {
+  const int32_t to = onnx_code(Element::float32);
+  const auto compute = [to](const std::vector<Array>& inputs) { return cast(inputs[0], to); };
+  return evaluated(node, {to, constant.array_type().shape}, constant, compute);
+}
+
+}  // namespace dequant::format::onnx
