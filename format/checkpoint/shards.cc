@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <initializer_list>
 #include <set>
 
 #include "format/checkpoint/names.h"
@@ -74,6 +75,21 @@ Error no_files(const std::string& folder, const std::vector<std::string>& names)
                      "the model as safetensors",
                      escaped(folder), escaped(name));
     }
+  }
+  const auto has_end = [](const std::string& name, std::initializer_list<std::string_view> ends) {
+    return std::ranges::any_of(ends, [&](std::string_view end) { return name.ends_with(end); });
+  };
+  if (has_end(folder, {".mlpackage", ".mlpackage/"})) {
+    return failure(ErrorCode::unsupported,
+                   "{} looks like a Core ML model, which dequant does not "
+                   "read",
+                   escaped(folder));
+  }
+  for (const std::string& name : names) {
+    if (!has_end(name, {".onnx", ".gguf", ".tflite"})) continue;
+    return failure(ErrorCode::io,
+                   "{}: no .safetensors file in this folder; it has {}: give the path of that file",
+                   escaped(folder), escaped(name));
   }
   return failure(ErrorCode::io, "{}: no .safetensors file in this folder", escaped(folder));
 }

@@ -76,7 +76,9 @@ std::optional<Look> zip(std::string_view head) {
   if (!head.starts_with("PK\x03\x04") && !head.starts_with("PK\x05\x06")) return {};
   if (head.size() > kHeader) {
     const std::string_view name = head.substr(kHeader, little_endian(head.substr(26, 2)));
-    if (name.ends_with("data.pkl")) return Look{"a PyTorch file"};
+    // The first member of torch.save(); of torch.jit.save(); of torch.export.save().
+    for (const std::string_view end : {"data.pkl", "/data/0", "/models/model.json"})
+      if (name.ends_with(end)) return Look{"a PyTorch file"};
     if (name.ends_with(".npy")) return Look{"a zip archive of NumPy arrays"};
   }
   return Look{"a zip archive", kUnpack};

@@ -177,7 +177,8 @@ Status OnnxFile::expand() {
   expanded_.emplace(*model_, scopes_, true, keep_unused);
   return expand([this](const Graph& graph, const Node& node, const ArithmeticOperator& op) {
     return any_of_codes(op, node, [&](Text name) {
-      return resolve_constant(scopes_, graph, name, true).constant.has_value();
+      return is_moved(graph, name) ||
+             resolve_constant(scopes_, graph, name, true).constant.has_value();
     });
   });
 }

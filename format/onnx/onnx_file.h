@@ -56,8 +56,8 @@ class OnnxFile : public ModelFile {
  private:
   OnnxFile(std::unique_ptr<Model> model, Scopes scopes, const Options& own);
 
-  /// Replaces operators of quantized arithmetic with constant codes, as `convert --strip-qdq` does,
-  /// so that a DequantizeLinear reads these.
+  /// Replaces operators of quantized arithmetic with constant codes, or with codes that a node only
+  /// moves, as `convert --strip-qdq` does, so that a DequantizeLinear reads these.
   Status expand();
   /// Replaces the other operators of quantized arithmetic, too, for their ranges.
   Status expand_rest();
@@ -73,7 +73,7 @@ class OnnxFile : public ModelFile {
   LeftTensor left_tensor(const Graph& graph, const Node& node, std::string reason);
   Status visit_node(Graph& graph, Node& node, const TensorVisitor& visitor);
   Result<std::unordered_set<const Node*>> dense_nodes();
-  bool reads_moved(const Graph& graph, const Node& node) const;
+  bool is_moved(const Graph& graph, std::string_view name) const;
   /// Sets moved_ in the first call, behind expand().
   Status plan_moved();
   Status visit_moved(const TensorVisitor& visitor);

@@ -25,8 +25,8 @@ Result<std::unordered_set<const Node*>> OnnxFile::dense_nodes() {
 }
 
 /// True where a node that moves numbers computes the codes: only then they may be constants.
-bool OnnxFile::reads_moved(const Graph& graph, const Node& node) const {
-  const Definition* codes = scopes_.find(graph, node.input(0));
+bool OnnxFile::is_moved(const Graph& graph, std::string_view name) const {
+  const Definition* codes = scopes_.find(graph, name);
   return codes != nullptr && codes->node != nullptr && moving_operator(*codes->node) != nullptr;
 }
 
@@ -45,7 +45,7 @@ Status OnnxFile::plan_moved() {
   RegionPlanner planner(*model_, constants_, *expanded_, facts, replacements, std::nullopt);
   for (Graph* graph : scopes_.graphs()) {
     for (Node& node : graph->nodes) {
-      if (!node.is_dequantize() || !is_open(node) || !reads_moved(*graph, node)) continue;
+      if (!node.is_dequantize() || !is_open(node) || !is_moved(*graph, node.input(0))) continue;
       DEQUANT_TRY(const Region region, regions.find(*graph, node));
       if (region.constants.empty()) continue;
       DEQUANT_CHECK(model_->take(kMovedMemory * static_cast<int64_t>(region.nodes())));

@@ -46,6 +46,8 @@ FORMATS = {
     "model.zip": (zipped(**{"model.onnx": MODEL}), "a zip archive"),
     "model.pt": (zipped(**{"archive/data.pkl": pickle.dumps({}), "archive/version": b"3\n"}),
                  "a PyTorch file"),
+    "scripted.pt": (zipped(**{"m/data/0": bytes(4), "m/data.pkl": b"2"}), "a PyTorch file"),
+    "exported.pt2": (zipped(**{"m/models/model.json": b"{}"}), "a PyTorch file"),
     "weights.npz": (npz(), "a zip archive of NumPy arrays"),
     "weights.npy": (npy(), "a NumPy array"),
     "pointer.onnx": (LFS, "a Git LFS pointer"),
@@ -168,6 +170,20 @@ def test_a_pipeline_of_diffusers_comes_with_where_its_models_are(tmp_path):
     (tmp_path / "transformer").mkdir()
     error = dequant("inspect", tmp_path, code=4).stderr
     assert "a pipeline of diffusers" in error and "such as transformer" in error
+
+
+def test_a_folder_of_another_format_is_said_to_have_its_file(tmp_path):
+    (tmp_path / "genai_config.json").write_text("{}")
+    (tmp_path / "model.onnx").write_bytes(MODEL)
+    error = dequant("inspect", tmp_path, code=5).stderr
+    assert "it has model.onnx: give the path of that file" in error
+
+
+def test_a_package_of_core_ml_is_called_one(tmp_path):
+    package = tmp_path / "m.mlpackage"
+    package.mkdir()
+    (package / "Manifest.json").write_text("{}")
+    assert "looks like a Core ML model" in dequant("inspect", package, code=4).stderr
 
 
 def test_a_folder_of_pickles_is_said_to_have_these(tmp_path):

@@ -102,6 +102,26 @@ def test_the_table_of_a_dynamically_quantized_embedding_was_unexpected(tmp_path)
     assert names == {"table_DequantizeLinear_Output", "w"} and found["other_constants"] == []
 
 
+@pytest.mark.parametrize("op_type, inputs", [
+    ("QLinearSigmoid", "rows s zero t zero"), ("QLinearAdd", "rows s zero rows s zero t zero"),
+    ("QLinearConcat", "t zero rows s zero rows s zero")])
+def test_a_table_whose_rows_quantized_arithmetic_reads_was_unexpected(op_type, inputs, tmp_path):
+    more = {"axis": 0} if op_type == "QLinearConcat" else {}
+    nodes = [node("Gather", "table ids", "rows"),
+             node(op_type, inputs, "codes", "arithmetic", "com.microsoft", **more),
+             node("DequantizeLinear", "codes t zero", "y")]
+    table = np.arange(-10, 10, dtype="i1").reshape(5, 4)
+    tensors = [numpy_helper.from_array(a, name) for name, a in (
+        ("table", table), ("s", np.float32(0.1)), ("t", np.float32(0.5)), ("zero", np.int8(0)))]
+    source = save(model(nodes, [value("ids", "int64", [2])], [value("y", shape=["n", 4])], tensors,
+                        opset=13, domains=["com.microsoft"]), tmp_path / "in.onnx")
+    convert(source, "--strip-qdq")
+    report = verified(source, tmp_path / "out.onnx")
+    assert report["good"] and report["totals"]["dequantized"] == 1
+    found = json.loads(dequant("inspect", source, "--json").stdout)
+    assert sum(n["constant"] for n in found["nodes"]) == 1 and found["other_constants"] == []
+
+
 def test_a_value_that_an_operator_of_quantized_arithmetic_computes_names_it(tmp_path):
     quantized = quantize(float_model("QLinearConv", tmp_path / "float.onnx"),
                          tmp_path / "quantized.onnx")
