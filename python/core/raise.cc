@@ -8,7 +8,9 @@ namespace dequant::python {
 namespace nb = nanobind;
 namespace {
 
-PyObject* unsupported_error;  // set by find_errors() when the module is imported
+// Set by find_errors() when the module is imported.
+PyObject* unsupported_error;
+PyObject* system_error;
 
 PyObject* exception_of(ErrorCode code) {
   switch (code) {
@@ -20,11 +22,10 @@ PyObject* exception_of(ErrorCode code) {
 }
 
 /// Raises the subclass of OSError that belongs to errno, as Python's own functions do, so that
-/// programs can distinguish errors by class or by `errno`. The message is the library's.
+/// programs can distinguish errors by class or by `errno`, also those that another process raised.
+/// The message is the library's.
 [[noreturn]] void raise_system(const Error& error) {
-  const nb::object generic = nb::handle(PyExc_OSError)(error.system, "");
-  const nb::object exception = generic.type()(error.message);
-  exception.attr("errno") = error.system;
+  const nb::object exception = nb::handle(system_error)(error.system, error.message);
   PyErr_SetObject(exception.type().ptr(), exception.ptr());
   throw nb::python_error();
 }
@@ -34,6 +35,7 @@ PyObject* exception_of(ErrorCode code) {
 void find_errors() {
   const auto module = nb::module_::import_("dequant._errors");
   unsupported_error = nb::object(module.attr("UnsupportedError")).release().ptr();
+  system_error = nb::object(module.attr("system_error")).release().ptr();
 }
 
 void raise(const Error& error) {

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from ._errors import system_error
 from ._mirror import Mirror
 from ._storage import Place, StorageOptions, check_tags, options_for, tags_of
 
@@ -70,14 +71,12 @@ class Workspace:
         try:
             yield
         except (OSError, ValueError) as error:
-            number, old = error.args if len(error.args) == 2 else (None, str(error))
             system = getattr(error, "errno", None)
-            new = self._renamed(str(old), system)
+            old = getattr(error, "strerror", None) or str(error)
+            new = self._renamed(old, system)
             if new == old:
                 raise
-            made = type(error)(new) if number is None else type(error)(number, new)
-            if isinstance(made, OSError):
-                made.errno = system
+            made = type(error)(new) if system is None else system_error(system, new)
             raise made from error
 
     def _renamed(self, message: str, system: int | None) -> str:
