@@ -29,6 +29,8 @@ Progress = Callable[[int, int], object] | None
 
 #: Tasks of any size: a file of an output behind a URL is written by one.
 _ONE_TASK = 1 << 62
+#: Those of the report of the core.
+_PHASES = ("total", "decide", "read", "dequantize", "write", "flush")
 #: Bytes of which three samples of each file are compared, see format/dense/records.cc.
 _SAMPLE = 4096
 
@@ -110,7 +112,8 @@ def run_task(task: Task, overwrite: bool, threads: int | None, mem: int | None,
             output = RemoteOutput(place, remote["inside"])
             begun = output.is_begun(task.fingerprint)
             if begun and output.is_done(task.fingerprint, task.number, task.file, task.end):
-                return TaskReport(task.number, task.file, task.bytes, False, {}, ())
+                return TaskReport(task.number, task.file, task.bytes, False,
+                                  dict.fromkeys(_PHASES, 0.0), ())
             if not begun:
                 _place_others(output, to, task.file, overwrite)
         else:

@@ -75,6 +75,14 @@ def test_checkpoints_of_every_producer_are_read_as_local_ones(fs, tmp_path, fold
     assert remote_contents(fs, "memory://out/out") == contents(tmp_path / "out")
 
 
+def test_a_task_that_was_found_done_behind_a_url_had_no_seconds(checkpoint, fs):
+    """The recipes of docs/cluster.md print its "total"."""
+    task = dequant.plan("memory://in/fp8", "memory://out/dense", max_shard_size=SHARD)[0]
+    first, again = dequant.run_task(task), dequant.run_task(task)
+    assert first.done and not again.done
+    assert set(again.seconds) == set(first.seconds) and not any(again.seconds.values())
+
+
 def test_nothing_is_visible_before_finalize(checkpoint, fs):
     tasks = dequant.plan("memory://in/fp8", "memory://out/dense", max_shard_size=SHARD)
     assert len(tasks) > 2 and not visible(fs)
