@@ -103,11 +103,21 @@ def _array(source: Any, what: str) -> tuple[NDArray[Any], str]:
     elif hasattr(source, "to_numpy"):
         source = source.to_numpy()
     if is_torch(source) or (speaks_dlpack(source) and not hasattr(source, "__array__")):
-        array, element = of_dlpack(what, source)
-        return _named(array) if element is None else _of_bits(array, element, array.shape)
+        return _of_dlpack(source, what)
     if isinstance(source, np.ma.MaskedArray):
         raise TypeError(f"{what}: a masked array, whose mask would be lost")
-    return _named(np.asarray(source))
+    try:
+        return _named(np.asarray(source))
+    except (TypeError, ValueError):
+        if not speaks_dlpack(source):
+            raise
+        # mlx.core has arrays of bfloat16 that numpy cannot read, and DLPack can.
+        return _of_dlpack(source, what)
+
+
+def _of_dlpack(source: Any, what: str) -> tuple[NDArray[Any], str]:
+    array, element = of_dlpack(what, source)
+    return _named(array) if element is None else _of_bits(array, element, array.shape)
 
 
 def _numbers(source: Any, what: str) -> tuple[NDArray[Any], str]:

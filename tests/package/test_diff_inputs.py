@@ -61,6 +61,38 @@ def test_what_only_speaks_dlpack_or_to_numpy():
     assert dequant.diff(Tensor(), Exporter(np.float32([1, 3]))).worst.index == (1,)
 
 
+class OfMlx:
+    """As mlx.core.array, which has __array__ besides DLPack: numpy does not read its bfloat16."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    def __array__(self, dtype=None, copy=None):
+        raise ValueError("'bfloat16' is not a valid PEP 3118 buffer format string")
+
+    def __dlpack__(self, **arguments):
+        return self.tensor.__dlpack__(**arguments)
+
+    def __dlpack_device__(self):
+        return self.tensor.__dlpack_device__()
+
+
+def test_tensors_that_numpy_cannot_read_were_refused_in_its_words():
+    array = OfMlx(np.float16([1, 2.5]))
+    assert dequant.diff(array, np.float32([1, 2.5])).exact
+    assert dequant.diff(np.float32([1, 3]), array).max_abs == 0.5
+    found = dequant.diff({"w": array}, {"w": array})
+    assert found.exact and not found.skipped
+    with pytest.raises(TypeError, match="^a: int32 is not compared"):
+        dequant.diff(OfMlx(np.int32([1])), [1.0])
+
+
+def test_bfloat16_that_numpy_cannot_read(torch):
+    array = OfMlx(torch.tensor([1, 2.5]).bfloat16())
+    assert dequant.diff(array, np.float32([1, 2.5])).exact
+    assert dequant.diff(array, np.float32([1, 3])).max_abs == 0.5
+
+
 def test_torch_tensors():
     torch = pytest.importorskip("torch")
     x = torch.arange(24, dtype=torch.float32).reshape(2, 3, 4)
