@@ -240,6 +240,9 @@ class ConvertReport:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a report is not changed: {name}")
 
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a report is not changed: {name}")
+
     def to_dict(self) -> dict[str, Any]:
         """The report as a dict with the keys of `dequant convert --json`."""
         copy: dict[str, Any] = json.loads(json.dumps(self._dict))

@@ -118,6 +118,9 @@ class Tensor:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a tensor of a file is not changed: {name}")
 
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a tensor of a file is not changed: {name}")
+
     @property
     def ndim(self) -> int:
         """The number of dimensions."""

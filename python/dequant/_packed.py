@@ -49,6 +49,9 @@ class Packed:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"Packed is not changed after it was made: {name}")
 
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"Packed is not changed after it was made: {name}")
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.data, self.dtype, self.shape)
 

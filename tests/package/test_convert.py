@@ -114,7 +114,8 @@ def test_the_report(tmp_path):
     assert report.seconds["total"] > 0
     sizes = f"{report.bytes_in} -> {report.bytes_out} bytes"
     assert repr(report) == f"<dequant.ConvertReport 1 folded, 0 stripped, 1 left, {sizes}>"
-    for change in (lambda: setattr(report, "left", ()), lambda: setattr(report, "other", ())):
+    for change in (lambda: setattr(report, "left", ()), lambda: setattr(report, "other", ()),
+                   lambda: delattr(report, "left")):
         with pytest.raises(AttributeError, match="not changed"):
             change()
     for change in (lambda: report.seconds.update(total=0), lambda: report.folded[0].clear()):

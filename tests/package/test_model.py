@@ -124,6 +124,8 @@ def test_what_a_tensor_is(tmp_path):
     assert_same_bits(again, t.to_numpy())
     with pytest.raises(AttributeError, match="not changed"):
         t.axis = 0
+    with pytest.raises(AttributeError, match="not changed"):
+        del t.axis
 
 
 @pytest.mark.parametrize("attributes, text", [({}, "per tensor"), ({"axis": 1}, "per axis 1")])

@@ -125,6 +125,13 @@ def test_packed_does_not_change():
     assert read(packed).tolist() == [0.5, 1]
 
 
+def test_attributes_of_packed_could_be_deleted():
+    packed = dequant.Packed(b"\x21", "uint4", 2)
+    with pytest.raises(AttributeError, match="not changed .*: dtype"):
+        del packed.dtype
+    assert repr(packed) == "<dequant.Packed uint4[2], 1 bytes>"
+
+
 def test_packed_is_copied_and_pickled():
     packed = dequant.Packed(b"\x21\x43", "uint4", (2, 2))
     for again in (copy.copy(packed), copy.deepcopy(packed),
