@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import operator
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, overload
@@ -22,6 +21,7 @@ from . import _core
 from ._convert import globs_of, own_options
 from ._errors import UnsupportedError
 from ._source import is_url, without_file
+from ._tensors import whole
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,7 +109,8 @@ class TaskReport:
     file     the file of the output
     bytes    that the task writes
     done     False where its record was there already
-    seconds  by phase, as ConvertReport.seconds
+    seconds  by phase, as ConvertReport.seconds; zeros where the record of a task behind a URL was
+             there
     warnings sentences
     """
 
@@ -156,6 +157,9 @@ def plan(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
 
     Raises as convert() does, and UnsupportedError for an ONNX model without a data file.
     """
+    for parameter, path in (("input", input), ("output", output)):
+        if not isinstance(path, (str, os.PathLike)):
+            raise TypeError(f"{parameter}: a path or a URL is wanted, not {type(path).__name__}")
     input = without_file(input)
     own = own_options({
         "keep-unknown": bool(keep_unknown), "others": others, "max-shard-size": max_shard_size,
@@ -185,9 +189,7 @@ def conversion_of(input: str | os.PathLike[str], own: dict[str, str], *, task_si
     if not is_url(path):
         os.stat(path)  # raises FileNotFoundError with the file's name
         path = os.path.abspath(path)
-    task_bytes = None if task_size is None else operator.index(task_size)
-    if task_bytes is not None and task_bytes < 4096:
-        raise ValueError(f"task_size: {task_bytes} is less than 4096")
+    task_bytes = None if task_size is None else whole("task_size", task_size, 4096)
     return {"input": path, "dtype": None, "include": globs_of("include", include),
             "exclude": globs_of("exclude", exclude), "require_float": bool(require_float),
             "task_bytes": task_bytes, "options": own}
@@ -206,6 +208,8 @@ def run_task(task: Task, *, overwrite: bool = False, threads: int | None = None,
     Raises as convert() does, and ValueError where the input, the options or the version are not
     those of the plan.
     """
+    if not isinstance(task, Task):
+        raise TypeError(f"task: a dequant.Task is wanted, not {type(task).__name__}")
     if is_url(task.output) or is_url(json.loads(task.conversion)["input"]):
         from ._remote import run_task as remote_run_task
         return remote_run_task(task, bool(overwrite), threads, mem, progress, storage_options)

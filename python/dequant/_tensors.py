@@ -1,4 +1,4 @@
-"""What is demanded of tensors of other libraries, on the CPU and on a device."""
+"""What is demanded of integers, and of tensors of other libraries, on the CPU and on a device."""
 
 from __future__ import annotations
 
@@ -24,6 +24,18 @@ def shape_of(parameter: str, shape: Any) -> tuple[int, ...]:
     if math.prod(max(size, 1) for size in sizes) >= 2**60:
         raise ValueError(f"{parameter}: {list(sizes)} is larger than any memory")
     return sizes
+
+
+def whole(parameter: str, value: Any, least: int) -> int:
+    """An integer that is not less than `least`. Raises TypeError or ValueError with the parameter's
+    name."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{parameter}: an int is wanted, not {type(value).__name__}") from None
+    if number < least:
+        raise ValueError(f"{parameter}: {number} is less than {least}")
+    return number
 
 
 def is_torch(value: Any) -> bool:

@@ -155,6 +155,17 @@ def test_arguments_that_are_wrong(options, error, checkpoint, tmp_path):
         dequant.plan(checkpoint, tmp_path / "out", **options)
 
 
+def test_arguments_of_other_types_were_refused_without_their_names(checkpoint, tmp_path):
+    with pytest.raises(TypeError, match="^task_size: an int is wanted, not str$"):
+        dequant.plan(checkpoint, tmp_path / "out", task_size="5G")
+    with pytest.raises(TypeError, match="^task: a dequant.Task is wanted, not str$"):
+        dequant.run_task("x")
+    with pytest.raises(TypeError, match="^input: a path or a URL is wanted, not bytes$"):
+        dequant.plan(b"\0\1", tmp_path / "out")
+    with pytest.raises(TypeError, match="^output: a path or a URL is wanted, not NoneType$"):
+        dequant.plan(checkpoint, None)
+
+
 def test_paths_that_are_not_there(tmp_path):
     with pytest.raises(FileNotFoundError):
         dequant.plan(tmp_path / "none", tmp_path / "out")
