@@ -27,8 +27,9 @@ _PASSING = {errno.EIO, errno.EAGAIN, errno.ETIMEDOUT, errno.ESTALE, errno.ECONNR
             errno.EREMOTEIO, errno.ENOLCK}
 
 
-class PassingError(OSError):
-    """An error of storage that may pass: Ray repeats the task."""
+class PassingError(Exception):
+    """An error of storage that may pass, its argument: Ray repeats the task. Callers see the
+    argument."""
 
 
 def earlier_attempts() -> int:
@@ -85,7 +86,7 @@ def carry_out(task: Task, board: Any, arguments: dict[str, Any]) -> Done:
         report = run_task(task, progress=progress, **arguments)
     except OSError as error:
         if error.errno in _PASSING:
-            raise PassingError(*error.args) from error
+            raise PassingError(error) from error
         raise
     return Done(report, earlier_attempts(), node, host, begin, time.time())
 
@@ -139,8 +140,11 @@ class Run:
         try:
             done: Done = ray.get(reference)
         except ray.exceptions.RayTaskError as error:
-            if isinstance(error.cause, Exception):
-                raise error.cause from None
+            cause = error.cause
+            if isinstance(cause, PassingError):
+                cause = cause.args[0]
+            if isinstance(cause, Exception):
+                raise cause from None
             raise
         self._note(task.number, done.node, done.host, done.end - done.begin)
         self.done[task.number] = done
