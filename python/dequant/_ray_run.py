@@ -15,7 +15,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from . import Task, run_task
 from ._ray_report import Done, Straggler
 
-#: Seconds between two messages about a running task, and between two looks at all of them.
+#: Seconds between two messages about a running task, and at least between two looks at all of them.
 INTERVAL = 0.5
 #: A straggler runs longer than this many medians of the tasks that are done, and than a second.
 SLOW = 3
@@ -101,7 +101,8 @@ class Run:
         self.done: dict[int, Done] = {}
         self.stragglers: dict[int, Straggler] = {}
         self._seconds: list[float] = []  # of tasks that were carried out, sorted
-        self.begin = self.end = time.monotonic()
+        self.begin = self.end = self._looked = time.monotonic()
+        self._untold: list[int] = []  # tasks that are done, which the board does not know
         self._progress = progress
         self._most = in_flight
         self._arguments = arguments
@@ -122,11 +123,13 @@ class Run:
                 while waiting and len(flying) < self._most:
                     task = waiting.pop()
                     flying[self._start(task)] = task
-                ray.wait(list(flying), timeout=INTERVAL)
+                left = self._looked + INTERVAL - time.monotonic()
+                ray.wait(list(flying), timeout=max(0, left))
                 ready, _ = ray.wait(list(flying), num_returns=len(flying), timeout=0)
                 for reference in ready:
                     self._collect(reference, flying.pop(reference))
-                self._look()
+                if time.monotonic() - self._looked >= INTERVAL or not (waiting or flying):
+                    self._look()
         finally:
             self.end = time.monotonic()
             for reference in flying:
@@ -148,6 +151,7 @@ class Run:
             raise
         self._note(task.number, done.node, done.host, done.end - done.begin)
         self.done[task.number] = done
+        self._untold.append(task.number)
         if done.report.done:
             bisect.insort(self._seconds, done.end - done.begin)
 
@@ -160,10 +164,14 @@ class Run:
             self.stragglers[number] = Straggler(number, node, host, seconds, median)
 
     def _look(self) -> None:
+        self._looked = time.monotonic()
         try:
-            running = ray.get(self._board.look.remote(list(self.done)), timeout=5)
+            told = ray.get(self._board.look.remote(self._untold), timeout=5)
         except (ray.exceptions.RayActorError, ray.exceptions.GetTimeoutError):
             return
+        self._untold = []
+        # What a task tells the board may come after its end.
+        running = {n: seen for n, seen in told.items() if n not in self.done}
         for number, (task, seconds) in running.items():
             self._note(number, task.node, task.host, seconds)
         if self._progress is not None:

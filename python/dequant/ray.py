@@ -53,7 +53,8 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
     overwrite      the output may have other files
     mem            bytes of memory for tensor data of a task; None: 1 GiB
     verify         finalize() reads all of the output again and compares hashes
-    progress       called as progress(bytes_done, bytes_total) twice a second
+    progress       called as progress(bytes_done, bytes_total) at most twice a second, and at the
+                   end
     The other options are those of plan().
 
     All nodes must have the version of dequant that the driver has: a task of another version has
