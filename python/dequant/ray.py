@@ -1,5 +1,6 @@
 """dequant.ray: a conversion whose tasks a Ray cluster carries out.
 
+    import dequant.ray
     dequant.ray.convert("DeepSeek-V3", "DeepSeek-V3-bf16", address="auto", dtype="bfloat16")
 
 or `python -m dequant.ray convert DeepSeek-V3 -o DeepSeek-V3-bf16 --dtype bfloat16`. Ray places the
@@ -10,7 +11,7 @@ the package ray is missing.
 from __future__ import annotations
 
 import contextlib
-import operator
+import numbers
 import os
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -22,9 +23,11 @@ except ImportError as error:
                       name="ray") from error
 
 from . import finalize, plan
+from ._ray_nodes import Patience, Request
 from ._ray_report import NodeReport, RayReport, Straggler, report_of
 from ._ray_run import Run
 from ._source import is_url
+from ._tensors import whole
 
 __all__ = ["NodeReport", "RayReport", "Straggler", "convert"]
 
@@ -37,8 +40,9 @@ _TENSOR_DATA = 1 << 30
 def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
             address: str | None = "auto", cpus_per_task: int = 1,
             max_in_flight: int | None = None, memory: int | None = None, retries: int = 5,
-            overwrite: bool = False, mem: int | None = None, verify: bool = False,
-            progress: Callable[[int, int], object] | None = None, **options: Any) -> RayReport:
+            node_timeout: float | None = 600, overwrite: bool = False, mem: int | None = None,
+            verify: bool = False, progress: Callable[[int, int], object] | None = None,
+            **options: Any) -> RayReport:
     """Converts a model by tasks of Ray, and completes the output.
 
     input, output  paths that the driver and all nodes see, or URLs
@@ -47,9 +51,13 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
     cpus_per_task  processors that Ray is asked for, and threads of a task
     max_in_flight  tasks that run or wait for a place at once; None: two for each place that the
                    cluster has at the beginning
-    memory         bytes of memory that Ray is asked for; None: `mem` and 512 MiB
+    memory         bytes of memory that Ray is asked for; None: `mem` and 512 MiB; 0: Ray is not
+                   asked for memory
     retries        how often Ray repeats a task whose worker or node died, or whose storage
                    failed for a moment; -1: any number
+    node_timeout   seconds to wait while no node of the cluster is large enough for a task, as an
+                   autoscaler may start one; None: forever. Nothing joins a cluster that
+                   address="local" starts: there is no wait
     overwrite      the output may have other files
     mem            bytes of memory for tensor data of a task; None: 1 GiB
     verify         finalize() reads all of the output again and compares hashes
@@ -62,20 +70,34 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
     that are done are not repeated.
 
     Raises as plan(), run_task() and finalize() do; ray.exceptions.RayError where Ray gives up a
-    task; OSError where tasks are done and their records are not where the driver looks for them.
+    task; TimeoutError after node_timeout, and ValueError where a node that address="local" started
+    is not large enough; OSError where tasks are done and their records are not where the driver
+    looks for them.
     """
-    cpus = operator.index(cpus_per_task)
-    if cpus < 1:
-        raise ValueError(f"cpus_per_task: {cpus} is less than 1")
-    if max_in_flight is not None and operator.index(max_in_flight) < 1:
-        raise ValueError(f"max_in_flight: {max_in_flight} is less than 1")
+    cpus = whole("cpus_per_task", cpus_per_task, 1)
+    most = None if max_in_flight is None else whole("max_in_flight", max_in_flight, 1)
+    asked = None if memory is None else whole("memory", memory, 0)
+    retries = whole("retries", retries, -1)
+    if node_timeout is not None:
+        if not isinstance(node_timeout, numbers.Real):
+            raise TypeError("node_timeout: a number of seconds is wanted, not "
+                            f"{type(node_timeout).__name__}")
+        if not node_timeout >= 0:
+            raise ValueError(f"node_timeout: {node_timeout} is less than 0")
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress: a callable is wanted, not {type(progress).__name__}")
     tasks = plan(input, output, mem=mem, **options)
-    if memory is None:
-        memory = (_TENSOR_DATA if mem is None else mem) + _BESIDE
-    with _connected(address):
+    if asked is None:
+        asked = (_TENSOR_DATA if mem is None else mem) + _BESIDE
+    request = Request(cpus, asked)
+    with _connected(address) as alone:
+        places = request.places()
+        if alone and places == 0:
+            raise ValueError(request.refusal())
         run = Run(len(tasks), sum(task.bytes for task in tasks), progress,
-                  in_flight=max_in_flight or _places(cpus, memory) * 2,
-                  remote={"num_cpus": cpus, "memory": memory, "max_retries": retries},
+                  in_flight=most or max(1, places) * 2,
+                  patience=Patience(request, node_timeout),
+                  remote={"num_cpus": cpus, "memory": asked or None, "max_retries": retries},
                   arguments={"overwrite": overwrite, "threads": cpus, "mem": mem})
         run.carry_out(tasks)
         own = options.get("storage_options")
@@ -93,24 +115,18 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
 
 
 @contextlib.contextmanager
-def _connected(address: str | None) -> Iterator[None]:
-    """Connects to a cluster for the time of a call, unless the program is connected."""
+def _connected(address: str | None) -> Iterator[bool]:
+    """Connects to a cluster for the time of a call, unless the program is connected. Gives whether
+    the cluster is one of this call, which no node joins."""
     if ray.is_initialized():
-        yield
+        yield False
         return
     own = {"include_dashboard": False} if address == "local" else {}
     ray.init(address=address, logging_level="warning", **own)
     try:
-        yield
+        yield address == "local"
     finally:
         ray.shutdown()
-
-
-def _places(cpus: int, memory: int) -> int:
-    """How many tasks the nodes of the cluster can run at once."""
-    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-    return max(1, sum(min(int(node.get("CPU", 0)) // cpus, int(node.get("memory", 0)) // memory)
-                      for node in nodes))
 
 
 if __name__ == "__main__":
