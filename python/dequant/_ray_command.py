@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import json
 import re
@@ -18,16 +19,17 @@ from ._ray_report import RayReport
 
 #: Exit codes of the command line.
 MALFORMED, UNSUPPORTED, FILES, MEMORY, INTERRUPTED = 3, 4, 5, 6, 130
-_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12,
-          "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "p": 10**15, "e": 10**18,
+          "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40, "pi": 2**50, "ei": 2**60}
 
 
 def size(text: str) -> int:
     """A number of bytes, such as 5G or 512Mi."""
-    found = re.fullmatch(r"([0-9]+)([kmgt]i?)?b?", text.lower())
-    if not found:
+    found = re.fullmatch(r"([0-9]+)([kmgtpe]i?)?b?", text.lower())
+    number = int(found[1]) * _UNITS[found[2] or ""] if found else 1 << 63
+    if number >= 1 << 63:
         raise argparse.ArgumentTypeError(f'"{text}" is no size such as 5G or 512Mi')
-    return int(found[1]) * _UNITS[found[2] or ""]
+    return number
 
 
 def parser() -> argparse.ArgumentParser:
@@ -44,9 +46,12 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--max-in-flight", type=int, metavar="M", help="tasks at once at most; default "
                    "two for each place of the cluster")
     p.add_argument("--memory", type=size, metavar="SIZE", help="memory that Ray is asked for, for "
-                   "each task; default --mem and 512Mi")
+                   "each task; default --mem and 512Mi, 0 asks for none")
     p.add_argument("--retries", type=int, default=5, metavar="N", help="of a task whose worker or "
                    "node died; default 5, -1 any number")
+    p.add_argument("--node-timeout", type=float, default=600, metavar="SECONDS",
+                   help="to wait while no node is large enough for a task; default 600, inf "
+                   "forever")
     p.add_argument("--task-size", type=size, metavar="SIZE", help="bytes that a task writes at "
                    "most; default 5G")
     p.add_argument("--dtype", choices=["auto", "float32", "float16", "bfloat16"])
@@ -109,7 +114,10 @@ def show(report: RayReport) -> None:
 
 
 def fail(error: BaseException | str, code: int) -> NoReturn:
-    print(f"dequant: error: {error}", file=sys.stderr)
+    text = error
+    if isinstance(error, OSError) and error.strerror:  # without Python's "[Errno 2]"
+        text = error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
+    print(f"dequant: error: {text}", file=sys.stderr)
     sys.exit(code)
 
 
@@ -126,10 +134,11 @@ def main(convert: Callable[..., RayReport]) -> None:
         given["dtype"] = None
     bar = Bar()
     try:
-        report = convert(source, place or output, progress=bar, **given)
-    except UnsupportedError as error:
+        with contextlib.redirect_stdout(sys.stderr):  # Ray prints messages of the cluster there
+            report = convert(source, place or output, progress=bar, **given)
+    except (UnsupportedError, ImportError) as error:  # a URL whose package is not there
         fail(error, UNSUPPORTED)
-    except ValueError as error:
+    except (ValueError, TypeError, OverflowError) as error:
         fail(error, MALFORMED)
     except MemoryError as error:
         fail(error, MEMORY)

@@ -1,6 +1,8 @@
 """dequant.ray over a Ray of one process; tests/cluster has clusters."""
 
 import errno
+import json
+import runpy
 import sys
 import time
 
@@ -26,6 +28,21 @@ def fixture_convert(cluster, model, tmp_path):
     def convert(**options):
         return dequant.ray.convert(model, tmp_path / "out", task_size=100_000, **options)
     return convert
+
+
+@pytest.fixture(name="command")
+def fixture_command(cluster, model, tmp_path, capsys, monkeypatch):
+    """`python -m dequant.ray convert`: its exit code, stdout and stderr."""
+    def command(*arguments, source=model):
+        monkeypatch.setattr(sys, "argv", ["ray", "convert", str(source), "-o",
+                                          str(tmp_path / "out"), *arguments])
+        code = 0
+        try:
+            runpy.run_module("dequant.ray", run_name="__main__")
+        except SystemExit as end:
+            code = end.code
+        return code, *capsys.readouterr()
+    return command
 
 
 def test_the_bytes_are_those_of_one_conversion(convert, model, cluster, tmp_path):
@@ -149,3 +166,36 @@ def test_progress_that_is_not_callable_was_found_after_tasks_had_begun(convert, 
     with pytest.raises(TypeError, match="^progress: a callable is wanted, not int$"):
         convert(progress=3)
     assert not cluster.options
+
+
+def test_messages_of_ray_were_between_the_json_of_the_report(command, cluster):
+    cluster.said = "(autoscaler +2s) Tip: use `ray status`\n"
+    code, out, err = command("--json", "--task-size", "100K")
+    assert code == 0 and json.loads(out)["tasks"] == len(cluster.options) > 10
+    assert err.count("(autoscaler +2s)") == len(cluster.options)
+
+
+def test_the_command_printed_a_traceback_for_a_url_without_fsspec(command, monkeypatch):
+    for name in ("fsspec", "fsspec.core"):  # other tests have imported it
+        monkeypatch.setitem(sys.modules, name, None)
+    code, out, err = command(source="s3://a/b")
+    assert (code, out) == (4, "")
+    assert err.startswith("dequant: error: s3://a/b: URLs need the package fsspec")
+
+
+def test_the_command_printed_the_numbers_of_errors(command, tmp_path):
+    nothing = tmp_path / "nothing"
+    assert command(source=nothing) == (
+        5, "", f"dequant: error: {nothing}: No such file or directory\n")
+
+
+@pytest.mark.parametrize(("arguments", "code", "text"), [
+    (["--memory", "1Ei"], 3, "has 1 processor and 1152921504606846976 bytes"),
+    (["--retries", "-2"], 3, "retries: -2 is less than -1"),
+    (["--mem", "8E"], 3, "no node of the cluster"),
+    (["--cpus-per-task", "3", "--node-timeout", "inf"], 3, "no node of the cluster has 3"),
+    (["--memory", "9E"], 3, "has 1 processor and 9000000000000000000 bytes"),
+    (["--memory", "8Ei"], 2, "is no size such as 5G or 512Mi")])
+def test_sizes_of_the_command_and_what_it_refuses(command, arguments, code, text):
+    found, out, err = command("--address", "local", *arguments)
+    assert (found, out) == (code, "") and text in err
