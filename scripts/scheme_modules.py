@@ -31,7 +31,7 @@ dequantize = function("{scheme}")
 '''
 
 STUB = '''# Written by scripts/scheme_modules.py.
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, SupportsIndex, TypeVar, overload
 
 import numpy.typing as npt
 import torch
@@ -49,7 +49,7 @@ def dequantize(
 {parameters}
     dtype: DType | None = None,
     out: {out},
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: {like},
 ) -> {result}: ...
 '''

@@ -1,4 +1,4 @@
-"""The element types of this package and the dtypes of numpy, ml_dtypes and torch."""
+"""The element types of this package and the dtypes of numpy, ml_dtypes, torch and jax."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _ML_DTYPES = {element: name for name, element in _NAMES.items()}
 
 
 def element_of(parameter: str, dtype: Any) -> str:
-    """The element type of a dtype argument: one of dequant.dtypes, or a dtype of numpy, ml_dtypes
-    or torch."""
+    """The element type of a dtype argument: one of dequant.dtypes, or a dtype of numpy, ml_dtypes,
+    torch or jax, whose jax.numpy.bfloat16 is a class of that name."""
     name = name_of(dtype)
     if isinstance(dtype, str) and name not in BITS:
         dtype = _dtype_that_numpy_calls(dtype)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ class Packed:
     data   bytes, or a contiguous array or tensor of one-byte items; the memory is not copied.
            Elements of less than 8 bits are packed: the first element is in the lowest bits, and
            rows need not start at a byte. Bytes on a CUDA device stay there.
-    dtype  one of dequant.dtypes, or a dtype of numpy, ml_dtypes or torch.
+    dtype  one of dequant.dtypes, or a dtype of numpy, ml_dtypes, torch or jax.numpy.
     shape  a sequence of ints, or one int for a vector.
 
     Raises ValueError unless the number of bytes is that of the shape.
@@ -34,7 +34,8 @@ class Packed:
     dtype: str  #: The name of the element, such as "int4" or "float8e4m3fn".
     shape: tuple[int, ...]
 
-    def __init__(self, data: Any, dtype: Any, shape: Sequence[int] | int) -> None:
+    def __init__(self, data: Any, dtype: Any,
+                 shape: Sequence[SupportsIndex] | SupportsIndex) -> None:
         element = _dtypes.element_of("dtype", dtype)
         array = _arrays.bytes_of("data", data)
         sizes = _arrays.shape_of("shape", shape)

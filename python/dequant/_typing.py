@@ -59,6 +59,15 @@ class TorchDType(Protocol):
     def itemsize(self) -> int: ...
 
 
+class JaxScalar(Protocol):
+    """jax.numpy.bfloat16 and the like, declared without an import of jax."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+
+    def __call__(self, x: Any, /) -> Any: ...
+
+
 #: A tensor to read.
 Tensor: TypeAlias = Union[npt.NDArray[Any], np.generic, Packed, Buffer, ArrayInterface,
                           CudaArrayInterface, DLPack]
@@ -67,8 +76,8 @@ Floats: TypeAlias = Union[float, Sequence[float], Sequence[Sequence[float]],
                           Sequence[Sequence[Sequence[float]]]]
 Ints: TypeAlias = Union[int, Sequence[int], Sequence[Sequence[int]],
                         Sequence[Sequence[Sequence[int]]]]
-#: An element type: a name, or a dtype of numpy, ml_dtypes or torch.
-DType: TypeAlias = Union[str, type[np.generic], np.dtype[Any], TorchDType]
+#: An element type: a name, or a dtype of numpy, ml_dtypes, torch or jax.
+DType: TypeAlias = Union[str, type[np.generic], np.dtype[Any], TorchDType, JaxScalar]
 #: An option of a scheme; a sequence has one integer for each axis.
 Option: TypeAlias = Union[np.bool_, SupportsIndex, str, Sequence[SupportsIndex]]
 #: A model: a path, or the bytes of its file, or an onnx.ModelProto.

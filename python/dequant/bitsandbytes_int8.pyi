@@ -1,5 +1,5 @@
 # Written by scripts/scheme_modules.py.
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, SupportsIndex, TypeVar, overload
 
 import numpy.typing as npt
 import torch
@@ -17,7 +17,7 @@ def dequantize(
     *,
     dtype: DType | None = None,
     out: _Out,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: None = None,
 ) -> _Out: ...
 
@@ -28,7 +28,7 @@ def dequantize(
     *,
     dtype: DType | None = None,
     out: None = None,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: Literal["torch"],
 ) -> torch.Tensor: ...
 
@@ -39,6 +39,6 @@ def dequantize(
     *,
     dtype: DType | None = None,
     out: None = None,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: Literal["numpy"] | None = None,
 ) -> npt.NDArray[Any]: ...

@@ -1,5 +1,5 @@
 # Written by scripts/scheme_modules.py.
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, SupportsIndex, TypeVar, overload
 
 import numpy.typing as npt
 import torch
@@ -27,7 +27,7 @@ def dequantize(
     words: Option | None = None,
     dtype: DType | None = None,
     out: _Out,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: None = None,
 ) -> _Out: ...
 
@@ -48,7 +48,7 @@ def dequantize(
     words: Option | None = None,
     dtype: DType | None = None,
     out: None = None,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: Literal["torch"],
 ) -> torch.Tensor: ...
 
@@ -69,6 +69,6 @@ def dequantize(
     words: Option | None = None,
     dtype: DType | None = None,
     out: None = None,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: Literal["numpy"] | None = None,
 ) -> npt.NDArray[Any]: ...

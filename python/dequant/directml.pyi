@@ -1,4 +1,4 @@
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, SupportsIndex, TypeVar, overload
 
 import numpy.typing as npt
 import torch
@@ -17,7 +17,7 @@ def dequantize(
     *,
     feature_level: str = "6_4",
     out: _Out,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: None = None,
 ) -> _Out: ...
 
@@ -29,7 +29,7 @@ def dequantize(
     *,
     feature_level: str = "6_4",
     out: None = None,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: Literal["torch"],
 ) -> torch.Tensor: ...
 
@@ -41,7 +41,7 @@ def dequantize(
     *,
     feature_level: str = "6_4",
     out: None = None,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: Literal["numpy"] | None = None,
 ) -> npt.NDArray[Any]: ...
 
@@ -53,7 +53,7 @@ def element_wise_dequantize_linear(
     *,
     feature_level: str = "6_4",
     out: _Out,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: None = None,
 ) -> _Out: ...
 
@@ -65,7 +65,7 @@ def element_wise_dequantize_linear(
     *,
     feature_level: str = "6_4",
     out: None = None,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: Literal["torch"],
 ) -> torch.Tensor: ...
 
@@ -77,6 +77,6 @@ def element_wise_dequantize_linear(
     *,
     feature_level: str = "6_4",
     out: None = None,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: Literal["numpy"] | None = None,
 ) -> npt.NDArray[Any]: ...

@@ -1,5 +1,5 @@
 # Written by scripts/scheme_modules.py.
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, SupportsIndex, TypeVar, overload
 
 import numpy.typing as npt
 import torch
@@ -18,7 +18,7 @@ def dequantize(
     block: Option | None = None,
     dtype: DType | None = None,
     out: _Out,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: None = None,
 ) -> _Out: ...
 
@@ -30,7 +30,7 @@ def dequantize(
     block: Option | None = None,
     dtype: DType | None = None,
     out: None = None,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: Literal["torch"],
 ) -> torch.Tensor: ...
 
@@ -42,6 +42,6 @@ def dequantize(
     block: Option | None = None,
     dtype: DType | None = None,
     out: None = None,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: Literal["numpy"] | None = None,
 ) -> npt.NDArray[Any]: ...

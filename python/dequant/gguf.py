@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -20,8 +20,9 @@ _FLOATS = {"F32": "float32", "F16": "float16", "BF16": "bfloat16",
            0: "float32", 1: "float16", 30: "bfloat16"}
 
 
-def dequantize(data: Any, type: Any, shape: Sequence[int] | int | None = None, *, scale: Any = None,
-               dtype: Any = None, out: Any = None, threads: int | None = None,
+def dequantize(data: Any, type: Any,
+               shape: Sequence[SupportsIndex] | SupportsIndex | None = None, *, scale: Any = None,
+               dtype: Any = None, out: Any = None, threads: SupportsIndex | None = None,
                like: str | None = None) -> Any:
     """The floats of a tensor of a GGUF file.
 

@@ -14,12 +14,12 @@ _Out = TypeVar("_Out", bound=Writable)
 def dequantize(
     data: Tensor,
     type: str | SupportsIndex,
-    shape: Sequence[int] | int | None = None,
+    shape: Sequence[SupportsIndex] | SupportsIndex | None = None,
     *,
     scale: Tensor | float | None = None,
     dtype: DType | None = None,
     out: _Out,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: None = None,
 ) -> _Out: ...
 
@@ -27,12 +27,12 @@ def dequantize(
 def dequantize(
     data: Tensor,
     type: str | SupportsIndex,
-    shape: Sequence[int] | int | None = None,
+    shape: Sequence[SupportsIndex] | SupportsIndex | None = None,
     *,
     scale: Tensor | float | None = None,
     dtype: DType | None = None,
     out: None = None,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: Literal["torch"],
 ) -> torch.Tensor: ...
 
@@ -40,11 +40,11 @@ def dequantize(
 def dequantize(
     data: Tensor,
     type: str | SupportsIndex,
-    shape: Sequence[int] | int | None = None,
+    shape: Sequence[SupportsIndex] | SupportsIndex | None = None,
     *,
     scale: Tensor | float | None = None,
     dtype: DType | None = None,
     out: None = None,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: Literal["numpy"] | None = None,
 ) -> npt.NDArray[Any]: ...

@@ -1,4 +1,4 @@
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, SupportsIndex, TypeVar, overload
 
 import numpy.typing as npt
 import torch
@@ -15,9 +15,9 @@ def dequantize_linear(
     x_scale: Tensor | Floats,
     x_zero_point: Tensor | Ints | None = None,
     *,
-    axis: int | None = None,
+    axis: SupportsIndex | None = None,
     out: _Out,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: None = None,
 ) -> _Out: ...
 
@@ -27,9 +27,9 @@ def dequantize_linear(
     x_scale: Tensor | Floats,
     x_zero_point: Tensor | Ints | None = None,
     *,
-    axis: int | None = None,
+    axis: SupportsIndex | None = None,
     out: None = None,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: Literal["torch"],
 ) -> torch.Tensor: ...
 
@@ -39,8 +39,8 @@ def dequantize_linear(
     x_scale: Tensor | Floats,
     x_zero_point: Tensor | Ints | None = None,
     *,
-    axis: int | None = None,
+    axis: SupportsIndex | None = None,
     out: None = None,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: Literal["numpy"] | None = None,
 ) -> npt.NDArray[Any]: ...

@@ -1,4 +1,4 @@
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, SupportsIndex, TypeVar, overload
 
 import numpy.typing as npt
 import torch
@@ -15,12 +15,12 @@ def dequantize_linear(
     scale: Tensor | Floats,
     zero_point: Tensor | Ints | None = None,
     *,
-    axis: int = 1,
-    block_size: int = 0,
-    output_dtype: DType | int | None = None,
-    opset: int = 28,
+    axis: SupportsIndex = 1,
+    block_size: SupportsIndex = 0,
+    output_dtype: DType | SupportsIndex | None = None,
+    opset: SupportsIndex = 28,
     out: _Out,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: None = None,
 ) -> _Out: ...
 
@@ -30,12 +30,12 @@ def dequantize_linear(
     scale: Tensor | Floats,
     zero_point: Tensor | Ints | None = None,
     *,
-    axis: int = 1,
-    block_size: int = 0,
-    output_dtype: DType | int | None = None,
-    opset: int = 28,
+    axis: SupportsIndex = 1,
+    block_size: SupportsIndex = 0,
+    output_dtype: DType | SupportsIndex | None = None,
+    opset: SupportsIndex = 28,
     out: None = None,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: Literal["torch"],
 ) -> torch.Tensor: ...
 
@@ -45,11 +45,11 @@ def dequantize_linear(
     scale: Tensor | Floats,
     zero_point: Tensor | Ints | None = None,
     *,
-    axis: int = 1,
-    block_size: int = 0,
-    output_dtype: DType | int | None = None,
-    opset: int = 28,
+    axis: SupportsIndex = 1,
+    block_size: SupportsIndex = 0,
+    output_dtype: DType | SupportsIndex | None = None,
+    opset: SupportsIndex = 28,
     out: None = None,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: Literal["numpy"] | None = None,
 ) -> npt.NDArray[Any]: ...

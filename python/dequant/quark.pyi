@@ -1,5 +1,5 @@
 # Written by scripts/scheme_modules.py.
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, SupportsIndex, TypeVar, overload
 
 import numpy.typing as npt
 import torch
@@ -20,7 +20,7 @@ def dequantize(
     group_size: Option | None = None,
     dtype: DType | None = None,
     out: _Out,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: None = None,
 ) -> _Out: ...
 
@@ -34,7 +34,7 @@ def dequantize(
     group_size: Option | None = None,
     dtype: DType | None = None,
     out: None = None,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: Literal["torch"],
 ) -> torch.Tensor: ...
 
@@ -48,6 +48,6 @@ def dequantize(
     group_size: Option | None = None,
     dtype: DType | None = None,
     out: None = None,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: Literal["numpy"] | None = None,
 ) -> npt.NDArray[Any]: ...

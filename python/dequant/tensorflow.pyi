@@ -1,4 +1,4 @@
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, SupportsIndex, TypeVar, overload
 
 import numpy.typing as npt
 import torch
@@ -16,14 +16,14 @@ def dequantize(
     max_range: Tensor | Floats,
     mode: Literal["MIN_COMBINED", "MIN_FIRST", "SCALED"] = "MIN_COMBINED",
     name: object = None,
-    axis: int | None = None,
+    axis: SupportsIndex | None = None,
     narrow_range: bool = False,
     dtype: DType | None = None,
     *,
     version: Literal["r2", "r1.4"] = "r2",
     semantics: Literal["kernel", "documented"] = "kernel",
     out: _Out,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: None = None,
 ) -> _Out: ...
 
@@ -34,14 +34,14 @@ def dequantize(
     max_range: Tensor | Floats,
     mode: Literal["MIN_COMBINED", "MIN_FIRST", "SCALED"] = "MIN_COMBINED",
     name: object = None,
-    axis: int | None = None,
+    axis: SupportsIndex | None = None,
     narrow_range: bool = False,
     dtype: DType | None = None,
     *,
     version: Literal["r2", "r1.4"] = "r2",
     semantics: Literal["kernel", "documented"] = "kernel",
     out: None = None,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: Literal["torch"],
 ) -> torch.Tensor: ...
 
@@ -52,13 +52,13 @@ def dequantize(
     max_range: Tensor | Floats,
     mode: Literal["MIN_COMBINED", "MIN_FIRST", "SCALED"] = "MIN_COMBINED",
     name: object = None,
-    axis: int | None = None,
+    axis: SupportsIndex | None = None,
     narrow_range: bool = False,
     dtype: DType | None = None,
     *,
     version: Literal["r2", "r1.4"] = "r2",
     semantics: Literal["kernel", "documented"] = "kernel",
     out: None = None,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: Literal["numpy"] | None = None,
 ) -> npt.NDArray[Any]: ...

@@ -1,4 +1,4 @@
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, SupportsIndex, TypeVar, overload
 
 import numpy.typing as npt
 import torch
@@ -16,7 +16,7 @@ def dequantize_linear(
     zero_point: Tensor | Ints,
     *,
     out: _Out,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: None = None,
 ) -> _Out: ...
 
@@ -27,7 +27,7 @@ def dequantize_linear(
     zero_point: Tensor | Ints,
     *,
     out: None = None,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: Literal["torch"],
 ) -> torch.Tensor: ...
 
@@ -38,6 +38,6 @@ def dequantize_linear(
     zero_point: Tensor | Ints,
     *,
     out: None = None,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     like: Literal["numpy"] | None = None,
 ) -> npt.NDArray[Any]: ...

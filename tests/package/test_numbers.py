@@ -45,6 +45,14 @@ def test_flags_and_types_of_numpy():
     assert onnx(x, 0.5, output_dtype=np.int64(10)).dtype == np.float16
 
 
+def test_classes_of_jax_are_types():
+    """jax.numpy.bfloat16 is no dtype: it makes arrays, and has one."""
+    kind = type("bfloat16", (), {"dtype": np.dtype(ml_dtypes.bfloat16)})
+    x = np.uint8([1, 255])
+    assert onnx(x, 0.5, output_dtype=kind).dtype == ml_dtypes.bfloat16
+    assert dequant.Packed(bytes(4), kind, 2).dtype == "bfloat16"
+
+
 def test_errors_of_the_system_have_their_class_and_errno(tmp_path):
     model = str(ROOT / "examples/digits_qdq_int4.onnx")
     with pytest.raises(FileNotFoundError, match="^cannot open the folder") as caught:

@@ -38,6 +38,13 @@ onnx.dequantize_linear(x, scale, output_dtype=np.dtype("float16"))
 onnx.dequantize_linear(x, scale, output_dtype="bfloat16")
 onnx.dequantize_linear(x, scale, output_dtype=16)
 microsoft.dequantize_linear(x, scale, x_zero_point=None, axis=None)
+onnx.dequantize_linear(x, scale, axis=np.int64(1), block_size=np.int32(0), opset=np.uint8(21),
+                       threads=np.int64(1), output_dtype=np.int64(10))
+microsoft.dequantize_linear(x, scale, axis=np.int64(1))
+tensorflow.dequantize(x, scale, scale, axis=np.int64(1))
+gguf.dequantize(b"", "Q4_K", [np.int64(0), 256])
+dequant.Packed(b"", np.uint8, np.int64(0))
+dequant.Packed(b"", np.uint8, (np.int64(0), 4))
 webnn.dequantize_linear(x, scale[None], x[:1])
 assert_type(gguf.dequantize(b"", "Q4_K", (0, 256)), Array)
 gguf.dequantize(x, np.int64(12), [2, 256], scale=0.5, dtype="float16", threads=1)
@@ -74,7 +81,18 @@ class OnDevice:
         return {}
 
 
-def unused() -> None:
+class Scalar:
+    """What the stubs of jax say of jax.numpy.float16."""
+
+    dtype: np.dtype[Any]
+
+    def __call__(self, x: Any) -> Any:
+        return None
+
+
+def unused(float16: Scalar) -> None:
+    onnx.dequantize_linear(x, scale, output_dtype=float16)
+    dequant.Packed(b"", float16, 0)
     assert_type(onnx.dequantize_linear(OnDevice(), OnDevice(), 3, out=OnDevice()), OnDevice)
     dequant.Packed(OnDevice(), "uint4", 2)
     dequant.open("m.onnx").tensors[0].to_device("cuda:1", "bfloat16", out=OnDevice(), threads=2)
