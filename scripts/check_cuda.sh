@@ -15,9 +15,9 @@ if ! command -v nvcc >/dev/null; then
   exit
 fi
 
-# Code for devices tells the architectures 75, 80 and 90 apart. 80 is compiled below; the others here
-# without optimization and without an assembler, in a sixth of the time, as their errors and warnings
-# are those of the compiler's front end.
+# Code for devices tells the architectures 75, 80 and 90 apart. 80 is compiled below, the others
+# here: without optimization and assembler, in a sixth of the time, as errors and warnings are those
+# of the compiler's front end.
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DDEQUANT_DEV=ON -DDEQUANT_CUDA=ON \
   "-DCMAKE_CUDA_ARCHITECTURES=75-virtual;90-virtual" \
   -DDEQUANT_TOOLS=OFF -DDEQUANT_MODEL=OFF -DDEQUANT_INSTALL=OFF -DDEQUANT_BENCH=ON \

@@ -45,8 +45,8 @@ check_sentence() {
   fi
 }
 
-# The first compiler gets each header alone, the others all in one file: which headers a header needs
-# is the same for all compilers, as they have one standard library.
+# The first compiler gets each header alone, the others all in one file: which headers a header
+# needs is the same for all compilers, as they have one standard library.
 tried=0
 cd "$include"
 for cxx in g++ clang++; do
