@@ -15,7 +15,7 @@ namespace {
 
 /// Bytes of a tensor at most. The models of `dequant run` are tests of operators; large models are
 /// for `convert`.
-constexpr int64_t kMostEvaluated = int64_t{1} << 32;
+constexpr int64_t kMostOfArray = int64_t{1} << 32;
 
 class Evaluator {
  public:
@@ -72,8 +72,7 @@ class Evaluator {
     }
     for (const Initializer& i : model_.graph.initializers) {
       if (values_.contains(i.tensor.name.str())) continue;  // an input overrides the initializer
-      DEQUANT_TRY(TensorData data,
-                  read_tensor_data(model_.source, files_, i.tensor, kMostEvaluated));
+      DEQUANT_TRY(TensorData data, read_tensor_data(model_.source, files_, i.tensor, kMostOfArray));
       values_.emplace(i.tensor.name.str(), std::move(data));
     }
     for (const Value& v : model_.graph.inputs) {
@@ -118,8 +117,7 @@ class Evaluator {
       if (r.constant->literal) {
         y = *std::move(r.constant->literal);
       } else {
-        DEQUANT_TRY(y,
-                    read_tensor_data(model_.source, files_, *r.constant->tensor, kMostEvaluated));
+        DEQUANT_TRY(y, read_tensor_data(model_.source, files_, *r.constant->tensor, kMostOfArray));
       }
       return {};
     }
@@ -152,8 +150,8 @@ class Evaluator {
     if (!plan) return as_file_error(std::move(plan).error());
 
     DEQUANT_TRY(const int64_t bytes, packed_bytes(plan->output, element_count(*plan)));
-    if (bytes > kMostEvaluated)
-      return failure(ErrorCode::limit, "{} bytes of output, over {}", bytes, kMostEvaluated);
+    if (bytes > kMostOfArray)
+      return failure(ErrorCode::limit, "{} bytes of output, over {}", bytes, kMostOfArray);
     TensorData y{plan->output, x->shape, std::vector<std::byte>(static_cast<size_t>(bytes))};
     Buffers buffers{x->bytes, scale->bytes, {}, y.bytes};
     if (zero != nullptr) buffers.zero_point = zero->bytes;
@@ -189,7 +187,7 @@ Result<NamedTensor> read_tensor_pb(const std::string& path) {
     DEQUANT_TRY([[maybe_unused]] const int64_t data_bytes,
                 read_tensor(source, source.all(), store, tensor));
     if (tensor.data_type == 0) return failure(ErrorCode::malformed, "the tensor has no data_type");
-    DEQUANT_TRY(TensorData data, read_tensor_data(source, files, tensor, kMostEvaluated));
+    DEQUANT_TRY(TensorData data, read_tensor_data(source, files, tensor, kMostOfArray));
     return NamedTensor{tensor.name.str(), std::move(data)};
   };
   auto result = read();

@@ -67,8 +67,8 @@ Status OnnxFile::visit_double(const Graph& graph, Text name, const Tensor* tenso
       only_quantizers_read(graph, name))
     return {};
   const auto count = element_count(tensor->dims);
-  constexpr int64_t kBytes = sizeof(double);
-  if (!count || tensor->raw.size() / kBytes != *count || tensor->raw.size() % kBytes != 0)
+  constexpr int64_t kOfDouble = sizeof(double);
+  if (!count || tensor->raw.size() / kOfDouble != *count || tensor->raw.size() % kOfDouble != 0)
     return {};
   const InputFile& file = model_->source.file();
   return visitor({.name = name,
@@ -77,7 +77,7 @@ Status OnnxFile::visit_double(const Graph& graph, Text name, const Tensor* tenso
                   .bytes = tensor->raw.size(),
                   .dropped = {},
                   .location = {{}, tensor->raw.begin, tensor->raw.size()},
-                  .bits = 8 * kBytes,
+                  .bits = 8 * kOfDouble,
                   .input = &file});
 }
 
