@@ -13,7 +13,6 @@
 #include "format/io/errors.h"
 #include "format/io/is_there.h"
 #include "format/io/output.h"
-#include "format/io/shared_file.h"
 #include "format/json/json.h"
 
 namespace dequant::format::dense {
@@ -114,7 +113,7 @@ Status FolderState::add(const std::string& name) const {
   const ssize_t written = ::write(file.get(), line.data(), line.size());
   if (written >= 0 && std::cmp_less(written, line.size())) errno = ENOSPC;
   const bool whole = std::cmp_equal(written, line.size());
-  if (!whole || flush_to_disk(file.get()) != 0) return io_error("cannot write {}", escaped(path_));
+  if (!whole || ::fdatasync(file.get()) != 0) return io_error("cannot write {}", escaped(path_));
   return {};
 }
 
