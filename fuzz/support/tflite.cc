@@ -45,9 +45,9 @@ struct Contents {
   int32_t block = 0;
 };
 
-class Maker {
+class TfliteMaker {
  public:
-  explicit Maker(Cursor& cursor) : c_(cursor) {}
+  explicit TfliteMaker(Cursor& cursor) : c_(cursor) {}
 
   TfliteModel make() {
     buffers_.push_back(buffer({}));
@@ -227,6 +227,6 @@ class Maker {
 
 }  // namespace
 
-TfliteModel tflite_model(Cursor& cursor) { return Maker(cursor).make(); }
+TfliteModel tflite_model(Cursor& cursor) { return TfliteMaker(cursor).make(); }
 
 }  // namespace dequant::fuzz
