@@ -43,7 +43,7 @@ def _text(cpus: int, memory: int) -> str:
     return f"{cpus} processor{'' if cpus == 1 else 's'} and {memory} bytes of memory"
 
 
-class Patience:
+class NodeTimeout:
     """Ends a wait for nodes: Ray itself waits forever for one that can run a task."""
 
     def __init__(self, request: Request, seconds: float | None) -> None:

@@ -13,7 +13,7 @@ import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from . import Task, run_task
-from ._ray_nodes import Patience
+from ._ray_nodes import NodeTimeout
 from ._ray_report import Done, Straggler
 
 #: Seconds between two messages about a running task, and at least between two looks at all of them.
@@ -96,7 +96,7 @@ class Run:
     """Carries out tasks, at most `in_flight` at once, and keeps what is known of them."""
 
     def __init__(self, count: int, bytes: int, progress: Callable[[int, int], object] | None, *,
-                 in_flight: int, patience: Patience, remote: dict[str, Any],
+                 in_flight: int, node_timeout: NodeTimeout, remote: dict[str, Any],
                  arguments: dict[str, Any]) -> None:
         self.count = count
         self.bytes = bytes
@@ -106,7 +106,7 @@ class Run:
         self.begin = self.end = self._looked = time.monotonic()
         self._untold: list[int] = []  # tasks that are done, which the board does not know
         self._progress = progress
-        self._patience = patience
+        self._node_timeout = node_timeout
         self._most = in_flight
         self._arguments = arguments
         self._function = ray.remote(carry_out)
@@ -134,7 +134,7 @@ class Run:
                 if time.monotonic() - self._looked >= INTERVAL or not (waiting or flying):
                     self._look()
                 if flying:
-                    self._patience.check()
+                    self._node_timeout.check()
         finally:
             self.end = time.monotonic()
             for reference in flying:

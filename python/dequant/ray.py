@@ -23,7 +23,7 @@ except ImportError as error:
                       name="ray") from error
 
 from . import finalize, plan
-from ._ray_nodes import Patience, Request
+from ._ray_nodes import NodeTimeout, Request
 from ._ray_report import NodeReport, RayReport, Straggler, report_of
 from ._ray_run import Run
 from ._source import is_url
@@ -96,7 +96,7 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
             raise ValueError(request.refusal())
         run = Run(len(tasks), sum(task.bytes for task in tasks), progress,
                   in_flight=most or max(1, places) * 2,
-                  patience=Patience(request, node_timeout),
+                  node_timeout=NodeTimeout(request, node_timeout),
                   remote={"num_cpus": cpus, "memory": asked or None, "max_retries": retries},
                   arguments={"overwrite": overwrite, "threads": cpus, "mem": mem})
         run.carry_out(tasks)
