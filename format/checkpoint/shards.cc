@@ -81,9 +81,7 @@ Error no_files(const std::string& folder, const std::vector<std::string>& names)
   };
   if (has_end(folder, {".mlpackage", ".mlpackage/"})) {
     return failure(ErrorCode::unsupported,
-                   "{} looks like a Core ML model, which dequant does not "
-                   "read",
-                   escaped(folder));
+                   "{} looks like a Core ML model, which dequant does not read", escaped(folder));
   }
   for (const std::string& name : names) {
     if (!has_end(name, {".onnx", ".gguf", ".tflite"})) continue;
