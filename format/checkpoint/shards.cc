@@ -58,7 +58,11 @@ Error several(const std::string& folder, const std::string& a, const std::string
                  escaped(folder), escaped(a), escaped(b));
 }
 
-/// The error of a folder without safetensors files. It says where they may be.
+bool has_end(std::string_view name, std::initializer_list<std::string_view> ends) {
+  return std::ranges::any_of(ends, [&](std::string_view end) { return name.ends_with(end); });
+}
+
+/// The error of a folder without safetensors files, with what the folder has instead.
 Error no_files(const std::string& folder, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (name == kPipeline) {
@@ -69,16 +73,13 @@ Error no_files(const std::string& folder, const std::vector<std::string>& names)
     }
   }
   for (const std::string& name : names) {
-    if (name.ends_with(".bin") || name.ends_with(".pt") || name.ends_with(".pth")) {
+    if (has_end(name, {".bin", ".pt", ".pth"})) {
       return failure(ErrorCode::unsupported,
                      "{}: no .safetensors file in this folder, and dequant does not read {}: save "
                      "the model as safetensors",
                      escaped(folder), escaped(name));
     }
   }
-  const auto has_end = [](const std::string& name, std::initializer_list<std::string_view> ends) {
-    return std::ranges::any_of(ends, [&](std::string_view end) { return name.ends_with(end); });
-  };
   if (has_end(folder, {".mlpackage", ".mlpackage/"})) {
     return failure(ErrorCode::unsupported,
                    "{} looks like a Core ML model, which dequant does not read", escaped(folder));

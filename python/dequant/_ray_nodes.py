@@ -1,4 +1,4 @@
-"""What Ray is asked for, and what its nodes have."""
+"""Processors and memory: the request of a task of dequant.ray, and those of a cluster's nodes."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class Run:
         self.stragglers: dict[int, Straggler] = {}
         self._seconds: list[float] = []  # of tasks that were carried out, sorted
         self.begin = self.end = self._looked = time.monotonic()
-        self._untold: list[int] = []  # tasks that are done, which the board does not know
+        self._untold: list[int] = []  # numbers of done tasks that the board has not been told
         self._progress = progress
         self._node_timeout = node_timeout
         self._most = in_flight

@@ -51,8 +51,8 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
     cpus_per_task  processors that Ray is asked for, and threads of a task
     max_in_flight  tasks that run or wait for a place at once; None: two for each place that the
                    cluster has at the beginning
-    memory         bytes of memory that Ray is asked for; None: `mem` and 512 MiB; 0: Ray is not
-                   asked for memory
+    memory         bytes of memory that each task requests of Ray; None: `mem` and 512 MiB; 0: a
+                   task requests no memory
     retries        how often Ray repeats a task whose worker or node died, or whose storage
                    failed for a moment; -1: any number
     node_timeout   seconds to wait while no node of the cluster is large enough for a task, as an
@@ -71,8 +71,8 @@ def convert(input: str | os.PathLike[str], output: str | os.PathLike[str], *,
 
     Raises as plan(), run_task() and finalize() do; ray.exceptions.RayError where Ray gives up a
     task; TimeoutError after node_timeout, and ValueError where a node that address="local" started
-    is not large enough; OSError where tasks are done and their records are not where the driver
-    looks for them.
+    is not large enough; OSError where tasks are done and the driver does not find the records of
+    these tasks.
     """
     cpus = whole("cpus_per_task", cpus_per_task, 1)
     most = None if max_in_flight is None else whole("max_in_flight", max_in_flight, 1)

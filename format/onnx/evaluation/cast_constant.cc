@@ -8,8 +8,9 @@ namespace {
 
 constexpr int64_t kMostNarrowed = int64_t{64} << 20;
 
-Constant evaluated(const Node& node, ArrayType type, const Constant& constant, Compute compute) {
-  Evaluation e{&node, std::move(type), {constant}, std::move(compute), 1 + constant.nodes()};
+Constant cast_to(int32_t to, const Node& node, const Constant& constant) {
+  const auto compute = [to](const std::vector<Array>& inputs) { return cast(inputs[0], to); };
+  Evaluation e{&node, {to, constant.array_type().shape}, {constant}, compute, 1 + constant.nodes()};
   Constant out;
   out.evaluated = std::make_shared<const Evaluation>(std::move(e));
   return out;
@@ -20,16 +21,13 @@ Constant evaluated(const Node& node, ArrayType type, const Constant& constant, C
 Result<Constant> narrowed(const Model& model, ExternalFiles& files, const Node& node,
                           const Constant& constant) {
   const int32_t to = onnx_code(Element::int32);
-  const auto compute = [to](const std::vector<Array>& inputs) { return cast(inputs[0], to); };
   DEQUANT_TRY(const Array array, array_of(model, files, constant, kMostNarrowed));
-  DEQUANT_CHECK(compute({array}));  // each number is one of int32
-  return evaluated(node, {to, array.type.shape}, constant, compute);
+  DEQUANT_CHECK(cast(array, to));  // each number is one of int32
+  return cast_to(to, node, constant);
 }
 
 Constant widened(const Node& node, const Constant& constant) {
-  const int32_t to = onnx_code(Element::float32);
-  const auto compute = [to](const std::vector<Array>& inputs) { return cast(inputs[0], to); };
-  return evaluated(node, {to, constant.array_type().shape}, constant, compute);
+  return cast_to(onnx_code(Element::float32), node, constant);
 }
 
 }  // namespace dequant::format::onnx

@@ -75,7 +75,7 @@ Status set_zero_points(Operands& in, const Sizes& s, Dequantization& d) {
   check(in, kZeroPoints, *d.zero_point, packed ? uint8 : plan.scale, std::array{s.n, row},
         std::array{s.n * row});
   if (!packed) {
-    // A plan rounds differences to the type of float zero points; those of this operator are not.
+    // A plan rounds the difference to the type of float zero points; this operator does not.
     if (plan.scale != float32) d.zero_point = widened(in.node(), *d.zero_point);
     plan.parameters.zero_point = float32;
   } else if (s.bits != 8) {
