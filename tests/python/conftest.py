@@ -14,6 +14,10 @@ for number in (signal.SIGINT, signal.SIGQUIT):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, signal.SIG_DFL)
 
+# Under nohup this process goes on without SIGHUP; programs that it starts do not inherit a handler.
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda number, frame: None)
+
 # Under sanitizers, which make programs slow, only those run that read what is hostile or odd: all
 # others judge numbers, texts and what is left on the disk, which no sanitizer changes.
 if os.environ.get("DEQUANT_SANITIZED"):
