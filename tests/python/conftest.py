@@ -14,7 +14,8 @@ for number in (signal.SIGINT, signal.SIGQUIT):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, signal.SIG_DFL)
 
-# Under nohup this process goes on without SIGHUP; programs that it starts do not inherit a handler.
+# nohup lets a process ignore SIGHUP. A handler that does nothing keeps that for this process, and
+# programs that tests start have the default action, as handlers are not inherited by exec().
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda number, frame: None)
 
