@@ -11,11 +11,11 @@ namespace {
 using Given = dequant_model_convert_options;
 
 /// Everything but the threads.
-Result<ConvertModelOptions> options_of(const Given& given) {
+Result<ConvertModelOptions> convert_options(const Given& given) {
   ConvertModelOptions out;
   DEQUANT_CHECK(c_api::check_struct("dequant_model_convert_options", &given));
   DEQUANT_CHECK(check_threads(given.threads));
-  DEQUANT_TRY(out.options, model_library::options_of(given.options, given.option_count));
+  DEQUANT_TRY(out.options, options_of(given.options, given.option_count));
   DEQUANT_TRY(out.include, texts_of("include", given.include, given.include_count));
   DEQUANT_TRY(out.exclude, texts_of("exclude", given.exclude, given.exclude_count));
   DEQUANT_TRY(out.dtype, output_of("dtype", given.dtype));
@@ -43,7 +43,7 @@ Status convert(const char* input, const char* output, const Given* given, char**
   DEQUANT_TRY(const std::string to, text_of("output", output));
   ConvertModelOptions options;
   if (given != nullptr) {
-    DEQUANT_TRY(options, options_of(*given));
+    DEQUANT_TRY(options, convert_options(*given));
   }
   ThreadPool pool(given == nullptr ? 0 : given->threads);
   options.executor = pool.executor();

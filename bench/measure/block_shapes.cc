@@ -20,7 +20,7 @@ void in_blocks(Plan& plan, int64_t elements) {
   plan.parameters.x_blocks = kType;
 }
 
-constexpr std::array kBlocks{
+constexpr std::array kShapesOfBlocks{
 #define DEQUANT_BLOCK(name, ...) Shape{#name, in_blocks<BlockType::name>},
 #include "dequant/blocks.def"
 #undef DEQUANT_BLOCK
@@ -28,6 +28,6 @@ constexpr std::array kBlocks{
 
 }  // namespace
 
-std::span<const Shape> block_shapes() noexcept { return kBlocks; }
+std::span<const Shape> block_shapes() noexcept { return kShapesOfBlocks; }
 
 }  // namespace dequant::bench

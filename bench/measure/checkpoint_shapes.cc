@@ -6,6 +6,7 @@
 
 namespace dequant::bench {
 namespace {
+namespace checkpoints {
 
 using enum CodeOrder;
 
@@ -218,12 +219,13 @@ constexpr std::array kOfInt4{
     Shape{"row_pairs_of_128", row_pairs<128>},
 };
 
+}  // namespace checkpoints
 }  // namespace
 
-std::span<const Shape> layout_shapes() noexcept { return kLayouts; }
-std::span<const Shape> arithmetic_shapes() noexcept { return kArithmetic; }
-std::span<const Shape> transposed_shapes() noexcept { return kTransposed; }
-std::span<const Shape> uint4_shapes() noexcept { return kOfUint4; }
-std::span<const Shape> int4_shapes() noexcept { return kOfInt4; }
+std::span<const Shape> layout_shapes() noexcept { return checkpoints::kLayouts; }
+std::span<const Shape> arithmetic_shapes() noexcept { return checkpoints::kArithmetic; }
+std::span<const Shape> transposed_shapes() noexcept { return checkpoints::kTransposed; }
+std::span<const Shape> uint4_shapes() noexcept { return checkpoints::kOfUint4; }
+std::span<const Shape> int4_shapes() noexcept { return checkpoints::kOfInt4; }
 
 }  // namespace dequant::bench

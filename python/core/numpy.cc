@@ -14,7 +14,7 @@ namespace {
 /// Objects of numpy and of the package. They are imported when this module is imported: an import
 /// may release the GIL, so an import in the initializer of a static variable could deadlock with
 /// another thread that waits for the initializer.
-struct Names {
+struct Objects {
   PyObject* ndarray;
   PyObject* generic;
   PyObject* boolean;
@@ -22,7 +22,7 @@ struct Names {
   PyObject* float32;
   PyObject* float16;
   PyObject* packed;
-} names;
+} objects;
 
 /// A cache of the element types of dtypes and dtype classes, for the first 64 of them.
 class Known {
@@ -55,20 +55,20 @@ nb::object attribute(nb::handle object, PyObject* name) {
 }  // namespace
 
 bool is_plain_array(nb::handle object) {
-  return reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) == names.ndarray;
+  return reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) == objects.ndarray;
 }
 
 bool is_packed(nb::handle object) {
-  return reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) == names.packed;
+  return reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) == objects.packed;
 }
 
 bool is_scalar(nb::handle object) {
-  auto* const generic = reinterpret_cast<PyTypeObject*>(names.generic);
+  auto* const generic = reinterpret_cast<PyTypeObject*>(objects.generic);
   return PyType_IsSubtype(Py_TYPE(object.ptr()), generic) != 0;
 }
 
 bool is_numpy_bool(nb::handle object) {
-  return reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) == names.boolean;
+  return reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) == objects.boolean;
 }
 
 std::optional<Items> items_of(nb::handle object) {
@@ -95,7 +95,7 @@ std::optional<Items> items_of(nb::handle object) {
 
 nb::object new_array(TensorType type, nb::handle shape) {
   const bool wide = type.element == Element::float32;
-  return nb::handle(names.empty)(shape, nb::handle(wide ? names.float32 : names.float16));
+  return nb::handle(objects.empty)(shape, nb::handle(wide ? objects.float32 : objects.float16));
 }
 
 nb::tuple to_tuple(Shape shape) {
@@ -136,15 +136,15 @@ void find_names() {
   const auto find = [](const char* module, const char* name) {
     return nb::object(nb::module_::import_(module).attr(name)).release().ptr();
   };
-  names = {find("numpy", "ndarray"),
-           find("numpy", "generic"),
-           find("numpy", "bool_"),
-           find("numpy", "empty"),
-           find("numpy", "float32"),
-           find("numpy", "float16"),
-           nullptr};
+  objects = {find("numpy", "ndarray"),
+             find("numpy", "generic"),
+             find("numpy", "bool_"),
+             find("numpy", "empty"),
+             find("numpy", "float32"),
+             find("numpy", "float16"),
+             nullptr};
 }
 
-void set_packed(nb::handle type) { names.packed = nb::borrow(type).release().ptr(); }
+void set_packed(nb::handle type) { objects.packed = nb::borrow(type).release().ptr(); }
 
 }  // namespace dequant::python

@@ -164,11 +164,11 @@ SCALES = tensor("scales", [2], FLOAT, raw=b"\0\0\0\x3f" * 2)
 ONE_INPUT = [value(11, "q", INT8), initializer(SCALE), initializer(ZERO)]
 #: What the graph is -> a function for its parts, options, and mebibytes of address space.
 LARGE = {
-    "10^6 nodes": (lambda: chain(10**6), [], 1024),
-    "10^6 nodes, the last first": (lambda: reversed(chain(10**6)), [], 1024),
-    "10^5 DequantizeLinear": (lambda: dequantizers(10**5), ["--mem", "512Mi"], 512),
-    "10^5 DequantizeLinear, stripped": (lambda: dequantizers(10**5),
-                                        ["--strip-qdq", "--mem", "512Mi"], 512),
+    "200000 nodes": (lambda: chain(200_000), [], 256),
+    "200000 nodes, the last first": (lambda: reversed(chain(200_000)), [], 256),
+    "30000 DequantizeLinear": (lambda: dequantizers(30_000), ["--mem", "192Mi"], 192),
+    "30000 DequantizeLinear, stripped": (lambda: dequantizers(30_000),
+                                         ["--strip-qdq", "--mem", "192Mi"], 192),
     "10^4 inputs with values": (
         lambda: dequantizers(10**4, lambda i: value(11, f"x{i}", INT8)), ["--assume-const"], 128),
     "10^4 annotations": (

@@ -61,7 +61,7 @@ def digits(size):
 #: The text, the data, and the first word of the verdict. 2^26 bytes and a few more are the sizes at
 #: which memory that doubles is twice as large as its content.
 HEADERS = {
-    "ten million keys of metadata": (metadata, 9_900_000, b"", "ok"),
+    "three million keys of metadata": (metadata, 2_900_000, b"", "ok"),
     "tensors without data": (scalars, 900_000, b"", "ok"),
     "shapes of 64 dimensions": (long_shapes, 250_000, b"", "ok"),
     "a hundred thousand tensors on one range": (one_range, 100_000, bytes(8), "malformed"),

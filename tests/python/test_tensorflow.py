@@ -10,7 +10,8 @@ import pytest
 from tensorflow_support import (MISSING, SMALLEST_NORMAL, TYPES, Dequant, Node,
                                 TensorFlow, all_codes, different, edge_ranges, random_ranges)
 
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)
+pytestmark = [pytest.mark.skipif(bool(MISSING), reason=MISSING),
+              pytest.mark.xdist_group("tensorflow")]
 
 # Codes that TensorFlow casts to float and back to int, which cannot hold them.
 FIRST_UNDEFINED = 2147483584
@@ -50,12 +51,6 @@ def compare(kernel, dequant, node):
     want, got = kernel.dequantize(node), dequant.dequantize(node)
     apart = different(got, want)
     return apart.size, int(apart.sum()), int((apart & undefined(node)).sum())
-
-
-@pytest.fixture(scope="module")
-def kernel():
-    with TensorFlow() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")
