@@ -67,11 +67,12 @@ void add_tasks(Job& job, size_t index, int64_t task_bytes, std::vector<Task>& ta
 }
 
 /// The bytes from the first to the last that bands with these elements need.
-Range bytes_of_bands(const CodeBands& bands, Range elements) {
+Result<Range> bytes_of_bands(const CodeBands& bands, Range elements) {
   int64_t first = 0;
   for (int64_t end = bands.count(); first < end;) {
     const int64_t middle = first + (end - first) / 2;
-    if (bands.at(middle).elements.end <= elements.begin) {
+    DEQUANT_TRY(const CodeBand band, bands.at(middle));
+    if (band.elements.end <= elements.begin) {
       first = middle + 1;
     } else {
       end = middle;
@@ -79,7 +80,7 @@ Range bytes_of_bands(const CodeBands& bands, Range elements) {
   }
   Range bytes{INT64_MAX, 0};
   for (int64_t i = first; i < bands.count(); ++i) {
-    const CodeBand band = bands.at(i);
+    DEQUANT_TRY(const CodeBand band, bands.at(i));
     if (band.elements.begin >= elements.end) break;
     int64_t end = band.codes.begin + band.codes.length;
     for (const Runs::Step& step : band.codes.steps) end += (step.count - 1) * step.stride;
@@ -97,8 +98,8 @@ Range part_of(const Plan& plan, const Piece& piece, const Source& codes) {
   if (Chunks::holds_codes(plan, kChunk, kMemory)) {
     const auto bands = codes.bytes > kMemory ? CodeBands::of(plan, kMemory) : std::nullopt;
     if (!bands) return {0, codes.bytes};
-    const Range bytes = bytes_of_bands(*bands, elements);
-    return {bytes.begin, std::min(bytes.end, codes.bytes)};
+    const auto bytes = bytes_of_bands(*bands, elements);
+    return bytes ? Range{bytes->begin, std::min(bytes->end, codes.bytes)} : Range{0, codes.bytes};
   }
   const Range bytes = x_bytes_of(plan, slices_of(plan, elements).x);
   return {bytes.begin, std::min(bytes.end, codes.bytes)};

@@ -36,7 +36,7 @@ Result<bool> Bands::next_codes() {
   if (!codes_ || next_codes_ == codes_->count()) return false;
   if (chunks_) DEQUANT_CHECK(chunks_->finish());
   chunks_.reset();
-  code_band_ = codes_->at(next_codes_++);
+  DEQUANT_TRY(code_band_, codes_->at(next_codes_++));
   DEQUANT_CHECK(open_chunks(code_band_.plan, readers_of(code_band_, readers_)));
   return true;
 }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "format/io/errors.h"
+
 namespace dequant::format {
 namespace {
 
@@ -194,7 +196,7 @@ std::optional<CodeBands> CodeBands::of(const Plan& plan, int64_t most) {
   CodeBands bands(plan);
   for (; bands.dimension_ < plan.dimensions.size(); ++bands.dimension_) {
     const Dimension& d = plan.dimensions[bands.dimension_];
-    const int64_t step = bands.keeps_alignment(d) ? d.block : std::lcm(kIndices, d.block);
+    const int64_t step = bands.step_of(d);
     bands.length_ = d.size;
     auto band = bands.band(0, {0, d.size});
     while (band && band->codes.bytes() > most && bands.length_ > step) {
@@ -203,7 +205,8 @@ std::optional<CodeBands> CodeBands::of(const Plan& plan, int64_t most) {
       bands.length_ = std::max(std::min(length, bands.length_ - 1) / step * step, step);
       band = bands.band(0, {0, bands.length_});
     }
-    if (band && band->codes.bytes() <= most) return bands;
+    // All others are as long as the first, but for the last.
+    if (band && band->codes.bytes() <= most && bands.band(bands.count() - 1)) return bands;
     // Then this dimension has one index in each band, whatever is inside.
     if (!bands.keeps_alignment(d)) return {};
     bands.outer_ *= d.size;
@@ -216,6 +219,25 @@ bool CodeBands::keeps_alignment(const Dimension& d) const {
   const int64_t codes = p.columns != 0 ? p.row : unit_of(p, code_bits(plan_));
   const bool zero_points = !plan_.has_zero_point || d.zero_point % unit_of_zero_points(plan_) == 0;
   return d.x % codes == 0 && zero_points;
+}
+
+int64_t CodeBands::step_of(const Dimension& d) const {
+  if (keeps_alignment(d)) return d.block;
+  int64_t blocks = 1;
+  if (plan_.has_zero_point) {
+    const int64_t unit = unit_of_zero_points(plan_);
+    blocks = unit / std::gcd(unit, d.zero_point);
+  }
+  return std::lcm(kIndices, d.block * blocks);
+}
+
+Result<CodeBand> CodeBands::at(int64_t index) const {
+  auto found = band(index);
+  if (!found) {
+    return failure(ErrorCode::unsupported, "codes in another order: band {} of {} cannot be cut",
+                   index, count());
+  }
+  return *std::move(found);
 }
 
 std::optional<CodeBand> CodeBands::band(int64_t outer, Range indices) const {

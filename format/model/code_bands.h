@@ -55,16 +55,15 @@ class CodeBands {
   int64_t count() const { return outer_ * bands_of_outer(); }
 
   /// A band, counted from front to back.
-  CodeBand at(int64_t index) const {
-    const int64_t size = plan_.dimensions[dimension_].size;
-    const int64_t begin = index % bands_of_outer() * length_;
-    return *band(index / bands_of_outer(), {begin, std::min(size, begin + length_)});
-  }
+  Result<CodeBand> at(int64_t index) const;
 
   /// Calls each(const CodeBand&) for all bands, from front to back; ends at the first error.
   template <class Each>
   Status for_each(Each each) const {
-    for (int64_t i = 0; i < count(); ++i) DEQUANT_CHECK(each(at(i)));
+    for (int64_t i = 0; i < count(); ++i) {
+      DEQUANT_TRY(const CodeBand band, at(i));
+      DEQUANT_CHECK(each(band));
+    }
     return {};
   }
 
@@ -83,8 +82,17 @@ class CodeBands {
   bool place_columns(CodeBand& band, int64_t first) const;
   bool place_scales(CodeBand& band, int64_t first) const;
   bool place_zero_points(CodeBand& band, int64_t first) const;
+  /// The band with that index from front to back; nothing where it cannot be cut.
+  std::optional<CodeBand> band(int64_t index) const {
+    const int64_t begin = index % bands_of_outer() * length_;
+    const int64_t end = std::min(plan_.dimensions[dimension_].size, begin + length_);
+    return band(index / bands_of_outer(), {begin, end});
+  }
   /// True where all indices of the dimension are whole words away from index 0.
   bool keeps_alignment(const Dimension& d) const;
+  /// Bands whose indices are a multiple of so many begin with a word of codes, a block, and a word
+  /// of zero points.
+  int64_t step_of(const Dimension& d) const;
 
   Plan plan_;
   size_t dimension_ = 0;  ///< the one that is cut

@@ -163,6 +163,9 @@ Result<int64_t> group_length(const Dequantize& node, Shape weight) {
                    "need a matrix");
   }
   const bool channel = node.strategy == Strategy::channel;
+  if (!channel && node.group_size == 0) {
+    return invalid("group_size: there is none, and strategy \"group\" needs one");
+  }
   if (!channel && node.group_size < 1) {
     return invalid("group_size: ", node.group_size, " is less than 1");
   }

@@ -199,7 +199,7 @@ TEST(CompressedTensors, ScalesHaveTheShapeThatTheStrategyDemands) {
   rejects("group", {.scale = {float32, {4, 2}}, .strategy = Strategy::group, .group_size = 2},
           "in groups of 2 needs [4, 3]");
   rejects("no group size", {.scale = {float32, {4, 2}}, .strategy = Strategy::group},
-          "group_size: 0 is less than 1");
+          "group_size: there is none, and strategy \"group\" needs one");
   rejects("no block", {.scale = {float32, {2, 2}}, .strategy = Strategy::block},
           "block_structure: 0 lengths");
   rejects("block", {.scale = {float32, {2, 1}}, .strategy = Strategy::block, .block = {2, 3}},

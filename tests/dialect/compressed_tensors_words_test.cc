@@ -238,7 +238,8 @@ TEST(PackedWeights, ShapesAreThoseOfTheWeight) {
   rejects("0 bits", {.bits = 0}, "num_bits: 0 is not 1 to 8");
   rejects("9 bits", {.bits = 9}, "num_bits: 9");
   rejects("groups", {.scale = {float32, {5, 2}}}, "needs [5, 3]");
-  rejects("no group size", {.group_size = 0}, "group_size: 0 is less than 1");
+  rejects("no group size", {.group_size = 0}, "group_size: there is none");
+  rejects("a negative group size", {.group_size = -1}, "group_size: -1 is less than 1");
   rejects("blocks", {.strategy = Strategy::block}, "strategy: \"block\"");
   rejects("a scale of bytes", {.scale = {uint8, {5, 3}}}, "weight_scale: element type uint8");
   rejects("a global scale", {.global = Type{float32, {1}}}, "weight_global_scale");

@@ -56,6 +56,15 @@ def test_a_weight_without_parameters_is_refused(folder, part):
     folder.refused(3, "tensor w.qweight", f"there is no w.{part}")
 
 
+def test_codes_in_the_order_of_activations_without_their_index_were_taken_as_in_order(folder):
+    gptq(folder, section(desc_act=True), g_idx=None)
+    folder.refused(3, "module w: there is no w.g_idx", "where desc_act is true")
+    one = {"qzeros": ("I32", np.zeros((1, OUTPUTS // 8), np.int32)),
+           "scales": ("F16", np.ones((1, OUTPUTS), np.float16))}
+    gptq(folder, section(desc_act=True, group_size=-1), g_idx=None, **one)
+    folder.convert()
+
+
 def test_an_index_is_not_needed(folder):
     gptq(folder, g_idx=None)
     folder.convert()

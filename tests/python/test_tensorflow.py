@@ -10,8 +10,7 @@ import pytest
 from tensorflow_support import (MISSING, SMALLEST_NORMAL, TYPES, Dequant, Node,
                                 TensorFlow, all_codes, different, edge_ranges, random_ranges)
 
-pytestmark = [pytest.mark.skipif(bool(MISSING), reason=MISSING),
-              pytest.mark.xdist_group("tensorflow")]
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)
 
 # Codes that TensorFlow casts to float and back to int, which cannot hold them.
 FIRST_UNDEFINED = 2147483584

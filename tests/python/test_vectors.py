@@ -131,7 +131,6 @@ def tensorflow_node(case, interface):
 
 
 @pytest.mark.skipif(bool(tensorflow_support.MISSING), reason=tensorflow_support.MISSING)
-@pytest.mark.xdist_group("tensorflow")
 @pytest.mark.parametrize("version", ["1.4", "2"])
 def test_tensorflow_agrees_but_for_casts_that_it_leaves_undefined(kernel, tmp_path, version):
     agreed, refused = 0, 0

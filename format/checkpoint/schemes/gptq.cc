@@ -141,7 +141,16 @@ class Recogniser {
 
   /// Reads the group of each input, which must be one of the groups that there are.
   Result<Index> index_of(const Module& module, const std::optional<GptqSettings>& settings) const {
-    if (module.g_idx == nullptr) return Index{0, settings.value_or(modules_.all()).group_size};
+    const GptqSettings known = settings.value_or(modules_.all());
+    if (module.g_idx == nullptr) {
+      // Of one group all inputs have the same parameters in any order.
+      if (!known.desc_act.value_or(false) || module.scales->shape()[0] <= 1)
+        return Index{0, known.group_size};
+      return failure(ErrorCode::malformed,
+                     "module {}: there is no {}.g_idx, which has the groups of the inputs where "
+                     "desc_act is true",
+                     escaped(module.name), escaped(module.name));
+    }
     const std::string name = escaped(module.g_idx->name());
     if (module.g_idx->dtype() != "I32") {
       return failure(ErrorCode::malformed, "tensor {}: type {}, not I32", name,
@@ -164,7 +173,7 @@ class Recogniser {
     }
     const auto inputs = static_cast<int64_t>(index.size());
     const auto size = length_of_groups(index);
-    if (!settings.value_or(modules_.all()).desc_act.value_or(true) && !size) {
+    if (!known.desc_act.value_or(true) && !size) {
       return failure(ErrorCode::malformed, "tensor {}: groups have no order, and desc_act is false",
                      name);
     }

@@ -2,6 +2,7 @@
 // tested with whole checkpoints, in tests/python/test_checkpoints_bands.py.
 #include "format/model/code_bands.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "dequant/awq.h"
@@ -39,6 +40,20 @@ Plan gptoss_plan(int64_t experts, int64_t rows, int64_t groups) {
   const std::vector<int64_t> scales{experts, rows, groups};
   return *gptoss::dequantize(
       {.blocks = {Element::uint8, blocks}, .scales = {Element::uint8, scales}, .transposed = true});
+}
+
+/// A matrix [inputs, outputs] of codes that lie [outputs, inputs], with a scale and a zero point for
+/// each 32 inputs, as of MatMulNBits: the rows of zero points end with a byte.
+Plan transposed_plan(Element x, int64_t inputs, int64_t outputs) {
+  const int64_t groups = inputs / 32;
+  const int64_t in_byte = 8 / bits(x);
+  const int64_t padded = (groups + in_byte - 1) / in_byte * in_byte;
+  Plan plan;
+  plan.input = x;
+  plan.granularity = Granularity::strided;
+  plan.dimensions = {{inputs, 1, 1, 1, outputs, 32}, {outputs, inputs, groups, padded, 1, 1}};
+  plan.has_zero_point = true;
+  return plan;
 }
 
 /// The bands follow one another, and each has at most `most` bytes of codes; all have those of the
@@ -84,6 +99,26 @@ TEST(CodeBandsTest, RowsThatDoNotFitAreNoBand) {
 TEST(CodeBandsTest, ZeroPointsThatBeginWithinAWordAreNotCut) {
   EXPECT_TRUE(CodeBands::of(gptq_plan(3, 512, 480), 1 << 14).has_value());
   EXPECT_FALSE(CodeBands::of(gptq_plan(3, 512, 488), 1 << 14).has_value());
+}
+
+TEST(CodeBandsTest, BandsWhoseZeroPointsBegunWithinAByteWereLeftOut) {
+  constexpr int64_t kInputs = 4096, kOutputs = 67;
+  for (const Element x : {Element::uint2, Element::uint4, Element::uint8}) {
+    const Plan plan = transposed_plan(x, kInputs, kOutputs);
+    const int64_t all = kInputs * kOutputs * bits(x) / 8;
+    for (int64_t most = all / 16; most <= all; most += all / 37) {
+      SCOPED_TRACE(fmt::format("{} in {} bytes", name(x), most));
+      expect_bands(plan, most, (all + most - 1) / most);
+      const auto bands = CodeBands::of(plan, most);
+      const auto status = bands->for_each([&](const CodeBand& band) -> Status {
+        const int64_t first = band.elements.begin / kOutputs / 32;
+        EXPECT_EQ(band.zero_point.begin * 8, first * bits(x));
+        EXPECT_EQ(band.scale.begin * 8, first * bits(plan.scale));
+        return {};
+      });
+      EXPECT_TRUE(status);
+    }
+  }
 }
 
 TEST(CodeBandsTest, TheErrorOfACallEndsIt) {
