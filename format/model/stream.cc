@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <new>
 
+#include "format/io/errors.h"
 #include "format/model/code_bands.h"
 #include "format/model/first_failure.h"
 #include "format/model/float_environment.h"
@@ -98,13 +99,19 @@ Status for_each_band(const Plan& plan, RecipeReaders readers, Range elements, in
                      int64_t parameter_bytes, Each each) {
   const auto bands = CodeBands::needed(plan, readers, output_bytes, parameter_bytes);
   if (!bands) return each(plan, std::move(readers), elements, int64_t{0});
+  int64_t done = 0;
   DEQUANT_CHECK(bands->for_each([&](const CodeBand& band) -> Status {
     const int64_t first = band.elements.begin;
     const Range own{std::max(elements.begin, first) - first,
                     std::min(elements.end, band.elements.end) - first};
     if (own.begin >= own.end) return {};
+    done += own.end - own.begin;
     return each(band.plan, readers_of(band, readers), own, first);
   }));
+  if (done != elements.end - elements.begin) {
+    return failure(ErrorCode::unsupported, "codes in another order: bands have {} elements of {}",
+                   done, elements.end - elements.begin);
+  }
   return finish(readers);
 }
 

@@ -124,7 +124,11 @@ class Decisions {
 
   static Status check_size(const Type& type, int64_t count, const Bytes& data) {
     int64_t bits = 0;
-    if (__builtin_mul_overflow(count, int64_t{type.bits}, &bits)) bits = INT64_MAX;
+    if (__builtin_mul_overflow(count, int64_t{type.bits}, &bits)) {
+      return failure(ErrorCode::malformed,
+                     "its {} values of type {} take more than 2^63 - 1 bits, and its data {} bytes",
+                     count, type.name, data.size);
+    }
     const int64_t bytes = bits / 8 + (bits % 8 != 0 ? 1 : 0);
     if (bytes == data.size) return {};
     return failure(ErrorCode::malformed, "its {} values of type {} take {} bytes, and its data {}",

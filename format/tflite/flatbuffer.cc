@@ -138,8 +138,13 @@ Result<std::pair<size_t, size_t>> Table::vector(uint16_t field, size_t bytes_of_
   DEQUANT_TRY(const size_t place, target(field));
   if (place == 0) return std::pair(size_t{0}, size_t{0});
   DEQUANT_CHECK(file_->load(place, kLength));
-  if (!file_->verifier_.VerifyVectorOrString(file_->bytes_.get() + place, bytes_of_element))
-    return Flatbuffer::malformed(place, "a vector or a text is longer than the file");
+  if (!file_->verifier_.VerifyVectorOrString(file_->bytes_.get() + place, bytes_of_element)) {
+    const bool cut = static_cast<int64_t>(file_->size_) < file_->file_.size();
+    return Flatbuffer::malformed(
+        place,
+        cut ? "a vector or a text ends beyond the first 2^31 - 2 bytes, which FlatBuffers have"
+            : "a vector or a text is longer than the file");
+  }
   const size_t size = file_->loaded<flatbuffers::uoffset_t>(place);
   const size_t bytes = kLength + size * bytes_of_element;
   file_->end_ = std::max(file_->end_, place + bytes);

@@ -65,11 +65,11 @@ Result<Words> words_of(const Dequantize& node) {
   if (!padded || (dense && 32 % node.num_bits == 0)) return Words::dense;
   if (!dense) return Words::padded;
   if (node.words) return *node.words;
-  return Error{ErrorCode::unsupported,
-               concat("weight_packed: ", node.num_bits, "-bit codes of ",
-                      to_string(node.weight_shape), " may be padded (to version 0.17.1) or "
-                      "dense (from 0.18.0 on) in ", node.weight.shape[1],
-                      " words a row, and no version that is given says which")};
+  return Error{
+      ErrorCode::unsupported,
+      concat("weight_packed: ", node.num_bits, "-bit codes of ", to_string(node.weight_shape),
+             " may be padded (to version 0.17.1) or dense (from 0.18.0 on) in ",
+             node.weight.shape[1], " words a row, and no version that is given says which")};
 }
 
 /// Sets what the plan has of zero points, and their strides.

@@ -150,7 +150,7 @@ def test_words_that_nothing_tells_are_refused(folder, version):
     folder.file(packed(weight_packed=("I32", np.zeros((1, 7), np.int32)),
                        weight_scale=("BF16", bfloat16([[2]])),
                        weight_shape=("I64", np.array([1, 70], np.int64))))
-    folder.refused(4, "may be padded or dense")
+    folder.refused(4, "may be padded (to version 0.17.1) or dense (from 0.18.0 on) in 7 words")
 
 
 def test_embeddings_are_weights_like_others(shared, tmp_path):

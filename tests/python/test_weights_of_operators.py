@@ -245,3 +245,20 @@ def test_large_weight_in_little_memory(tmp_path):
     dequant("extract", source, "m", "-o", tmp_path / "w.npy", *limit)
     assert np.load(tmp_path / "w.npy").tobytes() == weight.dense.tobytes()
     assert inspect(source, *limit) == inspect(source)
+
+
+@pytest.mark.parametrize("bits, N, block_size", [(4, 2051, 32), (2, 4099, 16), (4, 2050, 64)])
+def test_zero_points_of_a_band_that_began_within_a_byte_cut_outputs_short(bits, N, block_size,
+                                                                          tmp_path):
+    """The second band of codes was not found, and the outputs ended with the first one."""
+    weight = Weight(K=4096, N=N, bits=bits, block_size=block_size, zero_points="packed")
+    source = save(weight.model(), tmp_path / "in.onnx")
+    for mib in (8, 13):
+        limit = ("--mem", f"{mib}Mi", "--force")
+        made, _ = convert(source, *limit)
+        [dense] = [numpy_helper.to_array(t) for t in made.graph.initializer]
+        assert dense.tobytes() == weight.dense.tobytes()
+        dequant("extract", source, "m", "-o", tmp_path / "w.npy", *limit)
+        assert np.load(tmp_path / "w.npy").tobytes() == weight.dense.tobytes()
+        dequant("plan", source, "-o", tmp_path / "out.onnx", "--task-size", f"{mib}Mi")
+    assert "1 right" in dequant("verify", source, tmp_path / "out.onnx", "--mem", "8Mi").stdout

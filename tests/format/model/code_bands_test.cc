@@ -42,8 +42,8 @@ Plan gptoss_plan(int64_t experts, int64_t rows, int64_t groups) {
       {.blocks = {Element::uint8, blocks}, .scales = {Element::uint8, scales}, .transposed = true});
 }
 
-/// A matrix [inputs, outputs] of codes that lie [outputs, inputs], with a scale and a zero point for
-/// each 32 inputs, as of MatMulNBits: the rows of zero points end with a byte.
+/// A matrix [inputs, outputs] of codes that lie [outputs, inputs], with a scale and a zero point
+/// for each 32 inputs, as of MatMulNBits: the rows of zero points end with a byte.
 Plan transposed_plan(Element x, int64_t inputs, int64_t outputs) {
   const int64_t groups = inputs / 32;
   const int64_t in_byte = 8 / bits(x);
