@@ -13,10 +13,10 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
                 None)
 
 
-class Page:
-    """One page of a browser of its own; a context manager. Times are in seconds."""
+class Browser:
+    """A running browser; a context manager."""
 
-    def __init__(self, path, width=1400, height=1000, scheme="light", script=True):
+    def __init__(self):
         self._folder = tempfile.mkdtemp(prefix="dequant-browser-")
         commands, self._to = os.pipe()
         self._from, answers = os.pipe()
@@ -35,27 +35,7 @@ class Page:
             stderr=subprocess.DEVNULL)
         os.close(commands)
         os.close(answers)
-        self._numbers, self._pending, self._session = itertools.count(1), b"", None
-        self.messages = []  # what the page's console and its security policy said
-        try:
-            self._open(path, width, height, scheme, script)
-        except BaseException:
-            self.__exit__()
-            raise
-
-    def _open(self, path, width, height, scheme, script):
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
-        self._session = attached["sessionId"]
-        for domain in ("Page", "Runtime", "Log"):
-            self.call(f"{domain}.enable")
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
-                  deviceScaleFactor=1, mobile=False)
-        self.call("Emulation.setEmulatedMedia",
-                  features=[{"name": "prefers-color-scheme", "value": scheme}])
-        self.call("Emulation.setScriptExecutionDisabled", value=not script)
-        self.call("Page.navigate", url=f"file://{path}")
-        self._wait("Page.loadEventFired")
+        self._numbers, self._pending = itertools.count(1), b""
 
     def __enter__(self):
         return self
@@ -74,30 +54,66 @@ class Page:
             time.sleep(0.1)
         raise RuntimeError(f"{self._folder} cannot be removed")
 
-    def _receive(self):
+    def receive(self):
+        """The next message, an answer or an event."""
         while b"\0" not in self._pending:
             part = os.read(self._from, 1 << 20)
             if not part:
                 raise RuntimeError("Chromium went away")
             self._pending += part
         line, self._pending = self._pending.split(b"\0", 1)
-        message = json.loads(line)
-        if message.get("method") in ("Runtime.consoleAPICalled", "Runtime.exceptionThrown",
-                                     "Log.entryAdded"):
+        return json.loads(line)
+
+    def send(self, method, parameters, session=None):
+        """Calls a method of the protocol; the number of its answer."""
+        number = next(self._numbers)
+        message = {"id": number, "method": method, "params": parameters}
+        if session:
+            message["sessionId"] = session
+        os.write(self._to, json.dumps(message).encode() + b"\0")
+        return number
+
+
+class Page:
+    """One page in a browser, with cookies and storage of its own; a context manager. One at a time
+    may be open in a browser."""
+
+    def __init__(self, browser, path, width=1400, height=1000, scheme="light", script=True):
+        self._browser, self._session, self._script = browser, None, script
+        self.messages = []  # what the page's console and its security policy said
+        self._context = self.call("Target.createBrowserContext")["browserContextId"]
+        target = self.call("Target.createTarget", url="about:blank",
+                           browserContextId=self._context)["targetId"]
+        attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
+        self._session = attached["sessionId"]
+        for domain in ("Page", "Runtime", "Log"):
+            self.call(f"{domain}.enable")
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
+                  deviceScaleFactor=1, mobile=False)
+        self.call("Emulation.setEmulatedMedia",
+                  features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self.call("Emulation.setScriptExecutionDisabled", value=not script)
+        self.call("Page.navigate", url=f"file://{path}")
+        while self._receive().get("method") != "Page.loadEventFired":
+            pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._session = None
+        self.call("Target.disposeBrowserContext", browserContextId=self._context)
+
+    def _receive(self):
+        message = self._browser.receive()
+        if message.get("sessionId") == self._session and message.get("method") in (
+                "Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded"):
             self.messages.append(message["params"])
         return message
 
-    def _wait(self, event):
-        while self._receive().get("method") != event:
-            pass
-
     def call(self, method, **parameters):
         """What a method of the protocol returns."""
-        number = next(self._numbers)
-        message = {"id": number, "method": method, "params": parameters}
-        if self._session:
-            message["sessionId"] = self._session
-        os.write(self._to, json.dumps(message).encode() + b"\0")
+        number = self._browser.send(method, parameters, self._session)
         while True:
             answer = self._receive()
             if answer.get("id") == number:
@@ -111,7 +127,8 @@ class Page:
         return result["result"].get("value")
 
     def click(self, selector):
-        """Clicks the middle of an element, as a mouse does."""
+        """Clicks the middle of an element, as a mouse does, and waits for what scripts do then:
+        some events, as that of <details>, come later."""
         x, y = self.value(f"""(() => {{
             const e = document.querySelector({json.dumps(selector)});
             e.scrollIntoView({{block: 'center', inline: 'center'}});
@@ -119,6 +136,9 @@ class Page:
             return [box.x + box.width / 2, box.y + box.height / 2]; }})()""")
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+        if self._script:
+            self.call("Runtime.evaluate", awaitPromise=True, expression="new Promise(done => "
+                      "requestAnimationFrame(() => setTimeout(done)))")
 
     def press_enter(self):
         for kind, text in (("keyDown", "\r"), ("keyUp", "")):

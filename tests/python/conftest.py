@@ -48,14 +48,16 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """A single process runs all tests of TensorFlow's kernel, as TensorFlow starts in 12 seconds of
-    a processor. (Groups by marks, of xdist 3.8, have no effect beside pytest 9.2.)"""
+    """A single process runs all tests of TensorFlow's kernel, and one all tests in a browser, as
+    both take seconds of a processor to start. (Groups by marks, of xdist 3.8, have no effect beside
+    pytest 9.2.)"""
     from xdist.scheduler import LoadScopeScheduling
 
     class Scheduling(LoadScopeScheduling):
         def _split_scope(self, nodeid):
-            with_kernel = "/test_tensorflow.py::" in nodeid or "::test_tensorflow_agrees" in nodeid
-            return "kernel" if with_kernel else nodeid
+            if "/test_tensorflow.py::" in nodeid or "::test_tensorflow_agrees" in nodeid:
+                return "kernel"
+            return "browser" if "/test_inspect_browser.py::" in nodeid else nodeid
 
     return Scheduling(config, log)
 
