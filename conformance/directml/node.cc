@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "conformance/directml/names.h"
 #include "format/io/errors.h"
 
 namespace dequant::conformance::directml {

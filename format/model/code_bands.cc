@@ -14,6 +14,8 @@ namespace {
 constexpr int64_t kIndices = 32;
 constexpr int64_t kWordBits = 32;
 constexpr int64_t kWordBytes = 4;
+/// A StoredReader reads from multiples of so many elements on.
+constexpr int64_t kReadFrom = 8;
 
 int64_t aligned(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
 
@@ -26,12 +28,12 @@ bool has_packing(const Packing& p) { return p.order != CodeOrder::of_element; }
 /// Codes, or zero points, that lie in a whole number of bytes and words, whatever their order in
 /// these. `bits` are those of a code.
 int64_t unit_of(const Packing& p, int bits) {
-  constexpr int64_t kBytes = 8;  // a StoredReader reads from multiples of 8 elements on
+  constexpr int64_t kCodes = 8;  // so many of any width are whole bytes
   switch (p.order) {
-    case CodeOrder::of_element: return bits < 8 ? kBytes : 1;
+    case CodeOrder::of_element: return kCodes / std::gcd(kCodes, bits);
     case CodeOrder::words: return kWordBits / bits;
     case CodeOrder::high_first:
-    case CodeOrder::interleaved: return kBytes;
+    case CodeOrder::interleaved: return kCodes;
     default: return kWordBits;
   }
 }
@@ -149,7 +151,18 @@ class RunsReader : public StoredReader {
     const Range bytes = bytes_of(element_, {first, std::max(first, last)});
     const auto count = static_cast<size_t>(bytes.end - bytes.begin);
     std::fill(out.begin() + static_cast<ptrdiff_t>(count), out.end(), std::byte{0});
-    return count == 0 ? Status() : whole_.read_at({first, last}, out.first(count));
+    return count == 0 ? Status() : read_from_any({first, last}, out.first(count));
+  }
+
+  /// `elements` begin with a byte; readers demand a multiple of 8 elements.
+  Status read_from_any(Range elements, std::span<std::byte> out) const {
+    const int64_t before = elements.begin % kReadFrom;
+    if (before == 0) return whole_.read_at(elements, out);
+    const auto skipped = static_cast<size_t>(before * bits(element_) / 8);
+    std::vector<std::byte> all(skipped + out.size());
+    DEQUANT_CHECK(whole_.read_at({elements.begin - before, elements.end}, all));
+    std::copy(all.begin() + static_cast<ptrdiff_t>(skipped), all.end(), out.begin());
+    return {};
   }
 
   const StoredReader& whole_;

@@ -27,7 +27,7 @@ class ComputedReader : public StoredReader {
       : StoredReader(computation.type().element, count),
         inputs_(computation.inputs),
         quantizes_(computation.quantizes),
-        quantizer_(computation.inputs.plan),
+        quantizer_(computation.inputs.plan, computation.inputs.division),
         x_(std::move(x)) {}
 
   Status read_next(Range elements, std::span<std::byte> out) override;

@@ -202,10 +202,11 @@ Result<std::string> Constants::plan_quantize(Dequantization& d) const {
   if (!node) return std::string(node.error().message);
   d.plan = node->plan;
   d.axis = node->axis;
+  d.division = node->division;
   DEQUANT_TRY(std::string reason, bad_zero_points(d));
   if (!reason.empty()) return reason;
 
-  const Quantizer quantizer(d.plan);
+  const Quantizer quantizer(d.plan, d.division);
   DEQUANT_TRY(const auto x, open_constant(model_, files_, d.x, kMostZeroPointBytes));
   DEQUANT_TRY(const ParameterReader scale,
               open_parameters(model_, files_, *d.scale, kMostZeroPointBytes));

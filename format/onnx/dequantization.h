@@ -92,6 +92,8 @@ struct Dequantization {
   std::optional<Constant> group_index = {};
   std::optional<Constant> codebook = {};
   std::vector<int64_t> dense = {};  ///< the shape of the floats of a weight
+  /// Of a QuantizeLinear: the type in which x is divided by the scale, where that is not float32.
+  std::optional<Element> division = {};
 
   /// The shape of the floats, which this struct or the model owns.
   Shape shape() const { return dense.empty() ? x.type().shape : Shape(dense); }

@@ -65,7 +65,7 @@ Result<Element> quantized_type(const Attributes& a, const std::optional<TensorTy
   return zero_point ? zero_point->element : *named;
 }
 
-/// The type in which the specification divides, where that is not float32.
+/// The type of the attribute, or else of the scale, where that is not float32.
 Result<std::optional<Element>> precision_of(const Attributes& a, Element scale) {
   if (a.precision == 0) {
     const bool narrow = scale == Element::float16 || scale == Element::bfloat16;
@@ -105,6 +105,11 @@ float narrowed(Element element, float value) {
   const double beyond = element == Element::float16 ? 0x1p16 : 0x1p128;
   if (std::abs(rounded) >= beyond) return std::copysign(INFINITY, value);
   return static_cast<float>(std::copysign(rounded, double{value}));
+}
+
+/// The quotient as an implementation has it that divides in a 16-bit float type.
+float quotient_in(Element element, float value, float scale) {
+  return narrowed(element, narrowed(element, value) / narrowed(element, scale));
 }
 
 }  // namespace
@@ -148,7 +153,11 @@ Result<QuantizeNode> plan_quantize(const Graph& graph, const Node& node, const T
     if (*out.axis < 0) *out.axis += static_cast<int64_t>(x.shape.size());
   }
   out.saturate = a.saturate != 0;
-  DEQUANT_TRY(out.precision, precision_of(a, scale.element));
+  DEQUANT_TRY(const auto precision, precision_of(a, scale.element));
+  // Since version 23 the specification has a precision; of an x of another type than the scale the
+  // reference evaluator divides in the wider one.
+  const bool agreed = opset >= 23 && (a.precision != 0 || x.element == scale.element);
+  (agreed ? out.division : out.doubtful_division) = precision;
   return out;
 }
 
@@ -220,10 +229,14 @@ void Quantizer::visit(Range elements, std::span<const std::byte> x,
   });
 }
 
+float Quantizer::quotient(float value, float scale) const {
+  return division_ ? quotient_in(*division_, value, scale) : value / scale;
+}
+
 void Quantizer::run(Range elements, std::span<const std::byte> x, std::span<const std::byte> scale,
                     std::span<const std::byte> zero_point, std::span<std::byte> codes) const {
   visit(elements, x, scale, zero_point, [&](int64_t i, float value, float s, float zero) {
-    store_code(plan_.input, codes, i, round_(value / s, zero));
+    store_code(plan_.input, codes, i, round_(quotient(value, s), zero));
   });
 }
 
@@ -235,13 +248,12 @@ std::string Quantizer::doubt(const QuantizeNode& node, Range elements, std::span
   bool outside = false;
   bool differ = false;
   visit(elements, x, scale, zero_point, [&](int64_t, float value, float s, float zero) {
-    const float quotient = value / s;
-    nan = nan || std::isnan(quotient);
-    outside = outside || std::abs(double{quotient}) > round_.largest();
-    if (!node.precision) return;
-    const Element p = *node.precision;
-    const float narrow = narrowed(p, narrowed(p, value) / narrowed(p, s));
-    differ = differ || round_(quotient, zero) != round_(narrow, zero);
+    const float number = quotient(value, s);
+    nan = nan || std::isnan(number);
+    outside = outside || std::abs(double{number}) > round_.largest();
+    if (!node.doubtful_division) return;
+    const float narrow = quotient_in(*node.doubtful_division, value, s);
+    differ = differ || round_(number, zero) != round_(narrow, zero);
   });
   if (nan && !has_nan)
     return fmt::format("x / y_scale is NaN, which {} has not", name(plan_.input));
@@ -250,8 +262,8 @@ std::string Quantizer::doubt(const QuantizeNode& node, Range elements, std::span
   }
   if (!differ) return {};
   return fmt::format(
-      "x / y_scale gives other codes in {}, as specified, than in float32, as computed by others",
-      name(*node.precision));
+      "x / y_scale gives other codes in {} than in float32, and implementations differ in that",
+      name(*node.doubtful_division));
 }
 
 }  // namespace dequant::format::onnx

@@ -19,8 +19,11 @@ struct QuantizeNode {
   Plan plan;
   std::optional<int64_t> axis;  ///< counted from the front; none if per tensor
   bool saturate = true;
-  /// The type in which the specification divides, where that is not float32.
-  std::optional<Element> precision;
+  /// The type in which x is divided by the scale, where that is not float32 and implementations
+  /// agree.
+  std::optional<Element> division;
+  /// A type in which some implementations divide and others do not.
+  std::optional<Element> doubtful_division;
 };
 
 /// Reads a node with inputs of these types. Fails with invalid_argument where the specification
@@ -61,7 +64,9 @@ class Rounder {
 /// zero points and codes have just the elements that the range needs.
 class Quantizer {
  public:
-  explicit Quantizer(const Plan& plan) : plan_(plan), round_(plan.input) {}
+  /// Divides in the type `division`, without one in float32.
+  Quantizer(const Plan& plan, std::optional<Element> division)
+      : plan_(plan), division_(division), round_(plan.input) {}
 
   /// Fills `codes`.
   void run(Range elements, std::span<const std::byte> x, std::span<const std::byte> scale,
@@ -76,7 +81,10 @@ class Quantizer {
   void visit(Range elements, std::span<const std::byte> x, std::span<const std::byte> scale,
              std::span<const std::byte> zero_point, Visit&& visit) const;
 
+  float quotient(float value, float scale) const;
+
   Plan plan_;
+  std::optional<Element> division_;
   Rounder round_;
 };
 

@@ -239,20 +239,50 @@ def test_without_saturation_only_numbers_in_range(element, tmp_path):
           "implementations differ")
 
 
+def divided_in_float16(element="float16"):
+    """Numbers and a scale of that type."""
+    return floats(np.arange(-12, 12, 0.05).reshape(2, -1), element), floats(0.1, element)
+
+
 def test_float16_division_rounds_to_the_same_codes_or_the_pair_stays(tmp_path):
-    """The specification divides in float16, ONNX Runtime in float32."""
-    scale = floats(0.1, "float16")
-    numbers = floats(np.arange(-12, 12, 0.05).reshape(2, -1), "float16")
+    """Before operator set 23 the reference evaluator divides in float16, ONNX Runtime in
+    float32."""
+    numbers, scale = divided_in_float16()
     x32 = numbers.values().astype("f4") / np.float32(scale.values())
     x16 = numbers.values().astype("f2") / np.float16(scale.values())
     differ = np.rint(x32) != np.rint(x16.astype("f4"))
     assert differ.any()
     stays(pair(numbers, scale), tmp_path,
-          "wq is computed by QuantizeLinear: x / y_scale gives other codes in float16, as "
-          "specified, than in float32, as computed by others")
+          "wq is computed by QuantizeLinear: x / y_scale gives other codes in float16 than in "
+          "float32, and implementations differ in that")
     numbers.codes[differ] = 0
     (tmp_path / "same").mkdir()
     same(pair(numbers, scale), tmp_path / "same")
+
+
+@pytest.mark.parametrize("opset", [23, 25])
+@pytest.mark.parametrize("precision", [{}, {"precision": TensorProto.FLOAT16}],
+                         ids=["scale", "attribute"])
+@pytest.mark.parametrize("zero", [codes("int8", 3), codes("uint16", 30000), codes("int4", 0),
+                                  codes("float8e4m3fn", 0)], ids=lambda z: z.element)
+def test_float16_division_is_specified_since_version_23_and_stayed(opset, precision, zero,
+                                                                    tmp_path):
+    proto = pair(*divided_in_float16("float32" if precision else "float16"), zero, opset=opset,
+                 **precision)
+    assert_same(codes_of(ReferenceEvaluator(proto).run(None, {})[0]), codes_of(session_of(proto)))
+    same(proto, tmp_path)
+
+
+def test_bfloat16_division_is_specified_since_version_23_and_stayed(tmp_path):
+    same(pair(*divided_in_float16("bfloat16"), opset=23), tmp_path)
+
+
+def test_types_of_which_the_division_is_specified_but_not_done_stay(tmp_path):
+    """The reference evaluator divides a float32 by a float16 in float32."""
+    numbers, _ = divided_in_float16("float32")
+    stays(pair(numbers, floats(0.1, "float16"), opset=23), tmp_path,
+          "wq is computed by QuantizeLinear: x / y_scale gives other codes in float16 than in "
+          "float32, and implementations differ in that")
 
 
 @pytest.mark.parametrize("weight, scale, more, reason", [
