@@ -318,6 +318,7 @@ class Converter {
         if (rewire_.removed(n) || rewire_.replaced(n)) continue;
         const auto known = reasons_.find(&n);
         std::string reason(known != reasons_.end() ? known->second : quantized.reason(n));
+        if (reason.empty()) reason = cast_of_codes(scopes_, *graph, n);
         if (reason.empty()) continue;
         if (known == reasons_.end()) {
           DEQUANT_CHECK(model_.take(kLeftMemory));

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "format/io/errors.h"
+#include "format/onnx/dequantization.h"
+#include "format/onnx/moving.h"
 #include "format/onnx/operators/arithmetic.h"
 #include "format/onnx/operators/dynamic.h"
 #include "format/onnx/operators/weights.h"
@@ -16,6 +18,9 @@ namespace {
 
 /// Operators that counts_text() lists at most.
 constexpr size_t kMostNamed = 20;
+
+/// Nodes that cast_of_codes() follows at most; producers of models have two or three.
+constexpr int kMostMoves = 16;
 
 /// Quantized operators of ONNX and ONNX Runtime whose names do not follow the rule of
 /// says_quantized().
@@ -117,6 +122,31 @@ std::string_view QuantizedOperators::reason(const Node& node) const {
   if (weight_operator(node) != nullptr) return "its weight is quantized";
   if (arithmetic_operator(node) != nullptr || integer_product(node) != nullptr) return kArithmetic;
   return "a quantized operator, which dequant does not rewrite";
+}
+
+std::string cast_of_codes(const Scopes& scopes, const Graph& graph, const Node& node) {
+  if (!node.is("Cast") || node.inputs.empty()) return {};
+  const Definition* d = scopes.find(graph, node.inputs[0].text);
+  std::optional<Element> element;
+  for (int moves = 0; d != nullptr && !element && moves < kMostMoves; ++moves) {
+    if (const Initializer* stored = d->initializer()) {
+      element = stored->tensor.element();
+      break;
+    }
+    if (d->node == nullptr || d->node->inputs.empty()) {
+      const Resolved r = d->node != nullptr ? constant_of(*d->node) : Resolved();
+      if (r.constant && r.constant->tensor != nullptr) element = r.constant->tensor->element();
+      break;
+    }
+    const bool moved = d->node->is("Identity") || moving_operator(*d->node) != nullptr;
+    d = moved ? scopes.find(*d->graph, d->node->inputs[0].text) : nullptr;
+  }
+  if (!element) return {};
+  const bool only_codes =
+      bits(*element) < 8 || (bits(*element) == 8 && kind(*element) == Kind::floating);
+  if (!only_codes) return {};
+  return fmt::format("it makes numbers of codes of type {} without DequantizeLinear",
+                     name(*element));
 }
 
 std::string counts_text(const OperatorCounts& counts) {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "format/onnx/model.h"
+#include "format/onnx/scope.h"
 
 namespace dequant::format::onnx {
 
@@ -31,6 +31,11 @@ class QuantizedOperators {
   /// Domain and name of functions, in domains of which no runtime has operators.
   std::set<std::pair<std::string_view, std::string_view>> functions_;
 };
+
+/// Why a Cast keeps the model quantized: it makes numbers of a constant of a type that only codes
+/// have (floats of 8 bits and less, integers of 2 and 4 bits), which other nodes may have moved.
+/// Empty for all other nodes.
+std::string cast_of_codes(const Scopes& scopes, const Graph& graph, const Node& node);
 
 /// How often each operator occurs.
 using OperatorCounts = std::map<std::string, int64_t>;

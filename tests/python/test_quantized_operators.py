@@ -215,3 +215,31 @@ def test_many_kinds_of_operators_are_one_line(tmp_path):
     report, error = of_all(keys, tmp_path)
     assert len(report["left"]) == 300
     assert error.count("\n") == 1 and "and 280 more operators" in error and "Quant019\\x0a" in error
+
+
+@pytest.mark.parametrize("element", ["float8e4m3fn", "float4e2m1", "int4", "uint2"])
+@pytest.mark.parametrize("moved", [[], ["Identity", "Transpose"]], ids=["stored", "moved"])
+@pytest.mark.parametrize("as_node", [False, True], ids=["initializer", "Constant"])
+def test_numbers_made_of_codes_by_a_cast_passed_as_float(element, moved, as_node, tmp_path):
+    """So exporters write weights that no DequantizeLinear has."""
+    weight = codes(element, [[0, 1], [1, 0]])
+    nodes = [constant("w0", weight)] if as_node else []
+    nodes += [node(op, f"w{i}", f"w{i + 1}") for i, op in enumerate(moved)]
+    nodes += [node("Cast", f"w{len(moved)}", "f", name="c", to=onnx.TensorProto.FLOAT),
+              node("Mul", "f s", "y")]
+    tensors = ([] if as_node else [weight.tensor("w0")]) + [floats(0.5).tensor("s")]
+    source = save(model(nodes, [], [value("y", "float32", [2, 2])], tensors, opset=25,
+                        ir_version=13), tmp_path / "in.onnx")
+    report = json.loads(dequant("convert", source, "-o", tmp_path / "out.onnx", "--json").stdout)
+    assert reasons(report) == {
+        "c": f"it makes numbers of codes of type {element} without DequantizeLinear"}
+    error = dequant("convert", source, "-o", tmp_path / "not.onnx", "--require-float",
+                    code=4).stderr
+    assert "1 Cast" in error and not (tmp_path / "not.onnx").exists()
+
+
+def test_a_cast_of_integers_is_no_quantized_operator(tmp_path):
+    nodes = [node("Cast", "w", "y", to=onnx.TensorProto.FLOAT)]
+    source = save(model(nodes, [], [value("y", "float32", [2])],
+                        [codes("int8", [1, 2]).tensor("w")]), tmp_path / "in.onnx")
+    dequant("convert", source, "-o", tmp_path / "out.onnx", "--require-float")
