@@ -125,22 +125,15 @@ std::string_view QuantizedOperators::reason(const Node& node) const {
 }
 
 std::string cast_of_codes(const Scopes& scopes, const Graph& graph, const Node& node) {
-  if (!node.is("Cast") || node.inputs.empty()) return {};
-  const Definition* d = scopes.find(graph, node.inputs[0].text);
-  std::optional<Element> element;
-  for (int moves = 0; d != nullptr && !element && moves < kMostMoves; ++moves) {
-    if (const Initializer* stored = d->initializer()) {
-      element = stored->tensor.element();
-      break;
-    }
-    if (d->node == nullptr || d->node->inputs.empty()) {
-      const Resolved r = d->node != nullptr ? constant_of(*d->node) : Resolved();
-      if (r.constant && r.constant->tensor != nullptr) element = r.constant->tensor->element();
-      break;
-    }
-    const bool moved = d->node->is("Identity") || moving_operator(*d->node) != nullptr;
-    d = moved ? scopes.find(*d->graph, d->node->inputs[0].text) : nullptr;
+  if (!node.is("Cast")) return {};
+  Resolved input = resolve_constant(scopes, graph, node.input(0), true);
+  for (int moves = 0; input.computed != nullptr && moves < kMostMoves; ++moves) {
+    const Definition& d = *input.computed;
+    if (moving_operator(*d.node) == nullptr) return {};
+    input = resolve_constant(scopes, *d.graph, d.node->input(0), true);
   }
+  if (!input.constant || input.constant->tensor == nullptr) return {};
+  const auto element = input.constant->tensor->element();
   if (!element) return {};
   const bool only_codes =
       bits(*element) < 8 || (bits(*element) == 8 && kind(*element) == Kind::floating);
